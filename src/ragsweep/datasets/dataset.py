@@ -1,0 +1,236 @@
+"""The corpus, its queries and their relevance judgments, as the rest of ragsweep sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ragsweep.digest import digest, digest_texts
+from ragsweep.errors import DatasetError
+
+Unit = Literal["passage", "page", "document"]
+Indices = npt.NDArray[np.int64]
+Span = tuple[int, int]
+
+PAGE_BREAK = "\f"  # between the pages of a document's text, as pdftotext writes it
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of a document.
+
+    Attributes:
+        page: Physical index, from 0.
+        page_number: `page + 1`, or the printed label.
+        unit: The key by which judgments name this page (or its whole document).
+        start: Offset of the page's first character in the document's text.
+        end: Offset behind its last character; equal to `start` for a page without text.
+    """
+
+    page: int
+    page_number: str
+    unit: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A source file: its whole text, and where each page lies in it."""
+
+    source: str
+    text: str
+    pages: tuple[Page, ...]
+
+    @classmethod
+    def from_pages(cls, source: str, pages: Iterable[tuple[str, str, str]]) -> Document:
+        """Join pages, each `(page_number, unit, text)`, into one document."""
+        placed: list[Page] = []
+        texts: list[str] = []
+        start = 0
+        for index, (page_number, unit, text) in enumerate(pages):
+            placed.append(Page(index, page_number, unit, start, start + len(text)))
+            texts.append(text)
+            start += len(text) + len(PAGE_BREAK)
+        return cls(source, PAGE_BREAK.join(texts), tuple(placed))
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """What is indexed: a chunk of one page, with `text == document.text[start:end]`."""
+
+    text: str
+    source: str
+    page: int
+    page_number: str
+    chunk_id: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question; `query_type` is None where the dataset does not sort its queries."""
+
+    query_id: str
+    text: str
+    query_type: str | None = None
+
+
+class Judgment(NamedTuple):
+    """One line of qrels: the grade of a unit for a query; 0 means judged and not relevant."""
+
+    query_id: str
+    unit: str
+    grade: int
+
+
+@dataclass(frozen=True)
+class Qrels:
+    """Judgments as parallel arrays, shape [judgments] each.
+
+    Attributes:
+        query: Position of the query in `Dataset.queries`.
+        unit: Position of the unit in `Dataset.units`.
+        grade: Its grade.
+    """
+
+    query: Indices
+    unit: Indices
+    grade: Indices
+
+
+@dataclass(frozen=True)
+class Collection:
+    """What a dataset format reads, before chunking: documents, queries and judgments."""
+
+    name: str
+    unit: Unit
+    documents: tuple[Document, ...]
+    queries: tuple[Query, ...]
+    judgments: tuple[Judgment, ...]
+
+
+class DatasetFormat(Protocol):
+    """A way to read a dataset; write your own as one class with this method."""
+
+    def load(self) -> Collection:
+        """Read everything; raise `DatasetError` where the input is not as it should be."""
+        ...
+
+
+class Chunker(Protocol):
+    """A way to cut a page's text into passages."""
+
+    def split(self, text: str) -> Sequence[Span]:
+        """Spans `(start, end)` of the passages in `text`, in order; none for a text without words."""
+        ...
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A chunked corpus with its queries and qrels.
+
+    Attributes:
+        units: Every unit of the corpus in corpus order, then judged units that the corpus lacks.
+        passage_units: Position in `units` of each passage's unit, shape [passages].
+        empty_pages: Pages without text, as `source#page_number`: known, but never retrieved.
+    """
+
+    name: str
+    unit: Unit
+    passages: tuple[Passage, ...]
+    queries: tuple[Query, ...]
+    qrels: Qrels
+    units: tuple[str, ...]
+    passage_units: Indices
+    empty_pages: tuple[str, ...]
+
+    @classmethod
+    def from_collection(cls, collection: Collection, chunker: Chunker) -> Dataset:
+        """Cut the documents into passages and give every unit its position."""
+        passages: list[Passage] = []
+        keys: list[str] = []
+        positions: dict[str, int] = {}
+        empty: list[str] = []
+        for document in collection.documents:
+            for page in document.pages:
+                chunks = _passages_of(document, page, chunker)
+                if not chunks:
+                    empty.append(f"{document.source}#{page.page_number}")
+                for passage in chunks:
+                    passages.append(passage)
+                    keys.append(passage.chunk_id if collection.unit == "passage" else page.unit)
+                if collection.unit != "passage":
+                    positions.setdefault(page.unit, len(positions))
+        if not passages:
+            raise DatasetError(f"{collection.name}: the documents hold no text, so nothing can be retrieved")
+        for key in (*keys, *(judgment.unit for judgment in collection.judgments)):
+            positions.setdefault(key, len(positions))
+        rows = {query.query_id: row for row, query in enumerate(collection.queries)}
+        return cls(
+            name=collection.name,
+            unit=collection.unit,
+            passages=tuple(passages),
+            queries=collection.queries,
+            qrels=Qrels(
+                query=_indices(rows[judgment.query_id] for judgment in collection.judgments),
+                unit=_indices(positions[judgment.unit] for judgment in collection.judgments),
+                grade=_indices(judgment.grade for judgment in collection.judgments),
+            ),
+            units=tuple(positions),
+            passage_units=_indices(positions[key] for key in keys),
+            empty_pages=tuple(empty),
+        )
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """The passages' texts, in corpus order."""
+        return tuple(passage.text for passage in self.passages)
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest over corpus, queries and qrels: the same digest means the same measurement."""
+        judgments = np.stack([self.qrels.query, self.qrels.unit, self.qrels.grade]).tolist()
+        return digest(
+            [
+                self.unit,
+                digest_texts(self.texts),
+                digest_texts(passage.chunk_id for passage in self.passages),
+                digest_texts(self.units),
+                digest_texts(query.text for query in self.queries),
+                digest_texts(query.query_id for query in self.queries),
+                judgments,
+            ]
+        )
+
+    @property
+    def coverage(self) -> float:
+        """Share of the relevant units that have at least one passage and so can be retrieved at all."""
+        relevant = np.unique(self.qrels.unit[self.qrels.grade > 0])
+        return float(np.isin(relevant, self.passage_units).mean()) if len(relevant) else 1.0
+
+
+def _passages_of(document: Document, page: Page, chunker: Chunker) -> list[Passage]:
+    spans = chunker.split(document.text[page.start : page.end])
+    return [
+        Passage(
+            text=document.text[page.start + start : page.start + end],
+            source=document.source,
+            page=page.page,
+            page_number=page.page_number,
+            chunk_id=f"{document.source}#{page.page_number}/{number}",
+            start=page.start + start,
+            end=page.start + end,
+        )
+        for number, (start, end) in enumerate(spans)
+    ]
+
+
+def _indices(values: Iterable[int]) -> Indices:
+    return np.fromiter(values, dtype=np.int64)

@@ -1,0 +1,34 @@
+"""SHA-256 digests of values, texts and files: what names a dataset, a configuration or a stored result."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+CHUNK_BYTES = 1 << 20
+
+
+def digest(value: object) -> str:
+    """Digest of a JSON-like value; mappings count the same in any order of their keys."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def digest_texts(texts: Iterable[str]) -> str:
+    """Digest of a sequence of texts, one at a time, so that a large corpus is never joined in memory."""
+    running = hashlib.sha256()
+    for text in texts:
+        encoded = text.encode()
+        running.update(len(encoded).to_bytes(8, "little"))  # so that ["ab", "c"] and ["a", "bc"] differ
+        running.update(encoded)
+    return running.hexdigest()
+
+
+def digest_file(path: Path) -> str:
+    """Digest of a file's bytes, as `sha256sum` prints it."""
+    running = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(CHUNK_BYTES):
+            running.update(block)
+    return running.hexdigest()

@@ -1,0 +1,21 @@
+"""The errors that a user can mend: one line each, worded for the person who reads it."""
+
+
+class RagsweepError(Exception):
+    """Base of all our errors; its text is one line that says where, what was found and what was expected."""
+
+
+class ConfigError(RagsweepError):
+    """A setting that does not exist, or a value that it cannot take."""
+
+
+class DatasetError(RagsweepError):
+    """A document, query or judgment that cannot be read or does not fit the others."""
+
+
+class EncoderError(RagsweepError):
+    """An encoder whose weights are not there, or not the ones that were expected."""
+
+
+class TrackingError(RagsweepError):
+    """A tracking store that cannot be opened."""
