@@ -173,15 +173,19 @@ class Dataset:
         for key in (*keys, *(judgment.unit for judgment in collection.judgments)):
             positions.setdefault(key, len(positions))
         rows = {query.query_id: row for row, query in enumerate(collection.queries)}
+        grades = {
+            (rows[judgment.query_id], positions[judgment.unit]): judgment.grade  # a pair judged twice counts once
+            for judgment in collection.judgments
+        }
         return cls(
             name=collection.name,
             unit=collection.unit,
             passages=tuple(passages),
             queries=collection.queries,
             qrels=Qrels(
-                query=_indices(rows[judgment.query_id] for judgment in collection.judgments),
-                unit=_indices(positions[judgment.unit] for judgment in collection.judgments),
-                grade=_indices(judgment.grade for judgment in collection.judgments),
+                query=_indices(row for row, _ in grades),
+                unit=_indices(unit for _, unit in grades),
+                grade=_indices(grades.values()),
             ),
             units=tuple(positions),
             passage_units=_indices(positions[key] for key in keys),

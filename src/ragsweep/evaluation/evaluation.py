@@ -1,0 +1,84 @@
+"""The measurement of one configuration: every metric, of every query, at every cutoff."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ragsweep.evaluation.judging import Judged
+from ragsweep.evaluation.metrics import PerQuery
+from ragsweep.evaluation.statistics import Array, confidence_intervals
+
+Metric = Callable[[Judged, int], PerQuery]
+
+CURVE = 20  # metrics are measured at cutoffs 1 to 20, further where k is
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The values of one measurement.
+
+    Attributes:
+        k: The run's cutoff.
+        names: The metrics, shape [metrics].
+        values: Shape [metrics, cutoffs, queries]; cutoff c is at index c - 1.
+        ci_low: Lower bound of the 95 % interval of each mean at k, shape [metrics].
+        ci_high: Upper bound, shape [metrics].
+        query_types: Type of each query or None, shape [queries].
+        judged: The judged rankings that were measured.
+    """
+
+    k: int
+    names: tuple[str, ...]
+    values: Array
+    ci_low: Array
+    ci_high: Array
+    query_types: tuple[str | None, ...]
+    judged: Judged
+
+    @property
+    def per_query(self) -> Array:
+        """The values at k, shape [metrics, queries]."""
+        return self.values[:, self.k - 1]
+
+    @property
+    def means(self) -> dict[str, float]:
+        """The mean over queries of each metric at k."""
+        return dict(zip(self.names, self.per_query.mean(axis=1).tolist(), strict=True))
+
+    @property
+    def curves(self) -> Array:
+        """The mean over queries at each cutoff, shape [metrics, cutoffs]."""
+        return self.values.mean(axis=2)
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The query types, in alphabetical order."""
+        return tuple(sorted({query_type for query_type in self.query_types if query_type is not None}))
+
+
+def evaluate(
+    judged: Judged,
+    metrics: Mapping[str, Metric],
+    k: int,
+    query_types: tuple[str | None, ...],
+    *,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> Evaluation:
+    """Measure every metric at the cutoffs 1 to max(20, k), with intervals at k.
+
+    Args:
+        judged: The judged rankings.
+        metrics: Functions `(judged, k)` by name.
+        k: The run's cutoff, at least 1.
+        query_types: Type of each judged query, shape [queries].
+        resamples: Bootstrap resamples.
+        seed: Seed of the bootstrap.
+    """
+    cutoffs = range(1, max(CURVE, k) + 1)
+    values = np.array([[metric(judged, cutoff) for cutoff in cutoffs] for metric in metrics.values()])
+    low, high = confidence_intervals(values[:, k - 1], resamples=resamples, seed=seed)
+    return Evaluation(k, tuple(metrics), values, low, high, query_types, judged)

@@ -1,0 +1,122 @@
+"""From a ranking to gains: which rank earned what, by the judgments of each query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Collapse = Literal["after_cutoff", "before_cutoff"]
+Gains = npt.NDArray[np.float64]
+Hits = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.int64]
+
+NOTHING = -1  # at the ranks behind the last unit that was retrieved
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The judged ranking of every query that has judgments.
+
+    Attributes:
+        queries: Their positions among all queries, shape [queries].
+        units: The unit at each rank, shape [queries, depth]; `NOTHING` where nothing was retrieved.
+        repeated: Whether an earlier rank holds the same unit, shape [queries, depth].
+        gains: Grade by rank, shape [queries, depth]; 0 where not relevant, not judged, or repeated.
+        hits: Whether the gain reaches the relevance level, shape [queries, depth].
+        relevant: How many relevant units each query has (R), shape [queries].
+        ideal: Grades of each query's judged units, best first, shape [queries, most judged units of a query].
+    """
+
+    queries: Indices
+    units: Indices
+    repeated: Hits
+    gains: Gains
+    hits: Hits
+    relevant: Indices
+    ideal: Gains
+
+
+def judge(
+    ranked_units: Indices,
+    judged_query: Indices,
+    judged_unit: Indices,
+    grade: Indices,
+    *,
+    collapse: Collapse = "after_cutoff",
+    relevance_level: int = 1,
+) -> Judged:
+    """Give every rank its grade; a unit earns credit once, at its first passage.
+
+    Args:
+        ranked_units: Unit of the passage at each rank, shape [all queries, depth]; `NOTHING` where there is none.
+        judged_query: Position of the query of each judgment, shape [judgments].
+        judged_unit: Its unit, shape [judgments].
+        grade: Its grade, shape [judgments].
+        collapse: `after_cutoff` leaves repeated units at their ranks, where they use up the cutoff; `before_cutoff`
+            drops them, so that a cutoff counts distinct units (the usual MaxP ranking).
+        relevance_level: Lowest grade that counts as relevant (trec_eval's `-l`).
+
+    Returns:
+        The judged rankings of the queries that have at least one judgment, in their order.
+    """
+    queries = np.unique(judged_query)
+    units = ranked_units[queries]
+    repeated = _repeated(units)
+    if collapse == "before_cutoff":
+        units = _moved_to_front(units, keep=~repeated)
+        repeated = np.zeros_like(repeated)
+    gains = np.where(repeated, 0.0, _grades(units, queries, judged_query, judged_unit, grade))
+    row = np.searchsorted(queries, judged_query)
+    relevant = np.bincount(row, weights=grade >= relevance_level, minlength=len(queries))
+    return Judged(
+        queries=queries,
+        units=units,
+        repeated=repeated,
+        gains=gains,
+        hits=gains >= relevance_level,
+        relevant=relevant.astype(np.int64),
+        ideal=_ideal(row, grade, len(queries)),
+    )
+
+
+def _repeated(units: Indices) -> Hits:
+    """Whether a rank's unit stands at an earlier rank of the same row."""
+    order = np.argsort(units, axis=1, kind="stable")
+    in_order = np.take_along_axis(units, order, axis=1)
+    same = np.zeros(units.shape, dtype=bool)
+    same[:, 1:] = in_order[:, 1:] == in_order[:, :-1]
+    repeated = np.zeros(units.shape, dtype=bool)
+    np.put_along_axis(repeated, order, same, axis=1)
+    return repeated & (units != NOTHING)
+
+
+def _moved_to_front(units: Indices, keep: Hits) -> Indices:
+    """The kept units of every row in their order, `NOTHING` behind them."""
+    order = np.argsort(~keep, axis=1, kind="stable")
+    return np.take_along_axis(np.where(keep, units, NOTHING), order, axis=1)
+
+
+def _grades(
+    units: Indices, queries: Indices, judged_query: Indices, judged_unit: Indices, grade: Indices
+) -> Gains:
+    """Grade of every (query, unit), looked up in the sorted judgments; 0 where there is none."""
+    width = max(units.max(initial=0), judged_unit.max(initial=0)) + 1
+    keys = judged_query * width + judged_unit
+    order = np.argsort(keys)
+    wanted = np.where(units == NOTHING, NOTHING, queries[:, None] * width + units)
+    found = np.searchsorted(keys[order], wanted).clip(max=len(keys) - 1)
+    grades = np.where(keys[order][found] == wanted, grade[order][found], 0)
+    return grades.clip(min=0).astype(np.float64)
+
+
+def _ideal(row: Indices, grade: Indices, rows: int) -> Gains:
+    """Every query's grades in descending order, padded with 0."""
+    order = np.lexsort((-grade, row))
+    counts = np.bincount(row, minlength=rows)
+    rank = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+    ideal = np.zeros((rows, counts.max(initial=0)))
+    ideal[row[order], rank] = grade[order].clip(min=0)
+    return ideal

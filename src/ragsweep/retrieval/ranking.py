@@ -1,0 +1,99 @@
+"""What every retriever returns, and what it must offer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ragsweep.digest import digest, digest_texts
+
+Indices = npt.NDArray[np.int64]
+Scores = npt.NDArray[np.float64]
+Milliseconds = npt.NDArray[np.float64]
+
+NOTHING = -1  # at the ranks behind the last passage that was retrieved
+TIMED_QUERIES = 16
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The best passages of every query, best first; equal scores stand in corpus order.
+
+    Attributes:
+        passages: Position in the corpus, shape [queries, depth]; `NOTHING` behind the last one retrieved.
+        scores: Their scores, shape [queries, depth]; -inf where there is no passage.
+        latency_ms: What a single query costs on its own, for a sample of queries, shape [sample]; empty if not timed.
+    """
+
+    passages: Indices
+    scores: Scores
+    latency_ms: Milliseconds
+
+    def row(self, query: int) -> Ranking:
+        """The ranking of one query alone."""
+        return Ranking(self.passages[[query]], self.scores[[query]], self.latency_ms)
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is searched, and for what: the texts of the passages and of the queries."""
+
+    passages: tuple[str, ...]
+    queries: tuple[str, ...]
+
+    @cached_property
+    def digest(self) -> str:
+        """Names this corpus and these queries in the store."""
+        return digest([digest_texts(self.passages), digest_texts(self.queries)])
+
+
+class Retriever(Protocol):
+    """A way to rank passages; write your own as one class with this method."""
+
+    def retrieve(self, task: Task, depth: int) -> Ranking:
+        """Rank the passages for every query, at most `depth` of them."""
+        ...
+
+
+def ranked(
+    passages: Indices, scores: npt.NDArray[np.floating], depth: int, latency_ms: Milliseconds
+) -> Ranking:
+    """Order candidates by score, then corpus order, and cut at `depth`.
+
+    Args:
+        passages: Candidates in any order, shape [queries, candidates]; `NOTHING` where there is none.
+        scores: Their scores, same shape.
+        depth: Ranks to keep.
+        latency_ms: As in `Ranking`.
+    """
+    scores = np.where(passages == NOTHING, -np.inf, scores.astype(np.float64))
+    by_corpus = np.argsort(passages, axis=1, kind="stable")
+    passages, scores = (np.take_along_axis(array, by_corpus, axis=1) for array in (passages, scores))
+    best = np.argsort(-scores, axis=1, kind="stable")[:, :depth]
+    return Ranking(
+        np.take_along_axis(passages, best, axis=1), np.take_along_axis(scores, best, axis=1), latency_ms
+    )
+
+
+def sample(queries: int) -> Indices:
+    """The queries whose latency is taken: a few, evenly spread."""
+    return np.unique(np.linspace(0, queries - 1, min(queries, TIMED_QUERIES)).round().astype(np.int64))
+
+
+def timed(call: Callable[[T], object], inputs: Sequence[T]) -> Milliseconds:
+    """Milliseconds of `call` for each input, one at a time, after a call that warms up."""
+    times = []
+    call(inputs[0])
+    for value in inputs:
+        start = time.perf_counter()
+        call(value)
+        times.append(1000 * (time.perf_counter() - start))
+    return np.array(times)
