@@ -170,6 +170,8 @@ class Dataset:
                     positions.setdefault(page.unit, len(positions))
         if not passages:
             raise DatasetError(f"{collection.name}: the documents hold no text, so nothing can be retrieved")
+        if not collection.judgments:
+            raise DatasetError(f"{collection.name}: no query has a judgment, so nothing can be measured")
         for key in (*keys, *(judgment.unit for judgment in collection.judgments)):
             positions.setdefault(key, len(positions))
         rows = {query.query_id: row for row, query in enumerate(collection.queries)}

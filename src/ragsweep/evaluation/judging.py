@@ -23,6 +23,7 @@ class Judged:
     Attributes:
         queries: Their positions among all queries, shape [queries].
         units: The unit at each rank, shape [queries, depth]; `NOTHING` where nothing was retrieved.
+        ranks: The rank, from 0, that it had in the retriever's ranking, shape [queries, depth].
         repeated: Whether an earlier rank holds the same unit, shape [queries, depth].
         gains: Grade by rank, shape [queries, depth]; 0 where not relevant, not judged, or repeated.
         hits: Whether the gain reaches the relevance level, shape [queries, depth].
@@ -32,6 +33,7 @@ class Judged:
 
     queries: Indices
     units: Indices
+    ranks: Indices
     repeated: Hits
     gains: Gains
     hits: Hits
@@ -64,9 +66,11 @@ def judge(
     """
     queries = np.unique(judged_query)
     units = ranked_units[queries]
+    ranks = np.broadcast_to(np.arange(units.shape[1]), units.shape)
     repeated = _repeated(units)
     if collapse == "before_cutoff":
-        units = _moved_to_front(units, keep=~repeated)
+        ranks = np.argsort(repeated, axis=1, kind="stable")  # first passages to the front, in their order
+        units = np.take_along_axis(np.where(repeated, NOTHING, units), ranks, axis=1)
         repeated = np.zeros_like(repeated)
     gains = np.where(repeated, 0.0, _grades(units, queries, judged_query, judged_unit, grade))
     row = np.searchsorted(queries, judged_query)
@@ -74,6 +78,7 @@ def judge(
     return Judged(
         queries=queries,
         units=units,
+        ranks=ranks,
         repeated=repeated,
         gains=gains,
         hits=gains >= relevance_level,
@@ -91,12 +96,6 @@ def _repeated(units: Indices) -> Hits:
     repeated = np.zeros(units.shape, dtype=bool)
     np.put_along_axis(repeated, order, same, axis=1)
     return repeated & (units != NOTHING)
-
-
-def _moved_to_front(units: Indices, keep: Hits) -> Indices:
-    """The kept units of every row in their order, `NOTHING` behind them."""
-    order = np.argsort(~keep, axis=1, kind="stable")
-    return np.take_along_axis(np.where(keep, units, NOTHING), order, axis=1)
 
 
 def _grades(

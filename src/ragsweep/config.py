@@ -1,0 +1,211 @@
+"""The configuration: what its settings may be, how objects are built from it, and what of it took effect."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hydra.errors import InstantiationException
+from hydra.utils import instantiate
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import InterpolationResolutionError, MissingMandatoryValue, OmegaConfBaseException
+
+from ragsweep.errors import ConfigError, RagsweepError
+
+PROJECT = Path(__file__).resolve().parents[2]
+SWEEP_ID = "RAGSWEEP_SWEEP_ID"  # in the environment, so that every worker of a sweep agrees on it
+
+
+class Rule(NamedTuple):
+    """What a setting may be, in words and as a check."""
+
+    expected: str
+    accepts: Callable[[Any], bool]
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _at_least(low: int) -> Rule:
+    return Rule(f"a whole number of at least {low}", lambda value: _whole(value) and value >= low)
+
+
+def _between(low: float, high: float) -> Rule:
+    return Rule(f"a number from {low:g} to {high:g}", lambda value: _number(value) and low <= value <= high)
+
+
+def _positive(low: float = 0) -> Rule:
+    return Rule(f"a number of at least {low:g}", lambda value: _number(value) and low <= value < float("inf"))
+
+
+def _one_of(*options: str | None) -> Rule:
+    words = ["null" if option is None else option for option in options]
+    return Rule(" or ".join(words), lambda value: value in options)
+
+
+def _or_null(rule: Rule) -> Rule:
+    return Rule(f"{rule.expected}, or null", lambda value: value is None or rule.accepts(value))
+
+
+TEXT = Rule("a text that is not empty", lambda value: isinstance(value, str) and value.strip() != "")
+SWITCH = Rule("true or false", lambda value: isinstance(value, bool))
+
+# Settings by the names that users type; `*` stands for the retriever itself or the part of a hybrid one.
+RULES = {
+    "k": _at_least(1),
+    "seed": _at_least(0),
+    "dataset.name": TEXT,
+    "dataset.page_numbers": _one_of("physical", "label"),
+    "dataset.match": _one_of("qualified", "page_number"),
+    "dataset.unit": _one_of("page", "document"),
+    "chunker.size": _at_least(1),
+    "chunker.overlap": _at_least(0),
+    "encoder.model": TEXT,
+    "encoder.device": _or_null(TEXT),
+    "encoder.batch_size": _at_least(1),
+    "retriever.alpha": _between(0, 1),
+    "retriever.candidates": _or_null(_at_least(1)),
+    "retriever*.k1": _positive(),
+    "retriever*.b": _between(0, 1),
+    "retriever*.epsilon": _positive(),
+    "retriever*.stop_words": _one_of("english", None),
+    "retriever*.stemmer": _or_null(TEXT),
+    "evaluation.collapse": _one_of("after_cutoff", "before_cutoff"),
+    "evaluation.relevance_level": _at_least(1),
+    "evaluation.gain": _one_of("linear", "exponential"),
+    "evaluation.resamples": _at_least(1),
+    "tracking.uri": TEXT,
+    "tracking.experiment": TEXT,
+    "store.path": TEXT,
+    "store.enabled": SWITCH,
+}
+
+
+def register_resolvers() -> None:
+    """Teach OmegaConf `${project:PATH}`, `${sweep_id:}` and `${folder_name:PATH}`."""
+    OmegaConf.register_new_resolver("project", lambda path: str(PROJECT / path), replace=True)
+    OmegaConf.register_new_resolver("folder_name", lambda path: Path(path).resolve().name, replace=True)
+    OmegaConf.register_new_resolver("sweep_id", sweep_id, replace=True)
+
+
+def sweep_id() -> str:
+    """The name of this start of the program: sortable by time, and unique on this machine."""
+    return os.environ.setdefault(SWEEP_ID, f"{datetime.now():%Y%m%d_%H%M%S}_{os.getpid()}")
+
+
+def check(config: DictConfig) -> None:
+    """Raise `ConfigError` for the first setting that is missing or cannot be what it is."""
+    for name, value in leaves(config):
+        for pattern, rule in RULES.items():
+            if fnmatchcase(name, pattern) and _ours(config, name) and not rule.accepts(value):
+                found = "null" if value is None else repr(value)
+                raise ConfigError(f"{name}: found {found}, expected {rule.expected}")
+    if "f1" not in config.evaluation.metrics:
+        raise ConfigError("evaluation.metrics: f1 is missing; a sweep is decided by it")
+    chunker = config.get("chunker") or {}
+    if _ours(config, "chunker.size") and "overlap" in chunker and chunker.overlap >= chunker.size:
+        raise ConfigError(
+            f"chunker.overlap: found {chunker.overlap}, expected less than chunker.size ({chunker.size})"
+        )
+
+
+def leaves(config: DictConfig, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every setting as `(dotted.name, resolved value)`."""
+    for key in config:
+        name = f"{prefix}{key}"
+        try:
+            value = config[key]
+        except MissingMandatoryValue as error:
+            raise ConfigError(f"{name}: no value; set it with {name}=VALUE") from error
+        except InterpolationResolutionError as error:
+            cause = error.__cause__
+            reason = str(cause or error).splitlines()[0]
+            missing = re.search(r"[Mm]issing mandatory value: (\S+)", str(error))
+            field = missing.group(1) if missing else name
+            raise ConfigError(f"{field}: no value; set it with {field}=VALUE" if missing else f"{name}: {reason}") from error
+        if isinstance(value, DictConfig):
+            yield from leaves(value, f"{name}.")
+        else:
+            yield name, value
+
+
+def _ours(config: DictConfig, name: str) -> bool:
+    """Whether a setting belongs to a class of ragsweep; what a user's own class takes is its own affair."""
+    node = OmegaConf.select(config, name.rpartition(".")[0]) if "." in name else None
+    target = node.get("_target_", "ragsweep.") if isinstance(node, DictConfig) else "ragsweep."
+    return str(target).startswith("ragsweep.")
+
+
+def build(node: DictConfig, name: str) -> Any:
+    """Build the object that a node of the configuration describes.
+
+    Args:
+        node: Has `_target_`, and the arguments of the target.
+        name: The node's place in the configuration, for the error.
+    """
+    try:
+        return instantiate(node)
+    except InstantiationException as error:
+        cause = error.__cause__
+        if isinstance(cause, RagsweepError):
+            raise cause from error
+        reason = " ".join(str(cause or error).split())
+        raise ConfigError(f"{name}: {node.get('_target_')} cannot be built ({reason})") from error
+    except OmegaConfBaseException as error:
+        raise ConfigError(f"{name}: {str(error).splitlines()[0]}") from error
+
+
+def took_effect(config: DictConfig, built: Mapping[str, object]) -> dict[str, Any]:
+    """The settings that took effect, flat, by the names under which a user sets them.
+
+    A value is read from the built object where that has an attribute of the setting's name. A part that is shared by
+    interpolation, such as the encoder within a retriever, is named by its group; a group that nothing uses is absent.
+
+    Args:
+        config: The configuration.
+        built: Objects by the name of their node.
+    """
+    settings: dict[str, Any] = {}
+    for name, thing in built.items():
+        settings.update(_settings(config, config[name], thing, name))
+    return dict(sorted(settings.items()))
+
+
+def _settings(config: DictConfig, node: DictConfig, thing: object, name: str) -> Iterator[tuple[str, Any]]:
+    if "_target_" in node:
+        yield name, type(thing).__name__
+    for key in node:
+        if key == "store" or str(key).startswith("_"):
+            continue
+        value = getattr(thing, str(key), node[key])
+        if not isinstance(node[key], DictConfig):
+            yield f"{name}.{key}", portable(value)
+        elif "_partial_" not in node[key] and key != "metrics":
+            yield from _settings(config, node[key], value, str(key) if key in config else f"{name}.{key}")
+
+
+def portable(value: Any) -> Any:
+    """A value with the paths inside the project made relative to it, so that another clone means the same."""
+    if isinstance(value, dict):
+        return {key: portable(inner) for key, inner in value.items()}
+    return value.replace(f"{PROJECT}{os.sep}", "") if isinstance(value, str) else value
+
+
+def nearest(word: str, known: list[str]) -> str:
+    """' (did you mean ...?)' for the known word most like `word`, or nothing."""
+    by_end = {name.rpartition(".")[2]: name for name in known}
+    close = difflib.get_close_matches(word, known, n=1) or [
+        by_end[end] for end in difflib.get_close_matches(word.rpartition(".")[2], list(by_end), n=1)
+    ]
+    return f" (did you mean {close[0]}?)" if close else ""

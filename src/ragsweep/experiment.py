@@ -1,0 +1,123 @@
+"""One run of ragsweep, top to bottom.
+
+A dataset gives passages, queries and relevance judgments. A retriever ranks the passages for every query. The judgments
+turn the ranking into gains, the metrics turn gains into numbers, and the numbers go to tables, charts and MLflow.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from omegaconf import DictConfig, OmegaConf
+
+from ragsweep import report, tracking
+from ragsweep.config import build, check, portable, took_effect
+from ragsweep.datasets import Dataset
+from ragsweep.evaluation import Evaluation, Metric, evaluate, judge
+from ragsweep.retrieval import NOTHING, Ranking, Retriever, Task
+
+LEAST_DEPTH = 100  # a ranking holds at least so many passages, and at least k
+
+
+def run(config: DictConfig, job: tracking.Job) -> tuple[Evaluation, tracking.RunRecord]:
+    """Measure one configuration and record the measurement."""
+    with tracking.failures(job):
+        experiment = Experiment.of(config)
+    with tracking.record(job) as record:
+        record.log_settings(experiment.settings, experiment.dataset)
+        ranking = experiment.retrieve()
+        evaluation = experiment.evaluate(ranking)
+        experiment.write(job, ranking, evaluation)
+        record.log_evaluation(evaluation, ranking.latency_ms, experiment.dataset.coverage)
+        record.log_files(job.folder)
+    return evaluation, record
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """The objects that a configuration describes.
+
+    Attributes:
+        settings: The settings that took effect, read from these objects.
+    """
+
+    config: DictConfig
+    dataset: Dataset
+    retriever: Retriever
+    metrics: Mapping[str, Metric]
+    settings: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, config: DictConfig) -> Experiment:
+        """Build everything; all that can be wrong with the input is found here, before a run is recorded."""
+        check(config)
+        resolved = OmegaConf.create(OmegaConf.to_container(config, resolve=True))
+        retriever = build(resolved.retriever, "retriever")
+        metrics = {name: build(node, f"evaluation.metrics.{name}") for name, node in resolved.evaluation.metrics.items()}
+        dataset_format, chunker, dataset = _load(OmegaConf.to_yaml(OmegaConf.masked_copy(resolved, ["dataset", "chunker"])))
+        built = {"dataset": dataset_format, "chunker": chunker, "retriever": retriever, "evaluation": resolved.evaluation}
+        settings = took_effect(resolved, built) | {"k": config.k, "seed": config.seed}
+        return cls(config, dataset, retriever, metrics, settings)
+
+    def retrieve(self) -> Ranking:
+        """Rank the passages for every query."""
+        task = Task(self.dataset.texts, tuple(query.text for query in self.dataset.queries))
+        return self.retriever.retrieve(task, max(LEAST_DEPTH, self.config.k))
+
+    def evaluate(self, ranking: Ranking) -> Evaluation:
+        """Judge the ranking and measure it."""
+        found = ranking.passages != NOTHING
+        units = np.where(found, self.dataset.passage_units[ranking.passages], NOTHING)
+        qrels, settings = self.dataset.qrels, self.config.evaluation
+        judged = judge(
+            units,
+            qrels.query,
+            qrels.unit,
+            qrels.grade,
+            collapse=settings.collapse,
+            relevance_level=settings.relevance_level,
+        )
+        query_types = tuple(self.dataset.queries[row].query_type for row in judged.queries)
+        return evaluate(
+            judged, self.metrics, self.config.k, query_types, resamples=settings.resamples, seed=self.config.seed
+        )
+
+    def write(self, job: tracking.Job, ranking: Ranking, evaluation: Evaluation) -> None:
+        """Write the run's configuration, results and charts into its folder."""
+        folder = job.folder / "config"
+        folder.mkdir(parents=True, exist_ok=True)
+        resolved = portable(OmegaConf.to_container(self.config, resolve=True))
+        (folder / "config.yaml").write_text(OmegaConf.to_yaml(resolved), encoding="utf-8")
+        (folder / "overrides.yaml").write_text(OmegaConf.to_yaml(list(job.overrides)), encoding="utf-8")
+        report.write_evaluation(
+            job.folder,
+            evaluation,
+            self.dataset,
+            ranking.passages,
+            ranking.scores,
+            resamples=self.config.evaluation.resamples,
+            seed=self.config.seed,
+        )
+
+
+@lru_cache(maxsize=4)  # the runs of a sweep mostly share their dataset
+def _load(nodes: str) -> tuple[object, object, Dataset]:
+    """Read and chunk the dataset that these nodes of the configuration describe, and say what is odd about it."""
+    config = OmegaConf.create(nodes)
+    dataset_format, chunker = build(config.dataset, "dataset"), build(config.chunker, "chunker")
+    dataset = Dataset.from_collection(dataset_format.load(), chunker)
+    unjudged = set(range(len(dataset.queries))) - set(dataset.qrels.query.tolist())
+    _notice(dataset.empty_pages, "without text: kept, but never retrieved", "page")
+    _notice([dataset.queries[row].text for row in sorted(unjudged)], "without judgments: left out", "query")
+    return dataset_format, chunker, dataset
+
+
+def _notice(names: list[str] | tuple[str, ...], fate: str, kind: str) -> None:
+    if names:
+        shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+        print(f"{len(names)} {kind if len(names) == 1 else {'query': 'queries'}.get(kind, kind + 's')} {fate} ({shown})", file=sys.stderr)

@@ -1,0 +1,7 @@
+"""Tables and charts from finished measurements."""
+
+from ragsweep.report.files import write_evaluation, write_sweep
+from ragsweep.report.sweep import Outcome, Sweep
+from ragsweep.report.text import best_line, terminal_table
+
+__all__ = ["Outcome", "Sweep", "best_line", "terminal_table", "write_evaluation", "write_sweep"]

@@ -1,0 +1,78 @@
+"""How our charts look: colours that colour-blind readers can tell apart, the same for the same thing everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's palette (2008), one colour a metric in every chart.
+METRIC_COLOURS = {
+    "precision": "#0072B2",
+    "recall": "#D55E00",
+    "f1": "#000000",
+    "mrr": "#009E73",
+    "hit_rate": "#CC79A7",
+    "ndcg": "#E69F00",
+    "map": "#56B4E9",
+}
+OTHER_METRIC = "#7f7f7f"
+METRIC_WORDS = {
+    "precision": "Precision",
+    "recall": "Recall",
+    "f1": "F1",
+    "mrr": "MRR",
+    "hit_rate": "Hit rate",
+    "ndcg": "NDCG",
+    "map": "MAP",
+}
+MARKERS = "osD^vP*Xhp"
+BEST = "#D55E00"
+GRID = "#d9d9d9"
+DPI = 100
+
+
+def word(metric: str) -> str:
+    """A metric's name as it is written in a chart."""
+    return METRIC_WORDS.get(metric, metric)
+
+
+def colour(metric: str) -> str:
+    """A metric's colour."""
+    return METRIC_COLOURS.get(metric, OTHER_METRIC)
+
+
+def shades(values: Sequence[Any]) -> dict[Any, Any]:
+    """A colour for each value of a swept setting, dark to light in their order; also readable in grey."""
+    from matplotlib import colormaps
+
+    span = max(len(values) - 1, 1)
+    return {value: colormaps["viridis"](0.9 * index / span) for index, value in enumerate(values)}
+
+
+def figure(width: float, height: float, title: str, subtitle: str = "") -> Figure:
+    """An empty figure, in inches, under the question that it answers; without pyplot and its global state."""
+    from matplotlib.figure import Figure
+
+    drawing = Figure(figsize=(width, height), dpi=DPI, layout="constrained")
+    drawing.suptitle(title if not subtitle else f"{title}\n", fontsize=13, fontweight="bold", x=0.01, ha="left")
+    if subtitle:
+        drawing.text(0.01, 1 - 0.42 / height, subtitle, fontsize=9, color="#555555", va="top")
+    return drawing
+
+
+def dress(axes: Axes, *, grid: str = "y") -> None:
+    """Take away what carries no information."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis=grid, color=GRID, linewidth=0.7)
+    axes.set_axisbelow(True)
+
+
+def save(drawing: Figure, path: Path) -> None:
+    """Write the figure as PNG."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    drawing.savefig(path)

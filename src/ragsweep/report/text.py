@@ -1,0 +1,62 @@
+"""A sweep in words: the table in the terminal and the report in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragsweep.report.style import word
+from ragsweep.report.sweep import Sweep
+
+TERMINAL_ROWS = 30
+
+
+def terminal_table(sweep: Sweep) -> str:
+    """The configurations, best F1 first, in aligned columns."""
+    rows = sweep.table.head(TERMINAL_ROWS)
+    header = ["configuration", *sweep.metrics, "f1 95 % interval"]
+    cells = [
+        [row["configuration"], *(f"{row[name]:.4f}" for name in sweep.metrics), f"{row['f1_low']:.3f} to {row['f1_high']:.3f}"]
+        for _, row in rows.iterrows()
+    ]
+    widths = [max(len(line[column]) for line in [header, *cells]) for column in range(len(header))]
+    lines = [
+        "  ".join(cell.ljust(width) if column == 0 else cell.rjust(width)
+                  for column, (cell, width) in enumerate(zip(line, widths, strict=True)))
+        for line in [header, *cells]
+    ]  # fmt: skip
+    if len(sweep.table) > len(rows):
+        lines.append(f"... and {len(sweep.table) - len(rows)} more")
+    return "\n".join(lines)
+
+
+def best_line(sweep: Sweep) -> str:
+    """The best configuration in one line."""
+    best = sweep.best
+    return f"best: {best['configuration']}  F1 {best['f1']:.4f} [{best['f1_low']:.3f}, {best['f1_high']:.3f}]"
+
+
+def markdown(sweep: Sweep, dataset: str, command: str, charts: Sequence[str]) -> str:
+    """The sweep's report."""
+    best = sweep.best
+    queries = len(sweep.outcomes[0].per_query)
+    lines = [
+        f"# Sweep over {', '.join(sweep.swept) or 'one configuration'} on {dataset}",
+        "",
+        f"**Best by F1: {best['configuration']}**, F1 {best['f1']:.4f} "
+        f"(95 % bootstrap interval over {queries} queries {best['f1_low']:.3f} to {best['f1_high']:.3f}).",
+        "The best of many is chosen on the queries that it is measured on: expect somewhat less on new ones.",
+        "",
+        _row(["configuration", *map(word, sweep.metrics)]),
+        _row(["---", *(["---:"] * len(sweep.metrics))]),
+        *(_row([row["configuration"], *(f"{row[name]:.4f}" for name in sweep.metrics)]) for _, row in sweep.table.iterrows()),
+    ]
+    if sweep.unfinished:
+        lines += ["", "Did not finish: " + ", ".join(f"{name} ({status})" for name, status in sweep.unfinished.items())]
+    lines += ["", f"Made by `{command}`."]
+    if charts:
+        lines += ["", "Charts: " + ", ".join(f"`charts/{name}`" for name in charts)]
+    return "\n".join(lines) + "\n"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

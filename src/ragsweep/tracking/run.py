@@ -1,0 +1,189 @@
+"""The life of one run in MLflow: opened, filled, and closed with the status that it deserves."""
+
+from __future__ import annotations
+
+import json
+import time
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from mlflow import MlflowClient
+from mlflow.entities import Dataset as LoggedDataset
+from mlflow.entities import DatasetInput, InputTag, Metric, Param, RunTag
+from omegaconf import DictConfig
+
+from ragsweep.config import PROJECT
+from ragsweep.datasets import Dataset
+from ragsweep.digest import digest
+from ragsweep.evaluation import Evaluation
+from ragsweep.tracking.environment import git_commit, requirements, uncommitted_patch, user
+from ragsweep.tracking.store import open_store
+
+METRICS_A_BATCH = 1000
+PARAMS_A_BATCH = 100
+DIGEST_LENGTH = 36  # the longest that MLflow takes
+LONGEST_TAG = 5000
+
+SWEPT = "sweep.values"  # tag: the swept settings of a run with their values, as JSON
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be recorded, apart from the measurement.
+
+    Attributes:
+        name: The run's name: the swept values.
+        folder: Where the run's files are written before they are logged.
+        overrides: The overrides that made its configuration, as Hydra lists them.
+        command: What runs this configuration again.
+        swept: The swept settings and their values.
+        sweep_id: Names the start of the program that this run belongs to.
+        parent_run_id: The sweep's run, or None for a single run.
+        tracking: The `tracking` group of the configuration.
+    """
+
+    name: str
+    folder: Path
+    overrides: Sequence[str]
+    command: str
+    swept: Mapping[str, Any]
+    sweep_id: str
+    parent_run_id: str | None
+    tracking: DictConfig
+
+
+class RunRecord:
+    """An open run."""
+
+    def __init__(self, client: MlflowClient, experiment_id: str, run_id: str) -> None:
+        self._client = client
+        self.experiment_id = experiment_id
+        self.run_id = run_id
+
+    def log_settings(self, settings: Mapping[str, Any], dataset: Dataset) -> None:
+        """Log the settings that took effect as params, and the dataset as the run's input."""
+        params = [Param(name, str(value)) for name, value in settings.items()]
+        for start in range(0, len(params), PARAMS_A_BATCH):
+            self._client.log_batch(self.run_id, params=params[start : start + PARAMS_A_BATCH])
+        fingerprint = digest([dict(settings), dataset.digest])
+        self._client.log_batch(self.run_id, tags=[RunTag("config.digest", fingerprint)])
+        profile = {
+            "passages": len(dataset.passages),
+            "units": len(dataset.units),
+            "queries": len(dataset.queries),
+            "judgments": len(dataset.qrels.grade),
+        }
+        logged = LoggedDataset(
+            name=dataset.name,
+            digest=dataset.digest[:DIGEST_LENGTH],
+            source_type="ragsweep",
+            source=json.dumps({name: value for name, value in settings.items() if name.startswith("dataset.")}),
+            profile=json.dumps(profile),
+        )
+        self._client.log_inputs(self.run_id, [DatasetInput(logged, [InputTag("mlflow.data.context", "evaluation")])])
+
+    def log_evaluation(self, evaluation: Evaluation, latency_ms: npt.NDArray[np.float64], coverage: float) -> None:
+        """Log the measurement's numbers as metrics."""
+        now = int(time.time() * 1000)
+        metrics = [Metric(name, value, now, 0) for name, value in _scalars(evaluation, latency_ms, coverage)]
+        for name, curve in zip(evaluation.names, evaluation.curves.tolist(), strict=True):
+            metrics += [Metric(f"at_k/{name}", value, now, cutoff) for cutoff, value in enumerate(curve, start=1)]
+        for start in range(0, len(metrics), METRICS_A_BATCH):
+            self._client.log_batch(self.run_id, metrics=metrics[start : start + METRICS_A_BATCH])
+
+    def log_files(self, folder: Path) -> None:
+        """Upload everything below `folder`, which also gets what describes the code and the packages."""
+        environment = folder / "environment"
+        environment.mkdir(parents=True, exist_ok=True)
+        (environment / "requirements.txt").write_text(requirements(), encoding="utf-8")
+        if patch := uncommitted_patch():
+            (environment / "uncommitted.patch").write_text(patch, encoding="utf-8", errors="surrogateescape")
+        self._client.log_artifacts(self.run_id, str(folder))
+
+    def tag(self, tags: Mapping[str, str]) -> None:
+        """Set tags."""
+        self._client.log_batch(self.run_id, tags=[RunTag(name, value) for name, value in tags.items()])
+
+    def close(self, status: str) -> None:
+        """End the run as FINISHED, FAILED or KILLED."""
+        self._client.set_terminated(self.run_id, status)
+
+
+def _scalars(
+    evaluation: Evaluation, latency_ms: npt.NDArray[np.float64], coverage: float
+) -> Iterator[tuple[str, float]]:
+    f1 = evaluation.names.index("f1")
+    yield from evaluation.means.items()
+    yield "ci/f1_low", float(evaluation.ci_low[f1])
+    yield "ci/f1_high", float(evaluation.ci_high[f1])
+    yield "coverage/units", coverage
+    if len(latency_ms):
+        yield "latency/mean_ms", float(latency_ms.mean())
+        yield "latency/p95_ms", float(np.quantile(latency_ms, 0.95))
+    kinds = np.array(evaluation.query_types, dtype=object)
+    for kind in evaluation.types:
+        yield f"by_type/{_metric_name(kind)}/f1", float(evaluation.per_query[f1, kinds == kind].mean())
+
+
+def _metric_name(text: str) -> str:
+    """A text with every character that MLflow refuses in a metric's name replaced."""
+    return "".join(letter if letter.isascii() and (letter.isalnum() or letter in "_-. ") else "_" for letter in text)
+
+
+@contextmanager
+def failures(job: Job) -> Iterator[None]:
+    """Within a sweep, leave a FAILED run behind for an error that came before its run was opened."""
+    try:
+        yield
+    except Exception as error:
+        if job.parent_run_id:
+            end_failed(open_run(job), error)
+        raise
+
+
+@contextmanager
+def record(job: Job) -> Iterator[RunRecord]:
+    """Open a run; whatever ends the block, the run ends with it: FINISHED, FAILED, or KILLED when interrupted."""
+    opened = open_run(job)
+    try:
+        yield opened
+    except BaseException as error:
+        end_failed(opened, error)
+        raise
+    opened.close("FINISHED")
+
+
+def open_run(job: Job) -> RunRecord:
+    """Start a run with the tags that say where it comes from."""
+    client, experiment_id = open_store(job.tracking)
+    tags = {
+        "mlflow.user": user(),
+        "mlflow.source.name": "run.py",
+        "mlflow.source.type": "LOCAL",
+        "git.dirty": str(bool(uncommitted_patch())).lower(),
+        "sweep.id": job.sweep_id,
+        SWEPT: json.dumps(job.swept),
+        "reproduce": job.command[:LONGEST_TAG],
+        "folder": str(job.folder.relative_to(PROJECT) if job.folder.is_relative_to(PROJECT) else job.folder),
+    }
+    if commit := git_commit():
+        tags |= {"git.commit": commit, "mlflow.source.git.commit": commit}
+    if job.parent_run_id:
+        tags["mlflow.parentRunId"] = job.parent_run_id
+    run = client.create_run(experiment_id, tags=tags, run_name=job.name)
+    return RunRecord(client, experiment_id, run.info.run_id)
+
+
+def end_failed(opened: RunRecord, error: BaseException) -> None:
+    """Close a run that did not come to its end, with its error as a tag; never hide that error behind another."""
+    interrupted = isinstance(error, KeyboardInterrupt | SystemExit)
+    try:
+        opened.tag({"error": "".join(traceback.format_exception_only(error)).strip()[:LONGEST_TAG]})
+    finally:
+        opened.close("KILLED" if interrupted else "FAILED")

@@ -1,0 +1,74 @@
+"""The life of a sweep in MLflow: a parent run, opened before the first job and closed after the last."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+from mlflow import MlflowClient
+from mlflow.entities import Run
+
+from ragsweep.report.sweep import Outcome, Sweep
+from ragsweep.tracking.run import SWEPT, Job, RunRecord
+from ragsweep.tracking.store import open_store
+
+PAGE = 1000
+
+
+def collect(job: Job, parent: RunRecord) -> Sweep:
+    """Read the sweep's runs back from the store, in the order in which they were started.
+
+    Runs that are still open belong to workers that are gone: they are closed as KILLED.
+    """
+    client, _ = open_store(job.tracking)
+    outcomes: list[Outcome] = []
+    unfinished: dict[str, str] = {}
+    for run in _children(client, parent.run_id):
+        name = run.info.run_name
+        if run.info.status == "FINISHED":
+            table = client.download_artifacts(run.info.run_id, "results/per_query.csv")
+            settings = dict(run.data.params)
+            swept = json.loads(run.data.tags[SWEPT])
+            outcomes.append(Outcome(name, swept, settings, _read(Path(table))))
+            continue
+        if run.info.status == "RUNNING":
+            client.set_terminated(run.info.run_id, "KILLED")
+        unfinished[name] = "KILLED" if run.info.status == "RUNNING" else run.info.status
+    return Sweep(outcomes, unfinished)
+
+
+def _read(table: Path) -> pd.DataFrame:
+    return pd.read_csv(table, dtype={"query_id": str, "retrieved": str, "relevant": str, "query": str})
+
+
+def _children(client: MlflowClient, parent_run_id: str) -> list[Run]:
+    """The sweep's runs; those over several datasets lie in several experiments."""
+    experiments = [experiment.experiment_id for experiment in client.search_experiments()]
+    runs: list[Run] = []
+    token: str | None = None
+    while True:
+        page = client.search_runs(
+            experiments,
+            f"tags.`mlflow.parentRunId` = '{parent_run_id}'",
+            max_results=PAGE,
+            order_by=["attributes.start_time ASC"],
+            page_token=token,
+        )
+        runs += page
+        token = page.token
+        if not token:
+            return runs
+
+
+def close_sweep(parent: RunRecord, sweep: Sweep, folder: Path, description: str, status: str) -> None:
+    """Upload the sweep's tables and charts, name the best configuration in tags, and end the parent run."""
+    tags: Mapping[str, str] = {}
+    if sweep.outcomes:
+        best = sweep.best
+        settings = {f"best.{name}": str(best[name]) for name in sweep.swept}
+        tags = {"best.configuration": best["configuration"], "best.f1": f"{best['f1']:.6f}", **settings}
+    parent.tag({**tags, "mlflow.note.content": description})
+    parent.log_files(folder)
+    parent.close(status)
