@@ -24,8 +24,8 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from ragsweep.config import PROJECT, SWEEP_ID, check, leaves, nearest, register_resolvers, sweep_id
-from ragsweep.errors import ConfigError, RagsweepError
+from ragsweep.config import PROJECT, SWEEP_ID, leaves, nearest, register_resolvers, sweep_id
+from ragsweep.errors import RagsweepError
 
 if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override
@@ -53,7 +53,7 @@ def main() -> NoReturn:
     status = OK
     try:
         hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")(job)()
-    except BaseException as error:  # noqa: BLE001  the status of the process tells them apart
+    except BaseException as error:  # the status of the process tells them apart
         status = _explained(error, verbose)
     if SweepCallback.sweep is not None:
         status = _finish(SweepCallback.sweep, status)
@@ -131,7 +131,7 @@ def _check_all(config: DictConfig, jobs: Sequence[list[str]]) -> None:
     loader = GlobalHydra.instance().config_loader()
     for overrides in jobs:
         composed = loader.load_sweep_config(config, list(overrides))
-        Experiment.of(OmegaConf.masked_copy(composed, [key for key in composed if key != "hydra"]))
+        Experiment.of(OmegaConf.masked_copy(composed, [str(key) for key in composed if key != "hydra"]))
 
 
 def _open_sweep(config: DictConfig, total: int | None, swept: list[str]) -> OpenSweep:
@@ -240,12 +240,18 @@ def _one_line(error: BaseException) -> str:
         name = unknown.group(1)
         return f"{name}: no such setting{nearest(name, _known_settings(name))}; python run.py --help lists them"
     text = " ".join(str(error).split())
-    return text if isinstance(error, RagsweepError | HydraException) else f"{type(error).__name__}: {text} (-v shows where)"
+    return (
+        text
+        if isinstance(error, RagsweepError | HydraException)
+        else f"{type(error).__name__}: {text} (-v shows where)"
+    )
 
 
 def _known_settings(unknown: str) -> list[str]:
     """Groups and settings of the configuration that the other arguments describe."""
-    others = [argument for argument in sys.argv[1:] if "=" in argument and "," not in argument and unknown not in argument]
+    others = [
+        argument for argument in sys.argv[1:] if "=" in argument and "," not in argument and unknown not in argument
+    ]
     groups = [path.name for path in CONF.iterdir() if path.is_dir()]
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
         try:

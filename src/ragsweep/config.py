@@ -113,27 +113,24 @@ def check(config: DictConfig) -> None:
                 raise ConfigError(f"{name}: found {found}, expected {rule.expected}")
     if "f1" not in config.evaluation.metrics:
         raise ConfigError("evaluation.metrics: f1 is missing; a sweep is decided by it")
-    chunker = config.get("chunker") or {}
-    if _ours(config, "chunker.size") and "overlap" in chunker and chunker.overlap >= chunker.size:
-        raise ConfigError(
-            f"chunker.overlap: found {chunker.overlap}, expected less than chunker.size ({chunker.size})"
-        )
+    size, overlap = (OmegaConf.select(config, f"chunker.{name}") for name in ("size", "overlap"))
+    if _ours(config, "chunker.size") and size is not None and overlap is not None and overlap >= size:
+        raise ConfigError(f"chunker.overlap: found {overlap}, expected less than chunker.size ({size})")
 
 
 def leaves(config: DictConfig, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Every setting as `(dotted.name, resolved value)`."""
-    for key in config:
+    """Every setting as `(dotted.name, resolved value)`; raise `ConfigError` where one has no value."""
+    for key in map(str, config):
         name = f"{prefix}{key}"
         try:
             value = config[key]
         except MissingMandatoryValue as error:
             raise ConfigError(f"{name}: no value; set it with {name}=VALUE") from error
         except InterpolationResolutionError as error:
-            cause = error.__cause__
-            reason = str(cause or error).splitlines()[0]
             missing = re.search(r"[Mm]issing mandatory value: (\S+)", str(error))
-            field = missing.group(1) if missing else name
-            raise ConfigError(f"{field}: no value; set it with {field}=VALUE" if missing else f"{name}: {reason}") from error
+            if missing:
+                raise ConfigError(f"{missing.group(1)}: no value; set it with {missing.group(1)}=VALUE") from error
+            raise ConfigError(f"{name}: {str(error).splitlines()[0]}") from error
         if isinstance(value, DictConfig):
             yield from leaves(value, f"{name}.")
         else:
@@ -185,14 +182,14 @@ def took_effect(config: DictConfig, built: Mapping[str, object]) -> dict[str, An
 def _settings(config: DictConfig, node: DictConfig, thing: object, name: str) -> Iterator[tuple[str, Any]]:
     if "_target_" in node:
         yield name, type(thing).__name__
-    for key in node:
-        if key == "store" or str(key).startswith("_"):
+    for key in map(str, node):
+        if key in ("store", "metrics") or key.startswith("_"):
             continue
-        value = getattr(thing, str(key), node[key])
-        if not isinstance(node[key], DictConfig):
+        value = getattr(thing, key, node[key])
+        if isinstance(node[key], DictConfig):
+            yield from _settings(config, node[key], value, key if key in config else f"{name}.{key}")
+        else:
             yield f"{name}.{key}", portable(value)
-        elif "_partial_" not in node[key] and key != "metrics":
-            yield from _settings(config, node[key], value, str(key) if key in config else f"{name}.{key}")
 
 
 def portable(value: Any) -> Any:

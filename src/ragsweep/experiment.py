@@ -56,12 +56,18 @@ class Experiment:
     def of(cls, config: DictConfig) -> Experiment:
         """Build everything; all that can be wrong with the input is found here, before a run is recorded."""
         check(config)
-        resolved = OmegaConf.create(OmegaConf.to_container(config, resolve=True))
-        retriever = build(resolved.retriever, "retriever")
-        metrics = {name: build(node, f"evaluation.metrics.{name}") for name, node in resolved.evaluation.metrics.items()}
-        dataset_format, chunker, dataset = _load(OmegaConf.to_yaml(OmegaConf.masked_copy(resolved, ["dataset", "chunker"])))
-        built = {"dataset": dataset_format, "chunker": chunker, "retriever": retriever, "evaluation": resolved.evaluation}
-        settings = took_effect(resolved, built) | {"k": config.k, "seed": config.seed}
+        config = DictConfig(OmegaConf.to_container(config, resolve=True))
+        retriever = build(config.retriever, "retriever")
+        metrics = {name: build(node, f"evaluation.metrics.{name}") for name, node in config.evaluation.metrics.items()}
+        source = OmegaConf.to_yaml(OmegaConf.masked_copy(config, ["dataset", "chunker"]))
+        dataset_format, chunker, dataset = _load(source)
+        built = {
+            "dataset": dataset_format,
+            "chunker": chunker,
+            "retriever": retriever,
+            "evaluation": config.evaluation,
+        }
+        settings = took_effect(config, built) | {"k": config.k, "seed": config.seed}
         return cls(config, dataset, retriever, metrics, settings)
 
     def retrieve(self) -> Ranking:
@@ -84,14 +90,19 @@ class Experiment:
         )
         query_types = tuple(self.dataset.queries[row].query_type for row in judged.queries)
         return evaluate(
-            judged, self.metrics, self.config.k, query_types, resamples=settings.resamples, seed=self.config.seed
+            judged,
+            self.metrics,
+            self.config.k,
+            query_types,
+            resamples=settings.resamples,
+            seed=self.config.seed,
         )
 
     def write(self, job: tracking.Job, ranking: Ranking, evaluation: Evaluation) -> None:
         """Write the run's configuration, results and charts into its folder."""
         folder = job.folder / "config"
         folder.mkdir(parents=True, exist_ok=True)
-        resolved = portable(OmegaConf.to_container(self.config, resolve=True))
+        resolved = portable(OmegaConf.to_container(self.config))
         (folder / "config.yaml").write_text(OmegaConf.to_yaml(resolved), encoding="utf-8")
         (folder / "overrides.yaml").write_text(OmegaConf.to_yaml(list(job.overrides)), encoding="utf-8")
         report.write_evaluation(
@@ -120,4 +131,7 @@ def _load(nodes: str) -> tuple[object, object, Dataset]:
 def _notice(names: list[str] | tuple[str, ...], fate: str, kind: str) -> None:
     if names:
         shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
-        print(f"{len(names)} {kind if len(names) == 1 else {'query': 'queries'}.get(kind, kind + 's')} {fate} ({shown})", file=sys.stderr)
+        print(
+            f"{len(names)} {kind if len(names) == 1 else {'query': 'queries'}.get(kind, kind + 's')} {fate} ({shown})",
+            file=sys.stderr,
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -102,15 +103,10 @@ def _judgments(path: Path) -> Iterator[Judgment]:
 def _open(path: Path) -> Iterator[TextIO]:
     """Open a file or, where it is not there, its gzipped form."""
     zipped = path.with_name(f"{path.name}.gz")
+    if not path.exists() and not zipped.exists():
+        raise DatasetError(f"{path} does not exist, nor does {zipped.name}")
     try:
-        if path.exists() or not zipped.exists():
-            file = path.open(encoding="utf-8")
-        else:
-            file = gzip.open(zipped, "rt", encoding="utf-8")
-    except FileNotFoundError as error:
-        raise DatasetError(f"{path} does not exist, nor does {zipped.name}") from error
-    with file:
-        try:
+        with path.open(encoding="utf-8") if path.exists() else gzip.open(zipped, "rt", encoding="utf-8") as file:
             yield file
-        except (gzip.BadGzipFile, EOFError, UnicodeDecodeError) as error:
-            raise DatasetError(f"{path}: cannot be read to its end ({error})") from error
+    except (OSError, zlib.error, EOFError, UnicodeDecodeError) as error:
+        raise DatasetError(f"{path if path.exists() else zipped}: cannot be read to its end ({error})") from error

@@ -176,7 +176,10 @@ class Dataset:
             positions.setdefault(key, len(positions))
         rows = {query.query_id: row for row, query in enumerate(collection.queries)}
         grades = {
-            (rows[judgment.query_id], positions[judgment.unit]): judgment.grade  # a pair judged twice counts once
+            (
+                rows[judgment.query_id],
+                positions[judgment.unit],
+            ): judgment.grade  # a pair judged twice counts once
             for judgment in collection.judgments
         }
         return cls(

@@ -166,7 +166,9 @@ def _check(entry: dict[str, Any], where: str) -> None:
             raise DatasetError(f"{where}: {field!r} must be a text that is not empty, found {_kind(entry[field])}")
     pages = entry["relevant_docs"]
     if not isinstance(pages, list) or not all(isinstance(page, str) for page in pages):
-        raise DatasetError(f'{where}: \'relevant_docs\' must be a list of texts like "34", found {json.dumps(pages)[:80]}')
+        raise DatasetError(
+            f"{where}: 'relevant_docs' must be a list of texts like \"34\", found {json.dumps(pages)[:80]}"
+        )
 
 
 def _kind(value: object) -> str:

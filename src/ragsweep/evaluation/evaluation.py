@@ -51,7 +51,8 @@ class Evaluation:
     @property
     def curves(self) -> Array:
         """The mean over queries at each cutoff, shape [metrics, cutoffs]."""
-        return self.values.mean(axis=2)
+        curves: Array = self.values.mean(axis=2)
+        return curves
 
     @property
     def types(self) -> tuple[str, ...]:

@@ -95,12 +95,11 @@ def _repeated(units: Indices) -> Hits:
     same[:, 1:] = in_order[:, 1:] == in_order[:, :-1]
     repeated = np.zeros(units.shape, dtype=bool)
     np.put_along_axis(repeated, order, same, axis=1)
-    return repeated & (units != NOTHING)
+    repeated &= units != NOTHING
+    return repeated
 
 
-def _grades(
-    units: Indices, queries: Indices, judged_query: Indices, judged_unit: Indices, grade: Indices
-) -> Gains:
+def _grades(units: Indices, queries: Indices, judged_query: Indices, judged_unit: Indices, grade: Indices) -> Gains:
     """Grade of every (query, unit), looked up in the sorted judgments; 0 where there is none."""
     width = max(units.max(initial=0), judged_unit.max(initial=0)) + 1
     keys = judged_query * width + judged_unit

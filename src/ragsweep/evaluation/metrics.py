@@ -27,7 +27,7 @@ def precision(judged: Judged, k: int) -> PerQuery:
     Returns:
         Values in [0, 1], shape [queries].
     """
-    return judged.hits[:, :k].sum(axis=1) / k
+    return _hits(judged, k) / k
 
 
 def recall(judged: Judged, k: int) -> PerQuery:
@@ -40,7 +40,7 @@ def recall(judged: Judged, k: int) -> PerQuery:
     Returns:
         Values in [0, 1], shape [queries].
     """
-    return judged.hits[:, :k].sum(axis=1) / judged.relevant.clip(min=1)
+    return _hits(judged, k) / np.maximum(judged.relevant, 1)
 
 
 def f1(judged: Judged, k: int) -> PerQuery:
@@ -55,7 +55,7 @@ def f1(judged: Judged, k: int) -> PerQuery:
     Returns:
         Values in [0, 1], shape [queries].
     """
-    return 2 * judged.hits[:, :k].sum(axis=1) / (k + judged.relevant)
+    return 2 * _hits(judged, k) / (k + judged.relevant)
 
 
 def mrr(judged: Judged, k: int) -> PerQuery:
@@ -71,7 +71,8 @@ def mrr(judged: Judged, k: int) -> PerQuery:
         Values in [0, 1], shape [queries].
     """
     hits = judged.hits[:, :k]
-    return hits.any(axis=1) / (hits.argmax(axis=1) + 1)
+    reciprocal: PerQuery = hits.any(axis=1) / (hits.argmax(axis=1) + 1)
+    return reciprocal
 
 
 def hit_rate(judged: Judged, k: int) -> PerQuery:
@@ -120,9 +121,16 @@ def average_precision(judged: Judged, k: int) -> PerQuery:
     """
     hits = judged.hits[:, :k]
     precision_at = hits.cumsum(axis=1) / np.arange(1, hits.shape[1] + 1)
-    return (precision_at * hits).sum(axis=1) / judged.relevant.clip(min=1)
+    summed: PerQuery = (precision_at * hits).sum(axis=1)
+    return summed / np.maximum(judged.relevant, 1)
+
+
+def _hits(judged: Judged, k: int) -> PerQuery:
+    hits: PerQuery = judged.hits[:, :k].sum(axis=1, dtype=np.float64)
+    return hits
 
 
 def _dcg(gains: Gains, gain: Gain) -> PerQuery:
     values = gains if gain == "linear" else np.exp2(gains) - 1
-    return (values / np.log2(np.arange(gains.shape[1]) + 2)).sum(axis=1)
+    discounted: PerQuery = (values / np.log2(np.arange(gains.shape[1]) + 2)).sum(axis=1)
+    return discounted

@@ -29,7 +29,7 @@ def confidence_intervals(
     return low, high
 
 
-@lru_cache(maxsize=1)  # the runs of a sweep ask the same queries
+@lru_cache(maxsize=8)  # the runs of a sweep ask the same queries, of the same few types
 def _resampling(queries: int, resamples: int, seed: int) -> Array:
     """How much each query weighs in each resample, shape [queries, resamples]."""
     draws = np.random.default_rng(seed).multinomial(queries, np.full(queries, 1 / queries), size=resamples)

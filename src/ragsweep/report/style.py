@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,26 +46,49 @@ def colour(metric: str) -> str:
     return METRIC_COLOURS.get(metric, OTHER_METRIC)
 
 
-def shades(values: Sequence[Any]) -> dict[Any, Any]:
+def shades(values: Sequence[Any], colormap: str = "viridis") -> dict[Any, Any]:
     """A colour for each value of a swept setting, dark to light in their order; also readable in grey."""
     from matplotlib import colormaps
 
     span = max(len(values) - 1, 1)
-    return {value: colormaps["viridis"](0.9 * index / span) for index, value in enumerate(values)}
+    return {value: colormaps[colormap](0.88 * index / span) for index, value in enumerate(values)}
 
 
-def figure(width: float, height: float, title: str, subtitle: str = "") -> Figure:
-    """An empty figure, in inches, under the question that it answers; without pyplot and its global state."""
+def figure(
+    width: float,
+    height: float,
+    title: str,
+    subtitle: str,
+    *,
+    left: float = 0.75,
+    right: float = 0.2,
+    bottom: float = 0.6,
+    top: float = 0.9,
+) -> Figure:
+    """An empty figure under the question that it answers; without pyplot and its global state.
+
+    Margins are set, not computed: matplotlib's automatic layouts draw every chart twice.
+
+    Args:
+        width: In inches, as all that follows.
+        height: Of the whole figure.
+        title: The question.
+        subtitle: What is drawn.
+        left: Room for the axis beside the panels.
+        right: Room for a legend.
+        bottom: Room for the axis below.
+        top: Room for title and subtitle.
+    """
     from matplotlib.figure import Figure
 
-    drawing = Figure(figsize=(width, height), dpi=DPI, layout="constrained")
-    drawing.suptitle(title if not subtitle else f"{title}\n", fontsize=13, fontweight="bold", x=0.01, ha="left")
-    if subtitle:
-        drawing.text(0.01, 1 - 0.42 / height, subtitle, fontsize=9, color="#555555", va="top")
+    drawing = Figure(figsize=(width, height), dpi=DPI)
+    drawing.subplots_adjust(left / width, bottom / height, 1 - right / width, 1 - top / height)
+    drawing.text(0.15 / width, 1 - 0.14 / height, title, fontsize=13, fontweight="bold", va="top")
+    drawing.text(0.15 / width, 1 - 0.45 / height, subtitle, fontsize=9, color="#555555", va="top")
     return drawing
 
 
-def dress(axes: Axes, *, grid: str = "y") -> None:
+def dress(axes: Axes, *, grid: Literal["both", "x", "y"] = "y") -> None:
     """Take away what carries no information."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis=grid, color=GRID, linewidth=0.7)

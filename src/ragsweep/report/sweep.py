@@ -87,8 +87,7 @@ class Sweep:
     @cached_property
     def summary_statistics(self) -> pd.DataFrame:
         """The table without what only the charts need."""
-        named = self.table.drop(columns=["method"])
-        return named
+        return self.table.drop(columns=["method"])
 
     @cached_property
     def per_query(self) -> pd.DataFrame:
@@ -102,6 +101,12 @@ class Sweep:
             ],
             ignore_index=True,
         )
+
+    @cached_property
+    def methods(self) -> pd.DataFrame:
+        """A configuration for each way to retrieve, sparse before dense; all else as in the best one."""
+        rows = self.like_best(*METHOD_SETTINGS).drop_duplicates("method")
+        return rows.sort_values(ALPHA, kind="stable") if ALPHA in rows else rows
 
     def like_best(self, *free: str) -> pd.DataFrame:
         """The configurations that share the best one's value of every swept setting except those in `free`."""
@@ -119,8 +124,8 @@ def _method(outcome: Outcome) -> str:
     alpha = _number(outcome.settings.get(ALPHA, ""))
     if isinstance(alpha, str):
         return str(outcome.swept.get("retriever", outcome.settings.get("retriever", "")))
-    words = {1: "pure dense", 0: "pure sparse"}
-    return f"{words.get(alpha, 'hybrid')}, alpha {alpha:g}"
+    kind = "pure dense" if alpha == 1 else "pure sparse" if alpha == 0 else "hybrid"
+    return f"{kind}, alpha {alpha:g}"
 
 
 def _number(text: str) -> float | int | str:

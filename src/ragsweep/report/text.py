@@ -15,15 +15,21 @@ def terminal_table(sweep: Sweep) -> str:
     rows = sweep.table.head(TERMINAL_ROWS)
     header = ["configuration", *sweep.metrics, "f1 95 % interval"]
     cells = [
-        [row["configuration"], *(f"{row[name]:.4f}" for name in sweep.metrics), f"{row['f1_low']:.3f} to {row['f1_high']:.3f}"]
+        [
+            row["configuration"],
+            *(f"{row[name]:.4f}" for name in sweep.metrics),
+            f"{row['f1_low']:.3f} to {row['f1_high']:.3f}",
+        ]
         for _, row in rows.iterrows()
     ]
     widths = [max(len(line[column]) for line in [header, *cells]) for column in range(len(header))]
     lines = [
-        "  ".join(cell.ljust(width) if column == 0 else cell.rjust(width)
-                  for column, (cell, width) in enumerate(zip(line, widths, strict=True)))
+        "  ".join(
+            cell.ljust(width) if column == 0 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
         for line in [header, *cells]
-    ]  # fmt: skip
+    ]
     if len(sweep.table) > len(rows):
         lines.append(f"... and {len(sweep.table) - len(rows)} more")
     return "\n".join(lines)
@@ -48,10 +54,16 @@ def markdown(sweep: Sweep, dataset: str, command: str, charts: Sequence[str]) ->
         "",
         _row(["configuration", *map(word, sweep.metrics)]),
         _row(["---", *(["---:"] * len(sweep.metrics))]),
-        *(_row([row["configuration"], *(f"{row[name]:.4f}" for name in sweep.metrics)]) for _, row in sweep.table.iterrows()),
+        *(
+            _row([row["configuration"], *(f"{row[name]:.4f}" for name in sweep.metrics)])
+            for _, row in sweep.table.iterrows()
+        ),
     ]
     if sweep.unfinished:
-        lines += ["", "Did not finish: " + ", ".join(f"{name} ({status})" for name, status in sweep.unfinished.items())]
+        lines += [
+            "",
+            "Did not finish: " + ", ".join(f"{name} ({status})" for name, status in sweep.unfinished.items()),
+        ]
     lines += ["", f"Made by `{command}`."]
     if charts:
         lines += ["", "Charts: " + ", ".join(f"`charts/{name}`" for name in charts)]

@@ -15,7 +15,11 @@ SAFE = "/#:,@()[]+=&~"  # left readable in an identifier; white space separates 
 
 
 def run_lines(
-    judged: Judged, passages: npt.NDArray[np.int64], scores: npt.NDArray[np.float64], dataset: Dataset, tag: str
+    judged: Judged,
+    passages: npt.NDArray[np.int64],
+    scores: npt.NDArray[np.float64],
+    dataset: Dataset,
+    tag: str,
 ) -> Iterator[str]:
     """Lines `query Q0 unit rank score tag`.
 

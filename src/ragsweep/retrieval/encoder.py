@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.util import find_spec
@@ -79,9 +80,9 @@ class SentenceTransformerEncoder:
 @cache
 def _load(folder: Path, device: str | None) -> SentenceTransformer:
     from sentence_transformers import SentenceTransformer
-    from transformers.utils import logging
+    from transformers.utils.logging import disable_progress_bar
 
-    logging.disable_progress_bar()
+    disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         return SentenceTransformer(str(folder), device=device, local_files_only=True)
     except (OSError, ValueError, RuntimeError) as error:
@@ -106,19 +107,15 @@ def _from_hub(model: str) -> Path:
     """The hub's snapshot: the one in the local cache, else downloaded."""
     import huggingface_hub
 
-    try:
-        return Path(huggingface_hub.snapshot_download(model, local_files_only=True, ignore_patterns=UNUSED_FORMATS))
-    except Exception as absent:  # noqa: BLE001  the hub's library raises a dozen kinds
-        if not os.environ.get("HF_HUB_OFFLINE"):
-            try:
-                return Path(huggingface_hub.snapshot_download(model, ignore_patterns=UNUSED_FORMATS))
-            except Exception as error:  # noqa: BLE001
-                absent = error
-        raise EncoderError(
-            f"encoder.model: {model!r} is neither a folder nor in the local cache, and the hub did not give it; "
-            f"where there is internet run 'hf download {model} --local-dir DIR', "
-            "copy DIR here and set encoder.model=DIR"
-        ) from absent
+    for local in [True] if os.environ.get("HF_HUB_OFFLINE") else [True, False]:
+        with suppress(Exception):  # the hub's library raises a dozen kinds
+            return Path(
+                huggingface_hub.snapshot_download(model, local_files_only=local, ignore_patterns=UNUSED_FORMATS)
+            )
+    raise EncoderError(
+        f"encoder.model: {model!r} is neither a folder nor in the local cache, and the hub did not give it; "
+        f"where there is internet run 'hf download {model} --local-dir DIR', copy DIR here and set encoder.model=DIR"
+    )
 
 
 @cache

@@ -35,7 +35,8 @@ def weighted_sum(dense: Ranking, sparse: Ranking, alpha: float, depth: int) -> R
     passages = np.hstack([dense.passages, sparse.passages])
     scores = np.hstack([alpha * minmax(dense), (1 - alpha) * minmax(sparse)])
     order = np.argsort(passages, axis=1, kind="stable")
-    passages, scores = (np.take_along_axis(array, order, axis=1) for array in (passages, scores))
+    passages = np.take_along_axis(passages, order, axis=1)
+    scores = np.take_along_axis(scores, order, axis=1)
     # A passage of both lists now stands twice in a row: the first takes the sum, the second goes.
     both = passages[:, 1:] == passages[:, :-1]
     scores[:, :-1] += np.where(both, scores[:, 1:], 0.0)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from ragsweep.retrieval.fusion import weighted_sum
 from ragsweep.retrieval.ranking import Ranking, Retriever, Task, sample, timed
 
@@ -39,5 +41,6 @@ class HybridRetriever:
             sample(len(task.queries)).tolist(),
         )
         stages = (dense.latency_ms, sparse.latency_ms, fusion_ms)
-        everything_timed = len({len(stage) for stage in stages}) == 1
-        return replace(fused, latency_ms=sum(stages) if everything_timed else fused.latency_ms)
+        if all(len(stage) for stage in stages):
+            return replace(fused, latency_ms=np.sum(stages, axis=0))
+        return fused

@@ -64,7 +64,7 @@ class Retriever(Protocol):
 
 
 def ranked(
-    passages: Indices, scores: npt.NDArray[np.floating], depth: int, latency_ms: Milliseconds
+    passages: Indices, scores: npt.NDArray[np.float32] | Scores, depth: int, latency_ms: Milliseconds
 ) -> Ranking:
     """Order candidates by score, then corpus order, and cut at `depth`.
 
@@ -74,13 +74,12 @@ def ranked(
         depth: Ranks to keep.
         latency_ms: As in `Ranking`.
     """
-    scores = np.where(passages == NOTHING, -np.inf, scores.astype(np.float64))
+    values = np.where(passages == NOTHING, -np.inf, scores.astype(np.float64))
     by_corpus = np.argsort(passages, axis=1, kind="stable")
-    passages, scores = (np.take_along_axis(array, by_corpus, axis=1) for array in (passages, scores))
-    best = np.argsort(-scores, axis=1, kind="stable")[:, :depth]
-    return Ranking(
-        np.take_along_axis(passages, best, axis=1), np.take_along_axis(scores, best, axis=1), latency_ms
-    )
+    passages = np.take_along_axis(passages, by_corpus, axis=1)
+    values = np.take_along_axis(values, by_corpus, axis=1)
+    best = np.argsort(-values, axis=1, kind="stable")[:, :depth]
+    return Ranking(np.take_along_axis(passages, best, axis=1), np.take_along_axis(values, best, axis=1), latency_ms)
 
 
 def sample(queries: int) -> Indices:

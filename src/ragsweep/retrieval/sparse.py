@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import cache
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -30,7 +31,7 @@ class SparseRetriever:
     Attributes:
         k1: How soon repeating a term stops helping.
         b: How much a long passage is held against it, from 0 to 1.
-        epsilon: A term in more than half of the passages has a negative IDF; it gets this share of the mean IDF instead.
+        epsilon: A term in more than half of the passages has a negative IDF; it gets this share of the mean.
         stop_words: `english` drops the words that carry no meaning; None keeps them.
         stemmer: A Snowball language, such as `english`; None leaves words as they are.
     """
@@ -48,26 +49,19 @@ class SparseRetriever:
         inputs = [settings, task.digest, depth]
         return Ranking(**self.store.get("sparse-1", inputs, lambda: vars(self._search(task, depth))))
 
-    def scores(self, task: Task) -> sparse.csr_array:
-        """BM25 of every query and passage, shape [queries, passages]; equal to `BM25Okapi.get_scores`."""
-        weights, vocabulary = self._index(task.passages)
-        return self._counts(task.queries, vocabulary) @ weights
-
     def _search(self, task: Task, depth: int) -> Ranking:
-        weights, vocabulary = self._index(task.passages)
-        scores = self._counts(task.queries, vocabulary) @ weights
+        index = self.index(task.passages)
+        found, scores = _top(index.scores(task.queries), depth)
         latency_ms = timed(
-            lambda row: _top(self._counts([task.queries[row]], vocabulary) @ weights, depth),
-            sample(len(task.queries)).tolist(),
+            lambda row: _top(index.scores([task.queries[row]]), depth), sample(len(task.queries)).tolist()
         )
-        passages, best = _top(scores, depth)
-        return ranked(passages, best, depth, latency_ms)
+        return ranked(found, scores, depth, latency_ms)
 
-    def _index(self, passages: Sequence[str]) -> tuple[sparse.csr_array, dict[str, int]]:
-        """What each term adds to each passage's score, shape [terms, passages], and the terms' rows."""
+    def index(self, passages: Sequence[str]) -> Bm25Index:
+        """Weigh every term of every passage, with the statistics that `BM25Okapi` keeps."""
         from rank_bm25 import BM25Okapi
 
-        tokens = list(self._tokens(passages))
+        tokens = [self._tokens(text) for text in passages]
         if not any(tokens):
             raise ConfigError("retriever.stop_words leaves no token in any passage")
         bm25 = BM25Okapi(tokens, k1=self.k1, b=self.b, epsilon=self.epsilon)
@@ -79,27 +73,49 @@ class SparseRetriever:
         idf = np.fromiter(bm25.idf.values(), dtype=np.float64)
         length = np.array(bm25.doc_len)[passage] / bm25.avgdl
         weight = idf[term] * frequency * (self.k1 + 1) / (frequency + self.k1 * (1 - self.b + self.b * length))
-        return sparse.csr_array((weight, (term, passage)), shape=(len(vocabulary), len(counts))), vocabulary
+        weights = sparse.csr_array((weight, (term, passage)), shape=(len(vocabulary), len(counts)))
+        return Bm25Index(weights, vocabulary, self._tokens)
 
-    def _counts(self, queries: Sequence[str], vocabulary: dict[str, int]) -> sparse.csr_array:
-        """How often each query asks for each term, shape [queries, terms]."""
-        known = [[vocabulary[term] for term in terms if term in vocabulary] for terms in self._tokens(queries)]
+    def _tokens(self, text: str) -> list[str]:
+        dropped = ENGLISH_STOP_WORDS if self.stop_words else frozenset()
+        words = [word for word in WORD.findall(text.lower()) if word not in dropped]
+        return _stemmer(self.stemmer).stemWords(words) if self.stemmer else words
+
+
+@dataclass(frozen=True)
+class Bm25Index:
+    """The corpus as a matrix, so that scoring is one sparse product.
+
+    Attributes:
+        weights: What each term adds to each passage's score, shape [terms, passages].
+        vocabulary: Row of each term.
+        tokens: Takes a text apart into terms.
+    """
+
+    weights: sparse.csr_array
+    vocabulary: Mapping[str, int]
+    tokens: Callable[[str], list[str]]
+
+    def scores(self, queries: Sequence[str]) -> sparse.csr_array:
+        """BM25 of every query and passage, shape [queries, passages]; equal to `BM25Okapi.get_scores`."""
+        known = [[self.vocabulary[term] for term in self.tokens(text) if term in self.vocabulary] for text in queries]
         row = np.repeat(np.arange(len(known)), [len(terms) for terms in known])
         term = np.fromiter((term for terms in known for term in terms), dtype=np.int64)
-        shape = (len(queries), len(vocabulary))
-        return sparse.csr_array(sparse.coo_array((np.ones(len(row)), (row, term)), shape=shape))
-
-    def _tokens(self, texts: Sequence[str]) -> Iterator[list[str]]:
-        stem = _stemmer(self.stemmer).stemWords if self.stemmer else list
-        dropped = ENGLISH_STOP_WORDS if self.stop_words else frozenset()
-        for text in texts:
-            yield stem([word for word in WORD.findall(text.lower()) if word not in dropped])
+        shape = (len(queries), len(self.vocabulary))
+        counts = sparse.csr_array(sparse.coo_array((np.ones(len(row)), (row, term)), shape=shape))
+        scores: sparse.csr_array = counts @ self.weights
+        return scores
 
 
-def _stemmer(language: str):  # noqa: ANN202
+@cache
+def _stemmer(language: str) -> Any:
     import Stemmer
 
-    return Stemmer.Stemmer(language)
+    try:
+        return Stemmer.Stemmer(language)
+    except KeyError as error:
+        known = ", ".join(Stemmer.algorithms())
+        raise ConfigError(f"retriever.stemmer: found {language!r}, expected null or one of {known}") from error
 
 
 def _top(scores: sparse.csr_array, depth: int) -> tuple[Indices, Scores]:
