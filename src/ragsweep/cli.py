@@ -10,6 +10,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -34,7 +35,10 @@ if TYPE_CHECKING:
 
 CONF = PROJECT / "conf"
 FULL_ERROR = "HYDRA_FULL_ERROR"
+VERBOSE = "RAGSWEEP_VERBOSE"  # in the environment: show tracebacks
 SWEEP = "RAGSWEEP_SWEEP"  # in the environment: what every job of a sweep needs to know of it, as JSON
+
+UNNAMED = ("dataset", "tracking", "store", "hydra")  # settings that a run is not named by
 
 OK, FAILED, BAD_INPUT, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
@@ -43,7 +47,8 @@ register_resolvers()
 
 def main() -> NoReturn:
     """Run Hydra on the arguments of this process; exit with 0, 1 where a job failed, or 2 for bad input."""
-    verbose = "-v" in sys.argv or os.environ.get(FULL_ERROR) == "1"
+    if "-v" in sys.argv or os.environ.get(FULL_ERROR) == "1":
+        os.environ[VERBOSE] = "1"
     sys.argv = [argument for argument in sys.argv if argument != "-v"]
     os.environ[FULL_ERROR] = "1"  # so that Hydra hands every error to us instead of printing its own account
     os.environ.pop(SWEEP, None)
@@ -54,7 +59,7 @@ def main() -> NoReturn:
     try:
         hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")(job)()
     except BaseException as error:  # the status of the process tells them apart
-        status = _explained(error, verbose)
+        status = _explained(error)
     if SweepCallback.sweep is not None:
         status = _finish(SweepCallback.sweep, status)
     sys.exit(status)
@@ -75,8 +80,11 @@ def job(config: DictConfig) -> float:
     try:
         evaluation, record = experiment.run(config, tracked)
     except Exception as error:
-        if in_sweep:
-            print(f"{place}{tracked.name} FAILED: {_one_line(error)}", file=sys.stderr)
+        if not in_sweep:  # else Hydra would add a line of its own
+            with suppress(OSError):  # a folder that is not empty stays
+                tracked.folder.rmdir()
+            raise SystemExit(_explained(error)) from error
+        print(f"{place}{tracked.name} FAILED: {_one_line(error)}", file=sys.stderr)
         raise
     f1 = evaluation.means["f1"]
     print(f"{place}{tracked.name} f1={f1:.4f}", flush=True)
@@ -106,7 +114,7 @@ class SweepCallback(Callback):
             _check_all(config, jobs)
             SweepCallback.sweep = _open_sweep(config, len(jobs) if jobs else None, swept)
         except Exception as error:  # Hydra would turn it into a warning and start the jobs
-            raise SystemExit(_explained(error, verbose=False)) from error
+            raise SystemExit(_explained(error)) from error
 
 
 def _jobs(config: DictConfig) -> tuple[list[list[str]], list[str]]:
@@ -159,7 +167,8 @@ def _tracked_job(config: DictConfig, in_sweep: dict[str, Any] | None) -> Job:
     hydra_config = HydraConfig.get()
     task = list(hydra_config.overrides.task)
     parsed = {override.key_or_group: override for override in OverridesParser.create().parse_overrides(task)}
-    named = in_sweep["swept"] if in_sweep and in_sweep["swept"] else list(parsed)
+    telling = [name for name in parsed if name.partition(".")[0] not in UNNAMED]
+    named = in_sweep["swept"] if in_sweep and in_sweep["swept"] else telling
     shown = {name: parsed[name].get_value_element_as_str() for name in named if name in parsed}
     short = dict(zip(shown, _short(list(shown)), strict=True))
     mode = ["hydra.mode=RUN"] if any(override.startswith("experiment=") for override in task) else []
@@ -216,14 +225,14 @@ def _terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
     raise SystemExit(TERMINATED)
 
 
-def _explained(error: BaseException, verbose: bool) -> int:
+def _explained(error: BaseException) -> int:
     """Say in one line what went wrong; the exit status that belongs to it."""
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else FAILED
     if isinstance(error, KeyboardInterrupt):
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
-    if verbose:
+    if VERBOSE in os.environ:
         traceback.print_exception(error)
     if SweepCallback.sweep is not None:
         return FAILED  # a job of a sweep: it has said its own line

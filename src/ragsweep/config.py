@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -199,10 +199,13 @@ def portable(value: Any) -> Any:
     return value.replace(f"{PROJECT}{os.sep}", "") if isinstance(value, str) else value
 
 
-def nearest(word: str, known: list[str]) -> str:
-    """' (did you mean ...?)' for the known word most like `word`, or nothing."""
-    by_end = {name.rpartition(".")[2]: name for name in known}
-    close = difflib.get_close_matches(word, known, n=1) or [
-        by_end[end] for end in difflib.get_close_matches(word.rpartition(".")[2], list(by_end), n=1)
-    ]
-    return f" (did you mean {close[0]}?)" if close else ""
+def nearest(word: str, known: Sequence[str]) -> str:
+    """' (did you mean ...?)' for the known name most like `word`, else what there is beside it, or nothing."""
+    group, _, last = word.rpartition(".")
+    known = [name for name in known if not name.endswith("_")]  # _target_ and its like
+    beside = [name for name in known if group and name.rpartition(".")[0] == group]
+    by_last = {name.rpartition(".")[2]: name for name in [*known, *beside]}
+    close = difflib.get_close_matches(last, list(by_last), n=1)
+    if close:
+        return f" (did you mean {by_last[close[0]]}?)"
+    return f" ({group} has {', '.join(name.rpartition('.')[2] for name in beside)})" if beside else ""

@@ -22,6 +22,9 @@ class DenseRetriever:
     encoder: Encoder
     store: Store
 
+    def __post_init__(self) -> None:
+        _ = self.encoder.fingerprint  # an encoder that is not there is better known now
+
     def retrieve(self, task: Task, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
         inputs = [self.encoder.fingerprint, task.digest, depth]

@@ -61,10 +61,14 @@ class SentenceTransformerEncoder:
         """Where the model's files are; raises `EncoderError` where they cannot be had."""
         return _folder(self.model)
 
+    def __post_init__(self) -> None:
+        if self.device not in (None, "cpu"):
+            _check_device(self.device)
+
     @cached_property
     def fingerprint(self) -> str:
-        """Digest over the model's files: its weights, its tokenizer and its configuration."""
-        return _fingerprint(self.folder)
+        """Digest over the model's files (weights, tokenizer, configuration) and over what moves the last bits."""
+        return digest([_digest_of_files(self.folder), self.device, self.batch_size])
 
     def encode(self, texts: Sequence[str]) -> Embeddings:
         """Embeddings of length 1, shape [texts, dimensions]."""
@@ -90,9 +94,21 @@ def _load(folder: Path, device: str | None) -> SentenceTransformer:
         raise EncoderError(f"encoder.model: {folder} cannot be loaded ({reason})") from error
 
 
+def _check_device(device: str) -> None:
+    import torch
+
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, ValueError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise EncoderError(f"encoder.device: found {device!r}, which cannot be used here ({reason})") from error
+
+
 @cache
 def _folder(model: str) -> Path:
     if Path(model).is_dir():
+        if not any((Path(model) / name).is_file() for name in ("modules.json", "config.json")):
+            raise EncoderError(f"encoder.model: the folder {model} holds no sentence-transformers model")
         return Path(model).resolve()
     package = find_spec(MINILM_PACKAGE) if model == MINILM else None
     if package is not None and package.submodule_search_locations:
@@ -119,6 +135,6 @@ def _from_hub(model: str) -> Path:
 
 
 @cache
-def _fingerprint(folder: Path) -> str:
+def _digest_of_files(folder: Path) -> str:
     files = sorted(path for path in folder.rglob("*") if path.suffix in (".safetensors", ".bin", ".json", ".txt"))
     return digest([(path.relative_to(folder).as_posix(), digest_file(path)) for path in files])

@@ -41,4 +41,4 @@ def weighted_sum(dense: Ranking, sparse: Ranking, alpha: float, depth: int) -> R
     both = passages[:, 1:] == passages[:, :-1]
     scores[:, :-1] += np.where(both, scores[:, 1:], 0.0)
     passages[:, 1:][both] = NOTHING
-    return ranked(passages, scores, depth, latency_ms=np.empty(0))
+    return ranked(passages, scores, depth)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol, TypeVar
 
@@ -19,6 +19,7 @@ Milliseconds = npt.NDArray[np.float64]
 
 NOTHING = -1  # at the ranks behind the last passage that was retrieved
 TIMED_QUERIES = 16
+UNTIMED: Milliseconds = np.empty(0)
 
 T = TypeVar("T")
 
@@ -35,7 +36,7 @@ class Ranking:
 
     passages: Indices
     scores: Scores
-    latency_ms: Milliseconds
+    latency_ms: Milliseconds = field(default_factory=lambda: UNTIMED)
 
     def row(self, query: int) -> Ranking:
         """The ranking of one query alone."""
@@ -64,7 +65,7 @@ class Retriever(Protocol):
 
 
 def ranked(
-    passages: Indices, scores: npt.NDArray[np.float32] | Scores, depth: int, latency_ms: Milliseconds
+    passages: Indices, scores: npt.NDArray[np.float32] | Scores, depth: int, latency_ms: Milliseconds = UNTIMED
 ) -> Ranking:
     """Order candidates by score, then corpus order, and cut at `depth`.
 

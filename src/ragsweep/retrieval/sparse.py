@@ -43,6 +43,10 @@ class SparseRetriever:
     stop_words: Literal["english"] | None = None
     stemmer: str | None = None
 
+    def __post_init__(self) -> None:
+        if self.stemmer:
+            _stemmer(self.stemmer)  # a language that does not exist is better known now
+
     def retrieve(self, task: Task, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
         settings = [self.k1, self.b, self.epsilon, self.stop_words, self.stemmer]
@@ -115,7 +119,7 @@ def _stemmer(language: str) -> Any:
         return Stemmer.Stemmer(language)
     except KeyError as error:
         known = ", ".join(Stemmer.algorithms())
-        raise ConfigError(f"retriever.stemmer: found {language!r}, expected null or one of {known}") from error
+        raise ConfigError(f"stemmer: found {language!r}, expected null or one of {known}") from error
 
 
 def _top(scores: sparse.csr_array, depth: int) -> tuple[Indices, Scores]:

@@ -1,0 +1,29 @@
+# Every target sets up what it needs. PYTHON chooses the interpreter for the virtual environment (3.11 or newer).
+PYTHON ?= python3
+VENV := .venv
+READY := $(VENV)/.ready
+URI := sqlite:///$(CURDIR)/mlruns/mlflow.db
+PORT ?= 5000
+
+.PHONY: sweep test ui lint
+
+sweep: $(READY)  ## the alpha x k sweep over the bundled manual
+	$(VENV)/bin/python run.py -m retriever.alpha=0,0.3,0.5,0.7,1 k=3,5,10
+
+test: $(READY)  ## every test that this machine can run
+	$(VENV)/bin/python -m pytest
+
+ui: $(READY)  ## MLflow on the store of this project, for this machine only
+	MLFLOW_DISABLE_TELEMETRY=true $(VENV)/bin/mlflow server --backend-store-uri $(URI) --host 127.0.0.1 --port $(PORT) --workers 1
+
+lint: $(READY)  ## what must hold before a commit, besides the tests
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy --strict src
+
+$(READY): requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "ragsweep needs Python 3.11 or newer"'
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@
