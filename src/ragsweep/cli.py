@@ -61,7 +61,12 @@ def main() -> NoReturn:
     except BaseException as error:  # the status of the process tells them apart
         status = _explained(error)
     if SweepCallback.sweep is not None:
-        status = _finish(SweepCallback.sweep, status)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not leave the sweep open
+        try:
+            status = _finish(SweepCallback.sweep, status)
+        except Exception as error:
+            status = _explained(error, job=False)
+            SweepCallback.sweep.parent.close("FAILED")
     sys.exit(status)
 
 
@@ -173,7 +178,7 @@ def _tracked_job(config: DictConfig, in_sweep: dict[str, Any] | None) -> Job:
     short = dict(zip(shown, _short(list(shown)), strict=True))
     mode = ["hydra.mode=RUN"] if any(override.startswith("experiment=") for override in task) else []
     return Job(
-        name=" ".join(f"{short[name]}={value}" for name, value in shown.items()) or "defaults",
+        name=" ".join(_named(short[name], value) for name, value in shown.items()) or "defaults",
         folder=Path(hydra_config.runtime.output_dir),
         overrides=task,
         command=shlex.join(["python", "run.py", *task, *mode]),
@@ -182,6 +187,11 @@ def _tracked_job(config: DictConfig, in_sweep: dict[str, Any] | None) -> Job:
         parent_run_id=in_sweep["parent_run_id"] if in_sweep else None,
         tracking=config.tracking,
     )
+
+
+def _named(name: str, value: str) -> str:
+    """A swept value in a run's name; a configuration that has a name of its own goes by it."""
+    return value if name == "configuration" else f"{name}={value}"
 
 
 def _plain(override: Override) -> Any:
@@ -200,7 +210,6 @@ def _finish(sweep: OpenSweep, status: int) -> int:
     """Close the parent run with the summary of what finished; the status of the process."""
     from ragsweep import report, tracking
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not leave the sweep open
     if status in (INTERRUPTED, TERMINATED):
         tracking.collect(sweep.job, sweep.parent)
         sweep.parent.close("KILLED")
@@ -225,8 +234,8 @@ def _terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
     raise SystemExit(TERMINATED)
 
 
-def _explained(error: BaseException) -> int:
-    """Say in one line what went wrong; the exit status that belongs to it."""
+def _explained(error: BaseException, *, job: bool = True) -> int:
+    """Say in one line what went wrong, unless a job of a sweep has said it; the exit status that belongs to it."""
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else FAILED
     if isinstance(error, KeyboardInterrupt):
@@ -234,8 +243,8 @@ def _explained(error: BaseException) -> int:
         return INTERRUPTED
     if VERBOSE in os.environ:
         traceback.print_exception(error)
-    if SweepCallback.sweep is not None:
-        return FAILED  # a job of a sweep: it has said its own line
+    if job and SweepCallback.sweep is not None:
+        return FAILED
     print(f"ragsweep: {_one_line(error)}", file=sys.stderr)
     return BAD_INPUT if isinstance(error, RagsweepError | HydraException | OmegaConfBaseException) else FAILED
 

@@ -66,7 +66,8 @@ class Sweep:
         return pd.DataFrame(rows).sort_values(DECIDED_BY, ascending=False, kind="stable", ignore_index=True)
 
     def _row(self, outcome: Outcome) -> dict[str, Any]:
-        row: dict[str, Any] = {"configuration": outcome.name, **outcome.swept, "method": _method(outcome)}
+        row: dict[str, Any] = {"configuration": outcome.name, **outcome.swept}
+        row |= {"configuration": outcome.name, "method": _method(outcome)}
         row.update({name: _number(outcome.settings[name]) for name in ("k", ALPHA) if name in outcome.settings})
         values = outcome.per_query[list(self.metrics)].to_numpy().T
         low, high = confidence_intervals(values, resamples=self.resamples, seed=self.seed)
@@ -94,8 +95,8 @@ class Sweep:
         """A row per query and configuration, in the order of the runs."""
         return pd.concat(
             [
-                outcome.per_query.assign(configuration=outcome.name, **outcome.swept)[
-                    ["configuration", *outcome.swept, *outcome.per_query.columns]
+                outcome.per_query.assign(**{**outcome.swept, "configuration": outcome.name})[
+                    list(dict.fromkeys(["configuration", *outcome.swept, *outcome.per_query.columns]))
                 ]
                 for outcome in self.outcomes
             ],

@@ -1,0 +1,106 @@
+"""The corpus, its queries and its judgments."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query, RecursiveChunker
+from ragsweep.errors import DatasetError
+
+PAGES = (("1", "a.pdf#1", "Iron tablets"), ("2", "a.pdf#2", "Birth plan"))
+SMALL = Collection(
+    "small",
+    "page",
+    (Document.from_pages("a.pdf", PAGES),),
+    (Query("q1", "iron", "factual"), Query("q2", "plan", "factual")),
+    (Judgment("q1", "a.pdf#1", 1), Judgment("q2", "a.pdf#2", 2)),
+)
+
+
+def chunked(collection=SMALL, chunker=None, **changes):
+    return Dataset.from_collection(replace(collection, **changes), chunker or PageChunker())
+
+
+def documents(*texts):
+    return (Document.from_pages("a.pdf", [(str(n), f"a.pdf#{n}", text) for n, text in enumerate(texts, start=1)]),)
+
+
+@given(
+    st.lists(st.text(st.sampled_from("ab é🙂\n\f. "), max_size=60), min_size=1, max_size=4),
+    st.integers(1, 30).flatmap(
+        lambda size: st.builds(RecursiveChunker, size=st.just(size), overlap=st.integers(0, size - 1))
+    ),
+)
+def test_a_passage_is_its_span_of_the_documents_text(texts, chunker):
+    document = documents(*texts, "so that there is a passage")[0]
+    passages = chunked(documents=(document,), chunker=chunker).passages
+    assert all(passage.text == document.text[passage.start : passage.end] for passage in passages)
+
+
+def test_a_passage_lies_within_its_page():
+    dataset = chunked(documents=documents("one two three", "four five six"), chunker=RecursiveChunker(10, 5))
+    assert [(passage.text, passage.page) for passage in dataset.passages] == [
+        ("one two", 0),
+        ("two three", 0),
+        ("four five", 1),
+        ("five six", 1),
+    ]
+
+
+def test_every_passage_belongs_to_the_unit_of_its_page():
+    dataset = chunked(documents=documents("one two", "three"), chunker=RecursiveChunker(5, 0))
+    assert [dataset.units[unit] for unit in dataset.passage_units] == ["a.pdf#1", "a.pdf#1", "a.pdf#2"]
+
+
+def test_where_the_unit_is_the_passage_each_stands_for_itself():
+    judgments = (Judgment("q1", "a.pdf#2/0", 1),)
+    dataset = chunked(unit="passage", judgments=judgments)
+    assert [dataset.units[unit] for unit in dataset.passage_units] == ["a.pdf#1/0", "a.pdf#2/0"]
+
+
+def test_a_judged_unit_that_the_corpus_lacks_is_kept():
+    dataset = chunked(judgments=(Judgment("q1", "b.pdf#7", 1),))
+    assert dataset.units[dataset.qrels.unit[0]] == "b.pdf#7"
+
+
+def test_a_pair_judged_twice_counts_once():
+    assert chunked(judgments=(Judgment("q1", "a.pdf#1", 1), Judgment("q1", "a.pdf#1", 1))).qrels.grade.tolist() == [1]
+
+
+def test_coverage_is_the_share_of_relevant_units_with_a_passage():
+    judgments = [Judgment("q1", "a.pdf#1", 1), Judgment("q1", "b.pdf#7", 1), Judgment("q1", "b.pdf#8", 0)]
+    assert chunked(judgments=tuple(judgments)).coverage == 0.5
+
+
+def test_documents_without_text_are_bad_input():
+    with pytest.raises(DatasetError, match="small: the documents hold no text, so nothing can be retrieved"):
+        chunked(documents=documents("", "  \n"))
+
+
+def test_queries_without_any_judgment_are_bad_input():
+    with pytest.raises(DatasetError, match="small: no query has a judgment, so nothing can be measured"):
+        chunked(judgments=())
+
+
+def test_the_same_data_have_the_same_digest():
+    assert chunked().digest == chunked().digest
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"documents": documents("Iron tablets", "Birth plan!")},
+        {"documents": (Document.from_pages("b.pdf", PAGES),)},
+        {"queries": (Query("q1", "iron?", "factual"), SMALL.queries[1])},
+        {"queries": (Query("q1", "iron", "conceptual"), SMALL.queries[1])},
+        {"judgments": (Judgment("q1", "a.pdf#1", 2), SMALL.judgments[1])},
+        {"judgments": (Judgment("q1", "a.pdf#2", 1), SMALL.judgments[1])},
+        {"judgments": SMALL.judgments[:1]},
+        {"chunker": RecursiveChunker(6, 0)},
+    ],
+    ids=["page text", "source", "query text", "query type", "grade", "judged unit", "judgments", "chunker"],
+)
+def test_what_can_change_the_measurement_changes_the_digest(changes):
+    assert chunked(**changes).digest != chunked().digest

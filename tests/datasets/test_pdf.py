@@ -1,0 +1,244 @@
+"""PDF files and the questions about their pages."""
+
+import json
+
+import pytest
+
+from ragsweep.datasets import Dataset, PageChunker, PdfDataset
+from ragsweep.errors import DatasetError
+
+
+@pytest.fixture
+def dataset(tmp_path, write_pdf):
+    """Load a corpus of `{name: page texts}` with questions that name `keys`, or with any text as the query file."""
+
+    def load(documents, keys=("1",), *, queries=None, labels=(), **settings):
+        for name, pages in documents.items():
+            write_pdf(tmp_path / "pdf" / name, *pages, labels=labels)
+        entries = [{"query": f"about {key}", "relevant_docs": [key], "query_type": "factual"} for key in keys]
+        file = tmp_path / "queries.json"
+        file.write_text(json.dumps(entries) if queries is None else queries, encoding="utf-8")
+        return PdfDataset("small", str(tmp_path / "pdf"), str(file), **settings).load()
+
+    return load
+
+
+def units(collection):
+    return [judgment.unit for judgment in collection.judgments]
+
+
+def test_the_text_of_a_page_is_what_was_drawn_on_it(dataset):
+    document = dataset({"a.pdf": ["Iron tablets", "Birth plan"]}).documents[0]
+    assert [document.text[page.start : page.end] for page in document.pages] == ["Iron tablets", "Birth plan"]
+
+
+def test_a_word_broken_at_a_line_end_is_made_whole(dataset):
+    assert dataset({"a.pdf": ["signs of preg-\nnancy"]}).documents[0].text == "signs of pregnancy"
+
+
+def test_lines_end_as_in_unix(dataset):
+    assert dataset({"a.pdf": ["one\ntwo"]}).documents[0].text == "one\ntwo"
+
+
+def test_pages_count_from_0_and_their_numbers_from_1(dataset):
+    pages = dataset({"a.pdf": ["one", "two"]}).documents[0].pages
+    assert [(page.page, page.page_number) for page in pages] == [(0, "1"), (1, "2")]
+
+
+def test_a_file_in_a_subfolder_is_named_by_its_way_there(dataset):
+    documents = dataset({"b.pdf": ["b"], "a/z.PDF": ["z"]}, ["b.pdf#1"]).documents
+    assert [document.source for document in documents] == ["a/z.PDF", "b.pdf"]
+
+
+def test_a_single_file_is_a_corpus(tmp_path, write_pdf):
+    file = write_pdf(tmp_path / "only.pdf", "text")
+    queries = tmp_path / "queries.json"
+    queries.write_text('[{"query": "q", "relevant_docs": ["1"], "query_type": "t"}]')
+    assert units(PdfDataset("small", str(file), str(queries)).load()) == ["only.pdf#1"]
+
+
+def test_a_query_file_may_open_with_a_byte_order_mark(dataset):
+    queries = '\ufeff[{"query": " q ", "relevant_docs": ["1"], "query_type": "t"}]'
+    assert dataset({"a.pdf": ["one"]}, queries=queries).queries[0].text == "q"
+
+
+# Matching
+
+
+@pytest.mark.parametrize("key", ["2", " 2 ", "a.pdf#2"])
+def test_a_page_is_named_by_its_number_or_with_its_document(dataset, key):
+    assert units(dataset({"a.pdf": ["one", "two"]}, [key])) == ["a.pdf#2"]
+
+
+def test_34_never_matches_340_or_134(dataset):
+    assert units(dataset({"a.pdf": ["text"] * 340}, ["34"])) == ["a.pdf#34"]
+
+
+def test_a_key_that_is_no_exact_page_number_is_unknown(dataset):
+    with pytest.raises(DatasetError, match=r"query 1: page '01' is not in the documents"):
+        dataset({"a.pdf": ["one"]}, ["01"])
+
+
+def test_a_page_named_twice_by_a_query_is_judged_once(dataset):
+    queries = '[{"query": "q", "relevant_docs": ["1", "a.pdf#1", " 1"], "query_type": "t"}]'
+    assert units(dataset({"a.pdf": ["one"]}, queries=queries)) == ["a.pdf#1"]
+
+
+def test_an_unknown_page_is_named_with_the_pages_that_exist(dataset):
+    with pytest.raises(DatasetError, match=r"queries\.json, query 2: page '9' .*\(a\.pdf has pages 1 to 3\)"):
+        dataset({"a.pdf": ["one", "two", "three"]}, ["1", "9"])
+
+
+def test_an_ambiguous_page_is_listed_with_the_form_that_tells_it_apart(dataset):
+    message = r"page '1' is in 2 documents \(a\.pdf#1, b\.pdf#1\); write 'a\.pdf#1', or set dataset\.match=page_number"
+    with pytest.raises(DatasetError, match=message):
+        dataset({"a.pdf": ["one"], "b.pdf": ["one"]}, ["1"])
+
+
+def test_a_qualified_page_is_not_ambiguous(dataset):
+    assert units(dataset({"a.pdf": ["one"], "b.pdf": ["one"]}, ["b.pdf#1"])) == ["b.pdf#1"]
+
+
+def test_match_page_number_counts_the_page_of_any_document(dataset):
+    collection = dataset({"a.pdf": ["one"], "b.pdf": ["one", "two"]}, ["1"], match="page_number")
+    small = Dataset.from_collection(collection, PageChunker())
+    assert [small.units[unit] for unit in small.passage_units] == ["1", "1", "2"]
+
+
+def test_unit_document_judges_whole_files(dataset):
+    collection = dataset({"a.pdf": ["one", "two"], "b.pdf": ["one"]}, ["a.pdf"], unit="document")
+    small = Dataset.from_collection(collection, PageChunker())
+    assert [small.units[unit] for unit in small.passage_units] == ["a.pdf", "a.pdf", "b.pdf"]
+
+
+# Page labels
+
+ROMAN_THEN_ARABIC = [(0, "ROMAN_LOWER", 1), (2, "ARABIC", 1)]
+
+
+@pytest.mark.parametrize(("page_numbers", "index"), [("physical", 0), ("label", 2)])
+def test_page_numbers_decide_which_page_a_number_names(dataset, page_numbers, index):
+    collection = dataset({"a.pdf": ["i", "ii", "1"]}, ["1"], labels=ROMAN_THEN_ARABIC, page_numbers=page_numbers)
+    assert [page.page for page in collection.documents[0].pages if page.page_number == "1"] == [index]
+
+
+def test_a_label_need_not_be_a_number(dataset):
+    collection = dataset({"a.pdf": ["i", "ii", "1"]}, ["ii"], labels=ROMAN_THEN_ARABIC, page_numbers="label")
+    assert units(collection) == ["a.pdf#ii"]
+
+
+def test_a_page_without_a_label_has_its_physical_number(dataset):
+    assert units(dataset({"a.pdf": ["one", "two"]}, ["2"], page_numbers="label")) == ["a.pdf#2"]
+
+
+def test_every_passage_has_its_own_id_where_labels_repeat(dataset):
+    restarts = [(0, "ARABIC", 1), (1, "ARABIC", 1), (2, "ARABIC", 1)]
+    collection = dataset({"a.pdf": ["x", "y", "z"]}, labels=restarts, page_numbers="label")
+    passages = Dataset.from_collection(collection, PageChunker()).passages
+    assert len({passage.chunk_id for passage in passages}) == len(passages)
+
+
+# Pages without text
+
+
+def test_a_page_without_text_is_kept_as_a_unit(dataset):
+    small = Dataset.from_collection(dataset({"a.pdf": ["one", "", "three"]}, ["2"]), PageChunker())
+    assert small.units == ("a.pdf#1", "a.pdf#2", "a.pdf#3")
+
+
+def test_a_page_without_text_is_never_retrieved(dataset):
+    small = Dataset.from_collection(dataset({"a.pdf": ["one", "", "three"]}, ["2"]), PageChunker())
+    assert [passage.page_number for passage in small.passages] == ["1", "3"]
+
+
+def test_a_page_without_text_is_named(dataset):
+    small = Dataset.from_collection(dataset({"a.pdf": ["one", "", "three"]}), PageChunker())
+    assert small.empty_pages == ("a.pdf#2",)
+
+
+# Documents that cannot be read
+
+
+def test_a_missing_folder_names_the_setting(tmp_path):
+    with pytest.raises(DatasetError, match=r"dataset\.documents: .*nowhere does not exist; expected a PDF file or a f"):
+        PdfDataset("small", str(tmp_path / "nowhere"), "queries.json").load()
+
+
+def test_a_folder_without_pdf_files_says_so(tmp_path):
+    with pytest.raises(DatasetError, match=r"dataset\.documents: no PDF file in "):
+        PdfDataset("small", str(tmp_path), "queries.json").load()
+
+
+def test_a_file_that_is_no_pdf_is_named(tmp_path):
+    (tmp_path / "fake.pdf").write_text("Dear reader, this is a letter.")
+    with pytest.raises(DatasetError, match=r"fake\.pdf: cannot be read as a PDF \(data format error\)"):
+        PdfDataset("small", str(tmp_path), "queries.json").load()
+
+
+def test_an_encrypted_pdf_is_named_with_the_reason(tmp_path, write_pdf):
+    write_pdf(tmp_path / "locked.pdf", "secret", password="hidden")
+    with pytest.raises(DatasetError, match=r"locked\.pdf: cannot be read as a PDF \(incorrect password error\)"):
+        PdfDataset("small", str(tmp_path), "queries.json").load()
+
+
+def test_a_pdf_with_a_damaged_page_is_named(tmp_path):
+    (tmp_path / "damaged.pdf").write_bytes(
+        b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"
+        b"2 0 obj<</Type/Pages/Kids[3 0 R 4 0 R]/Count 2>>endobj\n"  # object 4 is lost
+        b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 100 100]>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF"
+    )
+    with pytest.raises(DatasetError, match=r"damaged\.pdf"):
+        PdfDataset("small", str(tmp_path), "queries.json").load()
+
+
+# Query files that cannot be read
+
+
+def test_a_missing_query_file_names_the_setting(tmp_path, write_pdf):
+    write_pdf(tmp_path / "a.pdf", "one")
+    with pytest.raises(DatasetError, match=r"dataset\.queries: .*none\.json does not exist; expected a JSON file"):
+        PdfDataset("small", str(tmp_path), str(tmp_path / "none.json")).load()
+
+
+def test_a_query_file_in_another_encoding_is_named(tmp_path, write_pdf):
+    write_pdf(tmp_path / "a.pdf", "one")
+    (tmp_path / "latin.json").write_bytes('["é"]'.encode("latin-1"))
+    with pytest.raises(DatasetError, match=r"latin\.json: not a UTF-8 text file; expected a JSON list"):
+        PdfDataset("small", str(tmp_path), str(tmp_path / "latin.json")).load()
+
+
+ENTRY = {"query": "q", "relevant_docs": ["1"], "query_type": "t"}
+
+
+@pytest.mark.parametrize(
+    ("queries", "message"),
+    [
+        ('[\n{"query": }]', r"queries\.json, line 2: not JSON"),
+        ("{}", "expected a JSON list of at least one query, found an object"),
+        ("[]", "expected a JSON list of at least one query, found an empty list"),
+        ('["q"]', "query 1: expected an object, found "),
+        (
+            json.dumps([ENTRY, {"query": "q", "query_type": "t"}]),
+            "query 2: the field 'relevant_docs' is missing; found",
+        ),
+        (json.dumps([{**ENTRY, "query": " "}]), "query 1: 'query' must be a text that is not empty"),
+        (json.dumps([{**ENTRY, "query_type": 3}]), "query 1: 'query_type' must be a text that is not empty, found 3"),
+        (
+            json.dumps([{**ENTRY, "relevant_docs": [34]}]),
+            r"""'relevant_docs' must be a list of texts like "34", found""",
+        ),
+        (
+            json.dumps([{**ENTRY, "relevant_docs": "34"}]),
+            r"""'relevant_docs' must be a list of texts like "34", found""",
+        ),
+    ],
+)
+def test_a_bad_query_file_is_named_with_place_and_expectation(dataset, queries, message):
+    with pytest.raises(DatasetError, match=message):
+        dataset({"a.pdf": ["one"]}, queries=queries)
+
+
+def test_half_an_emoji_in_a_query_is_bad_input(dataset):
+    queries = r'[{"query": "hot \ud83e", "relevant_docs": ["1"], "query_type": "t"}]'
+    with pytest.raises(DatasetError, match="query 1"):
+        Dataset.from_collection(dataset({"a.pdf": ["one"]}, queries=queries), PageChunker()).digest  # noqa: B018

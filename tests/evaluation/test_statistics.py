@@ -1,0 +1,46 @@
+"""Confidence intervals, held against distributions that are known."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom, bootstrap
+
+from ragsweep.evaluation import confidence_intervals
+
+
+def test_the_interval_of_a_share_is_that_of_the_binomial_distribution():
+    hits = np.repeat([1.0, 0.0], [30, 70])  # a resample of it holds Binomial(100, .3) hits
+    expected = binom.ppf([0.025, 0.975], 100, 0.3) / 100
+    assert confidence_intervals(hits) == pytest.approx(tuple(expected), abs=0.0101)
+
+
+def test_the_interval_equals_scipys_percentile_bootstrap():
+    values = np.random.default_rng(1).beta(2, 5, size=133)
+    oracle = bootstrap((values,), np.mean, method="percentile", n_resamples=20_000, rng=2).confidence_interval
+    assert confidence_intervals(values, resamples=20_000) == pytest.approx((oracle.low, oracle.high), abs=0.001)
+
+
+def test_equal_values_leave_nothing_uncertain():
+    assert confidence_intervals(np.full(50, 0.25)) == pytest.approx((0.25, 0.25))
+
+
+def test_all_metrics_see_the_same_resamples():
+    values = np.random.default_rng(1).random(40)
+    low, high = confidence_intervals(np.stack([values, values + 1]))
+    assert (low[1], high[1]) == pytest.approx((low[0] + 1, high[0] + 1))
+
+
+def test_a_higher_level_is_a_wider_interval():
+    values = np.random.default_rng(1).random(40)
+    (low, high), (wide_low, wide_high) = (confidence_intervals(values, level=level) for level in (0.8, 0.99))
+    assert wide_low < low < high < wide_high
+
+
+def test_the_same_seed_gives_the_same_interval():
+    values = np.random.default_rng(1).random(40)
+    assert confidence_intervals(values, seed=3) == confidence_intervals(values.copy(), seed=3)
+
+
+@pytest.mark.parametrize("setting", [{"seed": 1}, {"resamples": 500}], ids=["seed", "resamples"])
+def test_every_setting_changes_the_interval(setting):
+    values = np.random.default_rng(1).random(40)
+    assert confidence_intervals(values, **setting) != confidence_intervals(values)

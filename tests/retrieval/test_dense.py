@@ -1,0 +1,77 @@
+"""Exact nearest neighbours of embeddings, and the published figures of SciFact."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ragsweep.datasets import Dataset
+from ragsweep.evaluation import average_precision, judge, mrr, ndcg, precision, recall
+from ragsweep.retrieval import DenseRetriever, SentenceTransformerEncoder, Task
+from ragsweep.store import Store
+
+
+def test_the_ranking_is_that_of_all_inner_products(store, letters, manual_task):
+    ranking = DenseRetriever(letters, store).retrieve(manual_task, 10)
+    products = letters.encode(manual_task.queries) @ letters.encode(manual_task.passages).T
+    np.testing.assert_allclose(ranking.scores, -np.sort(-products, axis=1)[:, :10], atol=1e-6)
+
+
+def test_a_score_is_the_cosine_of_its_passage_and_the_query(store, letters, manual_task):
+    ranking = DenseRetriever(letters, store).retrieve(manual_task, 10)
+    queries, passages = letters.encode(manual_task.queries), letters.encode(manual_task.passages)
+    cosines = np.einsum("qd,qkd->qk", queries, passages[ranking.passages])
+    np.testing.assert_allclose(ranking.scores, cosines, atol=1e-6)
+
+
+def test_ties_at_the_cut_stay_in_corpus_order(store, letters):
+    task = Task(("zinc", *["iron"] * 30), ("iron",))
+    assert DenseRetriever(letters, store).retrieve(task, 3).passages.tolist() == [[1, 2, 3]]
+
+
+def test_a_corpus_smaller_than_the_depth_is_ranked_whole(store, letters):
+    assert DenseRetriever(letters, store).retrieve(Task(("zinc", "iron"), ("iron",)), 100).passages.tolist() == [[1, 0]]
+
+
+def test_a_corpus_is_encoded_once_for_all_depths(store, letters):
+    for depth in (1, 2):
+        DenseRetriever(letters, store).retrieve(Task(("zinc", "iron"), ("iron",)), depth)
+    assert len([entry for entry in (Path(store.path) / "embeddings-1").iterdir() if entry.is_dir()]) == 1
+
+
+WARM = """
+import sys
+from ragsweep.retrieval import DenseRetriever, SentenceTransformerEncoder, Task
+from ragsweep.store import Store
+DenseRetriever(SentenceTransformerEncoder(), Store(sys.argv[1])).retrieve(Task(("zinc", "iron"), ("iron",)), 2)
+print("torch" in sys.modules)
+"""
+
+
+def test_a_warm_run_never_imports_torch(store):
+    DenseRetriever(SentenceTransformerEncoder(), store).retrieve(Task(("zinc", "iron"), ("iron",)), 2)
+    warm = subprocess.run([sys.executable, "-c", WARM, store.path], capture_output=True, text=True, check=True)
+    assert warm.stdout.strip() == "False"
+
+
+@pytest.fixture(scope="module")
+def scifact_at_10(scifact: Dataset, tmp_path_factory):
+    """Each metric's mean at k = 10 on SciFact's test split, with all-MiniLM-L6-v2."""
+    retriever = DenseRetriever(SentenceTransformerEncoder(), Store(str(tmp_path_factory.mktemp("store"))))
+    ranking = retriever.retrieve(Task(scifact.texts, tuple(query.text for query in scifact.queries)), 100)
+    qrels = scifact.qrels
+    judged = judge(scifact.passage_units[ranking.passages], qrels.query, qrels.unit, qrels.grade)
+    return {metric: metric(judged, 10).mean() for metric in (ndcg, average_precision, recall, mrr, precision)}
+
+
+@pytest.mark.real_data
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("metric", "published"),  # https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2, its MTEB results
+    [(ndcg, 0.64508), (average_precision, 0.59593), (recall, 0.78333), (mrr, 0.60472), (precision, 0.08833)],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_minilm_on_scifact_gives_the_published_figures(scifact_at_10, metric, published):
+    assert scifact_at_10[metric] == pytest.approx(published, abs=0.0005)

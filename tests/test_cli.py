@@ -1,0 +1,134 @@
+"""The command line: what bad input gets, and that every shipped experiment runs."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from application import PROJECT
+from small import arguments, write_queries
+
+EXPERIMENTS = sorted(path.stem for path in (PROJECT / "conf/experiment").glob("*.yaml"))
+
+BAD_SETTINGS = {
+    "retriever.alpha=1.5": "retriever.alpha: found 1.5, expected a number from 0 to 1",
+    "retriever.alpha=high": "retriever.alpha: found 'high', expected a number from 0 to 1",
+    "k=0": "k: found 0, expected a whole number of at least 1",
+    "k=2.5": "k: found 2.5, expected a whole number of at least 1",
+    "retriever.alhpa=0.5": "retriever.alhpa: no such setting (did you mean retriever.alpha?)",
+    "retreiver=dense": "retreiver: no such setting (did you mean retriever?)",
+    "retriever=hybird": "retriever=hybird: expected one of dense, hybrid, sparse (did you mean hybrid?)",
+    "experiment=gird": "(did you mean grid?)",
+    "chunker.overlap=500": "chunker.overlap: found 500, expected less than chunker.size (500)",
+    "evaluation.collapse=never": "evaluation.collapse: found 'never', expected after_cutoff or before_cutoff",
+    "encoder.model=nobody/no-such-model": "hf download nobody/no-such-model --local-dir DIR",
+    "encoder.device=cuda:99": "encoder.device: found 'cuda:99', which cannot be used here",
+    "retriever.sparse.stemmer=klingon": "stemmer: found 'klingon', expected null or one of",
+    "dataset=pdf": "no value; set it with dataset.",
+    "tracking.uri=gopher://x": "tracking.uri: gopher://x cannot be opened",
+    "+retriever.gamma=1": "unexpected keyword argument 'gamma'",
+    "k": "missing EQUAL",
+}
+
+
+def assert_refused(process, application, expected):
+    """One line that says it, exit status 2, no traceback, and nothing recorded."""
+    assert process.returncode == 2
+    assert process.stdout == ""
+    [line] = process.stderr.splitlines()
+    assert expected in line
+    assert application.runs() == []
+    assert not (application.home / "outputs").exists()
+
+
+@pytest.mark.parametrize(("override", "expected"), BAD_SETTINGS.items(), ids=BAD_SETTINGS)
+def test_a_bad_setting_gets_one_line(application, override, expected):
+    assert_refused(application.run(override, HF_HUB_OFFLINE="1"), application, expected)
+
+
+@pytest.mark.parametrize(
+    ("sweep", "expected"),
+    [
+        ("k=3,5,0", "k: found 0"),
+        ("retriever.alpha=0.5,1.1", "retriever.alpha: found 1.1"),
+        ("retriever=dense,sprase", "retriever=sprase: expected one of"),
+    ],
+)
+def test_a_bad_value_anywhere_in_a_sweep_stops_it_before_its_first_job(application, sweep, expected):
+    assert_refused(application.run("-m", sweep), application, expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda data: (data / "pdfs/notes.pdf").write_text("no PDF"), "notes.pdf: cannot be read as a PDF"),
+        (lambda data: (data / "questions.json").unlink(), "questions.json does not exist"),
+        (lambda data: (data / "questions.json").write_text("[{]"), "questions.json, line 1: not JSON"),
+        (
+            lambda data: (data / "questions.json").write_text(json.dumps([{"query": "?", "query_type": "x"}])),
+            "query 1: the field 'relevant_docs' is missing",
+        ),
+        (
+            lambda data: write_queries(data / "questions.json", [("Where?", ["fever.pdf#9"], "factual")]),
+            "query 1: page 'fever.pdf#9' is not in the documents",
+        ),
+        (
+            lambda data: write_queries(data / "questions.json", [("Where?", ["2"], "factual")]),
+            "page '2' is in 2 documents (anaemia.pdf#2, fever.pdf#2)",
+        ),
+    ],
+)
+@pytest.mark.parametrize("mode", [[], ["-m", "k=1,2"]], ids=["run", "sweep"])
+def test_bad_data_gets_one_line(application, tmp_path, change, expected, mode):
+    dataset = arguments(tmp_path / "data")
+    change(tmp_path / "data")
+    assert_refused(application.run(*mode, *dataset, "retriever=sparse"), application, expected)
+
+
+def test_v_shows_where_an_error_came_from(application):
+    process = application.run("-v", "k=0")
+    assert process.returncode == 2
+    assert "Traceback" in process.stderr
+
+
+def test_a_page_without_text_is_reported_once(application, tmp_path):
+    process = application.run("-m", *arguments(tmp_path / "data"), "retriever=sparse", "k=1,2")
+    assert process.returncode == 0
+    assert process.stderr == "1 page without text: kept, but never retrieved (fever.pdf#3)\n"
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_every_shipped_experiment_runs(application, tmp_path, experiment):
+    process = application.run("-m", f"experiment={experiment}", *arguments(tmp_path / "data"))
+    assert process.returncode == 0, process.stderr
+    assert len(application.children()) == {
+        "alpha_sensitivity": 11,
+        "grid": 25,
+        "retrieval_methods": 5,
+        "topk_analysis": 5,
+    }.get(experiment, len(application.children()))
+
+
+def test_the_five_methods_keep_the_names_of_the_reference(application, tmp_path):
+    application.run("-m", "experiment=retrieval_methods", *arguments(tmp_path / "data"))
+    alphas = {run.info.run_name: run.data.params["retriever.alpha"] for run in application.children()}
+    assert alphas == {
+        "Pure_Dense_FAISS": "1.0",
+        "Dense_Heavy_Hybrid": "0.7",
+        "Balanced_Hybrid": "0.5",
+        "Sparse_Heavy_Hybrid": "0.3",
+        "Pure_Sparse_BM25": "0.0",
+    }
+
+
+def test_help_is_written_for_a_person():
+    text = subprocess.run([sys.executable, PROJECT / "run.py", "--help"], capture_output=True, text=True, check=True)
+    assert "EXAMPLES" in text.stdout
+    assert "retriever: dense, hybrid, sparse" in text.stdout
+
+
+def test_every_configuration_file_opens_with_what_it_is_and_a_command():
+    for path in (PROJECT / "conf").rglob("*.yaml"):
+        opening = [line for line in path.read_text().splitlines()[:4] if not line.startswith("# @package")]
+        assert opening[0].startswith("# "), path
+        assert "python run.py" in opening[1], path

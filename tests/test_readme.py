@@ -1,0 +1,94 @@
+"""Every command of the README works, typed in its order in a copy of the project."""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+from application import PROJECT
+
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """The files that git knows, a ready environment, and the files that the README asks its reader to write."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=PROJECT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    for name in listed.stdout.splitlines():
+        if (PROJECT / name).is_file():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(PROJECT / name, tmp_path / name)
+    (tmp_path / ".venv").symlink_to(sys.prefix)
+    (tmp_path / "my_pdfs").mkdir()
+    shutil.copy(PROJECT / "data/cho_manual/documents/cho_training_manual.pdf", tmp_path / "my_pdfs/manual.pdf")
+    for language, text in blocks():
+        if language in ("python", "yaml"):
+            (tmp_path / text.splitlines()[0].removeprefix("# ")).write_text(text)
+        if language == "json":
+            (tmp_path / "my_questions.json").write_text(text)
+    return tmp_path
+
+
+def blocks():
+    return BLOCK.findall((PROJECT / "README.md").read_text())
+
+
+def serves(command, folder, environment):
+    """Start a server, wait until it answers, stop it."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = subprocess.Popen(["bash", "-ec", command], cwd=folder, env={**environment, "PORT": str(port)},
+                              start_new_session=True)  # fmt: skip
+    try:
+        for _ in range(180):
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5) as answer:
+                    return "MLflow" in answer.read().decode()
+            except OSError:
+                time.sleep(1)
+        return False
+    finally:
+        os.killpg(server.pid, signal.SIGTERM)
+        server.wait(timeout=30)
+
+
+@pytest.mark.slow
+def test_every_command_block_works(copy):
+    environment = {
+        **os.environ,
+        "PATH": f"{copy / '.venv/bin'}:{os.environ['PATH']}",  # as `source .venv/bin/activate` leaves it
+        "PYTHONPATH": f"{copy / 'src'}",  # the environment is installed for the project, not for its copy
+        "PYTEST_ADDOPTS": "--collect-only",  # `make test` within a test would never end
+    }
+    for language, text in blocks():
+        if language != "bash":
+            continue
+        if text.strip() == "make ui":
+            assert serves(text, copy, environment)
+            continue
+        done = subprocess.run(
+            ["bash", "-ec", text], check=False, cwd=copy, env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"
+    assert (copy / "mlruns/mlflow.db").exists()
+
+
+def test_the_readme_shows_a_picture_that_is_there():
+    for picture in re.findall(r"!\[[^]]*\]\(([^)]+)\)", (PROJECT / "README.md").read_text()):
+        assert (PROJECT / picture).is_file()
+
+
+def test_the_links_of_the_readme_lead_somewhere():
+    for link in re.findall(r"\]\(([^)#]+)\)", (PROJECT / "README.md").read_text()):
+        assert link.startswith("http") or (PROJECT / Path(link)).exists()

@@ -1,0 +1,119 @@
+"""What a single run leaves behind."""
+
+import json
+
+import pandas as pd
+import pytest
+import yaml
+
+RESULTS = {
+    "by_query_type.csv",
+    "evaluation.json",
+    "per_query.csv",
+    "qrels.trec",
+    "ranking.trec",
+    "summary_statistics.csv",
+}
+
+
+@pytest.fixture(scope="module")
+def finished(shared_application):
+    """One run with two settings changed, on the bundled manual."""
+    process = shared_application.run("retriever.alpha=0.5", "k=25")
+    assert process.returncode == 0, process.stderr
+    [run] = shared_application.runs()
+    return process, run, shared_application.artifacts(run)
+
+
+def test_a_run_finishes_under_the_name_of_what_was_set(finished):
+    _, run, _ = finished
+    assert (run.info.status, run.info.run_name) == ("FINISHED", "alpha=0.5 k=25")
+
+
+def test_a_normal_run_says_nothing_on_standard_error(finished):
+    process, _, _ = finished
+    assert process.stderr == ""
+
+
+def test_the_params_are_the_settings_that_took_effect(finished):
+    _, run, _ = finished
+    assert run.data.params["retriever.alpha"] == "0.5"
+    assert run.data.params["k"] == "25"
+    assert run.data.params["dataset.name"] == "cho_manual"
+    assert run.data.params["encoder.model"] == "sentence-transformers/all-MiniLM-L6-v2"
+    assert run.data.params["retriever.sparse.k1"] == "1.5"
+
+
+def test_curves_have_a_step_for_every_cutoff_up_to_k(finished, shared_application):
+    _, run, _ = finished
+    points = shared_application.client().get_metric_history(run.info.run_id, "at_k/recall")
+    assert sorted(point.step for point in points) == list(range(1, 26))
+
+
+def test_the_curve_passes_through_the_metric_at_k(finished, shared_application):
+    _, run, _ = finished
+    points = shared_application.client().get_metric_history(run.info.run_id, "at_k/ndcg")
+    assert {point.step: point.value for point in points}[25] == run.data.metrics["ndcg"]
+
+
+def test_the_f1_lies_within_its_interval(finished):
+    _, run, _ = finished
+    metrics = run.data.metrics
+    assert metrics["ci/f1_low"] < metrics["f1"] < metrics["ci/f1_high"]
+
+
+def test_the_metrics_are_few_enough_for_the_ui(finished):
+    _, run, _ = finished
+    assert len(run.data.metrics) <= 30
+
+
+def test_the_dataset_is_an_input_of_the_run(finished):
+    _, run, artifacts = finished
+    [logged] = run.inputs.dataset_inputs
+    whole = json.loads((artifacts / "results/evaluation.json").read_text())["dataset"]["digest"]
+    assert logged.dataset.name == "cho_manual"
+    assert whole.startswith(logged.dataset.digest)
+
+
+def test_the_tags_say_how_to_make_the_run_again(finished):
+    _, run, _ = finished
+    assert run.data.tags["reproduce"].startswith("python run.py retriever.alpha=0.5 k=25")
+    assert {"git.dirty", "sweep.id", "config.digest"} <= set(run.data.tags)
+
+
+def test_the_result_files_are_complete(finished):
+    _, _, artifacts = finished
+    assert {path.name for path in (artifacts / "results").iterdir()} == RESULTS
+    assert len(list((artifacts / "charts").glob("*.png"))) == 4
+
+
+def test_the_per_query_table_averages_to_the_metrics(finished):
+    _, run, artifacts = finished
+    table = pd.read_csv(artifacts / "results/per_query.csv")
+    assert len(table) == 133
+    for name in ("precision", "recall", "f1", "mrr", "hit_rate", "ndcg", "map"):
+        assert table[name].mean() == pytest.approx(run.data.metrics[name], abs=1e-12)
+
+
+def test_the_logged_configuration_is_resolved_and_names_no_path_of_this_machine(finished):
+    _, _, artifacts = finished
+    text = (artifacts / "config/config.yaml").read_text()
+    config = yaml.safe_load(text)
+    assert config["retriever"]["alpha"] == 0.5
+    assert config["dataset"]["documents"] == "data/cho_manual/documents"
+    assert "${" not in text
+
+
+def test_the_same_run_again_gives_the_same_numbers(finished, application):
+    _, run, _ = finished
+    assert application.run("retriever.alpha=0.5", "k=25", "store.enabled=false").returncode == 0
+    [again] = application.runs()
+    timeless = {name for name in run.data.metrics if not name.startswith("latency/")}
+    assert {name: again.data.metrics[name] for name in timeless} == {name: run.data.metrics[name] for name in timeless}
+    assert again.data.tags["config.digest"] == run.data.tags["config.digest"]
+
+
+def test_a_retriever_without_an_encoder_logs_no_encoder(application):
+    assert application.run("retriever=sparse").returncode == 0
+    [run] = application.runs()
+    assert not any(name.startswith("encoder") for name in run.data.params)

@@ -1,0 +1,139 @@
+"""What a sweep leaves behind, also when something goes wrong in it."""
+
+import signal
+
+import pandas as pd
+import pytest
+from small import arguments
+
+FAILING = """
+from dataclasses import dataclass
+
+from ragsweep.retrieval import SparseRetriever
+
+
+@dataclass(frozen=True)
+class Failing(SparseRetriever):
+    fails: bool = False
+
+    def retrieve(self, task, depth):
+        if self.fails:
+            raise MemoryError("no room for the index")
+        return super().retrieve(task, depth)
+"""
+
+
+@pytest.fixture(scope="module")
+def swept(shared_application):
+    """The first command of the README."""
+    process = shared_application.run("-m", "retriever.alpha=0,0.3,0.5,0.7,1", "k=3,5,10")
+    assert process.returncode == 0, process.stderr
+    [parent] = shared_application.parents()
+    return process, parent, shared_application.children()
+
+
+def test_a_sweep_is_one_parent_and_one_finished_child_a_configuration(swept):
+    _, parent, children = swept
+    assert len(children) == 15
+    assert {run.info.status for run in [parent, *children]} == {"FINISHED"}
+    assert {run.data.tags["mlflow.parentRunId"] for run in children} == {parent.info.run_id}
+
+
+def test_children_are_named_by_what_was_swept(swept):
+    _, _, children = swept
+    expected = {f"alpha={alpha} k={k}" for alpha in ("0", "0.3", "0.5", "0.7", "1") for k in (3, 5, 10)}
+    assert {run.info.run_name for run in children} == expected
+
+
+def test_the_parent_names_the_best_child(swept):
+    _, parent, children = swept
+    best = max(children, key=lambda run: run.data.metrics["f1"])
+    assert parent.data.tags["best.configuration"] == best.info.run_name
+    assert float(parent.data.tags["best.f1"]) == pytest.approx(best.data.metrics["f1"], abs=1e-6)
+    assert parent.data.tags["best.k"] == best.data.params["k"]
+
+
+def test_the_summary_has_a_row_a_configuration_best_first(swept, shared_application):
+    _, parent, children = swept
+    table = pd.read_csv(shared_application.artifacts(parent) / "results/summary_statistics.csv")
+    f1 = {run.info.run_name: run.data.metrics["f1"] for run in children}
+    assert dict(zip(table["configuration"], table["f1"], strict=True)) == pytest.approx(f1)
+    assert table["f1"].is_monotonic_decreasing
+
+
+def test_the_raw_results_have_a_row_a_query_and_configuration(swept, shared_application):
+    _, parent, _ = swept
+    [path] = (shared_application.artifacts(parent) / "results").glob("evaluation_results_*.csv")
+    assert len(pd.read_csv(path)) == 15 * 133
+
+
+def test_a_full_grid_gives_all_five_charts(swept, shared_application):
+    _, parent, _ = swept
+    names = {path.name[0] for path in (shared_application.artifacts(parent) / "charts").iterdir()}
+    assert names == {"1", "2", "3", "4", "5"}
+
+
+def test_the_terminal_shows_progress_table_best_and_address(swept):
+    process, parent, _ = swept
+    lines = process.stdout.splitlines()
+    assert lines[0].startswith("1/15 alpha=0 k=3 f1=0.")
+    assert lines[14].startswith("15/15 alpha=1 k=10 f1=0.")
+    assert lines[-2].startswith(f"best: {parent.data.tags['best.configuration']} ")
+    assert lines[-1].startswith("http://127.0.0.1:5000/#/experiments/1/runs?workflowType=machine_learning")
+    assert parent.info.run_id in lines[-1]
+    assert process.stderr == ""
+
+
+def test_a_failed_job_is_failed_and_the_others_go_on(application, tmp_path):
+    (tmp_path / "failing.py").write_text(FAILING)
+    process = application.run(
+        "-m",
+        *arguments(tmp_path / "data"),
+        "retriever=sparse",
+        "retriever._target_=failing.Failing",
+        "+retriever.fails=false,true",
+        "k=1,2",
+        PYTHONPATH=str(tmp_path),
+    )
+    [parent] = application.parents()
+    statuses = {run.info.run_name: run.info.status for run in application.children()}
+    assert process.returncode == 1
+    assert statuses == {
+        "fails=False k=1": "FINISHED",
+        "fails=False k=2": "FINISHED",
+        "fails=True k=1": "FAILED",
+        "fails=True k=2": "FAILED",
+    }
+    assert "3/4 fails=True k=1 FAILED: MemoryError: no room for the index" in process.stderr
+    assert parent.info.status == "FAILED"
+    assert "fails=True k=2 (FAILED)" in (application.artifacts(parent) / "report.md").read_text()
+
+
+@pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_sweep_leaves_no_running_run(application, sent, status):
+    process = application.start("-m", "retriever.alpha=range(0,1,0.02)", "k=3,5")
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("1/100")
+    process.send_signal(sent)
+    process.communicate(timeout=60)
+    assert process.returncode == status
+    assert {run.info.status for run in application.runs()} == {"FINISHED", "KILLED"}
+    assert [run.info.status for run in application.parents()] == ["KILLED"]
+
+
+def test_two_sweeps_may_open_a_fresh_store_together(application, tmp_path):
+    dataset = arguments(tmp_path / "data")
+    places = [f"hydra.sweep.dir={tmp_path / name}" for name in ("one", "two")]
+    both = [application.start("-m", *dataset, "retriever=sparse", "k=1,2", place) for place in places]
+    results = [process.communicate(timeout=120) for process in both]
+    assert [process.returncode for process in both] == [0, 0], results
+    assert [run.info.status for run in application.runs()] == ["FINISHED"] * 6
+
+
+def test_a_sweep_over_retrievers_and_chunkers_is_summarised(application, tmp_path):
+    dataset = arguments(tmp_path / "data")
+    process = application.run("-m", *dataset, "retriever=dense,sparse,hybrid", "chunker=page,recursive")
+    assert process.returncode == 0, process.stderr
+    [parent] = application.parents()
+    charts = {path.name[0] for path in (application.artifacts(parent) / "charts").iterdir()}
+    assert charts == {"1", "4", "5"}
