@@ -34,7 +34,8 @@ def retrieve(store):
 @given(
     st.lists(TEXTS, min_size=1, max_size=8).filter(any),
     st.lists(TEXTS, min_size=1, max_size=3),
-    st.fixed_dictionaries({"k1": st.floats(0.1, 3), "b": st.floats(0, 1), "epsilon": st.floats(0, 1)}),
+    # At b = 1 rank_bm25 divides 0 by 0 for a passage without words.
+    st.fixed_dictionaries({"k1": st.floats(0.1, 3), "b": st.floats(0, 0.99), "epsilon": st.floats(0, 1)}),
 )
 def test_scores_equal_rank_bm25(passages, queries, settings):
     scores = SparseRetriever(None, **settings).index(passages).scores(queries).toarray()

@@ -1,0 +1,71 @@
+"""What the configuration accepts, and what it says took effect."""
+
+import pytest
+from hydra import compose, initialize_config_dir
+
+from ragsweep.config import PROJECT, build, check, nearest, portable, register_resolvers, took_effect
+from ragsweep.errors import ConfigError
+from ragsweep.retrieval import HybridRetriever, SparseRetriever
+
+
+@pytest.fixture
+def composed():
+    """The configuration that the given overrides make."""
+    register_resolvers()
+
+    def make(*overrides):
+        with initialize_config_dir(str(PROJECT / "conf"), version_base="1.3"):
+            return compose("config", list(overrides))
+
+    return make
+
+
+def test_the_defaults_pass(composed):
+    check(composed())
+
+
+@pytest.mark.parametrize(
+    "override",
+    ["k=true", "retriever.alpha=.nan", "retriever.alpha=true", "retriever.sparse.b=2", "seed=-1", "store.enabled=1"],
+)
+def test_a_value_of_the_wrong_kind_is_refused_by_its_name(composed, override):
+    name = override.partition("=")[0]
+    with pytest.raises(ConfigError, match=f"^{name}: found .*, expected "):
+        check(composed(override))
+
+
+def test_what_a_users_own_class_takes_is_its_own_affair(composed):
+    check(composed("retriever=sparse", "retriever._target_=theirs.Retriever", "retriever.b=12"))
+
+
+def test_a_sweep_needs_f1_to_be_decided(composed):
+    with pytest.raises(ConfigError, match="f1 is missing"):
+        check(composed("~evaluation.metrics.f1"))
+
+
+def test_settings_are_read_from_the_built_objects(composed):
+    config = composed("retriever=sparse", "retriever.k1=0.9")
+    settings = took_effect(config, {"retriever": SparseRetriever(store=None, k1=1.2)})
+    assert settings["retriever.k1"] == 1.2
+
+
+def test_a_shared_part_is_named_by_its_group(composed):
+    config = composed("encoder.batch_size=7")
+    settings = took_effect(config, {"retriever": build(config.retriever, "retriever")})
+    assert settings["encoder.batch_size"] == 7
+    assert isinstance(build(config.retriever, "retriever"), HybridRetriever)
+
+
+def test_a_path_inside_the_project_is_told_relative_to_it():
+    assert portable({"at": f"{PROJECT}/data/x", "uri": f"sqlite:///{PROJECT}/mlruns/db"}) == {
+        "at": "data/x",
+        "uri": "sqlite:///mlruns/db",
+    }
+
+
+def test_the_nearest_name_is_offered():
+    assert nearest("retriever.alhpa", ["retriever.alpha", "k"]) == " (did you mean retriever.alpha?)"
+
+
+def test_without_a_near_name_the_neighbours_are_listed():
+    assert nearest("retriever.zzz", ["retriever.alpha", "retriever.b"]) == " (retriever has alpha, b)"
