@@ -210,8 +210,8 @@ def _finish(sweep: OpenSweep, status: int) -> int:
     """Close the parent run with the summary of what finished; the status of the process."""
     from ragsweep import report, tracking
 
+    tracking.close_open(sweep.job, sweep.parent)
     if status in (INTERRUPTED, TERMINATED):
-        tracking.collect(sweep.job, sweep.parent)
         sweep.parent.close("KILLED")
         return status
     results = tracking.collect(sweep.job, sweep.parent)

@@ -2,11 +2,12 @@
 
 from ragsweep.tracking.run import Job, RunRecord, failures, open_run, record
 from ragsweep.tracking.store import open_store, run_address, sweep_address
-from ragsweep.tracking.sweep import close_sweep, collect
+from ragsweep.tracking.sweep import close_open, close_sweep, collect
 
 __all__ = [
     "Job",
     "RunRecord",
+    "close_open",
     "close_sweep",
     "collect",
     "failures",

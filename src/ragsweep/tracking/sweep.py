@@ -17,25 +17,26 @@ from ragsweep.tracking.store import open_store
 PAGE = 1000
 
 
-def collect(job: Job, parent: RunRecord) -> Sweep:
-    """Read the sweep's runs back from the store, in the order in which they were started.
+def close_open(job: Job, parent: RunRecord) -> None:
+    """Close as KILLED the runs that are still open when the sweep is over: their workers are gone."""
+    client, _ = open_store(job.tracking)
+    for run in _children(client, parent.run_id):
+        if run.info.status == "RUNNING":
+            client.set_terminated(run.info.run_id, "KILLED")
 
-    Runs that are still open belong to workers that are gone: they are closed as KILLED.
-    """
+
+def collect(job: Job, parent: RunRecord) -> Sweep:
+    """Read the sweep's runs back from the store, in the order in which they were started."""
     client, _ = open_store(job.tracking)
     outcomes: list[Outcome] = []
     unfinished: dict[str, str] = {}
     for run in _children(client, parent.run_id):
-        name = run.info.run_name
         if run.info.status == "FINISHED":
             table = client.download_artifacts(run.info.run_id, "results/per_query.csv")
-            settings = dict(run.data.params)
             swept = json.loads(run.data.tags[SWEPT])
-            outcomes.append(Outcome(name, swept, settings, _read(Path(table))))
-            continue
-        if run.info.status == "RUNNING":
-            client.set_terminated(run.info.run_id, "KILLED")
-        unfinished[name] = "KILLED" if run.info.status == "RUNNING" else run.info.status
+            outcomes.append(Outcome(run.info.run_name, swept, dict(run.data.params), _read(Path(table))))
+        else:
+            unfinished[run.info.run_name] = run.info.status
     return Sweep(outcomes, unfinished)
 
 
