@@ -61,12 +61,14 @@ def main() -> NoReturn:
     except BaseException as error:  # the status of the process tells them apart
         status = _explained(error)
     if SweepCallback.sweep is not None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not leave the sweep open
+        for ending in (signal.SIGINT, signal.SIGTERM):  # a second one must not leave the sweep open
+            signal.signal(ending, signal.SIG_IGN)
         try:
             status = _finish(SweepCallback.sweep, status)
         except Exception as error:
             status = _explained(error, job=False)
-            SweepCallback.sweep.parent.close("FAILED")
+            with suppress(Exception):
+                SweepCallback.sweep.parent.close("FAILED")
     sys.exit(status)
 
 
@@ -116,8 +118,8 @@ class SweepCallback(Callback):
         """Leave what the jobs need in the environment, which reaches the workers of every launcher."""
         try:
             jobs, swept = _jobs(config)
-            _check_all(config, jobs)
-            SweepCallback.sweep = _open_sweep(config, len(jobs) if jobs else None, swept)
+            first = _check_all(config, jobs)
+            SweepCallback.sweep = _open_sweep(config, first.tracking, len(jobs) if jobs else None, swept)
         except Exception as error:  # Hydra would turn it into a warning and start the jobs
             raise SystemExit(_explained(error)) from error
 
@@ -137,20 +139,27 @@ def _jobs(config: DictConfig) -> tuple[list[list[str]], list[str]]:
     return jobs, swept
 
 
-def _check_all(config: DictConfig, jobs: Sequence[list[str]]) -> None:
-    """Build what every job will build, so that bad input stops the sweep before anything is recorded."""
+def _check_all(config: DictConfig, jobs: Sequence[list[str]]) -> DictConfig:
+    """Build what every job will build, so that bad input stops the sweep before anything is recorded.
+
+    Returns:
+        The configuration of the first job; that of the whole sweep lacks what is swept.
+    """
     from ragsweep.experiment import Experiment
 
     loader = GlobalHydra.instance().config_loader()
-    for overrides in jobs:
+    first = config
+    for number, overrides in enumerate(jobs):
         composed = loader.load_sweep_config(config, list(overrides))
+        first = composed if number == 0 else first
         Experiment.of(OmegaConf.masked_copy(composed, [str(key) for key in composed if key != "hydra"]))
+    return first
 
 
-def _open_sweep(config: DictConfig, total: int | None, swept: list[str]) -> OpenSweep:
+def _open_sweep(config: DictConfig, store: DictConfig, total: int | None, swept: list[str]) -> OpenSweep:
     from ragsweep import tracking
 
-    OmegaConf.resolve(config.tracking)
+    OmegaConf.resolve(store)
     sweep_job = tracking.Job(
         name=f"sweep {' '.join(_short(swept)) or sweep_id()}",
         folder=Path(config.hydra.sweep.dir) / "summary",
@@ -159,7 +168,7 @@ def _open_sweep(config: DictConfig, total: int | None, swept: list[str]) -> Open
         swept={},
         sweep_id=sweep_id(),
         parent_run_id=None,
-        tracking=config.tracking,
+        tracking=store,
     )
     parent = tracking.open_run(sweep_job)
     os.environ[SWEEP] = json.dumps({"parent_run_id": parent.run_id, "total": total, "swept": swept})
@@ -191,7 +200,11 @@ def _tracked_job(config: DictConfig, in_sweep: dict[str, Any] | None) -> Job:
 
 def _named(name: str, value: str) -> str:
     """A swept value in a run's name; a configuration that has a name of its own goes by it."""
-    return value if name == "configuration" else f"{name}={value}"
+    if name == "configuration":
+        return value
+    with suppress(ValueError):  # a range makes values like 0.7000000000000001
+        value = f"{float(value):.12g}" if "." in value else value
+    return f"{name}={value}"
 
 
 def _plain(override: Override) -> Any:
@@ -216,11 +229,13 @@ def _finish(sweep: OpenSweep, status: int) -> int:
         return status
     results = tracking.collect(sweep.job, sweep.parent)
     timestamp = sweep.job.sweep_id.rpartition("_")[0]
-    text = "No run finished.\n"
-    if results.outcomes:
-        name = sweep.job.tracking.experiment
-        text = report.write_sweep(sweep.job.folder, results, name, sweep.job.command, timestamp)
-        print(f"\n{report.terminal_table(results)}\n\n{report.best_line(results)}")
+    parts = results.by_dataset()
+    texts = []
+    for number, part in enumerate(parts, start=1):
+        folder = sweep.job.folder if len(parts) == 1 else sweep.job.folder / f"dataset_{number}"
+        texts.append(report.write_sweep(folder, part, sweep.job.command, timestamp))
+        print(f"\n{report.terminal_table(part)}\n\n{report.best_line(part)}")
+    text = "\n".join(texts) or "No run finished.\n"
     for name, fate in results.unfinished.items():
         print(f"did not finish: {name} ({fate})", file=sys.stderr)
     failed = bool(results.unfinished) or status != OK

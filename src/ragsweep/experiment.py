@@ -7,7 +7,7 @@ turn the ranking into gains, the metrics turn gains into numbers, and the number
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -29,11 +29,11 @@ def run(config: DictConfig, job: tracking.Job) -> tuple[Evaluation, tracking.Run
     with tracking.failures(job):
         experiment = Experiment.of(config)
     with tracking.record(job) as record:
-        record.log_settings(experiment.settings, experiment.dataset)
         ranking = experiment.retrieve()
         evaluation = experiment.evaluate(ranking)
         experiment.write(job, ranking, evaluation)
-        record.log_evaluation(evaluation, ranking.latency_ms, experiment.dataset.coverage)
+        record.log_settings(experiment.settings, experiment.dataset)
+        record.log_evaluation(evaluation, ranking.latency_ms, experiment.coverage)
         record.log_files(job.folder)
     return evaluation, record
 
@@ -98,6 +98,11 @@ class Experiment:
             seed=self.config.seed,
         )
 
+    @property
+    def coverage(self) -> float:
+        """Share of the relevant units that can be retrieved at all."""
+        return self.dataset.coverage(self.config.evaluation.relevance_level)
+
     def write(self, job: tracking.Job, ranking: Ranking, evaluation: Evaluation) -> None:
         """Write the run's configuration, results and charts into its folder."""
         folder = job.folder / "config"
@@ -123,15 +128,13 @@ def _load(nodes: str) -> tuple[object, object, Dataset]:
     dataset_format, chunker = build(config.dataset, "dataset"), build(config.chunker, "chunker")
     dataset = Dataset.from_collection(dataset_format.load(), chunker)
     unjudged = set(range(len(dataset.queries))) - set(dataset.qrels.query.tolist())
-    _notice(dataset.empty_pages, "without text: kept, but never retrieved", "page")
-    _notice([dataset.queries[row].text for row in sorted(unjudged)], "without judgments: left out", "query")
+    absent = set(dataset.qrels.unit.tolist()) - set(dataset.passage_units.tolist())
+    _notice(dataset.empty_pages, "pages without text, never retrieved")
+    _notice([dataset.queries[row].text for row in sorted(unjudged)], "queries without judgments, left out")
+    _notice([dataset.units[unit] for unit in sorted(absent)], f"judged {dataset.unit}s without a passage, never found")
     return dataset_format, chunker, dataset
 
 
-def _notice(names: list[str] | tuple[str, ...], fate: str, kind: str) -> None:
+def _notice(names: Sequence[str], what: str) -> None:
     if names:
-        shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
-        print(
-            f"{len(names)} {kind if len(names) == 1 else {'query': 'queries'}.get(kind, kind + 's')} {fate} ({shown})",
-            file=sys.stderr,
-        )
+        print(f"{what}: {len(names)} ({', '.join(names[:3])}{', ...' if len(names) > 3 else ''})", file=sys.stderr)

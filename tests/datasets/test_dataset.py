@@ -71,7 +71,7 @@ def test_a_pair_judged_twice_counts_once():
 
 def test_coverage_is_the_share_of_relevant_units_with_a_passage():
     judgments = [Judgment("q1", "a.pdf#1", 1), Judgment("q1", "b.pdf#7", 1), Judgment("q1", "b.pdf#8", 0)]
-    assert chunked(judgments=tuple(judgments)).coverage == 0.5
+    assert chunked(judgments=tuple(judgments)).coverage() == 0.5
 
 
 def test_documents_without_text_are_bad_input():

@@ -8,6 +8,7 @@ from ragsweep.report import Outcome, Sweep, terminal_table
 from ragsweep.report.sweep_charts import draw
 from ragsweep.report.text import markdown
 
+MEASURED = {"dataset.name": "manual", "evaluation.resamples": "1000", "seed": "0"}
 GRID = "1_retrieval_methods_comparison 2_alpha_sensitivity 3_topk_analysis 4_comprehensive_comparison 5_radar_chart"
 
 
@@ -15,7 +16,7 @@ def outcome(name, f1, swept, **settings):
     """A run whose 20 queries have F1 values around `f1`."""
     values = np.clip(f1 + np.linspace(-0.1, 0.1, 20), 0, 1)
     table = pd.DataFrame({"query_id": range(20), "query": "?", "query_type": "x", "f1": values, "recall": values})
-    return Outcome(name, swept, {"k": "5", "retriever": "HybridRetriever", **settings}, table)
+    return Outcome(name, swept, {"k": "5", "retriever": "HybridRetriever", **MEASURED, **settings}, table)
 
 
 def alpha_k(alpha, k, f1):
@@ -74,5 +75,5 @@ def test_the_terminal_table_has_a_line_a_configuration():
 
 
 def test_the_report_names_what_did_not_finish():
-    report = markdown(Sweep([alpha_k(0, 3, 0.1)], {"alpha=1 k=3": "FAILED"}), "manual", "python run.py", [])
+    report = markdown(Sweep([alpha_k(0, 3, 0.1)], {"alpha=1 k=3": "FAILED"}), "python run.py", [])
     assert "Did not finish: alpha=1 k=3 (FAILED)" in report

@@ -36,6 +36,8 @@ class BeirDataset:
             raise DatasetError(f"dataset.path: {root} does not exist; expected a folder with corpus.jsonl")
         documents = tuple(_documents(root / "corpus.jsonl"))
         judgments = tuple(_judgments(root / "qrels" / f"{self.split}.tsv"))
+        if not {document.source for document in documents} & {judgment.unit for judgment in judgments}:
+            raise DatasetError(f"{root}: no document that qrels/{self.split}.tsv judges is in corpus.jsonl")
         judged = {judgment.query_id for judgment in judgments}
         queries = tuple(query for query in _queries(root / "queries.jsonl") if query.query_id in judged)
         missing = judged - {query.query_id for query in queries}
@@ -49,13 +51,10 @@ class BeirDataset:
 
 def _documents(path: Path) -> Iterator[Document]:
     """Every document is one page, so that a chunker may cut it; its text is title, space, text."""
-    seen: set[str] = set()
     for where, entry in _json_lines(path, ("_id", "text")):
-        source = entry["_id"]
-        if source in seen:
-            raise DatasetError(f"{where}: the document {source!r} stands in the file twice")
-        seen.add(source)
-        title = entry.get("title") or ""
+        source, title = entry["_id"], entry.get("title") or ""
+        if not isinstance(title, str):
+            raise DatasetError(f"{where}: the field 'title' is not a text")
         yield Document.from_pages(source, [("1", source, f"{title} {entry['text']}".strip())])
 
 
@@ -65,6 +64,7 @@ def _queries(path: Path) -> Iterator[Query]:
 
 
 def _json_lines(path: Path, fields: tuple[str, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
+    seen: set[str] = set()
     with _open(path) as file:
         for number, line in enumerate(file, start=1):
             where = f"{path}, line {number}"
@@ -79,6 +79,10 @@ def _json_lines(path: Path, fields: tuple[str, ...]) -> Iterator[tuple[str, dict
             for field in fields:
                 if not isinstance(entry.get(field), str):
                     raise DatasetError(f"{where}: the field {field!r} is missing or not a text")
+            entry["_id"] = entry["_id"].strip()
+            if entry["_id"] in seen:
+                raise DatasetError(f"{where}: the _id {entry['_id']!r} stands in the file twice")
+            seen.add(entry["_id"])
             yield where, entry
 
 
@@ -86,7 +90,7 @@ def _judgments(path: Path) -> Iterator[Judgment]:
     """Rows of query id, document id and grade; the first line is a header, as BEIR writes it."""
     with _open(path) as file:
         for number, line in enumerate(file, start=1):
-            fields = line.rstrip("\r\n").split("\t")
+            fields = [field.strip() for field in line.split("\t")]
             if fields == [""] or (number == 1 and fields[0] == "query-id"):
                 continue
             where = f"{path}, line {number}"

@@ -43,11 +43,13 @@ class RecursiveChunker:
             last = first
             while last + 1 < len(parts) and parts[last + 1][1] - parts[first][0] <= self.size:
                 last += 1
-            spans.append(_stripped(text, parts[first][0], parts[last][1]))
+            start, end = _stripped(text, parts[first][0], parts[last][1])
+            if start < end and (not spans or end > spans[-1][1]):  # else it would only repeat the one before
+                spans.append((start, end))
             if last + 1 == len(parts):
                 break
             first = self._overlapping(parts, first, last)
-        return [span for span in spans if span[0] < span[1]]
+        return spans
 
     def _overlapping(self, parts: list[Span], first: int, last: int) -> int:
         """The part that opens the next passage: far enough back to overlap, yet so that the next part fits in."""

@@ -214,14 +214,15 @@ class Dataset:
                 digest_texts(self.units),
                 digest_texts(query.text for query in self.queries),
                 digest_texts(query.query_id for query in self.queries),
+                [query.query_type for query in self.queries],
+                self.passage_units.tolist(),
                 judgments,
             ]
         )
 
-    @property
-    def coverage(self) -> float:
-        """Share of the relevant units that have at least one passage and so can be retrieved at all."""
-        relevant = np.unique(self.qrels.unit[self.qrels.grade > 0])
+    def coverage(self, relevance_level: int = 1) -> float:
+        """Share of the units of at least this grade that have a passage and so can be retrieved at all."""
+        relevant = np.unique(self.qrels.unit[self.qrels.grade >= relevance_level])
         return float(np.isin(relevant, self.passage_units).mean()) if len(relevant) else 1.0
 
 
@@ -233,7 +234,7 @@ def _passages_of(document: Document, page: Page, chunker: Chunker) -> list[Passa
             source=document.source,
             page=page.page,
             page_number=page.page_number,
-            chunk_id=f"{document.source}#{page.page_number}/{number}",
+            chunk_id=f"{document.source}#{page.page + 1}/{number}",  # labels may repeat, physical pages do not
             start=page.start + start,
             end=page.start + end,
         )

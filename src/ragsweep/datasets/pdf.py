@@ -81,10 +81,12 @@ class _Pages:
 
     def __init__(self, documents: tuple[Document, ...], unit: str) -> None:
         self._word = unit
-        self._units = {page.unit for document in documents for page in document.pages}
+        self._pages: dict[str, list[str]] = {}  # where each unit is, by the keys that name one page or document
         self._by_number: dict[str, list[str]] = {}
         for document in documents:
             for page in document.pages:
+                key = document.source if unit == "document" else f"{document.source}#{page.page_number}"
+                self._pages.setdefault(key, []).append(page.unit)
                 units = self._by_number.setdefault(page.page_number, [])
                 if page.unit not in units:
                     units.append(page.unit)
@@ -95,11 +97,14 @@ class _Pages:
     def unit(self, key: str, where: str) -> str:
         """The unit that `key` names: exactly, or as a bare page number that one document has."""
         key = key.strip()
-        if key in self._units:
-            return key
+        named = self._pages.get(key, [])
+        if len(named) > 1 and named[0] == key and self._word == "page":
+            raise DatasetError(f"{where}: {len(named)} pages of that document carry the number of {key!r}")
+        if named:
+            return named[0]
         units = self._by_number.get(key, []) if self._word == "page" else []
         if len(units) == 1:
-            return units[0]
+            return units[0] if units[0] == key else self.unit(units[0], where)
         if units:
             raise DatasetError(
                 f"{where}: page {key!r} is in {len(units)} documents ({', '.join(units)}); "
@@ -118,13 +123,12 @@ def _pages_of(path: Path, *, labelled: bool) -> Iterator[tuple[str, str]]:
     import pypdfium2
 
     try:
-        pdf = pypdfium2.PdfDocument(path)
+        with pypdfium2.PdfDocument(path) as pdf:
+            for index in range(len(pdf)):
+                label = pdf.get_page_label(index) if labelled else ""
+                yield label or str(index + 1), _normalised(pdf[index].get_textpage().get_text_range())
     except (pypdfium2.PdfiumError, OSError) as error:
         raise DatasetError(f"{path}: cannot be read as a PDF ({_reason(error)})") from error
-    with pdf:
-        for index in range(len(pdf)):
-            label = pdf.get_page_label(index) if labelled else ""
-            yield label or str(index + 1), _normalised(pdf[index].get_textpage().get_text_range())
 
 
 def _reason(error: Exception) -> str:
@@ -164,6 +168,8 @@ def _check(entry: dict[str, Any], where: str) -> None:
     for field in ("query", "query_type"):
         if not isinstance(entry[field], str) or not entry[field].strip():
             raise DatasetError(f"{where}: {field!r} must be a text that is not empty, found {_kind(entry[field])}")
+        if any("\ud800" <= letter <= "\udfff" for letter in entry[field]):
+            raise DatasetError(f"{where}: {field!r} holds half a character, which is no valid Unicode")
     pages = entry["relevant_docs"]
     if not isinstance(pages, list) or not all(isinstance(page, str) for page in pages):
         raise DatasetError(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ragsweep.errors import ConfigError
 from ragsweep.evaluation.judging import Judged
 from ragsweep.evaluation.metrics import PerQuery
 from ragsweep.evaluation.statistics import Array, confidence_intervals
@@ -78,8 +79,21 @@ def evaluate(
         query_types: Type of each judged query, shape [queries].
         resamples: Bootstrap resamples.
         seed: Seed of the bootstrap.
+
+    Raises:
+        ConfigError: A metric gave something else than one number a query.
     """
     cutoffs = range(1, max(CURVE, k) + 1)
-    values = np.array([[metric(judged, cutoff) for cutoff in cutoffs] for metric in metrics.values()])
+    values = np.array(
+        [[_checked(name, metric(judged, cutoff), judged) for cutoff in cutoffs] for name, metric in metrics.items()]
+    )
     low, high = confidence_intervals(values[:, k - 1], resamples=resamples, seed=seed)
     return Evaluation(k, tuple(metrics), values, low, high, query_types, judged)
+
+
+def _checked(name: str, values: PerQuery, judged: Judged) -> PerQuery:
+    if np.shape(values) != judged.queries.shape or not np.isfinite(values).all():
+        raise ConfigError(
+            f"evaluation.metrics.{name}: gave {np.shape(values)} values, expected {judged.queries.shape} finite numbers"
+        )
+    return values

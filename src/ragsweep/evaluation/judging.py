@@ -28,6 +28,7 @@ class Judged:
         gains: Grade by rank, shape [queries, depth]; 0 where not relevant, not judged, or repeated.
         hits: Whether the gain reaches the relevance level, shape [queries, depth].
         relevant: How many relevant units each query has (R), shape [queries].
+        relevance_level: The lowest grade that counts as relevant.
         ideal: Grades of each query's judged units, best first, shape [queries, most judged units of a query].
     """
 
@@ -38,6 +39,7 @@ class Judged:
     gains: Gains
     hits: Hits
     relevant: Indices
+    relevance_level: int
     ideal: Gains
 
 
@@ -83,6 +85,7 @@ def judge(
         gains=gains,
         hits=gains >= relevance_level,
         relevant=relevant.astype(np.int64),
+        relevance_level=relevance_level,
         ideal=_ideal(row, grade, len(queries)),
     )
 

@@ -104,7 +104,8 @@ def ndcg(judged: Judged, k: int, *, gain: Gain = "linear") -> PerQuery:
         Values in [0, 1], shape [queries]; 0 where no unit of the query has a grade above 0.
     """
     dcg, ideal = _dcg(judged.gains[:, :k], gain), _dcg(judged.ideal[:, :k], gain)
-    return np.divide(dcg, ideal, out=np.zeros_like(dcg), where=ideal > 0)
+    ratio = np.divide(dcg, ideal, out=np.zeros_like(dcg), where=ideal > 0)
+    return np.minimum(ratio, 1)  # the two sums may round differently
 
 
 def average_precision(judged: Judged, k: int) -> PerQuery:

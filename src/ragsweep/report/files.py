@@ -52,13 +52,12 @@ def write_evaluation(
         save(chart, folder / "charts" / name)
 
 
-def write_sweep(folder: Path, sweep: Sweep, dataset: str, command: str, timestamp: str) -> str:
+def write_sweep(folder: Path, sweep: Sweep, command: str, timestamp: str) -> str:
     """Write the tables, charts and report of a sweep.
 
     Args:
         folder: The sweep's folder.
         sweep: Its runs.
-        dataset: The dataset's name.
         command: What started the sweep.
         timestamp: Of the sweep's start, YYYYMMDD_HHMMSS.
 
@@ -73,7 +72,7 @@ def write_sweep(folder: Path, sweep: Sweep, dataset: str, command: str, timestam
     for name, chart in sweep_charts.draw(sweep):
         save(chart, folder / "charts" / name)
         charts.append(name)
-    report = text.markdown(sweep, dataset, command, charts)
+    report = text.markdown(sweep, command, charts)
     (folder / "report.md").write_text(report, encoding="utf-8")
     return report
 

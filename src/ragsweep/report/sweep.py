@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from ragsweep.evaluation import confidence_intervals
+from ragsweep.report.tables import summary_statistics
 
 DECIDED_BY = "f1"
 ALPHA = "retriever.alpha"
@@ -41,8 +41,19 @@ class Sweep:
 
     outcomes: Sequence[Outcome]
     unfinished: Mapping[str, str]
-    resamples: int = 10_000
-    seed: int = 0
+
+    def by_dataset(self) -> list[Sweep]:
+        """The sweep taken apart, since the numbers of different datasets cannot be compared."""
+        parts: dict[tuple[tuple[str, str], ...], list[Outcome]] = {}
+        for outcome in self.outcomes:
+            dataset = tuple((name, value) for name, value in outcome.settings.items() if name.startswith("dataset."))
+            parts.setdefault(dataset, []).append(outcome)
+        return [Sweep(part, self.unfinished) for part in parts.values()]
+
+    @property
+    def dataset(self) -> str:
+        """The dataset's name."""
+        return self.outcomes[0].settings["dataset.name"]
 
     @cached_property
     def metrics(self) -> tuple[str, ...]:
@@ -70,14 +81,13 @@ class Sweep:
         row |= {"configuration": outcome.name, "method": _method(outcome)}
         row.update({name: _number(outcome.settings[name]) for name in ("k", ALPHA) if name in outcome.settings})
         values = outcome.per_query[list(self.metrics)].to_numpy().T
-        low, high = confidence_intervals(values, resamples=self.resamples, seed=self.seed)
-        row.update(zip(self.metrics, values.mean(axis=1), strict=True))
-        quartiles = np.quantile(values, [0, 0.25, 0.5, 0.75, 1], axis=1)
+        resamples, seed = (int(outcome.settings[name]) for name in ("evaluation.resamples", "seed"))
+        low, high = confidence_intervals(values, resamples=resamples, seed=seed)
+        spread = summary_statistics(outcome.per_query, self.metrics).set_index("metric")
+        row.update(spread["mean"])
         for index, name in enumerate(self.metrics):
             row.update({f"{name}_low": low[index], f"{name}_high": high[index]})
-            row[f"{name}_std"] = values[index].std(ddof=1) if values.shape[1] > 1 else 0.0
-            for word, quartile in zip(("min", "25%", "50%", "75%", "max"), quartiles, strict=True):
-                row[f"{name}_{word}"] = quartile[index]
+            row.update({f"{name}_{word}": value for word, value in spread.loc[name].items() if word != "mean"})
         return row
 
     @property

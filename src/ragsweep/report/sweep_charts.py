@@ -77,7 +77,8 @@ def sensitivity(sweep: Sweep, grid: pd.DataFrame, *, x: str, lines: str) -> Figu
     question = {ALPHA: "How much does alpha matter?", "k": "How many passages should be retrieved?"}[x]
     drawing = figure(12, 6.4, question, f"Mean over queries; whiskers: {INTERVALS}", left=0.6, top=1.1)
     panels = drawing.subplots(2, (len(sweep.metrics) + 2) // 2, squeeze=False, gridspec_kw=ROOM).ravel()
-    values = sorted(grid[lines].unique()) if lines in grid else [None]
+    values = sorted(grid[lines].dropna().unique()) if lines in grid else []
+    values = values or [None]
     colours = shades(values, "viridis" if lines == ALPHA else "plasma")
     step = (grid[x].max() - grid[x].min()) * 0.012  # beside each other, so that no whisker hides another
     for axes, metric in zip(panels, sweep.metrics, strict=False):

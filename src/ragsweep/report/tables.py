@@ -17,7 +17,7 @@ def per_query(evaluation: Evaluation, dataset: Dataset) -> pd.DataFrame:
     """A row per judged query: its metrics at k, and what was retrieved and expected."""
     judged = evaluation.judged
     units = np.array(dataset.units, dtype=object)
-    relevant = dataset.qrels.grade >= 1
+    relevant = dataset.qrels.grade >= judged.relevance_level
     expected = {
         row: "; ".join(units[dataset.qrels.unit[relevant & (dataset.qrels.query == row)]]) for row in judged.queries
     }
@@ -54,7 +54,7 @@ def facts(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
         "queries": len(judged),
         "queries_without_judgments": [query.query_id for query in dataset.queries if query.query_id not in judged],
         "pages_without_text": list(dataset.empty_pages),
-        "coverage": dataset.coverage,
+        "coverage": dataset.coverage(evaluation.judged.relevance_level),
         "metrics": {
             name: {"mean": mean, "ci_low": low, "ci_high": high}
             for (name, mean), low, high in zip(

@@ -41,12 +41,12 @@ def best_line(sweep: Sweep) -> str:
     return f"best: {best['configuration']}  F1 {best['f1']:.4f} [{best['f1_low']:.3f}, {best['f1_high']:.3f}]"
 
 
-def markdown(sweep: Sweep, dataset: str, command: str, charts: Sequence[str]) -> str:
+def markdown(sweep: Sweep, command: str, charts: Sequence[str]) -> str:
     """The sweep's report."""
     best = sweep.best
     queries = len(sweep.outcomes[0].per_query)
     lines = [
-        f"# Sweep over {', '.join(sweep.swept) or 'one configuration'} on {dataset}",
+        f"# Sweep over {', '.join(sweep.swept) or 'one configuration'} on {sweep.dataset}",
         "",
         f"**Best by F1: {best['configuration']}**, F1 {best['f1']:.4f} "
         f"(95 % bootstrap interval over {queries} queries {best['f1_low']:.3f} to {best['f1_high']:.3f}).",

@@ -39,6 +39,8 @@ def run_lines(
     units = [_identifier(unit) for unit in dataset.units]
     for row, query in enumerate(judged.queries):
         query_id = _identifier(dataset.queries[query].query_id)
+        if not (judged.units[row] != NOTHING).any():  # else trec_eval would leave the query out of its means
+            yield f"{query_id} Q0 nothing-retrieved 1 0.0 {tag}\n"
         for rank in np.flatnonzero(judged.units[row] != NOTHING):
             name = units[judged.units[row, rank]]
             if judged.repeated[row, rank]:

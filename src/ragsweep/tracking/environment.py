@@ -6,8 +6,12 @@ import getpass
 import subprocess
 from functools import cache
 from importlib.metadata import distributions
+from pathlib import Path
 
 from ragsweep.config import PROJECT
+
+CODE = (".py", ".yaml", ".yml", ".toml")
+LARGEST_NEW_FILE = 100_000  # bytes
 
 
 @cache  # a process runs the code that it has loaded, whatever is edited meanwhile
@@ -18,10 +22,21 @@ def git_commit() -> str | None:
 
 
 @cache
+def is_dirty() -> bool:
+    """Whether anything differs from the commit, files that git does not know included."""
+    return bool(_git("status", "--porcelain"))
+
+
+@cache
 def uncommitted_patch() -> str:
-    """What differs from the commit, new files included, as a patch for `git apply`; empty where nothing does."""
-    new = _git("ls-files", "--others", "--exclude-standard", "-z").split("\0")
-    added = [_git("diff", "--binary", "--no-index", "--", "/dev/null", path) for path in new if path]
+    """What differs from the commit as a patch for `git apply`; empty where nothing does.
+
+    Of the files that git does not know, only small ones that can be code or configuration are in it: a patch must
+    neither copy somebody's corpus nor carry secrets away.
+    """
+    unknown = _git("ls-files", "--others", "--exclude-standard", "-z").split("\0")
+    new = [path for path in unknown if Path(path).suffix in CODE and (PROJECT / path).stat().st_size < LARGEST_NEW_FILE]
+    added = [_git("diff", "--binary", "--no-index", "--", "/dev/null", path) for path in new]
     return "".join([_git("diff", "--binary", "HEAD"), *added])
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,9 @@ from omegaconf import DictConfig
 from ragsweep.config import PROJECT
 from ragsweep.datasets import Dataset
 from ragsweep.digest import digest
+from ragsweep.errors import RagsweepError
 from ragsweep.evaluation import Evaluation
-from ragsweep.tracking.environment import git_commit, requirements, uncommitted_patch, user
+from ragsweep.tracking.environment import git_commit, is_dirty, requirements, uncommitted_patch, user
 from ragsweep.tracking.store import open_store
 
 METRICS_A_BATCH = 1000
@@ -110,6 +112,11 @@ class RunRecord:
         """Set tags."""
         self._client.log_batch(self.run_id, tags=[RunTag(name, value) for name, value in tags.items()])
 
+    def delete(self) -> None:
+        """Take the run out of the store."""
+        self.close("FAILED")
+        self._client.delete_run(self.run_id)
+
     def close(self, status: str) -> None:
         """End the run as FINISHED, FAILED or KILLED."""
         self._client.set_terminated(self.run_id, status)
@@ -131,9 +138,9 @@ def _scalars(
         yield f"by_type/{_metric_name(kind)}/f1", float(evaluation.per_query[f1, kinds == kind].mean())
 
 
-def _metric_name(text: str) -> str:
-    """A text with every character that MLflow refuses in a metric's name replaced."""
-    return "".join(letter if letter.isascii() and (letter.isalnum() or letter in "_-. ") else "_" for letter in text)
+def _metric_name(query_type: str) -> str:
+    """A query type with every character replaced that MLflow refuses in a part of a metric's name."""
+    return re.sub(r"[^\w \-]", "_", query_type)
 
 
 @contextmanager
@@ -154,7 +161,10 @@ def record(job: Job) -> Iterator[RunRecord]:
     try:
         yield opened
     except BaseException as error:
-        end_failed(opened, error)
+        if isinstance(error, RagsweepError) and not job.parent_run_id:
+            opened.delete()  # bad input that only the work itself could find: no run is left behind
+        else:
+            end_failed(opened, error)
         raise
     opened.close("FINISHED")
 
@@ -166,14 +176,13 @@ def open_run(job: Job) -> RunRecord:
         "mlflow.user": user(),
         "mlflow.source.name": "run.py",
         "mlflow.source.type": "LOCAL",
-        "git.dirty": str(bool(uncommitted_patch())).lower(),
         "sweep.id": job.sweep_id,
         SWEPT: json.dumps(job.swept),
         "reproduce": job.command[:LONGEST_TAG],
         "folder": str(job.folder.relative_to(PROJECT) if job.folder.is_relative_to(PROJECT) else job.folder),
     }
     if commit := git_commit():
-        tags |= {"git.commit": commit, "mlflow.source.git.commit": commit}
+        tags |= {"git.commit": commit, "mlflow.source.git.commit": commit, "git.dirty": str(is_dirty()).lower()}
     if job.parent_run_id:
         tags["mlflow.parentRunId"] = job.parent_run_id
     run = client.create_run(experiment_id, tags=tags, run_name=job.name)
@@ -183,7 +192,7 @@ def open_run(job: Job) -> RunRecord:
 def end_failed(opened: RunRecord, error: BaseException) -> None:
     """Close a run that did not come to its end, with its error as a tag; never hide that error behind another."""
     interrupted = isinstance(error, KeyboardInterrupt | SystemExit)
-    try:
-        opened.tag({"error": "".join(traceback.format_exception_only(error)).strip()[:LONGEST_TAG]})
-    finally:
+    with suppress(Exception):
         opened.close("KILLED" if interrupted else "FAILED")
+    with suppress(Exception):
+        opened.tag({"error": "".join(traceback.format_exception_only(error)).strip()[:LONGEST_TAG]})

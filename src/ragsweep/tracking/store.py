@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import quote, urlencode
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")  # 7 would mean minutes of silence
 os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
 
 from filelock import FileLock
@@ -17,6 +18,7 @@ from omegaconf import DictConfig
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
+from ragsweep.config import PROJECT
 from ragsweep.errors import TrackingError
 
 SQLITE = "sqlite:///"
@@ -28,15 +30,16 @@ def open_store(tracking: DictConfig) -> tuple[MlflowClient, str]:
 
     An SQLite store is migrated by its first user while all others wait: two at once would break it.
     """
-    for name in ("mlflow", "alembic"):
-        logging.getLogger(name).setLevel(logging.WARNING)
+    for name in ("mlflow", "alembic", "urllib3"):
+        logging.getLogger(name).setLevel(logging.ERROR if name == "urllib3" else logging.WARNING)
+    artifacts = Path(tracking.artifacts).resolve().as_uri()
     try:
         if not tracking.uri.startswith(SQLITE):
-            return _opened(tracking, artifact_location=None)
+            return _opened(tracking, None if tracking.uri.startswith("http") else artifacts)
         database = Path(make_url(tracking.uri).database or "").resolve()
         database.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(database.with_suffix(".lock")):
-            return _opened(tracking, Path(tracking.artifacts).resolve().as_uri())
+            return _opened(tracking, artifacts)
     except (MlflowException, SQLAlchemyError, OSError) as error:
         reason = str(error).strip().splitlines()[0]
         raise TrackingError(f"tracking.uri: {tracking.uri} cannot be opened ({reason})") from error
@@ -54,7 +57,7 @@ def _opened(tracking: DictConfig, artifact_location: str | None) -> tuple[Mlflow
 
 def run_address(tracking: DictConfig, experiment_id: str, run_id: str) -> str:
     """Where the UI shows a run."""
-    return f"{_base(tracking.uri)}/#/experiments/{experiment_id}/runs/{run_id}"
+    return f"{_base(tracking.uri)}/#/experiments/{experiment_id}/runs/{run_id}{server_hint(tracking)}"
 
 
 def sweep_address(tracking: DictConfig, experiment_id: str, parent_run_id: str) -> str:
@@ -69,7 +72,14 @@ def sweep_address(tracking: DictConfig, experiment_id: str, parent_run_id: str) 
         "orderByAsc": "false",
         "compareRunsMode": "CHART",
     }
-    return f"{_base(tracking.uri)}/#/experiments/{experiment_id}/runs?{urlencode(view, quote_via=quote)}"
+    return f"{_base(tracking.uri)}/#/experiments/{experiment_id}/runs?{urlencode(view, quote_via=quote)}{server_hint(tracking)}"
+
+
+def server_hint(tracking: DictConfig) -> str:
+    """What serves the UI at the printed address, where `make ui` does not."""
+    if tracking.uri.startswith("http") or tracking.uri == f"{SQLITE}{PROJECT / 'mlruns' / 'mlflow.db'}":
+        return ""
+    return f" (served by: mlflow server --backend-store-uri {tracking.uri})"
 
 
 def _base(uri: str) -> str:

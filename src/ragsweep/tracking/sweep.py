@@ -66,7 +66,8 @@ def _children(client: MlflowClient, parent_run_id: str) -> list[Run]:
 def close_sweep(parent: RunRecord, sweep: Sweep, folder: Path, description: str, status: str) -> None:
     """Upload the sweep's tables and charts, name the best configuration in tags, and end the parent run."""
     tags: Mapping[str, str] = {}
-    if sweep.outcomes:
+    parts = sweep.by_dataset()
+    if len(parts) == 1:
         best = sweep.best
         settings = {f"best.{name}": str(best[name]) for name in sweep.swept}
         tags = {"best.configuration": best["configuration"], "best.f1": f"{best['f1']:.6f}", **settings}
