@@ -22,7 +22,7 @@ class LetterEncoder:
 
     fingerprint = "letters"
 
-    def encode(self, texts):
+    def encode(self, texts, role):
         counts = np.array([[text.lower().count(chr(letter)) for letter in range(97, 123)] for text in texts], float)
         return (counts / np.linalg.norm(counts, axis=1, keepdims=True).clip(min=1)).astype(np.float32)
 

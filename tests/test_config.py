@@ -56,6 +56,23 @@ def test_a_shared_part_is_named_by_its_group(composed):
     assert isinstance(build(config.retriever, "retriever"), HybridRetriever)
 
 
+def test_a_setting_that_alpha_leaves_no_say_is_not_logged(composed):
+    config = composed("retriever.alpha=0")
+    settings = took_effect(config, {"retriever": build(config.retriever, "retriever")})
+    assert "retriever.sparse.k1" in settings
+    assert not any(name.startswith(("encoder", "retriever.dense", "retriever.candidates")) for name in settings)
+
+
+def test_the_metrics_arguments_are_logged(composed):
+    config = composed("evaluation.metrics.ndcg.gain=exponential")
+    settings = took_effect(config, {"evaluation": config.evaluation})
+    assert settings["evaluation.metrics.ndcg"] == "ragsweep.evaluation.ndcg(gain=exponential)"
+
+
+def test_a_path_that_only_contains_the_projects_is_left_alone():
+    assert portable(f"/mnt{PROJECT}/data") == f"/mnt{PROJECT}/data"
+
+
 def test_a_path_inside_the_project_is_told_relative_to_it():
     assert portable({"at": f"{PROJECT}/data/x", "uri": f"sqlite:///{PROJECT}/mlruns/db"}) == {
         "at": "data/x",

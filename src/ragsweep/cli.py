@@ -97,7 +97,8 @@ def job(config: DictConfig) -> float:
     print(f"{place}{tracked.name} f1={f1:.4f}", flush=True)
     if not in_sweep:
         print("  ".join(f"{name} {mean:.4f}" for name, mean in evaluation.means.items()))
-        print(tracking.run_address(config.tracking, record.experiment_id, record.run_id))
+        address = tracking.run_address(config.tracking, record.experiment_id, record.run_id)
+        print(f"{address}{tracking.server_hint(config.tracking)}")
     return f1
 
 
@@ -241,7 +242,8 @@ def _finish(sweep: OpenSweep, status: int) -> int:
     failed = bool(results.unfinished) or status != OK
     tracking.close_sweep(sweep.parent, results, sweep.job.folder, text, "FAILED" if failed else "FINISHED")
     parent = sweep.parent
-    print(tracking.sweep_address(sweep.job.tracking, parent.experiment_id, parent.run_id))
+    address = tracking.sweep_address(sweep.job.tracking, parent.experiment_id, parent.run_id)
+    print(f"{address}{tracking.server_hint(sweep.job.tracking)}")
     return FAILED if failed else OK
 
 

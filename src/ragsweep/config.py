@@ -66,6 +66,10 @@ RULES = {
     "k": _at_least(1),
     "seed": _at_least(0),
     "dataset.name": TEXT,
+    "dataset.documents": TEXT,
+    "dataset.queries": TEXT,
+    "dataset.path": TEXT,
+    "dataset.split": TEXT,
     "dataset.page_numbers": _one_of("physical", "label"),
     "dataset.match": _one_of("qualified", "page_number"),
     "dataset.unit": _one_of("page", "document"),
@@ -86,6 +90,7 @@ RULES = {
     "evaluation.gain": _one_of("linear", "exponential"),
     "evaluation.resamples": _at_least(1),
     "tracking.uri": TEXT,
+    "tracking.artifacts": TEXT,
     "tracking.experiment": TEXT,
     "store.path": TEXT,
     "store.enabled": SWITCH,
@@ -111,7 +116,7 @@ def check(config: DictConfig) -> None:
             if fnmatchcase(name, pattern) and _ours(config, name) and not rule.accepts(value):
                 found = "null" if value is None else repr(value)
                 raise ConfigError(f"{name}: found {found}, expected {rule.expected}")
-    if "f1" not in config.evaluation.metrics:
+    if "f1" not in (config.evaluation.metrics or {}):
         raise ConfigError("evaluation.metrics: f1 is missing; a sweep is decided by it")
     size, overlap = (OmegaConf.select(config, f"chunker.{name}") for name in ("size", "overlap"))
     if _ours(config, "chunker.size") and size is not None and overlap is not None and overlap >= size:
@@ -167,25 +172,33 @@ def took_effect(config: DictConfig, built: Mapping[str, object]) -> dict[str, An
     """The settings that took effect, flat, by the names under which a user sets them.
 
     A value is read from the built object where that has an attribute of the setting's name. A part that is shared by
-    interpolation, such as the encoder within a retriever, is named by its group; a group that nothing uses is absent.
+    interpolation, such as the encoder within a retriever, is named by its group; a group that nothing uses is absent,
+    and so is what an object lists as `without_effect`.
 
     Args:
         config: The configuration.
         built: Objects by the name of their node.
     """
     settings: dict[str, Any] = {}
-    for name, thing in built.items():
-        settings.update(_settings(config, config[name], thing, name))
+    for name, part in built.items():
+        settings.update(_settings(config, config[name], part, name))
     return dict(sorted(settings.items()))
 
 
-def _settings(config: DictConfig, node: DictConfig, thing: object, name: str) -> Iterator[tuple[str, Any]]:
+def _settings(config: DictConfig, node: DictConfig, part: object, name: str) -> Iterator[tuple[str, Any]]:
+    if "_partial_" in node:
+        arguments = ", ".join(f"{key}={node[key]}" for key in map(str, node) if not key.startswith("_"))
+        yield name, f"{node._target_}({arguments})"
+        return
     if "_target_" in node:
-        yield name, type(thing).__name__
+        ours = type(part).__module__.startswith("ragsweep.")
+        yield name, type(part).__name__ if ours else f"{type(part).__module__}.{type(part).__qualname__}"
+    if hasattr(part, "fingerprint"):
+        yield f"{name}.fingerprint", part.fingerprint
     for key in map(str, node):
-        if key in ("store", "metrics") or key.startswith("_"):
+        if key == "store" or key.startswith("_") or key in getattr(part, "without_effect", ()):
             continue
-        value = getattr(thing, key, node[key])
+        value = getattr(part, key, node[key])
         if isinstance(node[key], DictConfig):
             yield from _settings(config, node[key], value, key if key in config else f"{name}.{key}")
         else:
@@ -196,7 +209,12 @@ def portable(value: Any) -> Any:
     """A value with the paths inside the project made relative to it, so that another clone means the same."""
     if isinstance(value, dict):
         return {key: portable(inner) for key, inner in value.items()}
-    return value.replace(f"{PROJECT}{os.sep}", "") if isinstance(value, str) else value
+    if isinstance(value, list):
+        return [portable(inner) for inner in value]
+    if not isinstance(value, str):
+        return value
+    scheme = "sqlite:///" if value.startswith("sqlite:///") else ""
+    return scheme + value.removeprefix(scheme).removeprefix(f"{PROJECT}{os.sep}")
 
 
 def nearest(word: str, known: Sequence[str]) -> str:

@@ -6,7 +6,6 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,20 +42,28 @@ class Store:
             build: Computes the arrays.
         """
         entry = Path(self.path) / stage / digest(inputs)
-        if self.enabled and entry.exists():
-            return _load(entry)
-        if not self.enabled or not _writable(entry.parent):
+        if not self.enabled:
             return build()
+        kept = _load(entry)
+        if kept is not None or not _writable(entry.parent):
+            return build() if kept is None else kept
         with FileLock(entry.with_suffix(".lock")):
-            if not entry.exists():  # another process may have built it while this one waited
-                arrays = build()
-                _keep(entry, arrays)
-                return arrays
-        return _load(entry)
+            kept = _load(entry)  # another process may have built it while this one waited
+            if kept is not None:
+                return kept
+            arrays = build()
+            _keep(entry, arrays)
+            return arrays
 
 
-def _load(entry: Path) -> Arrays:
-    return {file.stem: np.load(file, mmap_mode="r", allow_pickle=False) for file in entry.glob("*.npy")}
+def _load(entry: Path) -> Arrays | None:
+    """The arrays of an entry; None where it is absent or torn, as a power cut can leave it."""
+    try:
+        kept = {file.stem: np.load(file, mmap_mode="r", allow_pickle=False) for file in entry.glob("*.npy")}
+    except (OSError, ValueError, EOFError) as error:
+        warnings.warn(f"the store's {entry} is damaged ({error}): building it anew", stacklevel=3)
+        return None
+    return kept or None
 
 
 def _writable(folder: Path) -> bool:
@@ -72,8 +79,8 @@ def _writable(folder: Path) -> bool:
 def _keep(entry: Path, arrays: Arrays) -> None:
     """Write the entry whole or not at all; a full disk costs the store, not the run."""
     partial = entry.with_suffix(".partial")
-    with suppress(FileNotFoundError):
-        shutil.rmtree(partial)  # left by a process that was killed: the lock is ours now
+    for leftover in (partial, entry):  # of a process that was killed, or damaged: the lock is ours now
+        shutil.rmtree(leftover, ignore_errors=True)
     try:
         partial.mkdir()
         for name, array in arrays.items():

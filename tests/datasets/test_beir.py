@@ -101,7 +101,7 @@ def test_a_missing_file_is_named(folder, name):
         (
             "corpus.jsonl",
             '{"_id": "d1", "text": ""}',
-            r"corpus\.jsonl, line 3: the document 'd1' stands in the file tw",
+            r"corpus\.jsonl, line 3: the _id 'd1' stands in the file twice",
         ),
         ("queries.jsonl", "{}", r"queries\.jsonl, line 3: the field '_id' is missing"),
         ("qrels/test.tsv", "q1 0 d1 1", r"test\.tsv, line 4: expected query-id, corpus-id and score between tabs"),

@@ -132,7 +132,7 @@ def test_a_page_without_a_label_has_its_physical_number(dataset):
 
 
 def test_every_passage_has_its_own_id_where_labels_repeat(dataset):
-    restarts = [(0, "ARABIC", 1), (1, "ARABIC", 1), (2, "ARABIC", 1)]
+    restarts = [(0, "ARABIC", 1), (1, "ARABIC", 7), (2, "ARABIC", 7)]
     collection = dataset({"a.pdf": ["x", "y", "z"]}, labels=restarts, page_numbers="label")
     passages = Dataset.from_collection(collection, PageChunker()).passages
     assert len({passage.chunk_id for passage in passages}) == len(passages)

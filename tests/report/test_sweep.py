@@ -77,3 +77,14 @@ def test_the_terminal_table_has_a_line_a_configuration():
 def test_the_report_names_what_did_not_finish():
     report = markdown(Sweep([alpha_k(0, 3, 0.1)], {"alpha=1 k=3": "FAILED"}), "python run.py", [])
     assert "Did not finish: alpha=1 k=3 (FAILED)" in report
+
+
+def test_numbers_of_different_datasets_are_not_compared():
+    runs = [outcome(name, f1, {}, **{"dataset.path": name}) for name, f1 in (("x", 0.2), ("y", 0.8), ("x", 0.3))]
+    assert [[run.name for run in part.outcomes] for part in Sweep(runs, {}).by_dataset()] == [["x", "x"], ["y"]]
+
+
+def test_the_intervals_are_those_of_the_runs_own_seed_and_resamples():
+    few = Sweep([outcome("a", 0.3, {}, **{"evaluation.resamples": "2"})], {}).best
+    many = Sweep([outcome("a", 0.3, {})], {}).best
+    assert few["f1_low"] != many["f1_low"]

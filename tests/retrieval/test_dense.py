@@ -15,13 +15,13 @@ from ragsweep.store import Store
 
 def test_the_ranking_is_that_of_all_inner_products(store, letters, manual_task):
     ranking = DenseRetriever(letters, store).retrieve(manual_task, 10)
-    products = letters.encode(manual_task.queries) @ letters.encode(manual_task.passages).T
+    products = letters.encode(manual_task.queries, "query") @ letters.encode(manual_task.passages, "passage").T
     np.testing.assert_allclose(ranking.scores, -np.sort(-products, axis=1)[:, :10], atol=1e-6)
 
 
 def test_a_score_is_the_cosine_of_its_passage_and_the_query(store, letters, manual_task):
     ranking = DenseRetriever(letters, store).retrieve(manual_task, 10)
-    queries, passages = letters.encode(manual_task.queries), letters.encode(manual_task.passages)
+    queries, passages = letters.encode(manual_task.queries, "query"), letters.encode(manual_task.passages, "passage")
     cosines = np.einsum("qd,qkd->qk", queries, passages[ranking.passages])
     np.testing.assert_allclose(ranking.scores, cosines, atol=1e-6)
 

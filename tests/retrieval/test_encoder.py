@@ -11,7 +11,7 @@ TEXTS = ["What do the letters SNCU and FRU stand for?", "Iron, calcium and dewor
 
 @pytest.fixture(scope="module")
 def embeddings():
-    return SentenceTransformerEncoder(device="cpu").encode(TEXTS)
+    return SentenceTransformerEncoder(device="cpu").encode(TEXTS, "passage")
 
 
 def test_minilm_has_384_dimensions(embeddings):
@@ -36,7 +36,7 @@ def test_minilm_is_the_normalised_mean_of_its_token_vectors(embeddings):
 
 def test_a_folder_names_a_model_as_its_name_does(embeddings):
     by_folder = SentenceTransformerEncoder(str(SentenceTransformerEncoder().folder), device="cpu")
-    np.testing.assert_array_equal(by_folder.encode(TEXTS), embeddings)
+    np.testing.assert_array_equal(by_folder.encode(TEXTS, "passage"), embeddings)
 
 
 @pytest.mark.parametrize("setting", [{"device": "cpu"}, {"batch_size": 8}])
@@ -62,7 +62,7 @@ def test_a_folder_without_a_model_is_refused(tmp_path):
 def test_a_folder_with_a_broken_model_is_refused(tmp_path):
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(EncoderError, match=r"encoder\.model: .* cannot be loaded"):
-        SentenceTransformerEncoder(str(tmp_path)).encode(["text"])
+        SentenceTransformerEncoder(str(tmp_path)).encode(["text"], "query")
 
 
 def test_a_model_that_is_nowhere_is_refused_with_a_way_to_get_it(monkeypatch):

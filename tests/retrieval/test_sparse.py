@@ -109,3 +109,13 @@ def test_a_language_without_a_stemmer_is_refused_with_those_that_have_one(store)
 def test_passages_of_stop_words_alone_cannot_be_searched(retrieve):
     with pytest.raises(ConfigError, match=r"retriever\.stop_words leaves no token in any passage"):
         retrieve(["the", "of"], "iron", stop_words="english")
+
+
+def test_a_subclass_does_not_take_what_its_parent_stored(store):
+    class Shortest(SparseRetriever):
+        def index(self, passages):
+            return super().index([text[:1] for text in passages])
+
+    task = Task(("iron tablets", "birth plan", "cold chain"), ("iron",))
+    assert SparseRetriever(store).retrieve(task, 2).passages[0, 0] == 0
+    assert Shortest(store).retrieve(task, 2).passages[0, 0] == NOTHING

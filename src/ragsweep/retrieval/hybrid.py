@@ -26,6 +26,13 @@ class HybridRetriever:
     alpha: float = 0.7
     candidates: int | None = 100
 
+    @property
+    def without_effect(self) -> tuple[str, ...]:
+        """The settings that alpha leaves no say."""
+        if self.alpha in (0, 1):
+            return ("sparse" if self.alpha == 1 else "dense", "candidates")
+        return ()
+
     def retrieve(self, task: Task, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
         if self.alpha == 1:
@@ -41,6 +48,6 @@ class HybridRetriever:
             sample(len(task.queries)).tolist(),
         )
         stages = (dense.latency_ms, sparse.latency_ms, fusion_ms)
-        if all(len(stage) for stage in stages):
+        if {len(stage) for stage in stages} == {len(fusion_ms)}:  # a retriever may leave itself untimed
             return replace(fused, latency_ms=np.sum(stages, axis=0))
         return fused

@@ -83,6 +83,11 @@ def ranked(
     return Ranking(np.take_along_axis(passages, best, axis=1), np.take_along_axis(values, best, axis=1), latency_ms)
 
 
+def kind_of(thing: object) -> str:
+    """The full name of a class: what a subclass computes is not what we computed."""
+    return f"{type(thing).__module__}.{type(thing).__qualname__}"
+
+
 def sample(queries: int) -> Indices:
     """The queries whose latency is taken: a few, evenly spread."""
     return np.unique(np.linspace(0, queries - 1, min(queries, TIMED_QUERIES)).round().astype(np.int64))

@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import version
 from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
 from ragsweep.errors import ConfigError
-from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, Scores, Task, ranked, sample, timed
+from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, Scores, Task, kind_of, ranked, sample, timed
 from ragsweep.store import Store
 
 WORD = re.compile(r"\w+")
@@ -49,8 +50,8 @@ class SparseRetriever:
 
     def retrieve(self, task: Task, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
-        settings = [self.k1, self.b, self.epsilon, self.stop_words, self.stemmer]
-        inputs = [settings, task.digest, depth]
+        settings = [self.k1, self.b, self.epsilon, self.stop_words, self.stemmer, version("PyStemmer")]
+        inputs = [kind_of(self), settings, task.digest, depth]
         return Ranking(**self.store.get("sparse-1", inputs, lambda: vars(self._search(task, depth))))
 
     def _search(self, task: Task, depth: int) -> Ranking:

@@ -1,7 +1,7 @@
 """The only place that knows MLflow: runs, sweeps, and where the UI shows them."""
 
 from ragsweep.tracking.run import Job, RunRecord, failures, open_run, record
-from ragsweep.tracking.store import open_store, run_address, sweep_address
+from ragsweep.tracking.store import open_store, run_address, server_hint, sweep_address
 from ragsweep.tracking.sweep import close_open, close_sweep, collect
 
 __all__ = [
@@ -15,5 +15,6 @@ __all__ = [
     "open_store",
     "record",
     "run_address",
+    "server_hint",
     "sweep_address",
 ]

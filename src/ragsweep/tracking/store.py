@@ -57,7 +57,7 @@ def _opened(tracking: DictConfig, artifact_location: str | None) -> tuple[Mlflow
 
 def run_address(tracking: DictConfig, experiment_id: str, run_id: str) -> str:
     """Where the UI shows a run."""
-    return f"{_base(tracking.uri)}/#/experiments/{experiment_id}/runs/{run_id}{server_hint(tracking)}"
+    return f"{_base(tracking.uri)}/#/experiments/{experiment_id}/runs/{run_id}"
 
 
 def sweep_address(tracking: DictConfig, experiment_id: str, parent_run_id: str) -> str:
@@ -72,7 +72,7 @@ def sweep_address(tracking: DictConfig, experiment_id: str, parent_run_id: str) 
         "orderByAsc": "false",
         "compareRunsMode": "CHART",
     }
-    return f"{_base(tracking.uri)}/#/experiments/{experiment_id}/runs?{urlencode(view, quote_via=quote)}{server_hint(tracking)}"
+    return f"{_base(tracking.uri)}/#/experiments/{experiment_id}/runs?{urlencode(view, quote_via=quote)}"
 
 
 def server_hint(tracking: DictConfig) -> str:

@@ -15,6 +15,7 @@ from ragsweep.tracking.run import SWEPT, Job, RunRecord
 from ragsweep.tracking.store import open_store
 
 PAGE = 1000
+LONGEST_NOTE = 7000  # characters; MLflow cuts a tag at 8000
 
 
 def close_open(job: Job, parent: RunRecord) -> None:
@@ -63,6 +64,13 @@ def _children(client: MlflowClient, parent_run_id: str) -> list[Run]:
             return runs
 
 
+def _note(report: str) -> str:
+    """The report, cut at a line where it is longer than MLflow keeps."""
+    if len(report) <= LONGEST_NOTE:
+        return report
+    return report[:LONGEST_NOTE].rpartition("\n")[0] + "\n\nThe whole table is in report.md.\n"
+
+
 def close_sweep(parent: RunRecord, sweep: Sweep, folder: Path, description: str, status: str) -> None:
     """Upload the sweep's tables and charts, name the best configuration in tags, and end the parent run."""
     tags: Mapping[str, str] = {}
@@ -71,6 +79,6 @@ def close_sweep(parent: RunRecord, sweep: Sweep, folder: Path, description: str,
         best = sweep.best
         settings = {f"best.{name}": str(best[name]) for name in sweep.swept}
         tags = {"best.configuration": best["configuration"], "best.f1": f"{best['f1']:.6f}", **settings}
-    parent.tag({**tags, "mlflow.note.content": description})
+    parent.tag({**tags, "mlflow.note.content": _note(description)})
     parent.log_files(folder)
     parent.close(status)
