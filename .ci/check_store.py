@@ -74,4 +74,5 @@ held = files(client, parent.info.run_id)
 require(set(SWEEP_FILES) <= held, f"parent: artifacts {set(SWEEP_FILES) - held} are missing")
 require(any(path.startswith("results/evaluation_results_") for path in held), "parent: no evaluation_results CSV")
 require("best.configuration" in parent.data.tags, "parent: no best.configuration")
-print(f"store: 1 parent and {len(children)} finished children, as promised; best {parent.data.tags['best.configuration']}")
+best = parent.data.tags["best.configuration"]
+print(f"store: 1 parent and {len(children)} finished children, as promised; best {best}")
