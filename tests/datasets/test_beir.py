@@ -76,6 +76,12 @@ def test_empty_lines_change_nothing(folder, name):
     assert load(folder) == plain
 
 
+def test_white_space_around_an_id_changes_nothing(folder):
+    plain = load(folder).judgments
+    (folder / "qrels" / "test.tsv").write_text(QRELS.replace("d1", " d1 "))
+    assert load(folder).judgments == plain
+
+
 # Bad inputs
 
 
@@ -103,6 +109,7 @@ def test_a_missing_file_is_named(folder, name):
             '{"_id": "d1", "text": ""}',
             r"corpus\.jsonl, line 3: the _id 'd1' stands in the file twice",
         ),
+        ("corpus.jsonl", r'{"_id": "d3", "text": "hot \ud83e"}', r"corpus\.jsonl, line 3: "),
         ("queries.jsonl", "{}", r"queries\.jsonl, line 3: the field '_id' is missing"),
         ("qrels/test.tsv", "q1 0 d1 1", r"test\.tsv, line 4: expected query-id, corpus-id and score between tabs"),
         ("qrels/test.tsv", "q1\td1\thigh", r"test\.tsv, line 4: the score 'high' is not a whole number"),
@@ -113,6 +120,12 @@ def test_a_bad_line_is_named_with_file_and_number(folder, name, line, message):
     with (folder / name).open("a") as file:
         file.write(f"{line}\n")
     with pytest.raises(DatasetError, match=message):
+        load(folder)
+
+
+def test_qrels_of_another_corpus_are_bad_input(folder):
+    (folder / "qrels" / "test.tsv").write_text("q1\tx1\t1\n")
+    with pytest.raises(DatasetError, match=r"no document that qrels/test\.tsv judges is in corpus\.jsonl"):
         load(folder)
 
 

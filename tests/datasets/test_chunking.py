@@ -34,6 +34,12 @@ def test_neighbours_share_at_most_the_overlap(text, chunker):
 
 
 @given(TEXTS, CHUNKERS)
+def test_every_passage_says_something_new(text, chunker):
+    spans = chunker.split(text)
+    assert all(earlier[1] < later[1] for earlier, later in pairwise(spans))
+
+
+@given(TEXTS, CHUNKERS)
 def test_a_passage_has_no_white_space_around_it(text, chunker):
     passages = [text[start:end] for start, end in chunker.split(text)]
     assert all(passage and passage == passage.strip() for passage in passages)

@@ -74,6 +74,11 @@ def test_coverage_is_the_share_of_relevant_units_with_a_passage():
     assert chunked(judgments=tuple(judgments)).coverage() == 0.5
 
 
+def test_coverage_counts_what_reaches_the_relevance_level():
+    judgments = [Judgment("q1", "a.pdf#1", 2), Judgment("q1", "b.pdf#7", 1)]
+    assert chunked(judgments=tuple(judgments)).coverage(relevance_level=2) == 1
+
+
 def test_documents_without_text_are_bad_input():
     with pytest.raises(DatasetError, match="small: the documents hold no text, so nothing can be retrieved"):
         chunked(documents=documents("", "  \n"))

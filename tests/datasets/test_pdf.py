@@ -105,6 +105,10 @@ def test_match_page_number_counts_the_page_of_any_document(dataset):
     assert [small.units[unit] for unit in small.passage_units] == ["1", "1", "2"]
 
 
+def test_match_page_number_still_takes_a_page_with_its_document(dataset):
+    assert units(dataset({"a.pdf": ["one"], "b.pdf": ["one"]}, ["b.pdf#1"], match="page_number")) == ["1"]
+
+
 def test_unit_document_judges_whole_files(dataset):
     collection = dataset({"a.pdf": ["one", "two"], "b.pdf": ["one"]}, ["a.pdf"], unit="document")
     small = Dataset.from_collection(collection, PageChunker())
@@ -136,6 +140,13 @@ def test_every_passage_has_its_own_id_where_labels_repeat(dataset):
     collection = dataset({"a.pdf": ["x", "y", "z"]}, labels=restarts, page_numbers="label")
     passages = Dataset.from_collection(collection, PageChunker()).passages
     assert len({passage.chunk_id for passage in passages}) == len(passages)
+
+
+@pytest.mark.parametrize("key", ["1", "a.pdf#1"])
+def test_a_label_of_several_pages_names_none_of_them(dataset, key):
+    restarts = [(0, "ARABIC", 1), (1, "ARABIC", 1)]
+    with pytest.raises(DatasetError, match=r"query 1: 2 pages of that document carry the number of 'a\.pdf#1'"):
+        dataset({"a.pdf": ["x", "y"]}, [key], labels=restarts, page_numbers="label")
 
 
 # Pages without text

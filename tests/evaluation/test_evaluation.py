@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from ragsweep.errors import ConfigError
 from ragsweep.evaluation import confidence_intervals, evaluate, judge, precision, recall
 
 TYPES = ("why", "how", None)
@@ -54,3 +55,9 @@ def test_a_metric_of_ones_own_is_measured(judged):
         return (judged.units[:, 0] == 5).astype(float)
 
     assert evaluate(judged, {"mine": first_is_page_5}, 2, TYPES, resamples=100).per_query.tolist() == [[0, 1, 0]]
+
+
+@pytest.mark.parametrize("values", [0.5, [0.5], [0.5, 0.5, np.nan]], ids=["a mean", "too few", "not a number"])
+def test_a_metric_that_gives_no_number_a_query_is_named(judged, values):
+    with pytest.raises(ConfigError, match=r"evaluation\.metrics\.mine: gave .* expected \(3,\) finite numbers"):
+        evaluate(judged, {"mine": lambda judged, k: np.array(values)}, 2, TYPES, resamples=100)

@@ -7,10 +7,11 @@ from scipy.stats import binom, bootstrap
 from ragsweep.evaluation import confidence_intervals
 
 
-def test_the_interval_of_a_share_is_that_of_the_binomial_distribution():
-    hits = np.repeat([1.0, 0.0], [30, 70])  # a resample of it holds Binomial(100, .3) hits
-    expected = binom.ppf([0.025, 0.975], 100, 0.3) / 100
-    assert confidence_intervals(hits) == pytest.approx(tuple(expected), abs=0.0101)
+@pytest.mark.parametrize("queries", [100, 2000])
+def test_the_interval_of_a_share_is_that_of_the_binomial_distribution(queries):
+    hits = (np.arange(queries) < 0.3 * queries).astype(float)  # so a resample holds Binomial(queries, .3) hits
+    expected = binom.ppf([0.025, 0.975], queries, 0.3) / queries
+    assert confidence_intervals(hits) == pytest.approx(tuple(expected), abs=1.01 / queries + 0.001)
 
 
 def test_the_interval_equals_scipys_percentile_bootstrap():

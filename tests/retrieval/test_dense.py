@@ -26,9 +26,10 @@ def test_a_score_is_the_cosine_of_its_passage_and_the_query(store, letters, manu
     np.testing.assert_allclose(ranking.scores, cosines, atol=1e-6)
 
 
-def test_ties_at_the_cut_stay_in_corpus_order(store, letters):
-    task = Task(("zinc", *["iron"] * 30), ("iron",))
-    assert DenseRetriever(letters, store).retrieve(task, 3).passages.tolist() == [[1, 2, 3]]
+@pytest.mark.parametrize(("passages", "best"), [(["iron"] * 40, [0, 1, 2]), (["irons"] * 40 + ["iron"], [40, 0, 1])])
+def test_ties_at_the_cut_stay_in_corpus_order(store, letters, passages, best):
+    task = Task(tuple(passages), ("iron",))
+    assert DenseRetriever(letters, store).retrieve(task, 3).passages.tolist() == [best]
 
 
 def test_a_corpus_smaller_than_the_depth_is_ranked_whole(store, letters):
@@ -39,6 +40,11 @@ def test_a_corpus_is_encoded_once_for_all_depths(store, letters):
     for depth in (1, 2):
         DenseRetriever(letters, store).retrieve(Task(("zinc", "iron"), ("iron",)), depth)
     assert len([entry for entry in (Path(store.path) / "embeddings-1").iterdir() if entry.is_dir()]) == 1
+
+
+def test_another_corpus_is_encoded_anew(store, letters):
+    DenseRetriever(letters, store).retrieve(Task(("zinc", "iron"), ("iron",)), 2)
+    assert DenseRetriever(letters, store).retrieve(Task(("iron", "zinc"), ("iron",)), 2).passages.tolist() == [[0, 1]]
 
 
 WARM = """

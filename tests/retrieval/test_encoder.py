@@ -1,5 +1,7 @@
 """Sentence encoders, held against transformers itself."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -37,6 +39,33 @@ def test_minilm_is_the_normalised_mean_of_its_token_vectors(embeddings):
 def test_a_folder_names_a_model_as_its_name_does(embeddings):
     by_folder = SentenceTransformerEncoder(str(SentenceTransformerEncoder().folder), device="cpu")
     np.testing.assert_array_equal(by_folder.encode(TEXTS, "passage"), embeddings)
+
+
+@pytest.fixture
+def own_model(tmp_path):
+    """MiniLM's transformer with settings of one's own, and without the module that normalises."""
+
+    def build(**settings):
+        minilm = SentenceTransformerEncoder().folder
+        for name in ("1_Pooling", "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"):
+            (tmp_path / name).symlink_to(minilm / name)
+        modules = json.loads((minilm / "modules.json").read_text())
+        (tmp_path / "modules.json").write_text(json.dumps(modules[:2]))
+        (tmp_path / "config_sentence_transformers.json").write_text(json.dumps(settings))
+        return SentenceTransformerEncoder(str(tmp_path), device="cpu")
+
+    return build
+
+
+def test_an_embedding_has_length_1_also_where_the_model_does_not_see_to_it(own_model):
+    assert np.linalg.norm(own_model().encode(TEXTS, "passage"), axis=1) == pytest.approx([1, 1])
+
+
+@pytest.mark.parametrize(("role", "prompt"), [("query", "ask: "), ("passage", "text: ")])
+def test_a_models_own_prompt_for_the_role_precedes_the_text(own_model, role, prompt):
+    prompted = own_model(prompts={"query": "ask: ", "document": "text: "}).encode(["iron"], role)
+    plain = SentenceTransformerEncoder(device="cpu").encode([f"{prompt}iron"], role)
+    np.testing.assert_allclose(prompted, plain, atol=1e-6)
 
 
 @pytest.mark.parametrize("setting", [{"device": "cpu"}, {"batch_size": 8}])

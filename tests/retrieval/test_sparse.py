@@ -64,8 +64,12 @@ def test_the_ranking_is_rank_bm25s_with_ties_in_corpus_order(store, manual_task)
 # What is retrieved
 
 
-def test_a_passage_that_scores_0_is_not_retrieved(retrieve):
+def test_a_passage_without_a_word_of_the_query_is_not_retrieved(retrieve):
     assert retrieve(["zinc", "iron", "plan"], "iron") == [1]
+
+
+def test_a_passage_whose_only_shared_word_weighs_0_is_not_retrieved(retrieve):
+    assert retrieve(["zinc", "iron"], "iron") == []  # a word in half of the passages has an IDF of log 1
 
 
 def test_a_query_of_unknown_words_retrieves_nothing(retrieve):
@@ -78,6 +82,16 @@ def test_ties_at_the_cut_stay_in_corpus_order(retrieve):
 
 def test_words_are_lower_cased_and_end_at_punctuation(retrieve):
     assert retrieve(["other", "(IRON), tablets", "more"], "iron") == [1]
+
+
+def test_a_subclass_does_not_get_the_rankings_of_its_parent(store):
+    class Backwards(SparseRetriever):
+        def index(self, passages):
+            return super().index(passages[::-1])
+
+    task = Task(("zinc", "plan", "iron"), ("iron",))
+    SparseRetriever(store).retrieve(task, 1)
+    assert Backwards(store).retrieve(task, 1).passages.tolist() == [[0]]
 
 
 # Settings
