@@ -94,7 +94,7 @@ def test_v_shows_where_an_error_came_from(application):
 def test_a_page_without_text_is_reported_once(application, tmp_path):
     process = application.run("-m", *arguments(tmp_path / "data"), "retriever=sparse", "k=1,2")
     assert process.returncode == 0
-    assert process.stderr == "1 page without text: kept, but never retrieved (fever.pdf#3)\n"
+    assert process.stderr == "pages without text, never retrieved: 1 (fever.pdf#3)\n"
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)

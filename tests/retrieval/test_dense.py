@@ -75,7 +75,7 @@ def scifact_at_10(scifact: Dataset, tmp_path_factory):
 @pytest.mark.real_data
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("metric", "published"),  # https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2, its MTEB results
+    ("metric", "published"),  # MTEB results on the card of all-MiniLM-L6-v2
     [(ndcg, 0.64508), (average_precision, 0.59593), (recall, 0.78333), (mrr, 0.60472), (precision, 0.08833)],
     ids=lambda value: getattr(value, "__name__", None),
 )

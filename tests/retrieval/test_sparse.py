@@ -84,16 +84,6 @@ def test_words_are_lower_cased_and_end_at_punctuation(retrieve):
     assert retrieve(["other", "(IRON), tablets", "more"], "iron") == [1]
 
 
-def test_a_subclass_does_not_get_the_rankings_of_its_parent(store):
-    class Backwards(SparseRetriever):
-        def index(self, passages):
-            return super().index(passages[::-1])
-
-    task = Task(("zinc", "plan", "iron"), ("iron",))
-    SparseRetriever(store).retrieve(task, 1)
-    assert Backwards(store).retrieve(task, 1).passages.tolist() == [[0]]
-
-
 # Settings
 
 
