@@ -64,7 +64,9 @@ for run in children:
     require(not missing, f"{name}: metrics {missing} are missing")
     steps = [point.step for point in client.get_metric_history(run.info.run_id, "at_k/recall")]
     require(sorted(steps) == list(range(1, 21)), f"{name}: at_k/recall has the steps {steps}")
-    require({"retriever.alpha", "k", "encoder.model", "dataset.name"} <= set(run.data.params), f"{name}: params")
+    settings = {"retriever.alpha", "k", "dataset.name", "chunker.size"}
+    settings.add("retriever.sparse.k1" if run.data.params["retriever.alpha"] == "0" else "encoder.model")
+    require(settings <= set(run.data.params), f"{name}: params {settings - set(run.data.params)} are missing")
     require(set(TAGS) <= set(run.data.tags), f"{name}: tags {set(TAGS) - set(run.data.tags)} are missing")
     require(run.inputs.dataset_inputs, f"{name}: no dataset input")
     absent = set(RUN_FILES) - files(client, run.info.run_id)
