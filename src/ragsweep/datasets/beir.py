@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from ragsweep.datasets.dataset import Collection, Document, Judgment, Query
+from ragsweep.datasets.dataset import Collection, Document, Judgment, Query, is_unicode
 from ragsweep.errors import DatasetError
 
 
@@ -53,7 +53,7 @@ def _documents(path: Path) -> Iterator[Document]:
     """Every document is one page, so that a chunker may cut it; its text is title, space, text."""
     for where, entry in _json_lines(path, ("_id", "text")):
         source, title = entry["_id"], entry.get("title") or ""
-        if not isinstance(title, str):
+        if not isinstance(title, str) or not is_unicode(title):
             raise DatasetError(f"{where}: the field 'title' is not a text")
         yield Document.from_pages(source, [("1", source, f"{title} {entry['text']}".strip())])
 
@@ -79,6 +79,10 @@ def _json_lines(path: Path, fields: tuple[str, ...]) -> Iterator[tuple[str, dict
             for field in fields:
                 if not isinstance(entry.get(field), str):
                     raise DatasetError(f"{where}: the field {field!r} is missing or not a text")
+                if not is_unicode(entry[field]):
+                    raise DatasetError(
+                        f"{where}: the field {field!r} holds half a character, which is no valid Unicode"
+                    )
             entry["_id"] = entry["_id"].strip()
             if entry["_id"] in seen:
                 raise DatasetError(f"{where}: the _id {entry['_id']!r} stands in the file twice")

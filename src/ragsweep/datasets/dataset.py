@@ -226,6 +226,15 @@ class Dataset:
         return float(np.isin(relevant, self.passage_units).mean()) if len(relevant) else 1.0
 
 
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written at all: JSON can escape half of a surrogate pair, which nothing can encode."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _passages_of(document: Document, page: Page, chunker: Chunker) -> list[Passage]:
     spans = chunker.split(document.text[page.start : page.end])
     return [

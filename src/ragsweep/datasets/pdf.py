@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ragsweep.datasets.dataset import Collection, Document, Judgment, Query
+from ragsweep.datasets.dataset import Collection, Document, Judgment, Query, is_unicode
 from ragsweep.errors import DatasetError
 
 HYPHENATED = "\ufffe"  # what pdfium writes for a hyphen at which a word was broken at the end of a line
@@ -99,7 +99,10 @@ class _Pages:
         key = key.strip()
         named = self._pages.get(key, [])
         if len(named) > 1 and named[0] == key and self._word == "page":
-            raise DatasetError(f"{where}: {len(named)} pages of that document carry the number of {key!r}")
+            raise DatasetError(
+                f"{where}: {len(named)} pages of that document carry the number of {key!r}; "
+                "set dataset.page_numbers=physical"
+            )
         if named:
             return named[0]
         units = self._by_number.get(key, []) if self._word == "page" else []
@@ -168,7 +171,7 @@ def _check(entry: dict[str, Any], where: str) -> None:
     for field in ("query", "query_type"):
         if not isinstance(entry[field], str) or not entry[field].strip():
             raise DatasetError(f"{where}: {field!r} must be a text that is not empty, found {_kind(entry[field])}")
-        if any("\ud800" <= letter <= "\udfff" for letter in entry[field]):
+        if not is_unicode(entry[field]):
             raise DatasetError(f"{where}: {field!r} holds half a character, which is no valid Unicode")
     pages = entry["relevant_docs"]
     if not isinstance(pages, list) or not all(isinstance(page, str) for page in pages):

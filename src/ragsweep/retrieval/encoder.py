@@ -140,5 +140,7 @@ def _from_hub(model: str) -> Path:
 
 @cache
 def _digest_of_files(folder: Path) -> str:
-    files = sorted(path for path in folder.rglob("*") if path.suffix in (".safetensors", ".bin", ".json", ".txt"))
+    files = sorted(
+        path for path in folder.rglob("*") if path.suffix in (".safetensors", ".bin", ".json", ".txt", ".model")
+    )
     return digest([(path.relative_to(folder).as_posix(), digest_file(path)) for path in files])
