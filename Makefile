@@ -14,7 +14,7 @@ test: $(READY)  ## every test that this machine can run
 	$(VENV)/bin/python -m pytest
 
 ui: $(READY)  ## MLflow on the store of this project, for this machine only
-	MLFLOW_DISABLE_TELEMETRY=true $(VENV)/bin/mlflow server --backend-store-uri $(URI) --host 127.0.0.1 --port $(PORT) --workers 1
+	MLFLOW_DISABLE_TELEMETRY=true MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false exec $(VENV)/bin/mlflow server --backend-store-uri $(URI) --host 127.0.0.1 --port $(PORT) --workers 1
 
 lint: $(READY)  ## what must hold before a commit, besides the tests
 	$(VENV)/bin/ruff check .

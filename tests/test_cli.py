@@ -13,8 +13,8 @@ EXPERIMENTS = sorted(path.stem for path in (PROJECT / "conf/experiment").glob("*
 BAD_SETTINGS = {
     "retriever.alpha=1.5": "retriever.alpha: found 1.5, expected a number from 0 to 1",
     "retriever.alpha=high": "retriever.alpha: found 'high', expected a number from 0 to 1",
-    "k=0": "k: found 0, expected a whole number of at least 1",
-    "k=2.5": "k: found 2.5, expected a whole number of at least 1",
+    "k=0": "k: found 0, expected a whole number from 1 to 1000",
+    "k=2.5": "k: found 2.5, expected a whole number from 1 to 1000",
     "retriever.alhpa=0.5": "retriever.alhpa: no such setting (did you mean retriever.alpha?)",
     "retreiver=dense": "retreiver: no such setting (did you mean retriever?)",
     "retriever=hybird": "retriever=hybird: expected one of dense, hybrid, sparse (did you mean hybrid?)",
@@ -27,7 +27,8 @@ BAD_SETTINGS = {
     "dataset=pdf": "no value; set it with dataset.",
     "tracking.uri=gopher://x": "tracking.uri: gopher://x cannot be opened",
     "+retriever.gamma=1": "unexpected keyword argument 'gamma'",
-    "k": "missing EQUAL",
+    "k": "k: cannot be read as name=value",
+    "dataset.documents=/tmp/dokumenté": "put a value with special characters into quotes",
 }
 
 
@@ -51,6 +52,7 @@ def test_a_bad_setting_gets_one_line(application, override, expected):
     [
         ("k=3,5,0", "k: found 0"),
         ("retriever.alpha=0.5,1.1", "retriever.alpha: found 1.1"),
+        ("hydra.sweep.dir=/dev/null/folder", "hydra.sweep.dir: /dev/null/folder cannot be made"),
         ("retriever=dense,sprase", "retriever=sprase: expected one of"),
     ],
 )

@@ -20,13 +20,13 @@ import hydra
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.errors import HydraException, MissingConfigException
+from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ragsweep.config import PROJECT, SWEEP_ID, leaves, nearest, register_resolvers, sweep_id
-from ragsweep.errors import RagsweepError
+from ragsweep.errors import ConfigError, RagsweepError
 
 if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override
@@ -160,6 +160,10 @@ def _check_all(config: DictConfig, jobs: Sequence[list[str]]) -> DictConfig:
 def _open_sweep(config: DictConfig, store: DictConfig, total: int | None, swept: list[str]) -> OpenSweep:
     from ragsweep import tracking
 
+    try:
+        Path(config.hydra.sweep.dir).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"hydra.sweep.dir: {config.hydra.sweep.dir} cannot be made ({error.strerror})") from error
     OmegaConf.resolve(store)
     sweep_job = tracking.Job(
         name=f"sweep {' '.join(_short(swept)) or sweep_id()}",
@@ -235,7 +239,7 @@ def _finish(sweep: OpenSweep, status: int) -> int:
     for number, part in enumerate(parts, start=1):
         folder = sweep.job.folder if len(parts) == 1 else sweep.job.folder / f"dataset_{number}"
         texts.append(report.write_sweep(folder, part, sweep.job.command, timestamp))
-        print(f"\n{report.terminal_table(part)}\n\n{report.best_line(part)}")
+        print(f"\n{report.terminal_table(part)}\n\n{report.best_lines(part)}")
     text = "\n".join(texts) or "No run finished.\n"
     for name, fate in results.unfinished.items():
         print(f"did not finish: {name} ({fate})", file=sys.stderr)
@@ -273,8 +277,14 @@ def _one_line(error: BaseException) -> str:
     unknown = re.search(r"Could not (?:override|append) '([^']+)'", str(error))
     if isinstance(error, HydraException) and unknown:
         name = unknown.group(1)
-        return f"{name}: no such setting{nearest(name, _known_settings(name))}; python run.py --help lists them"
+        known = _known_settings(name)
+        if name in known:
+            return f"{name}: not every configuration of this sweep has this setting"
+        return f"{name}: no such setting{nearest(name, known)}; python run.py --help lists them"
     text = " ".join(str(error).split())
+    if isinstance(error, OverrideParseException):
+        hint = "put a value with special characters into quotes, \"name='value'\""
+        return f"{error.override}: cannot be read as name=value; {hint}"
     return (
         text
         if isinstance(error, RagsweepError | HydraException)
@@ -288,6 +298,7 @@ def _known_settings(unknown: str) -> list[str]:
         argument for argument in sys.argv[1:] if "=" in argument and "," not in argument and unknown not in argument
     ]
     groups = [path.name for path in CONF.iterdir() if path.is_dir()]
+    GlobalHydra.instance().clear()  # a sweep that is refused here has one open
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
         try:
             config = hydra.compose("config", others)

@@ -41,6 +41,10 @@ def _at_least(low: int) -> Rule:
     return Rule(f"a whole number of at least {low}", lambda value: _whole(value) and value >= low)
 
 
+def _whole_between(low: int, high: int) -> Rule:
+    return Rule(f"a whole number from {low} to {high}", lambda value: _whole(value) and low <= value <= high)
+
+
 def _between(low: float, high: float) -> Rule:
     return Rule(f"a number from {low:g} to {high:g}", lambda value: _number(value) and low <= value <= high)
 
@@ -63,7 +67,7 @@ SWITCH = Rule("true or false", lambda value: isinstance(value, bool))
 
 # Settings by the names that users type; `*` stands for the retriever itself or the part of a hybrid one.
 RULES = {
-    "k": _at_least(1),
+    "k": _whole_between(1, 1000),  # every cutoff up to k is measured and logged
     "seed": _at_least(0),
     "dataset.name": TEXT,
     "dataset.documents": TEXT,
@@ -220,7 +224,7 @@ def portable(value: Any) -> Any:
 def nearest(word: str, known: Sequence[str]) -> str:
     """' (did you mean ...?)' for the known name most like `word`, else what there is beside it, or nothing."""
     group, _, last = word.rpartition(".")
-    known = [name for name in known if not name.endswith("_")]  # _target_ and its like
+    known = [name for name in known if not name.endswith("_")]  # not _target_ and its like
     beside = [name for name in known if group and name.rpartition(".")[0] == group]
     by_last = {name.rpartition(".")[2]: name for name in [*known, *beside]}
     close = difflib.get_close_matches(last, list(by_last), n=1)

@@ -78,7 +78,8 @@ def test_the_terminal_shows_progress_table_best_and_address(swept):
     lines = process.stdout.splitlines()
     assert lines[0].startswith("1/15 alpha=0 k=3 f1=0.")
     assert lines[14].startswith("15/15 alpha=1 k=10 f1=0.")
-    assert lines[-2].startswith(f"best: {parent.data.tags['best.configuration']} ")
+    assert lines[-3].startswith(f"best: {parent.data.tags['best.configuration']} ")
+    assert lines[-2].startswith("best at each k (F1 falls as k grows): alpha=")
     assert lines[-1].startswith("http://127.0.0.1:5000/#/experiments/1/runs?workflowType=machine_learning")
     assert parent.info.run_id in lines[-1]
     assert process.stderr == ""

@@ -2,6 +2,6 @@
 
 from ragsweep.report.files import write_evaluation, write_sweep
 from ragsweep.report.sweep import Outcome, Sweep
-from ragsweep.report.text import best_line, terminal_table
+from ragsweep.report.text import best_lines, terminal_table
 
-__all__ = ["Outcome", "Sweep", "best_line", "terminal_table", "write_evaluation", "write_sweep"]
+__all__ = ["Outcome", "Sweep", "best_lines", "terminal_table", "write_evaluation", "write_sweep"]

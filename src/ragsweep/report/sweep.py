@@ -119,6 +119,11 @@ class Sweep:
         rows = self.like_best(*METHOD_SETTINGS).drop_duplicates("method")
         return rows.sort_values(ALPHA, kind="stable") if ALPHA in rows else rows
 
+    def held(self, *free: str) -> str:
+        """The swept settings that a chart holds at the best one's values, in words for its subtitle."""
+        settings = [f"{name.rpartition('.')[2]}={self.best[name]}" for name in self.swept if name not in free]
+        return f"; at {' '.join(settings)}, as the best" if settings else ""
+
     def like_best(self, *free: str) -> pd.DataFrame:
         """The configurations that share the best one's value of every swept setting except those in `free`."""
         rows = self.table

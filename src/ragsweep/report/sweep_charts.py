@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ragsweep.report.style import BEST, MARKERS, dress, figure, shades, word
-from ragsweep.report.sweep import ALPHA, Sweep
+from ragsweep.report.sweep import ALPHA, METHOD_SETTINGS, Sweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +43,7 @@ def retrieval_methods(sweep: Sweep, methods: pd.DataFrame) -> Figure:
         11,
         5,
         f"Which retrieval method is best? {_at_k(methods)}",
-        f"Mean over queries; whiskers: {INTERVALS}",
+        f"Mean over queries; whiskers: {INTERVALS}{sweep.held('k', *METHOD_SETTINGS)}",
         right=2.2,
     )
     axes = drawing.subplots()
@@ -75,7 +75,14 @@ def sensitivity(sweep: Sweep, grid: pd.DataFrame, *, x: str, lines: str) -> Figu
     """How does each metric follow one setting, for every value of another?"""
     names = {ALPHA: "alpha", "k": "k"}
     question = {ALPHA: "How much does alpha matter?", "k": "How many passages should be retrieved?"}[x]
-    drawing = figure(12, 6.4, question, f"Mean over queries; whiskers: {INTERVALS}", left=0.6, top=1.1)
+    drawing = figure(
+        12,
+        6.4,
+        question,
+        f"Mean over queries; whiskers: {INTERVALS}{sweep.held(ALPHA, 'configuration', 'k')}",
+        left=0.6,
+        top=1.1,
+    )
     panels = drawing.subplots(2, (len(sweep.metrics) + 2) // 2, squeeze=False, gridspec_kw=ROOM).ravel()
     values = sorted(grid[lines].dropna().unique()) if lines in grid else []
     values = values or [None]
@@ -150,11 +157,12 @@ def comparison(sweep: Sweep) -> Figure:
 
 def radar(sweep: Sweep, methods: pd.DataFrame) -> Figure:
     """Where is each retrieval method strong?"""
+    some = f"; the best {MOST_METHODS} of {len(methods)}" if len(methods) > MOST_METHODS else ""
     drawing = figure(
         9,
         6.6,
         f"Where is each retrieval method strong? {_at_k(methods)}",
-        "Mean over queries, 0 at the centre",
+        f"Mean over queries, 0 at the centre{some}{sweep.held('k', *METHOD_SETTINGS)}",
         left=0.9,
         right=2.8,
         top=1.2,

@@ -35,10 +35,20 @@ def terminal_table(sweep: Sweep) -> str:
     return "\n".join(lines)
 
 
-def best_line(sweep: Sweep) -> str:
-    """The best configuration in one line."""
+def best_lines(sweep: Sweep) -> str:
+    """The best configuration in one line; in a second one the best at each k, where k was swept."""
     best = sweep.best
-    return f"best: {best['configuration']}  F1 {best['f1']:.4f} [{best['f1_low']:.3f}, {best['f1_high']:.3f}]"
+    line = f"best: {best['configuration']}  F1 {best['f1']:.4f} [{best['f1_low']:.3f}, {best['f1_high']:.3f}]"
+    return "\n".join([line, *_best_at_each_k(sweep)])
+
+
+def _best_at_each_k(sweep: Sweep) -> list[str]:
+    """F1 falls as k grows past the number of relevant pages, so that a small k wins whatever the retrieval."""
+    if sweep.table["k"].nunique() < 2:
+        return []
+    rows = sweep.table.drop_duplicates("k").sort_values("k")
+    each = ", ".join(f"{row['configuration']} {row['f1']:.4f}" for _, row in rows.iterrows())
+    return [f"best at each k (F1 falls as k grows): {each}"]
 
 
 def markdown(sweep: Sweep, command: str, charts: Sequence[str]) -> str:
@@ -50,6 +60,7 @@ def markdown(sweep: Sweep, command: str, charts: Sequence[str]) -> str:
         "",
         f"**Best by F1: {best['configuration']}**, F1 {best['f1']:.4f} "
         f"(95 % bootstrap interval over {queries} queries {best['f1_low']:.3f} to {best['f1_high']:.3f}).",
+        *_best_at_each_k(sweep),
         "The best of many is chosen on the queries that it is measured on: expect somewhat less on new ones.",
         "",
         _row(["configuration", *map(word, sweep.metrics)]),

@@ -57,7 +57,7 @@ def _opened(tracking: DictConfig, artifact_location: str | None) -> tuple[Mlflow
 
 def run_address(tracking: DictConfig, experiment_id: str, run_id: str) -> str:
     """Where the UI shows a run."""
-    return f"{_base(tracking.uri)}/#/experiments/{experiment_id}/runs/{run_id}"
+    return f"{_base(tracking.uri)}/#/experiments/{experiment_id}/runs/{run_id}?workflowType=machine_learning"
 
 
 def sweep_address(tracking: DictConfig, experiment_id: str, parent_run_id: str) -> str:
