@@ -134,3 +134,20 @@ def test_every_configuration_file_opens_with_what_it_is_and_a_command():
         opening = [line for line in path.read_text().splitlines()[:4] if not line.startswith("# @package")]
         assert opening[0].startswith("# "), path
         assert "python run.py" in opening[1], path
+
+
+@pytest.mark.real_data
+def test_eight_company_filings_run_end_to_end(application, real_data):
+    filings = real_data / "financebench"
+    process = application.run(
+        "dataset=pdf",
+        "dataset.name=financebench",
+        f"dataset.documents={filings / 'documents'}",
+        f"dataset.queries={filings / 'test_queries.json'}",
+        "retriever=sparse",
+    )
+    assert process.returncode == 0, process.stderr
+    [run] = application.runs()
+    profile = json.loads(run.inputs.dataset_inputs[0].dataset.profile)
+    assert (profile["queries"], profile["judgments"] >= 28) == (28, True)
+    assert 0 < run.data.metrics["f1"] <= 1
