@@ -67,6 +67,16 @@ def test_the_raw_results_have_a_row_a_query_and_configuration(swept, shared_appl
     assert len(pd.read_csv(path)) == 15 * 133
 
 
+def test_the_raw_results_are_those_of_the_runs_to_the_last_bit(swept, shared_application):
+    _, parent, children = swept
+    [path] = (shared_application.artifacts(parent) / "results").glob("evaluation_results_*.csv")
+    own = shared_application.artifacts(children[0]) / "results/per_query.csv"
+    name = children[0].info.run_name
+    raw = [line.split(",", 1)[1] for line in path.read_text().splitlines() if line.startswith(f"{name},")]
+    # behind the name stand the swept settings, then the run's own line
+    assert [line.split(",", 2)[2] for line in raw] == own.read_text().splitlines()[1:]
+
+
 def test_a_full_grid_gives_all_five_charts(swept, shared_application):
     _, parent, _ = swept
     names = {path.name[0] for path in (shared_application.artifacts(parent) / "charts").iterdir()}

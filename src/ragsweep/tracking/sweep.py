@@ -42,7 +42,9 @@ def collect(job: Job, parent: RunRecord) -> Sweep:
 
 
 def _read(table: Path) -> pd.DataFrame:
-    return pd.read_csv(table, dtype={"query_id": str, "retrieved": str, "relevant": str, "query": str})
+    """A run's table as it was written: the same numbers to the last bit, and a query called "NA" no missing value."""
+    texts = dict.fromkeys(("query_id", "query", "query_type", "retrieved", "relevant"), str)
+    return pd.read_csv(table, dtype=texts, na_filter=False, float_precision="round_trip")
 
 
 def _children(client: MlflowClient, parent_run_id: str) -> list[Run]:
