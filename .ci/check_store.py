@@ -16,7 +16,6 @@ RUN_FILES = [
     "results/qrels.trec",
     "results/ranking.trec",
     "results/summary_statistics.csv",
-    "charts/distribution.png",
     "charts/f1_by_query_type.png",
     "charts/metrics.png",
     "charts/metrics_by_cutoff.png",

@@ -1,14 +1,20 @@
 """The store of intermediate results."""
 
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from application import PROJECT
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ragsweep.digest import digest
-from ragsweep.store import Store
+from ragsweep.digest import digest, digest_file
+from ragsweep.store import CHECKSUMS, Store, packed, unpacked
+from ragsweep.store import _verified as verified
 
 
 def refuse():
@@ -90,8 +96,133 @@ def test_a_damaged_entry_is_built_anew(store, damage):
 @pytest.mark.filterwarnings("ignore:the store's")
 def test_nothing_is_ever_unpickled(store):
     store.get("stage", 1, lambda: {"array": np.zeros(1)})
-    np.save(entries(store)[0] / "array.npy", np.array([{}], dtype=object), allow_pickle=True)
+    [entry] = entries(store)
+    np.save(entry / "array.npy", np.array([{}], dtype=object), allow_pickle=True)
+    (entry / CHECKSUMS).write_text(json.dumps({"array.npy": digest_file(entry / "array.npy")}))
     assert store.get("stage", 1, lambda: {"array": np.ones(1)})["array"].tolist() == [1]
+
+
+def test_a_single_wrong_bit_is_found_and_said(tmp_path):
+    Store(str(tmp_path)).get("stage", 1, lambda: {"array": np.zeros(1000)})
+    [file] = tmp_path.glob("stage/*/array.npy")
+    content = bytearray(file.read_bytes())
+    content[5000] ^= 1
+    file.write_bytes(content)
+    verified.clear()  # as in another process
+    with pytest.warns(UserWarning, match=r"array.npy is not what was written.*building it anew"):
+        assert Store(str(tmp_path)).get("stage", 1, lambda: {"array": np.ones(1)})["array"].tolist() == [1]
+
+
+@pytest.mark.parametrize("name", ["array.npy", CHECKSUMS])
+@pytest.mark.filterwarnings("ignore:the store's")
+def test_an_entry_that_lost_a_file_is_built_anew(store, name):
+    store.get("stage", 1, lambda: {"array": np.zeros(1)})
+    (entries(store)[0] / name).unlink()
+    assert store.get("stage", 1, lambda: {"array": np.ones(1)})["array"].tolist() == [1]
+
+
+def fill(store, number, *, used):
+    """An entry of a little over 0.1 MB, last used so many seconds after the epoch."""
+    store.get("stage", number, lambda: {"array": np.full(12_500, number)})
+    checksums = Path(store.path) / "stage" / digest(number) / CHECKSUMS
+    os.utime(checksums, (used, used))
+
+
+def kept(store):
+    return sorted(int(np.load(entry.path / "array.npy")[0]) for entry in store.entries())
+
+
+def test_what_was_not_used_longest_makes_room(tmp_path):
+    roomy = Store(str(tmp_path))
+    for number, used in [(1, 300), (2, 100), (3, 200)]:
+        fill(roomy, number, used=used)
+    fill(Store(str(tmp_path), max_gb=0.00035), 4, used=400)
+    assert kept(roomy) == [1, 3, 4]
+
+
+def test_being_read_is_being_used(tmp_path):
+    store = Store(str(tmp_path), max_gb=0.00025)
+    fill(store, 1, used=100)
+    fill(store, 2, used=200)
+    store.get("stage", 1, refuse)
+    fill(store, 3, used=300)
+    assert kept(store) == [1, 3]
+
+
+def test_the_newest_entry_stays_whatever_its_size(tmp_path):
+    store = Store(str(tmp_path), max_gb=0.00001)
+    fill(store, 1, used=100)
+    fill(store, 2, used=200)
+    assert kept(store) == [2]
+
+
+def test_no_limit_keeps_everything(store):
+    for number in range(5):
+        fill(store, number, used=number)
+    assert kept(store) == [0, 1, 2, 3, 4]
+
+
+def test_what_is_evicted_stays_readable_for_its_reader(store):
+    fill(store, 1, used=100)
+    reading = store.get("stage", 1, refuse)["array"]
+    store.clear()
+    assert (reading == 1).all()
+
+
+def test_clearing_leaves_nothing(store):
+    fill(store, 1, used=100)
+    partial = Path(store.path) / "stage" / f"{digest(2)}.partial"  # of a process that was killed
+    partial.mkdir()
+    store.clear()
+    assert {path.suffix for path in Path(store.path).glob("stage/*")} == {".lock"}
+
+
+def test_clearing_leaves_what_another_process_builds(store):
+    process = subprocess.Popen([sys.executable, "-c", BUILD, store.path], stdout=subprocess.PIPE, text=True)
+    process.stdout.readline()
+    store.clear()
+    process.wait()
+    assert store.get("stage", 1, refuse)["array"].tolist() == [1, 1, 1]
+
+
+@given(st.lists(st.text()))
+def test_packed_texts_come_back(texts):
+    assert unpacked(packed(texts)) == texts
+
+
+def test_a_disabled_store_deletes_nothing(store):
+    fill(store, 1, used=100)
+    (Path(store.path) / "stage" / "of_another_process.partial").mkdir()
+    before = sorted(Path(store.path).rglob("*"))
+    Store(store.path, enabled=False).clear()
+    assert sorted(Path(store.path).rglob("*")) == before
+
+
+def test_clearing_takes_what_an_older_version_kept(store):
+    old = Path(store.path) / "stage-0" / digest(0)
+    old.mkdir(parents=True)
+    np.save(old / "array.npy", np.ones(3))
+    store.clear()
+    assert list(Path(store.path).glob("*/*")) == []
+
+
+def test_the_command_shows_and_clears(store):
+    fill(store, 1, used=0)
+
+    def command(*arguments):
+        done = subprocess.run(
+            [sys.executable, PROJECT / "scripts/store.py", "--path", store.path, *arguments],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        return done.returncode, done.stdout + done.stderr
+
+    status, shown = command()
+    assert status == 0
+    assert shown.splitlines()[2].split()[:4] == ["stage", "1", "0.1", "MB"]
+    status, refused = command("--clear", "stag")
+    assert (status, "the store holds stage" in refused) == (2, True)
+    assert command("--clear", "stage") == (0, "deleted 1 entries, 0.1 MB\n")
+    assert kept(store) == []
 
 
 @pytest.mark.filterwarnings("ignore:the store cannot write")

@@ -1,10 +1,12 @@
-"""SHA-256 digests of values, texts and files: what names a dataset, a configuration or a stored result."""
+"""Digests of values, texts and files, and versions of packages: what names a dataset or a stored result."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Iterable
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 
 CHUNK_BYTES = 1 << 20
@@ -32,3 +34,9 @@ def digest_file(path: Path) -> str:
         while block := file.read(CHUNK_BYTES):
             running.update(block)
     return running.hexdigest()
+
+
+@cache
+def version(package: str) -> str:
+    """The installed version of a package; another one may compute something else."""
+    return metadata.version(package)
