@@ -10,7 +10,7 @@ import Stemmer
 
 from ragsweep.config import PROJECT
 from ragsweep.datasets import PdfDataset
-from ragsweep.retrieval.sparse import ENGLISH_STOP_WORDS, WORD
+from ragsweep.retrieval.tokens import ENGLISH_STOP_WORDS, WORD
 
 STEM = Stemmer.Stemmer("english").stemWord
 CODE_DOSE_OR_ABBREVIATION = re.compile(r"\b[A-Z]{2,}|\b[A-Z]-\d|\d (?:mg|mcg|g|ml|IU)\b")

@@ -49,6 +49,24 @@ def test_a_passage_lies_within_its_page():
     ]
 
 
+def test_kept_passages_are_those_that_were_cut(store):
+    collection = replace(SMALL, documents=documents("one two three", "", "four five six"))
+    chunkers = [RecursiveChunker(10, 5), RecursiveChunker(10, 0), PageChunker()]
+    cut = [Dataset.from_collection(collection, chunker).passages for chunker in chunkers]
+    for _ in range(2):
+        assert [Dataset.from_collection(collection, chunker, store).passages for chunker in chunkers] == cut
+    assert len(list(store.entries())) == len(chunkers)
+
+
+def test_what_another_chunker_cuts_is_not_kept(store):
+    class Halves:
+        def split(self, text):
+            return [(0, len(text) // 2), (len(text) // 2, len(text))]
+
+    assert len(Dataset.from_collection(SMALL, Halves(), store).passages) == 4
+    assert list(store.entries()) == []
+
+
 def test_every_passage_belongs_to_the_unit_of_its_page():
     dataset = chunked(documents=documents("one two", "three"), chunker=RecursiveChunker(5, 0))
     assert [dataset.units[unit] for unit in dataset.passage_units] == ["a.pdf#1", "a.pdf#1", "a.pdf#2"]

@@ -36,6 +36,32 @@ def test_a_word_broken_at_a_line_end_is_made_whole(dataset):
     assert dataset({"a.pdf": ["signs of preg-\nnancy"]}).documents[0].text == "signs of pregnancy"
 
 
+def test_kept_text_is_the_text_that_was_read(dataset, store):
+    pages = {"a.pdf": ["Iron tablets", "", "Fièvre: 38 °C"], "b.pdf": ["Birth plan"]}
+    read, kept = dataset(pages, ["a.pdf#1"], store=store), dataset(pages, ["a.pdf#1"], store=store)
+    assert read == kept == dataset(pages, ["a.pdf#1"])
+
+
+def test_text_is_read_once(dataset, store):
+    dataset({"a.pdf": ["Iron tablets"]}, store=store)
+    dataset({"c/a.pdf": ["Iron tablets"]}, ["a.pdf#1"], store=store)
+    assert [entry.stage for entry in store.entries()] == ["pages-1"]
+
+
+def test_a_changed_file_is_read_again(dataset, store):
+    dataset({"a.pdf": ["Iron tablets"]}, store=store)
+    assert dataset({"a.pdf": ["Birth plan"]}, store=store).documents[0].text == "Birth plan"
+
+
+def test_kept_text_keeps_its_kind_of_page_numbers(dataset, store):
+    settings = {"labels": ROMAN_THEN_ARABIC, "store": store}
+    dataset({"a.pdf": ["preface"]}, **settings)
+    assert (
+        dataset({"a.pdf": ["preface"]}, ["i"], page_numbers="label", **settings).documents[0].pages[0].page_number
+        == "i"
+    )
+
+
 def test_lines_end_as_in_unix(dataset):
     assert dataset({"a.pdf": ["one\ntwo"]}).documents[0].text == "one\ntwo"
 

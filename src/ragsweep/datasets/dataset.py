@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple, Protocol
@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ragsweep.digest import digest, digest_texts
 from ragsweep.errors import DatasetError
+from ragsweep.store import NO_STORE, Arrays, Store
 
 Unit = Literal["passage", "page", "document"]
 Indices = npt.NDArray[np.int64]
@@ -152,15 +153,22 @@ class Dataset:
     empty_pages: tuple[str, ...]
 
     @classmethod
-    def from_collection(cls, collection: Collection, chunker: Chunker) -> Dataset:
-        """Cut the documents into passages and give every unit its position."""
+    def from_collection(cls, collection: Collection, chunker: Chunker, store: Store = NO_STORE) -> Dataset:
+        """Cut the documents into passages and give every unit its position.
+
+        Args:
+            collection: What a dataset format read.
+            chunker: Cuts the pages.
+            store: Keeps where our own chunkers cut; what another one does is not known by its name.
+        """
         passages: list[Passage] = []
         keys: list[str] = []
         positions: dict[str, int] = {}
         empty: list[str] = []
+        spans = _spans(collection, chunker, store)
         for document in collection.documents:
             for page in document.pages:
-                chunks = _passages_of(document, page, chunker)
+                chunks = _passages_of(document, page, next(spans))
                 if not chunks:
                     empty.append(f"{document.source}#{page.page_number}")
                 for passage in chunks:
@@ -235,8 +243,23 @@ def is_unicode(text: str) -> bool:
     return True
 
 
-def _passages_of(document: Document, page: Page, chunker: Chunker) -> list[Passage]:
-    spans = chunker.split(document.text[page.start : page.end])
+def _spans(collection: Collection, chunker: Chunker, store: Store) -> Iterator[Sequence[Span]]:
+    """The spans of every page's passages, page after page."""
+    pages = [document.text[page.start : page.end] for document in collection.documents for page in document.pages]
+
+    def build() -> Arrays:
+        spans = [chunker.split(page) for page in pages]
+        flat = np.array([span for page in spans for span in page], dtype=np.int64).reshape(-1, 2)
+        return {"spans": flat, "ends": np.cumsum([len(page) for page in spans], dtype=np.int64)}
+
+    ours = type(chunker).__module__.startswith("ragsweep.")
+    kept = store.get("spans-1", [repr(chunker), digest_texts(pages)], build) if ours else build()
+    flat, ends = [(start, end) for start, end in kept["spans"].tolist()], kept["ends"].tolist()
+    for start, end in zip([0, *ends], ends, strict=False):
+        yield flat[start:end]
+
+
+def _passages_of(document: Document, page: Page, spans: Sequence[Span]) -> list[Passage]:
     return [
         Passage(
             text=document.text[page.start + start : page.start + end],

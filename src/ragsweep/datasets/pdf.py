@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
 from ragsweep.datasets.dataset import Collection, Document, Judgment, Query, is_unicode
+from ragsweep.digest import digest_file, version
 from ragsweep.errors import DatasetError
+from ragsweep.store import NO_STORE, Store, packed, unpacked
 
 HYPHENATED = "\ufffe"  # what pdfium writes for a hyphen at which a word was broken at the end of a line
 
@@ -25,6 +28,7 @@ class PdfDataset:
         page_numbers: `physical` counts from 1; `label` takes the number printed on the page, where the PDF has it.
         match: `qualified` tells page 34 of one document from page 34 of another; `page_number` does not.
         unit: What `relevant_docs` names: a `page` ("34", "manual.pdf#34") or a `document` ("manual.pdf").
+        store: Keeps the pages' texts.
     """
 
     name: str
@@ -33,6 +37,7 @@ class PdfDataset:
     page_numbers: Literal["physical", "label"] = "physical"
     match: Literal["qualified", "page_number"] = "qualified"
     unit: Literal["page", "document"] = "page"
+    store: Store = NO_STORE
 
     def load(self) -> Collection:
         """Read the PDFs, then the questions, whose pages must exist in them."""
@@ -64,11 +69,21 @@ class PdfDataset:
     def _document(self, path: Path, source: str) -> Document:
         return Document.from_pages(
             source,
-            (
-                (number, self._unit(source, number), text)
-                for number, text in _pages_of(path, labelled=self.page_numbers == "label")
-            ),
+            ((number, self._unit(source, number), text) for number, text in self._pages(path)),
         )
+
+    def _pages(self, path: Path) -> Iterator[tuple[str, str]]:
+        """The number and the text of each page."""
+        labelled = self.page_numbers == "label"
+        try:
+            inputs = [digest_file(path), version("pypdfium2"), labelled]
+        except OSError as error:
+            raise DatasetError(f"{path}: cannot be read ({error.strerror})") from error
+        kept = self.store.get(
+            "pages-1", inputs, lambda: packed(chain.from_iterable(_pages_of(path, labelled=labelled)))
+        )
+        texts = unpacked(kept)
+        return zip(texts[::2], texts[1::2], strict=True)
 
     def _unit(self, source: str, page_number: str) -> str:
         if self.unit == "document":
