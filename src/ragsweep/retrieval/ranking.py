@@ -32,15 +32,20 @@ class Ranking:
         passages: Position in the corpus, shape [queries, depth]; `NOTHING` behind the last one retrieved.
         scores: Their scores, shape [queries, depth]; -inf where there is no passage.
         latency_ms: What a single query costs on its own, for a sample of queries, shape [sample]; empty if not timed.
+        recall_of_exact: Share of the passages that exact search ranks which an approximate index found, shape
+            [queries]; empty where the search was exact.
     """
 
     passages: Indices
     scores: Scores
     latency_ms: Milliseconds = field(default_factory=lambda: UNTIMED)
+    recall_of_exact: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
     def row(self, query: int) -> Ranking:
         """The ranking of one query alone."""
-        return Ranking(self.passages[[query]], self.scores[[query]], self.latency_ms)
+        return Ranking(
+            self.passages[[query]], self.scores[[query]], self.latency_ms, self.recall_of_exact[query : query + 1]
+        )
 
 
 @dataclass(frozen=True)

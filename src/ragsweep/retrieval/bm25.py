@@ -1,0 +1,183 @@
+"""BM25 in its variants: what each term of a corpus weighs in each passage, and the search for the best passages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, repeat
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, Scores
+from ragsweep.retrieval.tokens import TermCounts
+
+Variant = Literal["lucene", "robertson", "atire", "bm25l", "bm25+"]
+Saturation = Callable[[npt.NDArray[np.int32], npt.NDArray[np.int64]], Scores]
+
+WITH_DELTA = ("bm25l", "bm25+")
+SCORES_AT_ONCE = 1 << 17  # 1 MiB: what the cache of a core holds
+POSTINGS_AT_ONCE = 1 << 20
+NOT_RETRIEVED = -np.inf
+
+
+@dataclass(frozen=True)
+class Weighting:
+    """What decides the weight of a term in a passage: `idf * (saturation - absent)`.
+
+    Attributes:
+        idf: How telling each term is, shape [terms].
+        saturation: What frequency and length of passage make of it, for arrays of postings.
+        absent: What a term adds to a passage without it, as a share of its IDF.
+    """
+
+    idf: Scores
+    saturation: Saturation
+    absent: float = 0.0
+
+
+def rank_bm25_weighting(counts: TermCounts, k1: float, b: float, epsilon: float) -> Weighting:
+    """`rank_bm25.BM25Okapi`: a term in more than half of the passages gets `epsilon` of the mean IDF."""
+    containing, mean_length = np.diff(counts.start), counts.length.mean()
+    idf = np.log(len(counts.length) - containing + 0.5) - np.log(containing + 0.5)
+    idf = np.where(idf < 0, epsilon * idf.mean(), idf)
+
+    def saturation(frequency: npt.NDArray[np.int32], length: npt.NDArray[np.int64]) -> Scores:
+        scores: Scores = frequency * (k1 + 1) / (frequency + k1 * (1 - b + b * length / mean_length))
+        return scores
+
+    return Weighting(idf, saturation)
+
+
+def bm25s_weighting(counts: TermCounts, k1: float, b: float, variant: Variant, delta: float) -> Weighting:
+    """The variants of the bm25s library, by its own functions (Kamphuis et al., ECIR 2020; Lù, 2024)."""
+    # Private, so the version is pinned: its public index keeps single-precision scores and no counts.
+    from bm25s.scoring import _select_idf_scorer, _select_tfc_scorer
+
+    containing, term = np.unique(np.diff(counts.start), return_inverse=True)
+    idf = _select_idf_scorer(variant)
+    scorer, mean_length = _select_tfc_scorer(variant), counts.length.mean()
+
+    def saturation(frequency: npt.NDArray[np.int32] | int, length: npt.NDArray[np.int64] | float) -> Scores:
+        scores: Scores = scorer(tf_array=frequency, l_d=length, l_avg=mean_length, k1=k1, b=b, delta=delta)
+        return scores
+
+    return Weighting(
+        np.array([idf(df, N=len(counts.length)) for df in containing.tolist()])[term],
+        saturation,
+        float(saturation(0, mean_length)) if variant in WITH_DELTA else 0.0,
+    )
+
+
+@dataclass(frozen=True)
+class Bm25Index:
+    """The corpus as a matrix, so that scoring is a product.
+
+    Attributes:
+        weights: What each term adds to each passage's score, shape [terms, passages].
+        common: Dense rows of `weights`, of the terms that over a quarter of the passages have, shape [., passages].
+        common_row: Row in `common` of each term, -1 where it is not common, shape [terms].
+        absent: What each term adds to the score of a passage without it, shape [terms].
+        vocabulary: Row of each term.
+        tokens: Takes a text apart into terms.
+    """
+
+    weights: sparse.csr_array
+    common: Scores
+    common_row: Indices
+    absent: Scores
+    vocabulary: Mapping[str, int]
+    tokens: Callable[[str], list[str]]
+
+    @classmethod
+    def of(cls, counts: TermCounts, weighting: Weighting, tokens: Callable[[str], list[str]]) -> Bm25Index:
+        """Weigh every term of every passage."""
+        containing = np.diff(counts.start)
+        weight = np.repeat(weighting.idf, containing)
+        for first in range(0, len(weight), POSTINGS_AT_ONCE):
+            some = slice(first, first + POSTINGS_AT_ONCE)
+            saturation = weighting.saturation(counts.frequency[some], counts.length[counts.passage[some]])
+            weight[some] *= saturation - weighting.absent
+        weights = sparse.csr_array((weight, counts.passage, counts.start), shape=(len(containing), len(counts.length)))
+        # A dense row is added many times faster than a list of postings, and takes up to 8 / 3 of its room.
+        common = containing > len(counts.length) / 4
+        terms = counts.vocabulary.tobytes().decode().split("\n")
+        return cls(
+            weights,
+            weights[common].toarray(),
+            np.where(common, np.cumsum(common) - 1, -1),
+            weighting.idf * weighting.absent,
+            {term: row for row, term in enumerate(terms)},
+            tokens,
+        )
+
+    def search(self, queries: Sequence[str], depth: int, at_once: int = SCORES_AT_ONCE) -> Ranking:
+        """The best `depth` passages of each query.
+
+        Args:
+            queries: Texts.
+            depth: Ranks to keep.
+            at_once: How many scores are in memory at a time; at least those of one query.
+        """
+        passages = self.weights.shape[1]
+        step = max(1, at_once // passages)
+        shape = (len(queries), min(depth, passages))
+        found, scores = np.full(shape, NOTHING), np.full(shape, NOT_RETRIEVED)
+        for first in range(0, len(queries), step):
+            best = _best(self.scores(queries[first : first + step]), depth)
+            rows, columns = best.passages.shape
+            found[first : first + rows, :columns] = best.passages
+            scores[first : first + rows, :columns] = best.scores
+        return Ranking(found, scores)
+
+    def scores(self, queries: Sequence[str]) -> Scores:
+        """BM25 of every query and passage; 0 where no term that they share has a weight. Shape [queries, passages]."""
+        terms = [self.tokens(text) for text in queries]
+        query = np.repeat(np.arange(len(terms)), [len(row) for row in terms])
+        term = np.fromiter(map(self.vocabulary.get, chain.from_iterable(terms), repeat(-1)), np.int64, len(query))
+        query, term = query[term >= 0], term[term >= 0]
+        row = self.common_row[term]
+        common, rare = row >= 0, row < 0
+
+        # In both matrices a row may hold a column several times: scipy adds such entries up.
+        starts = np.arange(len(queries) + 1)
+        ones = (np.ones(common.sum()), row[common], np.searchsorted(query[common], starts))
+        scores: Scores = sparse.csr_array(ones, shape=(len(queries), len(self.common))) @ self.common
+        found = self.weights[term[rare]]
+        postings = (found.data, found.indices, found.indptr[np.searchsorted(query[rare], starts)])
+        scores += sparse.csr_array(postings, shape=scores.shape).toarray()
+        if self.absent.any():
+            absent = np.bincount(query, self.absent[term], len(queries))
+            scores = np.where(scores == 0, 0.0, scores + absent[:, None])
+        return scores
+
+
+def _best(scores: Scores, depth: int) -> Ranking:
+    candidates = np.flatnonzero(scores >= _reached(scores, depth)[:, None])
+    values = scores.ravel()[candidates]
+    candidates, values = candidates[values != 0], values[values != 0]
+    query, passage = np.divmod(candidates, scores.shape[1])
+    count = np.bincount(query, minlength=len(scores))
+    rank = np.arange(len(query)) - np.repeat(np.cumsum(count) - count, count)
+    found = np.full((len(scores), count.max()), NOTHING)
+    padded = np.full(found.shape, NOT_RETRIEVED)
+    found[query, rank], padded[query, rank] = passage, values
+    best = np.argsort(-padded, axis=1, kind="stable")[:, :depth]  # they stand in corpus order
+    return Ranking(np.take_along_axis(found, best, axis=1), np.take_along_axis(padded, best, axis=1))
+
+
+def _reached(scores: Scores, depth: int) -> Scores:
+    """A score above 0 that `depth` passages reach, and few more do; -inf where there may be none. Shape [queries].
+
+    The maxima of a few hundred groups of passages are found and partitioned far sooner than all scores are.
+    """
+    passages = scores.shape[1]
+    if passages <= depth:
+        return np.full(len(scores), NOT_RETRIEVED)
+    size = max(1, passages // (4 * depth))
+    groups = passages // size
+    best = scores[:, : size * groups].reshape(len(scores), size, groups).max(axis=1)
+    reached = np.partition(best, groups - depth, axis=1)[:, groups - depth]
+    return np.where(reached > 0, reached, NOT_RETRIEVED)

@@ -1,0 +1,90 @@
+"""Embeddings of many texts, kept in the store: a text that was encoded once, in any corpus, is not encoded again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from ragsweep.digest import digest, digest_texts
+from ragsweep.retrieval.encoder import Embeddings, Encoder, Role
+from ragsweep.retrieval.ranking import Milliseconds, sample, timed
+from ragsweep.store import Arrays, Store
+
+Digests = npt.NDArray[np.bytes_]
+
+DIGEST_BYTES = 16
+PIECE = 2048  # texts that are encoded before they are kept: what a killed process can lose
+
+
+def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role) -> Embeddings:
+    """The embeddings of texts, shape [texts, dimensions], mapped from the store's file once they are there.
+
+    Texts that the store has from another corpus, from a smaller one or from a process that was killed are taken from
+    there. As far as the encoder embeds a text the same in any company, the result is that of one fresh encoding.
+
+    Args:
+        encoder: Is asked for what is missing, for no text twice.
+        store: Keeps an entry a corpus, under a stage of the encoder's own.
+        texts: Passages or queries; the same text may be there several times.
+        role: Which of the two.
+    """
+    pieces: list[str] = []  # names of the entries that are no longer needed when the corpus has its own
+    stage = f"embeddings-2-{digest([encoder.fingerprint, role])[:16]}"
+
+    def encoded(piece: Sequence[str]) -> Arrays:
+        return {"digests": _digests(piece), "embeddings": encoder.encode(piece, role)}
+
+    def build() -> Arrays:
+        digests = _digests(texts)
+        _, first = np.unique(digests, return_index=True)
+        missing, found = np.sort(first), []
+        for entry in store.arrays(stage):
+            new = np.isin(digests[missing], entry["digests"])
+            if new.any():
+                found.append(entry)
+                missing = missing[~new]
+            if not len(missing):
+                break
+        for start in range(0, len(missing), PIECE):
+            piece = [texts[row] for row in missing[start : start + PIECE]]
+            if len(missing) <= PIECE:
+                found.append(encoded(piece))
+            else:
+                pieces.append(digest(digest_texts(piece)))
+                found.append(store.get(stage, digest_texts(piece), partial(encoded, piece)))
+        return {"digests": digests, "embeddings": _gathered(digests, found)}
+
+    kept = store.get(stage, digest_texts(texts), build)["embeddings"]
+    if pieces:
+        store.clear(entry for entry in store.entries() if entry.stage == stage and entry.path.name in pieces)
+    return kept
+
+
+def encoding_ms(encoder: Encoder, store: Store, queries: Sequence[str]) -> Milliseconds:
+    """Milliseconds of encoding a single query, for a sample of queries, shape [sample]; timed once and kept."""
+
+    def build() -> Arrays:
+        return {"ms": timed(lambda row: encoder.encode([queries[row]], "query"), sample(len(queries)).tolist())}
+
+    return store.get("encoding-1", [encoder.fingerprint, digest_texts(queries)], build)["ms"]
+
+
+def _digests(texts: Sequence[str]) -> Digests:
+    return np.array([hashlib.sha256(text.encode()).digest()[:DIGEST_BYTES] for text in texts], f"S{DIGEST_BYTES}")
+
+
+def _gathered(digests: Digests, parts: Sequence[Arrays]) -> Embeddings:
+    """The rows of the parts that have these digests; together they have each of them."""
+    theirs, first = np.unique(np.concatenate([part["digests"] for part in parts]), return_index=True)
+    source = first[np.searchsorted(theirs, digests)]  # row in all parts, one below the other
+    order = np.argsort(source, kind="stable")
+    starts = np.cumsum([0, *(len(part["digests"]) for part in parts[:-1])])
+    embeddings = np.empty((len(digests), parts[0]["embeddings"].shape[1]), dtype=np.float32)
+    by_part = np.split(order, np.searchsorted(source[order], starts[1:]))
+    for part, start, rows in zip(parts, starts, by_part, strict=True):
+        embeddings[rows] = part["embeddings"][source[rows] - start]
+    return embeddings

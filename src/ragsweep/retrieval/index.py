@@ -1,0 +1,160 @@
+"""Indexes of embeddings: exact search, and the approximate indexes of FAISS, which trade recall for speed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ragsweep.digest import version
+from ragsweep.errors import ConfigError
+from ragsweep.retrieval.encoder import Embeddings
+from ragsweep.retrieval.exact import ExactSearch, canonical_scores
+from ragsweep.retrieval.ranking import Ranking, kind_of, ranked
+from ragsweep.store import Arrays
+
+Search = Callable[[Embeddings, int], Ranking]  # (queries [queries, dimensions], depth) -> their ranking
+Keep = Callable[[Sequence[Any], Callable[[], Arrays]], Arrays]  # (build settings, build) -> built now or before
+
+CODES = 256  # of a subquantizer: one byte
+
+
+class Index(Protocol):
+    """A way to search embeddings; write your own as one class with this method.
+
+    Its attributes, as `vars` gives them, must tell its rankings apart.
+    """
+
+    def open(self, passages: Embeddings, keep: Keep) -> Search:
+        """Make passages of shape [passages, dimensions] searchable; `keep` finds what was built before."""
+        ...
+
+
+@dataclass(frozen=True)
+class ExactIndex:
+    """Compares every query with every passage."""
+
+    def open(self, passages: Embeddings, keep: Keep) -> Search:
+        """Nothing is built."""
+        return ExactSearch(passages)
+
+
+@dataclass(frozen=True)
+class HnswIndex:
+    """A graph of near neighbours, searched from the top of its layers down (Malkov & Yashunin, arXiv:1603.09320).
+
+    It is built by one thread, since several insert in an order that is not the same twice; that takes as many times
+    longer as there are cores.
+
+    Attributes:
+        m: Neighbours of a passage; twice as many on the lowest layer.
+        ef_construction: Candidates held while a passage is inserted.
+        ef_search: Candidates held while a query is answered: no more passages than that are retrieved.
+    """
+
+    m: int = 32
+    ef_construction: int = 200
+    ef_search: int = 128
+
+    def open(self, passages: Embeddings, keep: Keep) -> Search:
+        """Build the graph, or take the one that was kept."""
+
+        def build() -> Arrays:
+            import faiss
+
+            index = faiss.IndexHNSWFlat(passages.shape[1], self.m, faiss.METRIC_INNER_PRODUCT)
+            index.hnsw.efConstruction = self.ef_construction
+            return _built(index, passages)
+
+        index = _loaded(keep([kind_of(self), self.m, self.ef_construction, version("faiss-cpu")], build))
+        index.hnsw.efSearch = self.ef_search
+        return lambda queries, depth: _approximate(index, passages, queries, min(depth, self.ef_search), depth)
+
+
+@dataclass(frozen=True)
+class IvfPqIndex:
+    """Passages in lists around centroids, each kept as a short code (Jégou et al. 2011, doi:10.1109/TPAMI.2010.57).
+
+    Trained and built by one thread, so that the number of cores does not show in it.
+
+    Attributes:
+        lists: Centroids, and lists of the passages nearest to each.
+        probes: Lists that are searched for a query.
+        subquantizers: Bytes of a passage's code; they divide the dimensions evenly.
+        seed: Of the training.
+    """
+
+    lists: int = 64
+    probes: int = 8
+    subquantizers: int = 48
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.probes > self.lists:
+            raise ConfigError(f"index.probes: found {self.probes}, expected at most index.lists ({self.lists})")
+
+    def open(self, passages: Embeddings, keep: Keep) -> Search:
+        """Train and build the lists, or take those that were kept; raises `ConfigError` where they are too few."""
+        count, dimensions = passages.shape
+        if dimensions % self.subquantizers:
+            divisors = [str(number) for number in range(1, dimensions + 1) if dimensions % number == 0]
+            raise ConfigError(
+                f"index.subquantizers: found {self.subquantizers}, expected a divisor of the encoder's {dimensions} "
+                f"dimensions ({', '.join(divisors)})"
+            )
+        if count < CODES:
+            raise ConfigError(f"index=ivf_pq: needs {CODES} passages to train on and has {count}; set index=exact")
+        if count < self.lists:
+            raise ConfigError(f"index.lists: found {self.lists}, expected at most the {count} passages")
+
+        def build() -> Arrays:
+            import faiss
+
+            kind = f"IVF{self.lists},PQ{self.subquantizers}"
+            index: Any = faiss.index_factory(dimensions, kind, faiss.METRIC_INNER_PRODUCT)
+            index.do_polysemous_training = False  # minutes of it, for a way to search that is not used here
+            for clustering in (index.cp, index.pq.cp):
+                clustering.seed = self.seed % 2**31  # FAISS has 32 bits
+                clustering.min_points_per_centroid = 1  # FAISS warns below 39; recall is measured here
+            return _built(index, passages)
+
+        settings = [self.lists, self.subquantizers, self.seed]
+        index = _loaded(keep([kind_of(self), *settings, version("faiss-cpu")], build))
+        index.nprobe = self.probes
+        return lambda queries, depth: _approximate(index, passages, queries, min(depth, count), depth)
+
+
+def _built(index: Any, passages: Embeddings) -> Arrays:
+    import faiss
+
+    with _one_thread():
+        index.train(passages)
+        index.add(passages)
+    return {"index": faiss.serialize_index(index)}
+
+
+def _loaded(kept: Arrays) -> Any:
+    import faiss
+
+    return faiss.deserialize_index(np.array(kept["index"]))
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    import faiss
+
+    threads = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(threads)
+
+
+def _approximate(index: Any, passages: Embeddings, queries: Embeddings, wanted: int, depth: int) -> Ranking:
+    """What a FAISS index finds, ranked by the scores that exact search gives; FAISS, too, says -1 for nothing."""
+    _, found = index.search(np.ascontiguousarray(queries), wanted)
+    return ranked(found, canonical_scores(queries, passages, found), depth)

@@ -1,0 +1,119 @@
+"""Taking texts apart into terms, and counting the terms of a corpus."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from ragsweep.errors import ConfigError
+
+WORD = re.compile(r"\w+")
+PASSAGES_AT_ONCE = 4096
+
+# The stop words of Lucene's StandardAnalyzer, which most BM25 baselines use.
+ENGLISH_STOP_WORDS = frozenset(
+    "a an and are as at be but by for if in into is it no not of on or such that the their then there these they "
+    "this to was will with".split()
+)
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """Lower-cased words as terms.
+
+    Attributes:
+        stop_words: `english` drops the words that carry no meaning; None keeps them.
+        stemmer: A Snowball language, such as `english`; None leaves words as they are.
+    """
+
+    stop_words: Literal["english"] | None = None
+    stemmer: str | None = None
+
+    def __call__(self, text: str) -> list[str]:
+        """The terms of a text, in its order."""
+        return self.stems(self.kept(WORD.findall(text.lower())))
+
+    def kept(self, words: Iterable[str]) -> list[str]:
+        """The words that are not stop words."""
+        return [word for word in words if word not in ENGLISH_STOP_WORDS] if self.stop_words else list(words)
+
+    def stems(self, words: list[str]) -> list[str]:
+        """The term of each word."""
+        return list(_stemmer(self.stemmer).stemWords(words)) if self.stemmer else words
+
+
+@cache
+def _stemmer(language: str) -> Any:
+    import Stemmer
+
+    try:
+        return Stemmer.Stemmer(language)
+    except KeyError as error:
+        known = ", ".join(Stemmer.algorithms())
+        raise ConfigError(f"stemmer: found {language!r}, expected null or one of {known}") from error
+
+
+@dataclass(frozen=True)
+class TermCounts:
+    """How often each term is in each passage: a sparse matrix [terms, passages] by rows, as plain arrays.
+
+    Attributes:
+        frequency: How often, shape [postings].
+        passage: In which passage, ascending within a term, shape [postings].
+        start: Where the postings of each term start, and the end of the last, shape [terms + 1].
+        length: How many terms a passage has, repeated ones included, shape [passages].
+        vocabulary: The terms in UTF-8, one a line: a word holds no line break. Shape [bytes].
+    """
+
+    frequency: npt.NDArray[np.int32]
+    passage: npt.NDArray[np.signedinteger]
+    start: npt.NDArray[np.signedinteger]
+    length: npt.NDArray[np.int64]
+    vocabulary: npt.NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, passages: Sequence[str], tokens: Tokenizer) -> TermCounts:
+        """Count a corpus; its words are held as numbers, and each distinct one is stemmed once."""
+        words, occurrences = _occurrences(passages)
+        kept = tokens.kept(words)
+        terms = _numbering()
+        term = [terms[stem] for stem in tokens.stems(kept)]
+        of_term = (np.ones(len(kept), np.int32), (term, [words[word] for word in kept]))
+        counts = sparse.csr_array(of_term, shape=(len(terms), len(words))) @ occurrences
+        counts.sort_indices()
+        vocabulary = np.frombuffer("\n".join(terms).encode(), np.uint8)
+        return cls(counts.data, counts.indices, counts.indptr, counts.sum(axis=0), vocabulary)
+
+
+def _occurrences(passages: Sequence[str]) -> tuple[Mapping[str, int], sparse.csr_array]:
+    """The row of each word, and how often each is in each passage, shape [words, passages]."""
+    words = _numbering()
+    blocks = []
+    for first in range(0, len(passages), PASSAGES_AT_ONCE):
+        found = [WORD.findall(text.lower()) for text in passages[first : first + PASSAGES_AT_ONCE]]
+        ends = np.cumsum([0, *map(len, found)])
+        word = np.fromiter(map(words.__getitem__, chain.from_iterable(found)), np.int32, ends[-1])
+        block = sparse.csr_array((np.ones(len(word), np.int32), word, ends), shape=(len(found), len(words)))
+        block.sum_duplicates()
+        blocks.append(block.copy())  # without the room that repeated words took
+    parts = [(block.data, block.indices, block.indptr) for block in blocks]
+    shapes = [(block.shape[0], len(words)) for block in blocks]  # each met more words than the one before
+    stacked = sparse.vstack(list(map(sparse.csr_array, parts, shapes)), format="csr")
+    del blocks, block, parts  # they are as large as what follows
+    return words, stacked.T.tocsr()
+
+
+def _numbering() -> defaultdict[str, int]:
+    """A mapping in which each new key gets the next number."""
+    numbers: defaultdict[str, int] = defaultdict()
+    numbers.default_factory = numbers.__len__
+    return numbers

@@ -1,0 +1,149 @@
+"""BM25 scores, held against rank_bm25 and bm25s on the same tokens."""
+
+import re
+from itertools import chain
+
+import bm25s
+import numpy as np
+import pytest
+import Stemmer
+from hypothesis import given
+from hypothesis import strategies as st
+from rank_bm25 import BM25Okapi
+
+from ragsweep.retrieval import NOTHING, SparseRetriever
+from ragsweep.retrieval.tokens import ENGLISH_STOP_WORDS
+from ragsweep.store import Store
+
+VARIANTS = ["lucene", "robertson", "atire", "bm25l", "bm25+"]
+OFF = Store("", enabled=False)
+
+WORDS = ["iron", "Tablet", "tablets", "anaemia", "the", "of", "Über", "straße", "ΟΔΟΣ", "鉄", "naïve", "x_1", "", "!"]
+TEXTS = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
+CORPUS = st.lists(TEXTS, min_size=1, max_size=12).filter(lambda texts: re.search(r"\w", "".join(texts)))
+QUERIES = st.lists(st.lists(st.sampled_from([*WORDS, "unknown"]), max_size=6).map(" ".join), min_size=1, max_size=3)
+# At b = 1 the libraries divide 0 by 0 for a passage without words.
+WEIGHING = {"k1": st.floats(0.1, 3), "b": st.floats(0, 0.99)}
+
+
+def tokens(text):
+    return re.findall(r"\w+", text.lower())
+
+
+def english(text):
+    """The tokens with stop words dropped and stemmed, one word at a time."""
+    return [Stemmer.Stemmer("english").stemWord(word) for word in tokens(text) if word not in ENGLISH_STOP_WORDS]
+
+
+def okapi_scores(passages, queries, tokens=tokens, **settings):
+    bm25 = BM25Okapi([tokens(text) for text in passages], **settings)
+    return np.array([bm25.get_scores(tokens(text)) for text in queries])
+
+
+def bm25s_scores(passages, queries, variant, **settings):
+    """Its scores, and what it gives a passage that shares no term with the query."""
+    bm25 = bm25s.BM25(method=variant, dtype="float64", **settings)
+    corpus = [tokens(text) for text in passages]
+    known = {*chain.from_iterable(corpus)}
+    bm25.index(corpus, show_progress=False)
+    # It takes no query without a known token; an empty one is worth nothing.
+    terms = [[term for term in tokens(text) if term in known] for text in queries]
+    scores = [bm25.get_scores(query) if query else np.zeros(len(passages)) for query in terms]
+    absent = bm25.nonoccurrence_array
+    return np.array(scores), np.array(
+        [0.0 if absent is None else absent[bm25.get_tokens_ids(query)].sum() for query in terms]
+    )
+
+
+def scores_of(retriever, passages, queries, absent=0.0):
+    """Every score of a ranking that holds the whole corpus; `absent` where a passage was not retrieved."""
+    ranking = retriever.index(passages).search(queries, len(passages))
+    scores = np.full((len(queries), len(passages)), np.broadcast_to(np.reshape(absent, (-1, 1)), (len(queries), 1)))
+    row, rank = np.nonzero(ranking.passages != NOTHING)
+    scores[row, ranking.passages[row, rank]] = ranking.scores[row, rank]
+    return scores
+
+
+# rank_bm25
+
+
+@given(CORPUS, QUERIES, st.fixed_dictionaries(WEIGHING | {"epsilon": st.floats(0, 1)}))
+def test_scores_equal_rank_bm25(passages, queries, settings):
+    scores = scores_of(SparseRetriever(OFF, **settings), passages, queries)
+    np.testing.assert_allclose(scores, okapi_scores(passages, queries, **settings), rtol=0, atol=1e-9)
+
+
+@given(CORPUS.filter(lambda texts: any(map(english, texts))), QUERIES)
+def test_scores_equal_rank_bm25_on_stems_without_stop_words(passages, queries):
+    scores = scores_of(SparseRetriever(OFF, stop_words="english", stemmer="english"), passages, queries)
+    np.testing.assert_allclose(scores, okapi_scores(passages, queries, english), rtol=0, atol=1e-9)
+
+
+def test_scores_equal_rank_bm25_on_the_manual(manual_task):
+    scores = scores_of(SparseRetriever(OFF), manual_task.passages, manual_task.queries)
+    np.testing.assert_allclose(scores, okapi_scores(manual_task.passages, manual_task.queries), rtol=0, atol=1e-9)
+
+
+@pytest.mark.real_data
+def test_scores_equal_rank_bm25_on_scifact(scifact):
+    queries = [query.text for query in scifact.queries]
+    scores = scores_of(SparseRetriever(OFF), scifact.texts, queries)
+    np.testing.assert_allclose(scores, okapi_scores(scifact.texts, queries), rtol=0, atol=1e-9)
+
+
+def test_the_ranking_is_rank_bm25s_with_ties_in_corpus_order(store, manual_task):
+    ranking = SparseRetriever(store).retrieve(manual_task, 10)
+    scores = okapi_scores(manual_task.passages, manual_task.queries)
+    assert ranking.passages.tolist() == np.argsort(-scores.round(9), kind="stable")[:, :10].tolist()
+
+
+# bm25s
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@given(passages=CORPUS, queries=QUERIES, settings=st.fixed_dictionaries(WEIGHING | {"delta": st.floats(0, 2)}))
+def test_scores_equal_bm25s(variant, passages, queries, settings):
+    expected, absent = bm25s_scores(passages, queries, variant, **settings)
+    retriever = SparseRetriever(OFF, backend="bm25s", variant=variant, **settings)
+    np.testing.assert_allclose(scores_of(retriever, passages, queries, absent), expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_scores_equal_bm25s_on_scifact(scifact, variant):
+    queries = [query.text for query in scifact.queries]
+    expected, absent = bm25s_scores(scifact.texts, queries, variant)
+    retriever = SparseRetriever(OFF, backend="bm25s", variant=variant)
+    np.testing.assert_allclose(scores_of(retriever, scifact.texts, queries, absent), expected, rtol=0, atol=1e-9)
+
+
+# The search
+
+
+@given(CORPUS, QUERIES, st.integers(1, 12), st.sampled_from([{}, {"backend": "bm25s", "variant": "bm25+"}]))
+def test_the_best_are_those_of_the_whole_ranking(passages, queries, depth, settings):
+    index = SparseRetriever(OFF, **settings).index(passages)
+    whole, best = index.search(queries, len(passages)), index.search(queries, depth)
+    np.testing.assert_array_equal(best.passages, whole.passages[:, :depth])
+    np.testing.assert_array_equal(best.scores, whole.scores[:, :depth])
+
+
+@pytest.mark.parametrize("depth", [1, 10, 100])
+def test_the_best_of_many_passages_are_those_of_the_whole_ranking(depth):
+    drawn = np.random.default_rng(0).zipf(1.5, (2000, 6)).clip(max=300)  # many ties, a few very frequent terms
+    passages = [" ".join(f"w{number}" for number in row) for row in drawn]
+    index = SparseRetriever(OFF).index(passages)
+    queries = ["w1", "w2 w3", "w1 w2 w290", "w1 w1 w4 w5", "w299", "none"]
+    whole, best = index.search(queries, len(passages)), index.search(queries, depth)
+    np.testing.assert_array_equal(best.passages, whole.passages[:, :depth])
+    np.testing.assert_array_equal(best.scores, whole.scores[:, :depth])
+
+
+@pytest.mark.parametrize("settings", [{}, {"backend": "bm25s", "variant": "bm25l"}], ids=["rank_bm25", "bm25s"])
+def test_the_number_of_queries_at_once_changes_no_bit(manual_task, settings):
+    index = SparseRetriever(OFF, **settings).index(manual_task.passages)
+    together = index.search(manual_task.queries, 10)
+    for at_once in (1, 7 * len(manual_task.passages)):
+        blocks = index.search(manual_task.queries, 10, at_once=at_once)
+        np.testing.assert_array_equal(blocks.passages, together.passages)
+        np.testing.assert_array_equal(blocks.scores, together.scores)

@@ -1,0 +1,175 @@
+"""Embeddings in the store: what is encoded anew, and that nothing else tells the store from a fresh encoding."""
+
+import subprocess
+import sys
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from ragsweep.retrieval import SentenceTransformerEncoder
+from ragsweep.retrieval.embeddings import PIECE, embed, encoding_ms
+from ragsweep.store import Store
+
+CORPUS = ("zinc", "iron", "calcium")
+
+
+@dataclass
+class Asked:
+    """An encoder that remembers what it was asked for."""
+
+    encoder: object
+    fingerprint: str = "letters"
+    texts: list[str] = field(default_factory=list)
+
+    def encode(self, texts, role):
+        self.texts += texts
+        return self.encoder.encode(texts, role)
+
+
+@pytest.fixture
+def asked(letters, store):
+    """What is encoded for a corpus, after `CORPUS` was."""
+
+    def of(texts, role="passage", fingerprint="letters"):
+        embed(letters, store, CORPUS, "passage")
+        encoder = Asked(letters, fingerprint)
+        embeddings = embed(encoder, store, texts, role)
+        np.testing.assert_array_equal(embeddings, letters.encode(texts, role))
+        return encoder.texts
+
+    return of
+
+
+@pytest.mark.parametrize(
+    ("texts", "encoded"),
+    [
+        (CORPUS, []),
+        (("calcium", "iron"), []),
+        ((*CORPUS, "iodine", "folate"), ["iodine", "folate"]),
+        (("iodine", *CORPUS), ["iodine"]),
+        (("iodine", "zinc", "iodine"), ["iodine"]),
+        (("Zinc",), ["Zinc"]),
+    ],
+    ids=["same", "fewer", "appended", "before", "repeated", "other case"],
+)
+def test_only_texts_that_no_corpus_had_are_encoded(asked, texts, encoded):
+    assert asked(texts) == encoded
+
+
+@pytest.mark.parametrize("other", [{"role": "query"}, {"fingerprint": "other"}])
+def test_another_role_or_encoder_encodes_all(asked, other):
+    assert asked(CORPUS, **other) == list(CORPUS)
+
+
+def test_what_was_appended_bit_by_bit_is_found_in_all_its_entries(asked, letters, store):
+    embed(letters, store, ("iodine",), "passage")
+    assert asked((*CORPUS, "folate", "iodine")) == ["folate"]
+
+
+def test_a_disabled_store_encodes_all_and_gives_the_same(letters, tmp_path):
+    encoder = Asked(letters)
+    for _ in range(2):
+        embeddings = embed(encoder, Store(str(tmp_path), enabled=False), CORPUS, "passage")
+    np.testing.assert_array_equal(embeddings, letters.encode(CORPUS, "passage"))
+    assert encoder.texts == [*CORPUS, *CORPUS]
+
+
+def test_a_disabled_store_leaves_the_pieces_of_others(letters, store):
+    killed = process(store, 2 * PIECE + 1, seconds=3)
+    for _ in range(2):
+        killed.stdout.readline()
+    killed.kill()
+    killed.wait()
+    kept = list(store.entries())
+    embed(letters, Store(store.path, enabled=False), numbered(2 * PIECE + 1), "passage")
+    assert [entry.path for entry in store.entries()] == [entry.path for entry in kept]
+
+
+def test_kept_embeddings_are_one_contiguous_array_mapped_from_its_file(letters, store):
+    for _ in range(2):
+        embeddings = embed(letters, store, CORPUS, "passage")
+    assert isinstance(embeddings, np.memmap)
+    assert embeddings.flags.c_contiguous
+
+
+def test_appending_gives_what_one_fresh_encoding_gives_bit_for_bit(store):
+    encoder = SentenceTransformerEncoder(device="cpu")
+    grown = [embed(encoder, store, CORPUS[:end], "passage") for end in (1, 2, 3)][-1]
+    np.testing.assert_array_equal(grown, encoder.encode(CORPUS, "passage"))
+
+
+def test_the_time_of_a_query_is_taken_once(letters, store):
+    encoder = Asked(letters)
+    first, second = (encoding_ms(encoder, store, CORPUS).tolist() for _ in range(2))
+    assert first == second
+    assert encoder.texts == ["zinc", *CORPUS]  # one call that warms up
+
+
+def test_a_store_gives_the_arrays_of_every_entry_of_a_stage(store):
+    for number in (1, 2):
+        store.get("stage", number, lambda number=number: {"array": np.array([number])})
+    store.get("other", 3, lambda: {"array": np.array([3])})
+    assert sorted(entry["array"].item() for entry in store.arrays("stage")) == [1, 2]
+    assert list(store.arrays("absent")) == []
+
+
+PROCESS = """
+import sys, time
+from conftest import LetterEncoder
+from ragsweep.retrieval.embeddings import embed
+from ragsweep.store import Store
+
+class Slow(LetterEncoder):
+    def encode(self, texts, role):
+        print(len(texts), flush=True)
+        time.sleep(float(sys.argv[3]))
+        return super().encode(texts, role)
+
+embed(Slow(), Store(sys.argv[1]), ["a" * (n % 89) + "b" * (1 + n // 89) for n in range(int(sys.argv[2]))], "passage")
+"""
+
+
+def numbered(end):
+    """Different texts, with different embeddings."""
+    return ["a" * (number % 89) + "b" * (1 + number // 89) for number in range(end)]
+
+
+def process(store, end, seconds):
+    """Encode `numbered(end)` in a process that says how many texts it encodes at a time."""
+    arguments = [sys.executable, "-c", PROCESS, store.path, str(end), str(seconds)]
+    return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env={"PYTHONPATH": ":".join(sys.path)})
+
+
+def test_processes_that_want_the_same_corpus_encode_it_once(store):
+    processes = [process(store, 10, seconds=1) for _ in range(2)]
+    assert "".join(each.communicate()[0] for each in processes) == "10\n"
+
+
+def test_processes_that_grow_a_corpus_at_once_do_not_spoil_it(letters, store):
+    embed(letters, store, numbered(5), "passage")
+    for each in [process(store, 10, seconds=1), process(store, 20, seconds=1)]:
+        each.communicate()
+    texts = numbered(20)
+    encoder = Asked(letters)
+    np.testing.assert_array_equal(embed(encoder, store, texts, "passage"), letters.encode(texts, "passage"))
+    assert encoder.texts == []
+
+
+def test_a_killed_encoding_goes_on_where_it_was(letters, store):
+    killed = process(store, 2 * PIECE + 1, seconds=3)
+    for _ in range(2):
+        killed.stdout.readline()  # the second piece is begun, so the first is kept
+    killed.kill()
+    killed.wait()
+    texts = numbered(2 * PIECE + 1)
+    encoder = Asked(letters)
+    np.testing.assert_array_equal(embed(encoder, store, texts, "passage"), letters.encode(texts, "passage"))
+    assert encoder.texts == texts[PIECE:]
+
+
+def test_the_pieces_of_a_corpus_go_when_it_is_whole(letters, store):
+    embed(letters, store, numbered(PIECE + 1), "passage")
+    [entry] = store.entries()
+    [arrays] = store.arrays(entry.stage)
+    assert len(arrays["digests"]) == PIECE + 1
