@@ -81,7 +81,7 @@ def test_the_report_names_what_did_not_finish():
 
 def test_numbers_of_different_datasets_are_not_compared():
     runs = [outcome(name, f1, {}, **{"dataset.path": name}) for name, f1 in (("x", 0.2), ("y", 0.8), ("x", 0.3))]
-    assert [[run.name for run in part.outcomes] for part in Sweep(runs, {}).by_dataset()] == [["x", "x"], ["y"]]
+    assert [[run.name for run in part.outcomes] for part in Sweep(runs, {}).by_dataset] == [["x", "x"], ["y"]]
 
 
 def test_the_intervals_are_those_of_the_runs_own_seed_and_resamples():

@@ -118,7 +118,7 @@ def test_a_unit_keeps_the_score_of_its_best_passage():
 
 def test_the_ranks_of_a_query_count_from_1():
     _, run = exported(small(["x", "y"], ONE), [{0: 1.0, 1: 2.0}])
-    assert run == ["q1 Q0 a.pdf#2 1 2.0 tag\n", "q1 Q0 a.pdf#1 2 1.0 tag\n"]
+    assert run == ["q1 Q0 a.pdf#2 1 2 tag\n", "q1 Q0 a.pdf#1 2 1 tag\n"]
 
 
 def test_white_space_in_a_name_does_not_shift_the_columns():

@@ -66,16 +66,21 @@ def judge(
     Returns:
         The judged rankings of the queries that have at least one judgment, in their order.
     """
-    queries = np.unique(judged_query)
+    queries, row = np.unique(judged_query, return_inverse=True)
     units = ranked_units[queries]
-    ranks = np.broadcast_to(np.arange(units.shape[1]), units.shape)
-    repeated = _repeated(units)
+    depth = units.shape[1]
+    # Per query, its units in ascending order with their ranks in the low bits: a unit's first rank comes first.
+    bits = max(1, depth - 1).bit_length()
+    packed = np.sort((units << bits) | np.arange(depth), axis=1)
+    in_order, their_ranks = packed >> bits, packed & ((1 << bits) - 1)
+    gains = _gains(in_order, their_ranks, row, judged_unit, grade)
+    repeated = _repeated(in_order, their_ranks)
+    ranks = np.broadcast_to(np.arange(depth), units.shape)
     if collapse == "before_cutoff":
         ranks = np.argsort(repeated, axis=1, kind="stable")  # first passages to the front, in their order
         units = np.take_along_axis(np.where(repeated, NOTHING, units), ranks, axis=1)
+        gains = np.take_along_axis(gains, ranks, axis=1)
         repeated = np.zeros_like(repeated)
-    gains = np.where(repeated, 0.0, _grades(units, queries, judged_query, judged_unit, grade))
-    row = np.searchsorted(queries, judged_query)
     relevant = np.bincount(row, weights=grade >= relevance_level, minlength=len(queries))
     return Judged(
         queries=queries,
@@ -90,27 +95,34 @@ def judge(
     )
 
 
-def _repeated(units: Indices) -> Hits:
-    """Whether a rank's unit stands at an earlier rank of the same row."""
-    order = np.argsort(units, axis=1, kind="stable")
-    in_order = np.take_along_axis(units, order, axis=1)
-    same = np.zeros(units.shape, dtype=bool)
-    same[:, 1:] = in_order[:, 1:] == in_order[:, :-1]
+def _repeated(units: Indices, ranks: Indices) -> Hits:
+    """Whether each rank's unit stands at an earlier rank of its query; arguments as of `_gains`, shape alike."""
     repeated = np.zeros(units.shape, dtype=bool)
-    np.put_along_axis(repeated, order, same, axis=1)
-    repeated &= units != NOTHING
+    row, place = np.nonzero((units[:, 1:] == units[:, :-1]) & (units[:, 1:] != NOTHING))
+    repeated[row, ranks[row, place + 1]] = True
     return repeated
 
 
-def _grades(units: Indices, queries: Indices, judged_query: Indices, judged_unit: Indices, grade: Indices) -> Gains:
-    """Grade of every (query, unit), looked up in the sorted judgments; 0 where there is none."""
-    width = max(units.max(initial=0), judged_unit.max(initial=0)) + 1
-    keys = judged_query * width + judged_unit
-    order = np.argsort(keys)
-    wanted = np.where(units == NOTHING, NOTHING, queries[:, None] * width + units)
-    found = np.searchsorted(keys[order], wanted).clip(max=len(keys) - 1)
-    grades = np.where(keys[order][found] == wanted, grade[order][found], 0)
-    return grades.clip(min=0).astype(np.float64)
+def _gains(units: Indices, ranks: Indices, row: Indices, judged_unit: Indices, grade: Indices) -> Gains:
+    """The grade at the first rank of each judged unit, shape [queries, depth]; 0 elsewhere.
+
+    Args:
+        units: Per query, its units in ascending order, those of equal units by rank, shape [queries, depth].
+        ranks: Their ranks, same shape.
+        row: Position in `units` of the query of each judgment, shape [judgments].
+        judged_unit: Its unit.
+        grade: Its grade.
+    """
+    gains = np.zeros(units.shape)
+    if not units.size:
+        return gains
+    width = max(units.max(), judged_unit.max()) + 2  # leaves room for NOTHING
+    keys = (units + width * np.arange(len(units))[:, None]).ravel()
+    wanted = judged_unit + width * row
+    place = np.searchsorted(keys, wanted).clip(max=len(keys) - 1)
+    found = keys[place] == wanted
+    gains[row[found], ranks.ravel()[place[found]]] = grade[found].clip(min=0)
+    return gains
 
 
 def _ideal(row: Indices, grade: Indices, rows: int) -> Gains:

@@ -1,7 +1,17 @@
 """Tables and charts from finished measurements."""
 
-from ragsweep.report.files import write_evaluation, write_sweep
+from ragsweep.report.background import start as start_drawing
+from ragsweep.report.files import drawing, write_evaluation, write_sweep
 from ragsweep.report.sweep import Outcome, Sweep
 from ragsweep.report.text import best_lines, terminal_table
 
-__all__ = ["Outcome", "Sweep", "best_lines", "terminal_table", "write_evaluation", "write_sweep"]
+__all__ = [
+    "Outcome",
+    "Sweep",
+    "best_lines",
+    "drawing",
+    "start_drawing",
+    "terminal_table",
+    "write_evaluation",
+    "write_sweep",
+]

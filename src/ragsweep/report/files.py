@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +15,12 @@ import pandas as pd
 from ragsweep.datasets import Dataset
 from ragsweep.evaluation import Evaluation
 from ragsweep.report import run_charts, sweep_charts, tables, text, trec
+from ragsweep.report.background import in_background
 from ragsweep.report.style import save
 from ragsweep.report.sweep import Sweep
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def write_evaluation(
@@ -23,11 +29,8 @@ def write_evaluation(
     dataset: Dataset,
     passages: npt.NDArray[np.int64],
     scores: npt.NDArray[np.float64],
-    *,
-    resamples: int,
-    seed: int,
 ) -> None:
-    """Write `results/` and `charts/` of one run.
+    """Write `results/` of one run.
 
     Args:
         folder: The run's folder.
@@ -35,8 +38,6 @@ def write_evaluation(
         dataset: What it was measured on.
         passages: The retriever's ranking, shape [queries, depth].
         scores: Its scores, shape [queries, depth].
-        resamples: Bootstrap resamples behind the charts' intervals.
-        seed: Seed of the bootstrap.
     """
     results = folder / "results"
     results.mkdir(parents=True, exist_ok=True)
@@ -48,8 +49,23 @@ def write_evaluation(
     (results / "evaluation.json").write_text(facts + "\n", encoding="utf-8")
     _write_lines(results / "ranking.trec", trec.run_lines(evaluation.judged, passages, scores, dataset, "ragsweep"))
     _write_lines(results / "qrels.trec", trec.qrels_lines(dataset))
-    for name, chart in run_charts.draw(evaluation, resamples, seed):
-        save(chart, folder / "charts" / name)
+
+
+@contextmanager
+def drawing(folder: Path, evaluation: Evaluation, *, resamples: int, seed: int) -> Iterator[None]:
+    """Draw the charts of one run while the block does something else; they are in `charts/` when it ends.
+
+    Args:
+        folder: The run's folder.
+        evaluation: The measurement.
+        resamples: Bootstrap resamples behind the charts' intervals.
+        seed: Seed of the bootstrap.
+    """
+    wait = in_background(_save, folder / "charts", run_charts.draw, evaluation, resamples, seed)
+    try:
+        yield
+    finally:
+        wait()
 
 
 def write_sweep(folder: Path, sweep: Sweep, command: str, timestamp: str) -> str:
@@ -64,17 +80,24 @@ def write_sweep(folder: Path, sweep: Sweep, command: str, timestamp: str) -> str
     Returns:
         The report, in Markdown.
     """
+    _ = sweep.table  # once for the charts' process and this one
+    wait = in_background(_save, folder / "charts", sweep_charts.draw, sweep)
     results = folder / "results"
     results.mkdir(parents=True, exist_ok=True)
     _write_table(results / f"evaluation_results_{timestamp}.csv", sweep.per_query)
     _write_table(results / "summary_statistics.csv", sweep.summary_statistics)
-    charts = []
-    for name, chart in sweep_charts.draw(sweep):
-        save(chart, folder / "charts" / name)
-        charts.append(name)
-    report = text.markdown(sweep, command, charts)
+    report = text.markdown(sweep, command, charts=wait())
     (folder / "report.md").write_text(report, encoding="utf-8")
     return report
+
+
+def _save(folder: Path, draw: Callable[..., Iterable[tuple[str, Figure]]], *args: Any) -> list[str]:
+    """Write the charts that `draw` makes; their file names."""
+    names = []
+    for name, chart in draw(*args):
+        save(chart, folder / name)
+        names.append(name)
+    return names
 
 
 def _write_table(path: Path, table: pd.DataFrame) -> None:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ragsweep.evaluation import Evaluation, confidence_intervals
-from ragsweep.report.style import MARKERS, colour, dress, figure, word
+from ragsweep.report.style import BEST, MARKERS, colour, dress, figure, word
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-BARS = "Bars: mean over {} queries; whiskers: 95 % bootstrap interval over queries"
+QUARTERS = (0, 0.25, 0.5, 0.75, 1)  # ticks and their labels are what takes longest to draw
 
 
 def draw(evaluation: Evaluation, resamples: int, seed: int) -> Iterator[tuple[str, Figure]]:
@@ -22,37 +22,37 @@ def draw(evaluation: Evaluation, resamples: int, seed: int) -> Iterator[tuple[st
     yield "metrics_by_cutoff.png", metrics_by_cutoff(evaluation)
     if evaluation.types:
         yield "f1_by_query_type.png", f1_by_query_type(evaluation, resamples, seed)
-    yield "distribution.png", distribution(evaluation)
 
 
 def metrics(evaluation: Evaluation) -> Figure:
-    """How good is this configuration?"""
+    """How good is this configuration, and is its mean made of many fair results or of perfect and failed ones?"""
+    queries = evaluation.per_query.shape[1]
     drawing = figure(
-        8,
-        4.2,
+        9,
+        4.4,
         f"How good is this configuration at k = {evaluation.k}?",
-        BARS.format(evaluation.per_query.shape[1]),
+        f"Diamond: mean over {queries} queries, with its 95 % bootstrap interval; "
+        "cells: share of the queries in each tenth of the range",
     )
     axes = drawing.subplots()
+    edges = np.linspace(0, 1, 11)
+    shares = np.array([np.histogram(values, edges)[0] / queries for values in evaluation.per_query])
+    width = len(shares)
+    axes.imshow(shares.T, origin="lower", aspect="auto", cmap="Blues", vmin=0, vmax=1, extent=(-0.5, width - 0.5, 0, 1))
+    axes.vlines(np.arange(width - 1) + 0.5, 0, 1, color="white", linewidth=3)
+    for x, row in enumerate(shares):
+        for y in np.flatnonzero(row >= 0.095):
+            ink = "white" if row[y] > 0.5 else "#222222"
+            axes.text(x - 0.12, (y + 0.5) / 10, f"{row[y]:.0%}", ha="center", va="center", fontsize=8, color=ink)
     means = np.array(list(evaluation.means.values()))
-    position = np.arange(len(means))
     whiskers = np.abs([means - evaluation.ci_low, evaluation.ci_high - means])
-    axes.bar(
-        position,
-        means,
-        yerr=whiskers,
-        capsize=4,
-        width=0.65,
-        color=[colour(name) for name in evaluation.names],
-        ecolor="#8a8a8a",
-        error_kw={"linewidth": 1.6},
-    )
-    for x, (mean, high) in enumerate(zip(means, evaluation.ci_high.tolist(), strict=True)):
-        axes.text(x, high + 0.02, f"{mean:.3f}", ha="center", fontsize=9)
-    axes.set_xticks(position, [word(name) for name in evaluation.names])
-    axes.set_ylabel("mean over queries")
-    axes.set_ylim(0, 1.08)
-    dress(axes)
+    axes.errorbar(np.arange(width) + 0.3, means, yerr=whiskers, fmt="D", color=BEST, capsize=4, markersize=6)
+    labels = [f"{word(name)}\n{mean:.3f}" for name, mean in evaluation.means.items()]
+    axes.set_xticks(range(width), labels)
+    axes.set_yticks(QUARTERS)
+    axes.set_ylabel("value of a query")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(left=False, bottom=False)
     return drawing
 
 
@@ -71,6 +71,7 @@ def metrics_by_cutoff(evaluation: Evaluation) -> Figure:
     axes.set_xlim(0.5, cutoffs[-1] + 0.5)
     axes.set_xticks([1, *range(5, cutoffs[-1] + 1, 5 * max(1, len(cutoffs) // 50))])
     axes.set_ylim(0, 1.08)
+    axes.set_yticks(QUARTERS)
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
     dress(axes)
     return drawing
@@ -88,61 +89,27 @@ def f1_by_query_type(evaluation: Evaluation, resamples: int, seed: int) -> Figur
     )
     axes = drawing.subplots()
     kinds = np.array(evaluation.query_types, dtype=object)
-    for position, kind in enumerate(evaluation.types):
-        of_type = values[kinds == kind]
-        low, high = confidence_intervals(of_type, resamples=resamples, seed=seed)
-        mean = of_type.mean()
-        axes.bar(
-            position,
-            mean,
-            yerr=[[mean - low], [high - mean]],
-            capsize=4,
-            width=0.6,
-            color="#0072B2",
-            ecolor="#8a8a8a",
-            error_kw={"linewidth": 1.6},
-        )
+    groups = [values[kinds == kind] for kind in evaluation.types]
+    means = np.array([group.mean() for group in groups])
+    intervals = [confidence_intervals(group, resamples=resamples, seed=seed) for group in groups]
+    whiskers = np.abs(np.transpose(intervals) - means)
+    axes.bar(
+        range(len(groups)),
+        means,
+        yerr=whiskers,
+        capsize=4,
+        width=0.6,
+        color="#0072B2",
+        ecolor="#8a8a8a",
+        error_kw={"linewidth": 1.6},
+    )
+    for position, (mean, (_, high)) in enumerate(zip(means, intervals, strict=True)):
         axes.text(position, float(high) + 0.015, f"{mean:.3f}", ha="center", fontsize=9)
     axes.axhline(values.mean(), color="#444444", linewidth=1, linestyle=":")
-    labels = [f"{kind}\n({(kinds == kind).sum()} queries)" for kind in evaluation.types]
+    labels = [f"{kind}\n({len(group)} queries)" for kind, group in zip(evaluation.types, groups, strict=True)]
     axes.set_xticks(range(len(labels)), labels)
     axes.set_ylabel("mean F1")
     axes.set_ylim(0, 1)
+    axes.set_yticks(QUARTERS)
     dress(axes)
-    return drawing
-
-
-def distribution(evaluation: Evaluation) -> Figure:
-    """Is the mean made of many fair results, or of some perfect and some failed ones?"""
-    queries = evaluation.per_query.shape[1]
-    drawing = figure(
-        9,
-        4.2,
-        f"How do the queries spread around the means? k = {evaluation.k}",
-        f"Share of {queries} queries in each tenth of the range from 0 to 1; diamond: the mean",
-        right=0,
-    )
-    axes = drawing.subplots()
-    edges = np.linspace(0, 1, 11)
-    shares = np.array([np.histogram(values, edges)[0] / queries for values in evaluation.per_query])
-    image = axes.imshow(
-        shares.T, origin="lower", aspect="auto", cmap="Blues", vmin=0, vmax=1, extent=(-0.5, len(shares) - 0.5, 0, 1)
-    )
-    for x, row in enumerate(shares):
-        for y in np.flatnonzero(row >= 0.005):
-            axes.text(
-                x,
-                (y + 0.5) / 10,
-                f"{row[y]:.0%}",
-                ha="center",
-                va="center",
-                fontsize=8,
-                color="white" if row[y] > 0.5 else "#222222",
-            )
-    means = list(evaluation.means.values())
-    axes.plot(np.arange(len(means)) + 0.38, means, "D", color="#D55E00", markersize=6)
-    axes.set_xticks(range(len(shares)), [word(name) for name in evaluation.names])
-    axes.set_ylabel("value of a query")
-    axes.spines[["top", "right"]].set_visible(False)
-    drawing.colorbar(image, ax=axes, label="share of queries", format=lambda share, _: f"{share:.0%}")
     return drawing

@@ -91,6 +91,7 @@ def figure(
 def dress(axes: Axes, *, grid: Literal["both", "x", "y"] = "y") -> None:
     """Take away what carries no information."""
     axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(left=False, bottom=False)
     axes.grid(axis=grid, color=GRID, linewidth=0.7)
     axes.set_axisbelow(True)
 
@@ -98,4 +99,4 @@ def dress(axes: Axes, *, grid: Literal["both", "x", "y"] = "y") -> None:
 def save(drawing: Figure, path: Path) -> None:
     """Write the figure as PNG."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    drawing.savefig(path)
+    drawing.savefig(path, pil_kwargs={"compress_level": 2})

@@ -42,6 +42,7 @@ class Sweep:
     outcomes: Sequence[Outcome]
     unfinished: Mapping[str, str]
 
+    @cached_property
     def by_dataset(self) -> list[Sweep]:
         """The sweep taken apart, since the numbers of different datasets cannot be compared."""
         parts: dict[tuple[tuple[str, str], ...], list[Outcome]] = {}

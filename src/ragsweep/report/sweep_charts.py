@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 INTERVALS = "95 % bootstrap interval over queries"
 MOST_ROWS = 40
-ROOM = {"wspace": 0.28, "hspace": 0.42}  # between panels
+ROOM = {"wspace": 0.1, "hspace": 0.3}  # between panels
 MOST_METHODS = 6
 
 
@@ -80,15 +80,16 @@ def sensitivity(sweep: Sweep, grid: pd.DataFrame, *, x: str, lines: str) -> Figu
         6.4,
         question,
         f"Mean over queries; whiskers: {INTERVALS}{sweep.held(ALPHA, 'configuration', 'k')}",
-        left=0.6,
+        left=0.7,
         top=1.1,
     )
-    panels = drawing.subplots(2, (len(sweep.metrics) + 2) // 2, squeeze=False, gridspec_kw=ROOM).ravel()
+    columns = (len(sweep.metrics) + 2) // 2
+    panels = drawing.subplots(2, columns, squeeze=False, sharex=True, sharey=True, gridspec_kw=ROOM).ravel()
     values = sorted(grid[lines].dropna().unique()) if lines in grid else []
     values = values or [None]
     colours = shades(values, "viridis" if lines == ALPHA else "plasma")
     step = (grid[x].max() - grid[x].min()) * 0.012  # beside each other, so that no whisker hides another
-    for axes, metric in zip(panels, sweep.metrics, strict=False):
+    for place, (axes, metric) in enumerate(zip(panels, sweep.metrics, strict=False)):
         for index, value in enumerate(values):
             rows = (grid if value is None else grid[grid[lines] == value]).sort_values(x)
             whiskers = [rows[metric] - rows[f"{metric}_low"], rows[f"{metric}_high"] - rows[metric]]
@@ -103,10 +104,15 @@ def sensitivity(sweep: Sweep, grid: pd.DataFrame, *, x: str, lines: str) -> Figu
                 label="all" if value is None else f"{names[lines]} = {value:g}",
             )
         axes.set_title(word(metric), fontsize=11)
-        axes.set_xlabel("alpha (0 sparse, 1 dense)" if x == ALPHA else "k (passages)")
-        if grid[x].nunique() <= 6:
-            axes.set_xticks(sorted(grid[x].unique()))
         dress(axes)
+        if place + columns >= len(sweep.metrics):  # nothing below
+            axes.set_xlabel("alpha (0 sparse, 1 dense)" if x == ALPHA else "k (passages)")
+            axes.tick_params(labelbottom=True)
+        if place % columns == 0:
+            axes.set_ylabel("mean over queries")
+    if grid[x].nunique() <= 6:
+        panels[0].set_xticks(sorted(grid[x].unique()))
+    panels[0].set_ylim(0, None)
     handles, labels = panels[0].get_legend_handles_labels()
     for axes in panels[len(sweep.metrics) :]:
         axes.axis("off")

@@ -36,7 +36,10 @@ def per_query(evaluation: Evaluation, dataset: Dataset) -> pd.DataFrame:
 
 def summary_statistics(per_query: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:
     """A row per metric: mean, standard deviation over queries (n - 1), and quartiles."""
-    return per_query[list(names)].describe().T[STATISTICS].rename_axis("metric").reset_index()
+    values = per_query[list(names)].to_numpy()
+    spread = np.full(len(names), np.nan) if len(values) < 2 else values.std(axis=0, ddof=1)
+    columns = [values.mean(axis=0), spread, *np.quantile(values, [0, 0.25, 0.5, 0.75, 1], axis=0)]
+    return pd.DataFrame({"metric": names, **dict(zip(STATISTICS, columns, strict=True))})
 
 
 def by_query_type(per_query: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:

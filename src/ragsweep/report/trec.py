@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from urllib.parse import quote
 
 import numpy as np
@@ -24,7 +25,8 @@ def run_lines(
     """Lines `query Q0 unit rank score tag`.
 
     A later passage of a unit is written as `unit@chunk_id`, which nobody judged: it takes its rank and earns nothing.
-    Scores fall strictly, also as the 32-bit numbers that trec_eval reads, since it would order ties by identifier.
+    Scores fall strictly, also as the 32-bit numbers that trec_eval reads, since it would order ties by identifier; nine
+    digits tell such numbers apart.
 
     Args:
         judged: The judged rankings.
@@ -39,13 +41,15 @@ def run_lines(
     units = [_identifier(unit) for unit in dataset.units]
     for row, query in enumerate(judged.queries):
         query_id = _identifier(dataset.queries[query].query_id)
-        if not (judged.units[row] != NOTHING).any():  # else trec_eval would leave the query out of its means
+        ranks = np.flatnonzero(judged.units[row] != NOTHING)
+        if not len(ranks):  # else trec_eval would leave the query out of its means
             yield f"{query_id} Q0 nothing-retrieved 1 0.0 {tag}\n"
-        for rank in np.flatnonzero(judged.units[row] != NOTHING):
-            name = units[judged.units[row, rank]]
-            if judged.repeated[row, rank]:
-                name += f"@{_identifier(dataset.passages[passages[row, rank]].chunk_id)}"
-            yield f"{query_id} Q0 {name} {rank + 1} {falling[row, rank]!s} {tag}\n"
+        columns = (judged.units[row], judged.repeated[row], passages[row], falling[row])
+        for rank, unit, repeated, passage, score in zip(
+            ranks.tolist(), *(column[ranks].tolist() for column in columns), strict=True
+        ):
+            later = f"@{_identifier(dataset.passages[passage].chunk_id)}" if repeated else ""
+            yield f"{query_id} Q0 {units[unit]}{later} {rank + 1} {score:.9g} {tag}\n"
 
 
 def qrels_lines(dataset: Dataset) -> Iterator[str]:
@@ -63,5 +67,6 @@ def strictly_falling(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]
     return falling
 
 
+@lru_cache(maxsize=100_000)  # the runs of a sweep mostly name the same
 def _identifier(text: str) -> str:
     return quote(text, safe=SAFE)
