@@ -54,10 +54,13 @@ def test_a_bad_setting_gets_one_line(application, override, expected):
         ("retriever.alpha=0.5,1.1", "retriever.alpha: found 1.1"),
         ("hydra.sweep.dir=/dev/null/folder", "hydra.sweep.dir: /dev/null/folder cannot be made"),
         ("retriever=dense,sprase", "retriever=sprase: expected one of"),
+        ("retriever=sparse,hybrid k=3,0", "k: found 0"),
+        ("k=3,5 retriever=sparse,hybrid retriever.alpha=0.5", "retriever.alpha: not every configuration"),
+        ("chunker.size=500,40 +note=1,2", "chunker.overlap: found 50"),
     ],
 )
 def test_a_bad_value_anywhere_in_a_sweep_stops_it_before_its_first_job(application, sweep, expected):
-    assert_refused(application.run("-m", sweep), application, expected)
+    assert_refused(application.run("-m", *sweep.split()), application, expected)
 
 
 @pytest.mark.parametrize(

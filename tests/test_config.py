@@ -26,7 +26,19 @@ def test_the_defaults_pass(composed):
 
 @pytest.mark.parametrize(
     "override",
-    ["k=true", "retriever.alpha=.nan", "retriever.alpha=true", "retriever.sparse.b=2", "seed=-1", "store.enabled=1"],
+    [
+        "k=true",
+        "retriever.alpha=.nan",
+        "retriever.alpha=true",
+        "retriever.sparse.b=2",
+        "retriever.sparse.backend=lucene",
+        "retriever.sparse.variant=bm25",
+        "retriever.sparse.delta=-1",
+        "seed=-1",
+        "store.enabled=1",
+        "store.max_gb=-1",
+        "encoder.precision=fp64",
+    ],
 )
 def test_a_value_of_the_wrong_kind_is_refused_by_its_name(composed, override):
     name = override.partition("=")[0]
@@ -50,17 +62,48 @@ def test_settings_are_read_from_the_built_objects(composed):
 
 
 def test_a_shared_part_is_named_by_its_group(composed):
-    config = composed("encoder.batch_size=7")
+    config = composed("encoder.device=cpu")
     settings = took_effect(config, {"retriever": build(config.retriever, "retriever")})
-    assert settings["encoder.batch_size"] == 7
+    assert settings["encoder.device"] == "cpu"
     assert isinstance(build(config.retriever, "retriever"), HybridRetriever)
+
+
+@pytest.mark.parametrize("retriever", ["dense", "hybrid"])
+def test_the_index_is_named_by_its_group(composed, retriever):
+    config = composed(f"retriever={retriever}", "index=hnsw", "index.m=7")
+    settings = took_effect(config, {"retriever": build(config.retriever, "retriever")})
+    assert {name: value for name, value in settings.items() if name.startswith("index")} == {
+        "index": "HnswIndex",
+        "index.m": 7,
+        "index.ef_construction": 200,
+        "index.ef_search": 128,
+    }
 
 
 def test_a_setting_that_alpha_leaves_no_say_is_not_logged(composed):
     config = composed("retriever.alpha=0")
     settings = took_effect(config, {"retriever": build(config.retriever, "retriever")})
     assert "retriever.sparse.k1" in settings
-    assert not any(name.startswith(("encoder", "retriever.dense", "retriever.candidates")) for name in settings)
+    assert not any(
+        name.startswith(("encoder", "index", "retriever.dense", "retriever.candidates")) for name in settings
+    )
+
+
+@pytest.mark.parametrize(
+    ("overrides", "logged"),
+    [
+        ([], {"backend", "epsilon"}),
+        (["retriever.sparse.backend=bm25s"], {"backend", "variant"}),
+        (["retriever.sparse.backend=bm25s", "retriever.sparse.variant=bm25+"], {"backend", "variant", "delta"}),
+    ],
+    ids=["rank_bm25", "lucene", "bm25+"],
+)
+def test_a_setting_of_another_bm25_is_not_logged(composed, overrides, logged):
+    config = composed("retriever.alpha=0", *overrides)
+    settings = took_effect(config, {"retriever": build(config.retriever, "retriever")})
+    shared = {f"retriever.sparse.{name}" for name in ("k1", "b", "stop_words", "stemmer")}
+    own = {f"retriever.sparse.{name}" for name in logged}
+    assert {name for name in settings if name.startswith("retriever.sparse.")} == shared | own
 
 
 def test_the_metrics_arguments_are_logged(composed):

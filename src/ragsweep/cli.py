@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import gc
 import json
 import os
 import re
@@ -12,6 +14,7 @@ import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -20,6 +23,8 @@ import hydra
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override, OverrideType
+from hydra.core.utils import JobReturn
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
@@ -29,8 +34,6 @@ from ragsweep.config import PROJECT, SWEEP_ID, leaves, nearest, register_resolve
 from ragsweep.errors import ConfigError, RagsweepError
 
 if TYPE_CHECKING:
-    from hydra.core.override_parser.types import Override
-
     from ragsweep.tracking import Job, RunRecord
 
 CONF = PROJECT / "conf"
@@ -50,6 +53,7 @@ def main() -> NoReturn:
     if "-v" in sys.argv or os.environ.get(FULL_ERROR) == "1":
         os.environ[VERBOSE] = "1"
     sys.argv = [argument for argument in sys.argv if argument != "-v"]
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "8")  # else its threads spin where charts are being drawn
     os.environ[FULL_ERROR] = "1"  # so that Hydra hands every error to us instead of printing its own account
     os.environ.pop(SWEEP, None)
     os.environ.pop(SWEEP_ID, None)
@@ -117,12 +121,21 @@ class SweepCallback(Callback):
 
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
         """Leave what the jobs need in the environment, which reaches the workers of every launcher."""
+        from ragsweep import report
+
         try:
+            if config.hydra.launcher._target_.endswith(".BasicLauncher"):  # the jobs run in this process
+                report.start_drawing()
             jobs, swept = _jobs(config)
             first = _check_all(config, jobs)
             SweepCallback.sweep = _open_sweep(config, first.tracking, len(jobs) if jobs else None, swept)
+            gc.freeze()  # modules and configuration stay: no collection need look at them again
         except Exception as error:  # Hydra would turn it into a warning and start the jobs
             raise SystemExit(_explained(error)) from error
+
+    def on_job_end(self, config: DictConfig, job_return: JobReturn, **_: Any) -> None:
+        """Let go of a job's configuration, which Hydra would keep until the sweep ends."""
+        job_return.cfg = job_return.hydra_cfg = None
 
 
 def _jobs(config: DictConfig) -> tuple[list[list[str]], list[str]]:
@@ -134,7 +147,7 @@ def _jobs(config: DictConfig) -> tuple[list[list[str]], list[str]]:
     overrides = parser.parse_overrides(params + list(config.hydra.overrides.task))
     last = {override.get_key_element(): override for override in overrides}  # as the sweeper does: the last one counts
     swept = [name.lstrip("+") for name, override in last.items() if override.is_sweep_override()]
-    if not config.hydra.sweeper._target_.endswith(".BasicSweeper"):
+    if not config.hydra.sweeper._target_.endswith((".BasicSweeper", ".CheckedSweeper")):
         return [], swept
     [jobs] = BasicSweeper.split_arguments(overrides, None)
     return jobs, swept
@@ -143,18 +156,36 @@ def _jobs(config: DictConfig) -> tuple[list[list[str]], list[str]]:
 def _check_all(config: DictConfig, jobs: Sequence[list[str]]) -> DictConfig:
     """Build what every job will build, so that bad input stops the sweep before anything is recorded.
 
+    Composing is dear, and Hydra does it twice for every job: jobs that differ in values only share a composition here.
+
     Returns:
         The configuration of the first job; that of the whole sweep lacks what is swept.
     """
     from ragsweep.experiment import Experiment
 
     loader = GlobalHydra.instance().config_loader()
-    first = config
-    for number, overrides in enumerate(jobs):
-        composed = loader.load_sweep_config(config, list(overrides))
-        first = composed if number == 0 else first
+    parser = OverridesParser.create(config_loader=loader)
+    compositions: dict[tuple[str, ...], DictConfig] = {}
+    is_group = cache(loader.get_group_options)
+    first: DictConfig | None = None
+    for overrides in jobs:
+        parsed = parser.parse_overrides(overrides)
+        values = [
+            override
+            for override in parsed
+            if override.type is OverrideType.CHANGE
+            and not isinstance(override.value(), dict | list)
+            and not is_group(override.key_or_group)
+        ]
+        others = tuple(str(override.input_line) for override in parsed if override not in values)
+        if others not in compositions:
+            compositions[others] = loader.load_sweep_config(config, overrides)
+        composed = compositions[others]
+        for override in values:
+            OmegaConf.update(composed, override.key_or_group, override.value(), merge=True)
+        first = first or copy.deepcopy(composed)
         Experiment.of(OmegaConf.masked_copy(composed, [str(key) for key in composed if key != "hydra"]))
-    return first
+    return first or config
 
 
 def _open_sweep(config: DictConfig, store: DictConfig, total: int | None, swept: list[str]) -> OpenSweep:
@@ -234,7 +265,7 @@ def _finish(sweep: OpenSweep, status: int) -> int:
         return status
     results = tracking.collect(sweep.job, sweep.parent)
     timestamp = sweep.job.sweep_id.rpartition("_")[0]
-    parts = results.by_dataset()
+    parts = results.by_dataset
     texts = []
     for number, part in enumerate(parts, start=1):
         folder = sweep.job.folder if len(parts) == 1 else sweep.job.folder / f"dataset_{number}"

@@ -6,6 +6,7 @@ import difflib
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -81,12 +82,25 @@ RULES = {
     "chunker.overlap": _at_least(0),
     "encoder.model": TEXT,
     "encoder.device": _or_null(TEXT),
+    "encoder.backend": _one_of("torch", "onnx", "openvino"),
+    "encoder.precision": _one_of("fp32", "bf16", "int8"),
     "encoder.batch_size": _at_least(1),
+    "index.m": _at_least(2),
+    "index.ef_construction": _at_least(1),
+    "index.ef_search": _at_least(1),
+    "index.lists": _at_least(1),
+    "index.probes": _at_least(1),
+    "index.subquantizers": _at_least(1),
+    "index.seed": _at_least(0),
     "retriever.alpha": _between(0, 1),
     "retriever.candidates": _or_null(_at_least(1)),
     "retriever*.k1": _positive(),
     "retriever*.b": _between(0, 1),
+    "retriever.backend": _one_of("rank_bm25", "bm25s"),
+    "retriever.sparse.backend": _one_of("rank_bm25", "bm25s"),
     "retriever*.epsilon": _positive(),
+    "retriever*.variant": _one_of("lucene", "robertson", "atire", "bm25l", "bm25+"),
+    "retriever*.delta": _positive(),
     "retriever*.stop_words": _one_of("english", None),
     "retriever*.stemmer": _or_null(TEXT),
     "evaluation.collapse": _one_of("after_cutoff", "before_cutoff"),
@@ -98,6 +112,7 @@ RULES = {
     "tracking.experiment": TEXT,
     "store.path": TEXT,
     "store.enabled": SWITCH,
+    "store.max_gb": _or_null(_positive()),
 }
 
 
@@ -113,8 +128,14 @@ def sweep_id() -> str:
     return os.environ.setdefault(SWEEP_ID, f"{datetime.now():%Y%m%d_%H%M%S}_{os.getpid()}")
 
 
-def check(config: DictConfig) -> None:
-    """Raise `ConfigError` for the first setting that is missing or cannot be what it is."""
+def check(config: DictConfig) -> DictConfig:
+    """The configuration with what it refers to filled in.
+
+    Raises:
+        ConfigError: For the first setting that is missing or cannot be what it is.
+    """
+    with suppress(OmegaConfBaseException):  # `leaves` says better what is missing
+        config = DictConfig(OmegaConf.to_container(config, resolve=True, throw_on_missing=True))
     for name, value in leaves(config):
         for pattern, rule in RULES.items():
             if fnmatchcase(name, pattern) and _ours(config, name) and not rule.accepts(value):
@@ -125,6 +146,7 @@ def check(config: DictConfig) -> None:
     size, overlap = (OmegaConf.select(config, f"chunker.{name}") for name in ("size", "overlap"))
     if _ours(config, "chunker.size") and size is not None and overlap is not None and overlap >= size:
         raise ConfigError(f"chunker.overlap: found {overlap}, expected less than chunker.size ({size})")
+    return config
 
 
 def leaves(config: DictConfig, prefix: str = "") -> Iterator[tuple[str, Any]]:

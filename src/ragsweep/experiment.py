@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -31,10 +32,11 @@ def run(config: DictConfig, job: tracking.Job) -> tuple[Evaluation, tracking.Run
     with tracking.record(job) as record:
         ranking = experiment.retrieve()
         evaluation = experiment.evaluate(ranking)
-        experiment.write(job, ranking, evaluation)
-        record.log_settings(experiment.settings, experiment.dataset)
-        record.log_evaluation(evaluation, ranking.latency_ms, experiment.coverage)
-        record.log_files(job.folder)
+        with experiment.drawing(job, evaluation):
+            experiment.write(job, ranking, evaluation)
+            record.log(experiment.settings, experiment.dataset, evaluation, experiment.measures(ranking))
+            record.log_files(job.folder, "config", "results", "environment")
+        record.log_files(job.folder, "charts")
     return evaluation, record
 
 
@@ -55,11 +57,10 @@ class Experiment:
     @classmethod
     def of(cls, config: DictConfig) -> Experiment:
         """Build everything; all that can be wrong with the input is found here, before a run is recorded."""
-        check(config)
-        config = DictConfig(OmegaConf.to_container(config, resolve=True))
+        config = check(config)
         retriever = build(config.retriever, "retriever")
-        metrics = {name: build(node, f"evaluation.metrics.{name}") for name, node in config.evaluation.metrics.items()}
-        source = OmegaConf.to_yaml(OmegaConf.masked_copy(config, ["dataset", "chunker"]))
+        metrics = {name: _metric(name, node) for name, node in config.evaluation.metrics.items()}
+        source = OmegaConf.to_yaml(OmegaConf.masked_copy(config, ["dataset", "chunker", "store"]))
         dataset_format, chunker, dataset = _load(source)
         built = {
             "dataset": dataset_format,
@@ -98,27 +99,36 @@ class Experiment:
             seed=self.config.seed,
         )
 
-    @property
-    def coverage(self) -> float:
-        """Share of the relevant units that can be retrieved at all."""
-        return self.dataset.coverage(self.config.evaluation.relevance_level)
+    def measures(self, ranking: Ranking) -> dict[str, float]:
+        """What is worth knowing of a run besides its metrics: coverage, latency, recall of an approximate index."""
+        measures = {"coverage/units": self.dataset.coverage(self.config.evaluation.relevance_level)}
+        if len(ranking.latency_ms):
+            measures["latency/mean_ms"] = float(ranking.latency_ms.mean())
+            measures["latency/p95_ms"] = float(np.quantile(ranking.latency_ms, 0.95))
+        if len(ranking.recall_of_exact):
+            measures["index/recall"] = float(ranking.recall_of_exact.mean())
+        return measures
+
+    def drawing(self, job: tracking.Job, evaluation: Evaluation) -> AbstractContextManager[None]:
+        """Draw the run's charts into its folder while something else is done."""
+        resamples, seed = self.config.evaluation.resamples, self.config.seed
+        return report.drawing(job.folder, evaluation, resamples=resamples, seed=seed)
 
     def write(self, job: tracking.Job, ranking: Ranking, evaluation: Evaluation) -> None:
-        """Write the run's configuration, results and charts into its folder."""
+        """Write the run's configuration, results and environment into its folder."""
         folder = job.folder / "config"
         folder.mkdir(parents=True, exist_ok=True)
         resolved = portable(OmegaConf.to_container(self.config))
         (folder / "config.yaml").write_text(OmegaConf.to_yaml(resolved), encoding="utf-8")
         (folder / "overrides.yaml").write_text(OmegaConf.to_yaml(list(job.overrides)), encoding="utf-8")
-        report.write_evaluation(
-            job.folder,
-            evaluation,
-            self.dataset,
-            ranking.passages,
-            ranking.scores,
-            resamples=self.config.evaluation.resamples,
-            seed=self.config.seed,
-        )
+        report.write_evaluation(job.folder, evaluation, self.dataset, ranking.passages, ranking.scores)
+        tracking.write_environment(job.folder)
+
+
+def _metric(name: str, node: DictConfig) -> Metric:
+    """A metric without the checks that Hydra would repeat at every call, of which a run makes hundreds."""
+    metric = build(node, f"evaluation.metrics.{name}")
+    return partial(metric.func, *metric.args, **metric.keywords) if isinstance(metric, partial) else metric
 
 
 @lru_cache(maxsize=4)  # the runs of a sweep mostly share their dataset
@@ -126,7 +136,7 @@ def _load(nodes: str) -> tuple[object, object, Dataset]:
     """Read and chunk the dataset that these nodes of the configuration describe, and say what is odd about it."""
     config = OmegaConf.create(nodes)
     dataset_format, chunker = build(config.dataset, "dataset"), build(config.chunker, "chunker")
-    dataset = Dataset.from_collection(dataset_format.load(), chunker)
+    dataset = Dataset.from_collection(dataset_format.load(), chunker, build(config.store, "store"))
     unjudged = set(range(len(dataset.queries))) - set(dataset.qrels.query.tolist())
     absent = set(dataset.qrels.unit.tolist()) - set(dataset.passage_units.tolist())
     _notice(dataset.empty_pages, "pages without text, never retrieved")

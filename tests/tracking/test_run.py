@@ -84,7 +84,8 @@ def test_the_tags_say_how_to_make_the_run_again(finished):
 def test_the_result_files_are_complete(finished):
     _, _, artifacts = finished
     assert {path.name for path in (artifacts / "results").iterdir()} == RESULTS
-    assert len(list((artifacts / "charts").glob("*.png"))) == 4
+    charts = {path.name for path in (artifacts / "charts").iterdir()}
+    assert charts == {"metrics.png", "metrics_by_cutoff.png", "f1_by_query_type.png"}
 
 
 def test_the_per_query_table_averages_to_the_metrics(finished):
@@ -104,16 +105,29 @@ def test_the_logged_configuration_is_resolved_and_names_no_path_of_this_machine(
     assert "${" not in text
 
 
-def test_the_same_run_again_gives_the_same_numbers(finished, application):
-    _, run, _ = finished
+def test_the_same_run_without_the_store_gives_the_same_numbers(finished, application):
+    _, run, artifacts = finished
     assert application.run("retriever.alpha=0.5", "k=25", "store.enabled=false").returncode == 0
     [again] = application.runs()
     timeless = {name for name in run.data.metrics if not name.startswith("latency/")}
     assert {name: again.data.metrics[name] for name in timeless} == {name: run.data.metrics[name] for name in timeless}
     assert again.data.tags["config.digest"] == run.data.tags["config.digest"]
+    for name in ("per_query.csv", "ranking.trec", "evaluation.json"):
+        assert (application.artifacts(again) / "results" / name).read_bytes() == (
+            artifacts / "results" / name
+        ).read_bytes()
 
 
 def test_a_retriever_without_an_encoder_logs_no_encoder(application):
     assert application.run("retriever=sparse").returncode == 0
     [run] = application.runs()
     assert not any(name.startswith("encoder") for name in run.data.params)
+
+
+def test_a_run_logs_how_much_of_the_exact_ranking_its_index_found(application):
+    assert application.run("retriever=dense", "index=hnsw", "index.ef_search=20").returncode == 0
+    assert application.run("retriever=dense").returncode == 0
+    hnsw, exact = application.runs()
+    assert 0.15 < hnsw.data.metrics["index/recall"] <= 0.2  # 20 of 100 passages
+    assert "index/recall" not in exact.data.metrics
+    assert (hnsw.data.params["index"], exact.data.params["index"]) == ("HnswIndex", "ExactIndex")

@@ -14,6 +14,15 @@ CODE = (".py", ".yaml", ".yml", ".toml")
 LARGEST_NEW_FILE = 100_000  # bytes
 
 
+def write_environment(folder: Path) -> None:
+    """Write what describes the code and the packages into `environment/` below `folder`."""
+    environment = folder / "environment"
+    environment.mkdir(parents=True, exist_ok=True)
+    (environment / "requirements.txt").write_text(requirements(), encoding="utf-8")
+    if patch := uncommitted_patch():
+        (environment / "uncommitted.patch").write_text(patch, encoding="utf-8", errors="surrogateescape")
+
+
 @cache  # a process runs the code that it has loaded, whatever is edited meanwhile
 def git_commit() -> str | None:
     """The commit of the project, or None where it is no git checkout."""

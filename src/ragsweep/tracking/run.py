@@ -9,11 +9,11 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from mlflow import MlflowClient
 from mlflow.entities import Dataset as LoggedDataset
 from mlflow.entities import DatasetInput, InputTag, Metric, Param, RunTag
@@ -24,13 +24,15 @@ from ragsweep.datasets import Dataset
 from ragsweep.digest import digest
 from ragsweep.errors import RagsweepError
 from ragsweep.evaluation import Evaluation
-from ragsweep.tracking.environment import git_commit, is_dirty, requirements, uncommitted_patch, user
+from ragsweep.tracking.environment import git_commit, is_dirty, user
 from ragsweep.tracking.store import open_store
 
-METRICS_A_BATCH = 1000
+METRICS_A_BATCH = 800  # MLflow takes 1000 of all kinds together
 PARAMS_A_BATCH = 100
 DIGEST_LENGTH = 36  # the longest that MLflow takes
 LONGEST_TAG = 5000
+
+T = TypeVar("T")
 
 SWEPT = "sweep.values"  # tag: the swept settings of a run with their values, as JSON
 
@@ -68,45 +70,39 @@ class RunRecord:
         self.experiment_id = experiment_id
         self.run_id = run_id
 
-    def log_settings(self, settings: Mapping[str, Any], dataset: Dataset) -> None:
-        """Log the settings that took effect as params, and the dataset as the run's input."""
-        params = [Param(name, str(value)) for name, value in settings.items()]
-        for start in range(0, len(params), PARAMS_A_BATCH):
-            self._client.log_batch(self.run_id, params=params[start : start + PARAMS_A_BATCH])
-        fingerprint = digest([dict(settings), dataset.digest])
-        self._client.log_batch(self.run_id, tags=[RunTag("config.digest", fingerprint)])
-        profile = {
-            "passages": len(dataset.passages),
-            "units": len(dataset.units),
-            "queries": len(dataset.queries),
-            "judgments": len(dataset.qrels.grade),
-        }
-        logged = LoggedDataset(
-            name=dataset.name,
-            digest=dataset.digest[:DIGEST_LENGTH],
-            source_type="ragsweep",
-            source=json.dumps({name: value for name, value in settings.items() if name.startswith("dataset.")}),
-            profile=json.dumps(profile),
-        )
-        self._client.log_inputs(self.run_id, [DatasetInput(logged, [InputTag("mlflow.data.context", "evaluation")])])
+    def log(
+        self,
+        settings: Mapping[str, Any],
+        dataset: Dataset,
+        evaluation: Evaluation,
+        measures: Mapping[str, float],
+    ) -> None:
+        """Log the settings that took effect as params, the dataset as input, all numbers as metrics.
 
-    def log_evaluation(self, evaluation: Evaluation, latency_ms: npt.NDArray[np.float64], coverage: float) -> None:
-        """Log the measurement's numbers as metrics."""
+        Args:
+            settings: What took effect.
+            dataset: What was searched.
+            evaluation: The measurement.
+            measures: What else was measured.
+        """
         now = int(time.time() * 1000)
-        metrics = [Metric(name, value, now, 0) for name, value in _scalars(evaluation, latency_ms, coverage)]
+        scalars = [*_scalars(evaluation), *measures.items()]
+        metrics = [Metric(name, value, now, 0) for name, value in scalars]
         for name, curve in zip(evaluation.names, evaluation.curves.tolist(), strict=True):
             metrics += [Metric(f"at_k/{name}", value, now, cutoff) for cutoff, value in enumerate(curve, start=1)]
-        for start in range(0, len(metrics), METRICS_A_BATCH):
-            self._client.log_batch(self.run_id, metrics=metrics[start : start + METRICS_A_BATCH])
+        params = [Param(name, str(value)) for name, value in settings.items()]
+        tags = [RunTag("config.digest", digest([dict(settings), dataset.digest]))]
+        for some_metrics, some_params in zip_longest(
+            _batches(metrics, METRICS_A_BATCH), _batches(params, PARAMS_A_BATCH), fillvalue=()
+        ):
+            self._client.log_batch(self.run_id, some_metrics, some_params, tags)
+            tags = []
+        self._client.log_inputs(self.run_id, [_input(dataset, settings)])
 
-    def log_files(self, folder: Path) -> None:
-        """Upload everything below `folder`, which also gets what describes the code and the packages."""
-        environment = folder / "environment"
-        environment.mkdir(parents=True, exist_ok=True)
-        (environment / "requirements.txt").write_text(requirements(), encoding="utf-8")
-        if patch := uncommitted_patch():
-            (environment / "uncommitted.patch").write_text(patch, encoding="utf-8", errors="surrogateescape")
-        self._client.log_artifacts(self.run_id, str(folder))
+    def log_files(self, folder: Path, *parts: str) -> None:
+        """Upload these folders below `folder`, or everything."""
+        for part in parts or ("",):
+            self._client.log_artifacts(self.run_id, str(folder / part), part or None)
 
     def tag(self, tags: Mapping[str, str]) -> None:
         """Set tags."""
@@ -122,17 +118,33 @@ class RunRecord:
         self._client.set_terminated(self.run_id, status)
 
 
-def _scalars(
-    evaluation: Evaluation, latency_ms: npt.NDArray[np.float64], coverage: float
-) -> Iterator[tuple[str, float]]:
+def _batches(values: Sequence[T], size: int) -> list[Sequence[T]]:
+    return [values[start : start + size] for start in range(0, len(values), size)]
+
+
+def _input(dataset: Dataset, settings: Mapping[str, Any]) -> DatasetInput:
+    """The dataset with our own digest: MLflow's stops at 10,000 rows."""
+    profile = {
+        "passages": len(dataset.passages),
+        "units": len(dataset.units),
+        "queries": len(dataset.queries),
+        "judgments": len(dataset.qrels.grade),
+    }
+    logged = LoggedDataset(
+        name=dataset.name,
+        digest=dataset.digest[:DIGEST_LENGTH],
+        source_type="ragsweep",
+        source=json.dumps({name: value for name, value in settings.items() if name.startswith("dataset.")}),
+        profile=json.dumps(profile),
+    )
+    return DatasetInput(logged, [InputTag("mlflow.data.context", "evaluation")])
+
+
+def _scalars(evaluation: Evaluation) -> Iterator[tuple[str, float]]:
     f1 = evaluation.names.index("f1")
     yield from evaluation.means.items()
     yield "ci/f1_low", float(evaluation.ci_low[f1])
     yield "ci/f1_high", float(evaluation.ci_high[f1])
-    yield "coverage/units", coverage
-    if len(latency_ms):
-        yield "latency/mean_ms", float(latency_ms.mean())
-        yield "latency/p95_ms", float(np.quantile(latency_ms, 0.95))
     kinds = np.array(evaluation.query_types, dtype=object)
     for kind in evaluation.types:
         yield f"by_type/{_metric_name(kind)}/f1", float(evaluation.per_query[f1, kinds == kind].mean())

@@ -11,6 +11,7 @@ from mlflow import MlflowClient
 from mlflow.entities import Run
 
 from ragsweep.report.sweep import Outcome, Sweep
+from ragsweep.tracking.environment import write_environment
 from ragsweep.tracking.run import SWEPT, Job, RunRecord
 from ragsweep.tracking.store import open_store
 
@@ -76,11 +77,12 @@ def _note(report: str) -> str:
 def close_sweep(parent: RunRecord, sweep: Sweep, folder: Path, description: str, status: str) -> None:
     """Upload the sweep's tables and charts, name the best configuration in tags, and end the parent run."""
     tags: Mapping[str, str] = {}
-    parts = sweep.by_dataset()
+    parts = sweep.by_dataset
     if len(parts) == 1:
-        best = sweep.best
-        settings = {f"best.{name}": str(best[name]) for name in sweep.swept}
+        best = parts[0].best
+        settings = {f"best.{name}": str(best[name]) for name in parts[0].swept}
         tags = {"best.configuration": best["configuration"], "best.f1": f"{best['f1']:.6f}", **settings}
     parent.tag({**tags, "mlflow.note.content": _note(description)})
+    write_environment(folder)
     parent.log_files(folder)
     parent.close(status)

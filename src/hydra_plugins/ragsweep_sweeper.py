@@ -1,0 +1,14 @@
+"""The sweeper of ragsweep; Hydra finds its plugins in this package and nowhere else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+
+
+class CheckedSweeper(BasicSweeper):
+    """Hydra's own sweeper for jobs that `SweepCallback` has composed and built already."""
+
+    def validate_batch_is_legal(self, batch: Any) -> None:
+        """Hydra would compose every job here, and a second time when it starts."""
