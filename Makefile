@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 URI := sqlite:///$(CURDIR)/mlruns/mlflow.db
 PORT ?= 5000
 
-.PHONY: sweep test ui lint
+.PHONY: sweep test ui bench lint
 
 sweep: $(READY)  ## the alpha x k sweep over the bundled manual
 	$(VENV)/bin/python run.py -m retriever.alpha=0,0.3,0.5,0.7,1 k=3,5,10
@@ -15,6 +15,9 @@ test: $(READY)  ## every test that this machine can run
 
 ui: $(READY)  ## MLflow on the store of this project, for this machine only
 	MLFLOW_DISABLE_TELEMETRY=true MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false exec $(VENV)/bin/mlflow server --backend-store-uri $(URI) --host 127.0.0.1 --port $(PORT) --workers 1
+
+bench: $(VENV)/.bench  ## ragsweep against its peers; ARGS=--quick takes minutes, everything an hour
+	$(VENV)/bin/python scripts/benchmark.py $(ARGS)
 
 lint: $(READY)  ## what must hold before a commit, besides the tests
 	$(VENV)/bin/ruff check .
@@ -26,4 +29,8 @@ $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@
+
+$(VENV)/.bench: $(READY)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --constraint requirements.lock --editable '.[bench]'
 	touch $@

@@ -1,0 +1,1 @@
+"""The rows of `scripts/benchmark.py`, by what they measure."""

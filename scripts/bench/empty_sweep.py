@@ -1,0 +1,53 @@
+"""The least that a sweep with Hydra and MLflow can cost: it measures nothing and logs as much as a run of ours.
+
+Called by the benchmark with the shape of one of our runs: the configuration tree is ours, the number of params, metrics
+and artifact bytes too; each goes to MLflow in the fewest calls that its client knows.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig
+
+from ragsweep.config import PROJECT, register_resolvers
+
+register_resolvers()
+
+
+@hydra.main(version_base="1.3", config_path=str(PROJECT / "conf"), config_name="config")
+def main(_: DictConfig) -> None:
+    """Log one run."""
+    from mlflow import MlflowClient
+    from mlflow.entities import Metric, Param
+
+    params, metrics, artifact_bytes = (int(os.environ[name]) for name in ("PARAMS", "METRICS", "ARTIFACT_BYTES"))
+    client = MlflowClient(os.environ["URI"])
+    experiment = client.get_experiment_by_name("empty")
+    experiment_id = (
+        experiment.experiment_id if experiment else client.create_experiment("empty", os.environ["ARTIFACTS"])
+    )
+    run = client.create_run(experiment_id)
+    now = int(time.time() * 1000)
+    client.log_batch(
+        run.info.run_id,
+        metrics=[Metric(f"metric{number}", 0.5, now, 0) for number in range(metrics)],
+        params=[Param(f"param{number}", "value") for number in range(params)],
+    )
+    folder = Path(HydraConfig.get().runtime.output_dir) / "artifacts"
+    folder.mkdir(parents=True)
+    (folder / "results.bin").write_bytes(os.urandom(artifact_bytes))
+    client.log_artifacts(run.info.run_id, str(folder))
+    client.set_terminated(run.info.run_id)
+
+
+if __name__ == "__main__":
+    sys.argv += ["~hydra.callbacks.sweep", "hydra/sweeper=basic"]
+    main()

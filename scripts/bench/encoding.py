@@ -1,0 +1,68 @@
+"""Encoding against a plain `SentenceTransformer.encode`, and what each precision costs in quality."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from bench.timing import Rows, compare
+from ragsweep.datasets import Dataset
+from ragsweep.errors import EncoderError
+from ragsweep.evaluation import judge, ndcg
+from ragsweep.retrieval import DenseRetriever, SentenceTransformerEncoder, Task
+from ragsweep.retrieval.backends import PRECISIONS
+from ragsweep.retrieval.hardware import fastest_device
+from ragsweep.store import Store
+
+SAMPLE_SEED = 0
+
+
+def rows(dataset: Dataset, texts: int, store: Store, rounds: int, *, quality: bool) -> Rows:
+    """Every backend and precision that this machine has.
+
+    Args:
+        dataset: Gives the texts.
+        texts: How many are timed.
+        store: Keeps exported models, and the embeddings behind the nDCG.
+        rounds: How often.
+        quality: Whether to encode the whole corpus for the nDCG@10 of dense retrieval: minutes each.
+    """
+    from sentence_transformers import SentenceTransformer
+
+    folder = str(SentenceTransformerEncoder().folder)
+    model = SentenceTransformer(folder, device=fastest_device(), local_files_only=True)
+    chosen = np.random.default_rng(SAMPLE_SEED).permutation(len(dataset.texts))[:texts]
+    sample = [dataset.texts[row] for row in chosen]
+    plain = partial(model.encode, sample, normalize_embeddings=True)
+    expected = plain()
+    fast = fastest_device() != "cpu" or "amx_bf16" in Path("/proc/cpuinfo").read_text(encoding="utf-8").split()
+    for backend, precisions in PRECISIONS.items():
+        for precision in precisions:
+            try:
+                encoder = SentenceTransformerEncoder(backend=backend, precision=precision, store=store)
+                cosine = (encoder.encode(sample, "passage") * expected).sum(axis=1).min()
+            except EncoderError as error:  # an extra or the hardware is not here
+                print(error)
+                continue
+            note = f"least cosine with plain {cosine:.5f}"
+            if quality:
+                note += f"; nDCG@10 {ndcg_at_10(dataset, DenseRetriever(encoder, store)):.5f}"
+            yield compare(
+                f"encoding {texts} texts of {dataset.name}, MiniLM, {backend} {precision}",
+                "plain encode, fp32",
+                3 if fast and (backend, precision) == ("torch", "bf16") else None,
+                partial(encoder.encode, sample, "passage"),
+                plain,
+                rounds=rounds,
+                note=note,
+            )
+
+
+def ndcg_at_10(dataset: Dataset, retriever: DenseRetriever) -> float:
+    """The mean over queries."""
+    ranking = retriever.retrieve(Task(dataset.texts, tuple(query.text for query in dataset.queries)), 100)
+    qrels = dataset.qrels
+    judged = judge(dataset.passage_units[ranking.passages], qrels.query, qrels.unit, qrels.grade)
+    return float(ndcg(judged, 10).mean())

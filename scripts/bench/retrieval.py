@@ -1,0 +1,172 @@
+"""Dense, sparse and hybrid retrieval against the libraries that people call, and against the loop that they write."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bench.measures import METRICS
+from bench.reference_loop import ReferenceLoop
+from bench.timing import Rows, compare
+from ragsweep.datasets import Dataset
+from ragsweep.evaluation import evaluate, judge
+from ragsweep.retrieval import (
+    NOTHING,
+    DenseRetriever,
+    HybridRetriever,
+    SentenceTransformerEncoder,
+    SparseRetriever,
+    Task,
+)
+from ragsweep.retrieval.embeddings import embed
+from ragsweep.retrieval.exact import ExactSearch
+from ragsweep.retrieval.tokens import Tokenizer
+from ragsweep.store import NO_STORE, Store
+
+ALPHAS = (0.0, 0.3, 0.5, 0.7, 1.0)
+CUTOFFS = (3, 5, 10)
+DEPTH = 100
+DIMENSIONS = 384
+
+
+def loop(dataset: Dataset, store: Store, rounds: int, sample: int) -> Rows:
+    """Fifteen configurations over all queries, the embeddings being in the store, against the home-made loop.
+
+    Args:
+        dataset: What is searched.
+        store: Keeps the embeddings.
+        rounds: How often.
+        sample: How many queries the loop measures under each configuration; its time is scaled to all of them.
+    """
+    from sentence_transformers import SentenceTransformer
+
+    encoder = SentenceTransformerEncoder()
+    task = Task(dataset.texts, tuple(query.text for query in dataset.queries))
+    qrels = dataset.qrels
+    embeddings = embed(encoder, store, task.passages, "passage")
+    embed(encoder, store, task.queries, "query")
+
+    def ours() -> None:
+        store.clear(entry for entry in store.entries() if not entry.stage.startswith("embeddings"))
+        dense, sparse = DenseRetriever(encoder, store), SparseRetriever(store)
+        for alpha in ALPHAS:
+            for k in CUTOFFS:
+                ranking = HybridRetriever(dense, sparse, alpha).retrieve(task, DEPTH)
+                units = np.where(ranking.passages == NOTHING, NOTHING, dataset.passage_units[ranking.passages])
+                judged = judge(units, qrels.query, qrels.unit, qrels.grade)
+                evaluate(judged, METRICS, k, (None,) * len(judged.queries))
+
+    model = SentenceTransformer(str(encoder.folder), device="cpu", local_files_only=True)
+    reference = ReferenceLoop(model, task.passages, embeddings, dataset.passage_units.tolist())
+    judged_queries = np.unique(qrels.query[qrels.grade > 0])
+    relevant = {row: set(qrels.unit[(qrels.query == row) & (qrels.grade > 0)].tolist()) for row in judged_queries}
+    asked = judged_queries[:sample].tolist()
+
+    def theirs() -> None:
+        for alpha in ALPHAS:
+            for k in CUTOFFS:
+                for row in asked:
+                    reference.measure(task.queries[row], relevant[row], alpha, k)
+
+    yield compare(
+        f"15 configurations x {len(relevant)} queries of {dataset.name}, embeddings stored",
+        "the usual loop",
+        100,
+        ours,
+        theirs,
+        rounds=rounds,
+        share=len(asked) / len(relevant),
+        note=f"ours with 10,000 bootstrap resamples each; the loop measured {len(asked)} queries, its time is scaled",
+    )
+
+
+def sparse(name: str, texts: Sequence[str], queries: Sequence[str], rounds: int) -> Rows:
+    """Top 100 by BM25, and building the index."""
+    import bm25s
+    from rank_bm25 import BM25Okapi
+
+    retriever = SparseRetriever(NO_STORE)
+    tokenize = Tokenizer()
+    tokens, asked = list(map(tokenize, texts)), list(map(tokenize, queries))
+    index, okapi, library = retriever.index(texts), BM25Okapi(tokens), bm25s.BM25()
+    library.index(tokens, show_progress=False)
+    depth = min(DEPTH, len(texts))
+
+    def scores() -> list[Any]:
+        found = [okapi.get_scores(query) for query in asked]
+        for row in found:
+            np.argpartition(-row, depth - 1)[:depth]
+        return found
+
+    np.testing.assert_allclose(index.scores(queries), np.array(scores()), rtol=0, atol=1e-9)
+    work = f"BM25 top {depth}, {name}: {len(texts):,} passages, {len(queries)} queries"
+    yield compare(
+        work, "rank_bm25", 80, lambda: index.search(queries, depth), scores, rounds=rounds, note="scores equal to 1e-9"
+    )
+
+    def retrieve(backend: str) -> Any:
+        return library.retrieve(asked, k=depth, show_progress=False, backend_selection=backend)
+
+    note = "theirs from tokens, in single precision; ours from texts"
+    yield compare(
+        work, "bm25s", 1, lambda: index.search(queries, depth), lambda: retrieve("numpy"), rounds=rounds, note=note
+    )
+
+    def build() -> None:
+        bm25s.BM25().index(list(map(tokenize, texts)), show_progress=False)
+
+    work = f"BM25 index from texts, {name}"
+    yield compare(
+        work,
+        "rank_bm25",
+        None,
+        lambda: retriever.index(texts),
+        lambda: BM25Okapi(list(map(tokenize, texts))),
+        rounds=rounds,
+    )
+    yield compare(work, "bm25s", None, lambda: retriever.index(texts), build, rounds=rounds)
+
+
+def dense(passages: int, queries: int, rounds: int) -> Rows:
+    """Exact search for the largest inner products, against FAISS; then what approximate indexes cost and lose."""
+    import faiss
+
+    vectors, asked = unit_vectors(passages, seed=0), unit_vectors(queries, seed=1)
+    flat = faiss.IndexFlatIP(DIMENSIONS)
+    flat.add(vectors)
+    search = ExactSearch(vectors)
+    found, theirs = search(asked, DEPTH), flat.search(asked, DEPTH)[1]
+    scores = np.einsum("qd,qkd->qk", asked.astype(np.float64), vectors[theirs].astype(np.float64))
+    np.testing.assert_allclose(scores, found.scores, rtol=0, atol=1e-6)  # where ids differ, it is by rounding alone
+    yield compare(
+        f"exact top {DEPTH}, {passages:,} x {DIMENSIONS}, {queries} queries",
+        "FAISS IndexFlatIP",
+        2,
+        lambda: search(asked, DEPTH),
+        lambda: flat.search(asked, DEPTH),
+        rounds=rounds,
+        note=f"same ids, apart from {(found.passages != theirs).sum()} ranks where single precision swaps neighbours",
+    )
+
+
+def unit_vectors(count: int, seed: int) -> np.ndarray:
+    """Random embeddings, shape [count, 384]."""
+    vectors = np.random.default_rng(seed).standard_normal((count, DIMENSIONS), dtype=np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors
+
+
+@dataclass(frozen=True)
+class RandomEncoder:
+    """Random embeddings, for corpora that no model could encode in time."""
+
+    seed: int = 0
+    fingerprint: str = "random"
+
+    def encode(self, texts: Sequence[str], role: str) -> np.ndarray:
+        """Unit vectors that have nothing to do with the texts, but are others for others."""
+        return unit_vectors(len(texts), zlib.crc32(f"{role} {self.seed} {texts[0]}".encode()))

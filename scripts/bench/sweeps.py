@@ -1,0 +1,146 @@
+"""Whole sweeps, as processes, against a sweep of Hydra and MLflow that measures nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+from mlflow import MlflowClient
+
+from bench.timing import Comparison, Rows, compare
+from ragsweep.config import PROJECT
+
+FIFTEEN = ["-m", "retriever.alpha=0,0.3,0.5,0.7,1", "k=3,5,10"]
+THOUSAND = ["-m", "retriever.alpha=range(0,1,0.02)", "k=range(1,21)"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where sweeps keep their stores and files."""
+
+    folder: Path
+
+    @property
+    def uri(self) -> str:
+        """The tracking store."""
+        return f"sqlite:///{self.folder}/mlflow.db"
+
+    def command(self, *arguments: str) -> list[str]:
+        """A sweep of ours."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return [
+            sys.executable,
+            str(PROJECT / "run.py"),
+            *arguments,
+            f"tracking.uri={self.uri}",
+            f"tracking.artifacts={self.folder}/artifacts",
+            f"store.path={self.folder}/store",
+            f"hydra.sweep.dir={self.folder}/outputs/${{sweep_id:}}",
+        ]
+
+    def sweep(self, *arguments: str) -> None:
+        """Run a sweep of ours to its end."""
+        _run(self.command(*arguments), {})
+
+    def empty_sweep(self, like: Place) -> None:
+        """Run an empty sweep whose runs log as much as those of the sweep in `like`."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        [run, *_] = like.runs()
+        artifacts = like.folder / "artifacts" / run.info.run_id
+        shape = {
+            "PARAMS": len(run.data.params),
+            "METRICS": sum(len(like.client().get_metric_history(run.info.run_id, name)) for name in run.data.metrics),
+            "ARTIFACT_BYTES": sum(file.stat().st_size for file in artifacts.rglob("*") if file.is_file()),
+        }
+        environment = {name: str(value) for name, value in shape.items()}
+        environment |= {"URI": self.uri, "ARTIFACTS": f"{self.folder}/artifacts"}
+        arguments = [*FIFTEEN, f"hydra.sweep.dir={self.folder}/outputs/${{sweep_id:}}"]
+        _run([sys.executable, str(Path(__file__).with_name("empty_sweep.py")), *arguments], environment)
+
+    def client(self) -> MlflowClient:
+        """A client of the tracking store."""
+        return MlflowClient(self.uri)
+
+    def runs(self) -> list:
+        """The children of its sweeps, oldest first."""
+        experiments = [experiment.experiment_id for experiment in self.client().search_experiments()]
+        runs = self.client().search_runs(experiments, max_results=10_000, order_by=["attributes.start_time ASC"])
+        return [run for run in runs if "mlflow.parentRunId" in run.data.tags]
+
+
+def rows(folder: Path, rounds: int) -> Rows:
+    """The sweep of 15 runs with a store that has everything, and with one that has nothing; and `--help`."""
+    ours, theirs = Place(folder / "ours"), Place(folder / "empty")
+    ours.sweep(*FIFTEEN)
+    yield compare(
+        "warm sweep of 15 runs, bundled dataset",
+        "empty Hydra + MLflow sweep",
+        1 / 1.5,
+        lambda: ours.sweep(*FIFTEEN),
+        lambda: theirs.empty_sweep(like=ours),
+        rounds=rounds,
+        note="whole processes; the empty one logs as many params, metrics and bytes",
+    )
+    fresh = count()
+    yield compare(
+        "cold sweep of 15 runs, bundled dataset",
+        "empty Hydra + MLflow sweep",
+        1 / 3,
+        lambda: Place(folder / f"cold{next(fresh)}").sweep(*FIFTEEN),
+        lambda: Place(folder / f"empty{next(fresh)}").empty_sweep(like=ours),
+        rounds=max(1, rounds // 2),
+        note="nothing stored, no tracking store yet: extracts, chunks, encodes, indexes",
+    )
+    yield compare(
+        "python run.py --help",
+        "one second",
+        1,
+        lambda: _run([sys.executable, str(PROJECT / "run.py"), "--help"], {}),
+        lambda: time.sleep(1),
+        rounds=rounds,
+    )
+
+
+def thousand(folder: Path) -> Rows:
+    """Seconds a run and memory over a sweep of 1,000 runs: neither may grow."""
+    place = Place(folder / "thousand")
+    place.sweep(*FIFTEEN)
+    memory = []
+    with subprocess.Popen(place.command(*THOUSAND), stdout=subprocess.DEVNULL) as process:
+        while process.poll() is None:
+            memory.append((time.time() * 1000, _resident_mb(process.pid)))
+            time.sleep(0.5)
+    if process.returncode:
+        raise RuntimeError(f"the sweep ended with exit status {process.returncode}")
+    ends = np.array([run.info.end_time for run in place.runs()[-1000:]], dtype=float)
+    seconds = np.diff(ends, prepend=ends[0] - (ends[1] - ends[0])) / 1000
+    at, resident = np.array(memory).T
+    during = [float(np.median(resident[(at >= ends[low]) & (at <= ends[high])])) for low, high in ((0, 99), (-100, -1))]
+    yield Comparison(
+        "sweep of 1,000 runs: seconds a run in the last hundred",
+        "the first hundred",
+        1 / 1.1,
+        [float(np.median(seconds[-100:]))],
+        [float(np.median(seconds[:100]))],
+        note=f"resident memory {during[0]:.0f} MB in the first hundred, {during[1]:.0f} MB in the last",
+    )
+
+
+def _run(command: list[str], environment: dict[str, str]) -> None:
+    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command[:3])} ended with exit status {done.returncode}: {done.stderr[-2000:]}")
+
+
+def _resident_mb(process: int) -> float:
+    try:
+        pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    except (FileNotFoundError, IndexError):
+        return float("nan")
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
