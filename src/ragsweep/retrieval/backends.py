@@ -1,4 +1,4 @@
-"""Running a model's transformer in ONNX Runtime or OpenVINO instead of torch; its other modules stay in torch.
+"""Running a model's transformer in bf16, in ONNX Runtime or in OpenVINO; its other modules stay in torch and fp32.
 
 The backends of sentence-transformers itself need optimum, whose releases refuse the transformers that we use, so the
 transformer is exported here: once, by torch's own exporter, to an ONNX model that both runtimes read.
@@ -53,12 +53,12 @@ def packages(backend: Backend) -> tuple[str, ...]:
 
 
 def run_in(backend: Backend, precision: Precision, model: Any, files: str, store: Store) -> None:
-    """Let a runtime compute the transformer of a sentence-transformers model.
+    """Let a runtime compute the transformer of a sentence-transformers model, in a precision that it has.
 
     Args:
         backend: The runtime.
-        precision: One that the runtime has.
-        model: A `SentenceTransformer` on the CPU, changed in place.
+        precision: Of weights and arithmetic; what leaves the transformer is fp32.
+        model: A `SentenceTransformer`, on the CPU unless the runtime is torch; changed in place.
         files: Digest of the model's files.
         store: Keeps the export.
 
@@ -66,22 +66,34 @@ def run_in(backend: Backend, precision: Precision, model: Any, files: str, store
         EncoderError: The model cannot be exported, or its export does not compute what the model does.
     """
     transformer = model[0]
+    setting = f"encoder.precision: {precision}" if backend == "torch" else f"encoder.backend: {backend}"
     try:
         if type(transformer).__name__ != "Transformer":
             raise TypeError(f"its first module is a {type(transformer).__name__}, not a Transformer")
         expected = model.encode(list(EXAMPLES), batch_size=1, normalize_embeddings=True)
-        if backend == "onnx":
-            run, names = _in_onnxruntime(_onnx_model(transformer, precision, files, store))
+        if backend == "torch":
+            _in_bf16(transformer)
+        elif backend == "onnx":
+            transformer.forward = _forward(*_in_onnxruntime(_onnx_model(transformer, precision, files, store)))
         else:
-            run, names = _in_openvino(_onnx_model(transformer, "fp32", files, store), precision)
-        transformer.forward = _forward(run, names)
+            onnx_model = _onnx_model(transformer, "fp32", files, store)
+            transformer.forward = _forward(*_in_openvino(onnx_model, precision))
         found = model.encode(list(EXAMPLES), batch_size=1, normalize_embeddings=True)
     except Exception as error:  # exporters and runtimes raise anything
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise EncoderError(f"encoder.backend: {backend} cannot run this model ({reason}); torch can") from error
+        raise EncoderError(f"{setting} cannot run this model ({reason}); torch fp32 can") from error
     cosine = float((expected * found).sum(axis=1).min())
     if cosine < LEAST_COSINE[precision]:
-        raise EncoderError(f"encoder.backend: {backend} computes this model wrongly (cosine {cosine:.3f}); torch can")
+        raise EncoderError(f"{setting} computes this model wrongly (cosine {cosine:.3f}); torch fp32 can")
+
+
+def _in_bf16(transformer: Any) -> None:
+    import torch
+
+    transformer.to(torch.bfloat16)
+    transformer.register_forward_hook(
+        lambda _module, _inputs, features: features | {"token_embeddings": features["token_embeddings"].float()}
+    )
 
 
 def _forward(run: Run, names: tuple[str, ...]) -> Callable[..., dict[str, Any]]:

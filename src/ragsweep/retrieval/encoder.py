@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,8 @@ Embeddings = npt.NDArray[np.float32]
 Role = Literal["query", "passage"]
 
 LIBRARIES = ("torch", "transformers", "tokenizers", "sentence-transformers")
+GROUP = 4  # passages that a thread of the CPU computes at once
+WIDTH = 16  # tokens, of which it pads passages to a multiple
 LONG = 512  # texts, from which on a progress bar is shown in a terminal
 
 
@@ -50,10 +52,10 @@ class Encoder(Protocol):
 class SentenceTransformerEncoder:
     """Any sentence-transformers model. It is loaded when something must be encoded, not before.
 
-    On the CPU every text is computed alone, by one thread, as many texts at a time as there are cores. That is faster
-    than batches, which wait for their longest text, and it makes an embedding a function of the text: the same to the
-    last bit in any company, order and number of threads. On an accelerator, texts of like length share batches, and
-    the last bits depend on them.
+    On the CPU an embedding is a function of its text: the same to the last bit in any company, order and number of
+    threads, and so the same in a corpus that grew. Each thread computes small groups of passages that fill the same
+    shape, whatever there is to encode; queries come one at a time. On an accelerator, texts of like length share
+    batches, and the last bits depend on them.
 
     Attributes:
         model: A name on the Hugging Face hub, or a folder.
@@ -104,47 +106,74 @@ class SentenceTransformerEncoder:
     def fingerprint(self) -> str:
         """Digest over the model's files (weights, tokenizer, configuration) and over what moves the last bits."""
         libraries = {name: version(name) for name in (*LIBRARIES, *packages(self.backend))}
-        batch_size = 1 if self._kind == "cpu" else self.batch_size
-        return digest([digest_of_model(self.folder), self._kind, self.backend, self.precision, batch_size, libraries])
+        shapes = [GROUP, WIDTH] if self._kind == "cpu" else [self.batch_size]
+        return digest([digest_of_model(self.folder), self._kind, self.backend, self.precision, shapes, libraries])
 
     def encode(self, texts: Sequence[str], role: Role) -> Embeddings:
         """Embeddings of length 1, shape [texts, dimensions], with the model's own prompt for the role if it has one."""
-        import torch
-
         model = _load(self.folder, str(self.device), self.backend, self.precision, self.store)
-        encode = partial(model.encode_query if role == "query" else model.encode_document, normalize_embeddings=True)
-        bf16 = self.backend == "torch" and self.precision == "bf16"
-        autocast = partial(torch.autocast, self._kind, torch.bfloat16, enabled=bf16)
-
-        def embed(text: str) -> Embeddings:
-            with autocast():  # holds for one thread only
-                return np.asarray(encode([text], batch_size=1, show_progress_bar=False)[0], dtype=np.float32)
-
+        encode = partial(
+            model.encode_query if role == "query" else model.encode_document, normalize_embeddings=True
+        )
         if self._kind == "cpu":
-            return _one_by_one(embed, texts)
-        with autocast():
-            bar = len(texts) >= LONG and sys.stderr.isatty()
-            return np.asarray(encode(list(texts), batch_size=self.batch_size, show_progress_bar=bar), dtype=np.float32)
+            if role == "passage" and self.backend == "torch" and type(model[0]).__name__ == "Transformer":
+                groups, options = _groups(model, texts)
+            else:
+                groups, options = [[row] for row in _longest_first(texts)], {}
+            return _by_threads(partial(encode, batch_size=GROUP, **options), texts, groups)
+        bar = len(texts) >= LONG and sys.stderr.isatty()
+        return np.asarray(encode(list(texts), batch_size=self.batch_size, show_progress_bar=bar), dtype=np.float32)
 
 
-def _one_by_one(embed: Callable[[str], Embeddings], texts: Sequence[str]) -> Embeddings:
-    """Embed each text alone, in one thread, as many at a time as torch would take threads."""
+def _longest_first(texts: Sequence[str]) -> list[int]:
+    """Rows of the texts; threads that end with the short ones end together."""
+    return np.argsort([-len(text) for text in texts], kind="stable").tolist()
+
+
+def _groups(model: SentenceTransformer, texts: Sequence[str]) -> tuple[list[list[int]], dict[str, Any]]:
+    """Rows of passages that share a width, `GROUP` at a time, and the options with which the model pads them to it.
+
+    A group that is not full repeats a row: all that enters the computation of a passage's embedding is the passage.
+    """
+    names = ("document", "passage", "corpus", model.default_prompt_name)  # as `encode_document` takes them
+    prompt = next((model.prompts[name] for name in names if name in model.prompts), None)
+    multiple = WIDTH if (model.max_seq_length or 0) % WIDTH == 0 else 1  # a model may have no position beyond its last
+    options = {"prompt": prompt, "processing_kwargs": {"text": {"pad_to_multiple_of": multiple}}}
+    tokens = model.preprocess(list(texts), **options)["attention_mask"].sum(dim=1).numpy()
+    widths = -(-tokens // multiple)
+    groups = []
+    for width in np.unique(widths)[::-1]:
+        rows = np.flatnonzero(widths == width).tolist()
+        for start in range(0, len(rows), GROUP):
+            group = rows[start : start + GROUP]
+            groups.append(group + group[-1:] * (GROUP - len(group)))
+    return groups, options
+
+
+def _by_threads(encode: Callable[..., Embeddings], texts: Sequence[str], groups: list[list[int]]) -> Embeddings:
+    """Embed groups of texts, each in one thread, as many at a time as torch would take threads."""
     import torch
     from tqdm import tqdm
 
-    order = np.argsort([-len(text) for text in texts], kind="stable")  # the longest first: threads end together
+    def embed(group: list[int]) -> Embeddings:
+        return np.asarray(encode([texts[row] for row in group], show_progress_bar=False), dtype=np.float32)
+
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         # one before the others: the first call sets up the tokenizer, which threads must not do at once
-        last = [embed(texts[row]) for row in order[-1:]]
-        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            others = pool.map(embed, [texts[row] for row in order[:-1]])
-            vectors = [*tqdm(others, total=len(texts) - 1, leave=False, disable=len(texts) < LONG or None), *last]
+        first = embed(groups[-1])
+        embeddings = np.empty((len(texts), first.shape[1]), dtype=np.float32)
+        embeddings[groups[-1]] = first
+        with (
+            ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool,
+            tqdm(total=len(texts), leave=False, disable=len(texts) < LONG or None) as bar,
+        ):
+            for group, found in zip(groups, pool.map(embed, groups[:-1]), strict=False):
+                embeddings[group] = found
+                bar.update(len(set(group)))
     finally:
         torch.set_num_threads(threads)
-    embeddings = np.array(vectors, dtype=np.float32)
-    embeddings[order] = embeddings.copy()
     return embeddings
 
 
@@ -164,7 +193,7 @@ def _load(folder: Path, device: str, backend: Backend, precision: Precision, sto
     except (OSError, ValueError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0]
         raise EncoderError(f"encoder.model: {folder} cannot be loaded ({reason})") from error
-    if backend != "torch":
+    if (backend, precision) != ("torch", "fp32"):
         run_in(backend, precision, model, digest_of_model(folder), store)
     return model
 
