@@ -70,7 +70,7 @@ def parts(arguments: argparse.Namespace, folder: Path) -> Iterator[Rows]:
     if "loop" in only:
         yield retrieval.loop(dataset, store, rounds, sample=3)
     if "encoding" in only:
-        yield encoding.rows(dataset, 48 if quick else 500, store, rounds, quality=not quick)
+        yield encoding.rows(dataset, 128 if quick else 500, store, rounds, quality=not quick)
     if "sweeps" in only:
         yield sweeps.rows(folder, rounds)
     if "thousand" in only and not quick:
