@@ -67,6 +67,8 @@ def parts(arguments: argparse.Namespace, folder: Path) -> Iterator[Rows]:
         searched = ("synthetic", scale.texts(5_000, 200, 0), scale.texts(300, 12, 1)) if quick else named(dataset)
         yield retrieval.sparse(*searched, 3 * rounds)
     store = Store(str(folder / "store" if quick else arguments.output / "store"))  # encoding SciFact takes minutes
+    if "dense" in only:
+        yield retrieval.approximate(dataset, store, rounds)
     if "loop" in only:
         yield retrieval.loop(dataset, store, rounds, sample=3)
     if "encoding" in only:
@@ -179,7 +181,7 @@ def sizes(passages: Sequence[int], queries: int, output: Path) -> None:
     left.legend(frameon=False)
     right.plot(grown.passages, grown.peak_mb / 1000, color="#0072B2", marker="o", label="peak")
     right.plot(grown.passages, grown.text_mb / 1000, color="#7f7f7f", marker="s", label="of it the texts, and Python")
-    right.axhline(8, color="#444444", linewidth=1, linestyle="--")
+    right.axhline(8, color="#444444", linewidth=1, linestyle="--", label="limit")
     right.set_ylabel("memory (GB)")
     right.legend(frameon=False)
     for axes in (left, right):

@@ -177,6 +177,16 @@ def test_clearing_leaves_nothing(store):
     assert {path.suffix for path in Path(store.path).glob("stage/*")} == {".lock"}
 
 
+def test_clearing_leaves_what_is_not_the_stores(store):
+    fill(store, 1, used=100)
+    theirs = [Path(store.path) / "photos" / name for name in ("2025", "2024.partial", "2023.evicted")]
+    for folder in theirs:
+        folder.mkdir(parents=True)
+        (folder / "one.jpg").touch()
+    store.clear()
+    assert all((folder / "one.jpg").exists() for folder in theirs)
+
+
 def test_clearing_leaves_what_another_process_builds(store):
     process = subprocess.Popen([sys.executable, "-c", BUILD, store.path], stdout=subprocess.PIPE, text=True)
     process.stdout.readline()
@@ -192,7 +202,7 @@ def test_packed_texts_come_back(texts):
 
 def test_a_disabled_store_deletes_nothing(store):
     fill(store, 1, used=100)
-    (Path(store.path) / "stage" / "of_another_process.partial").mkdir()
+    (Path(store.path) / "stage" / f"{digest(2)}.partial").mkdir()  # of another process
     before = sorted(Path(store.path).rglob("*"))
     Store(store.path, enabled=False).clear()
     assert sorted(Path(store.path).rglob("*")) == before

@@ -1,4 +1,4 @@
-"""The least that a sweep with Hydra and MLflow can cost: it measures nothing and logs as much as a run of ours.
+"""An ordinary sweep with Hydra and MLflow that measures nothing and logs as much as a run of ours.
 
 Called by the benchmark with the shape of one of our runs: the configuration tree is ours, the number of params, metrics
 and artifact bytes too; each goes to MLflow in the fewest calls that its client knows.

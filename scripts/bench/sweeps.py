@@ -48,18 +48,21 @@ class Place:
         """Run a sweep of ours to its end."""
         _run(self.command(*arguments), {})
 
-    def empty_sweep(self, like: Place) -> None:
-        """Run an empty sweep whose runs log as much as those of the sweep in `like`."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        [run, *_] = like.runs()
-        artifacts = like.folder / "artifacts" / run.info.run_id
+    def shape(self) -> dict[str, str]:
+        """How much its first run has logged, as an empty sweep reads it from the environment."""
+        [run, *_] = self.runs()
+        artifacts = self.folder / "artifacts" / run.info.run_id
         shape = {
             "PARAMS": len(run.data.params),
-            "METRICS": sum(len(like.client().get_metric_history(run.info.run_id, name)) for name in run.data.metrics),
+            "METRICS": sum(len(self.client().get_metric_history(run.info.run_id, name)) for name in run.data.metrics),
             "ARTIFACT_BYTES": sum(file.stat().st_size for file in artifacts.rglob("*") if file.is_file()),
         }
-        environment = {name: str(value) for name, value in shape.items()}
-        environment |= {"URI": self.uri, "ARTIFACTS": f"{self.folder}/artifacts"}
+        return {name: str(value) for name, value in shape.items()}
+
+    def empty_sweep(self, shape: dict[str, str]) -> None:
+        """Run an empty sweep whose runs log that much."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        environment = {**shape, "URI": self.uri, "ARTIFACTS": f"{self.folder}/artifacts"}
         arguments = [*FIFTEEN, f"hydra.sweep.dir={self.folder}/outputs/${{sweep_id:}}"]
         _run([sys.executable, str(Path(__file__).with_name("empty_sweep.py")), *arguments], environment)
 
@@ -78,12 +81,13 @@ def rows(folder: Path, rounds: int) -> Rows:
     """The sweep of 15 runs with a store that has everything, and with one that has nothing; and `--help`."""
     ours, theirs = Place(folder / "ours"), Place(folder / "empty")
     ours.sweep(*FIFTEEN)
+    shape = ours.shape()
     yield compare(
         "warm sweep of 15 runs, bundled dataset",
         "empty Hydra + MLflow sweep",
         1 / 1.5,
         lambda: ours.sweep(*FIFTEEN),
-        lambda: theirs.empty_sweep(like=ours),
+        lambda: theirs.empty_sweep(shape),
         rounds=rounds,
         note="whole processes; the empty one logs as many params, metrics and bytes",
     )
@@ -93,7 +97,7 @@ def rows(folder: Path, rounds: int) -> Rows:
         "empty Hydra + MLflow sweep",
         1 / 3,
         lambda: Place(folder / f"cold{next(fresh)}").sweep(*FIFTEEN),
-        lambda: Place(folder / f"empty{next(fresh)}").empty_sweep(like=ours),
+        lambda: Place(folder / f"empty{next(fresh)}").empty_sweep(shape),
         rounds=max(1, rounds // 2),
         note="nothing stored, no tracking store yet: extracts, chunks, encodes, indexes",
     )
@@ -122,14 +126,13 @@ def thousand(folder: Path) -> Rows:
     seconds = np.diff(ends, prepend=ends[0] - (ends[1] - ends[0])) / 1000
     at, resident = np.array(memory).T
     during = [float(np.median(resident[(at >= ends[low]) & (at <= ends[high])])) for low, high in ((0, 99), (-100, -1))]
-    yield Comparison(
-        "sweep of 1,000 runs: seconds a run in the last hundred",
-        "the first hundred",
-        1 / 1.1,
-        [float(np.median(seconds[-100:]))],
-        [float(np.median(seconds[:100]))],
-        note=f"resident memory {during[0]:.0f} MB in the first hundred, {during[1]:.0f} MB in the last",
-    )
+    for what, last, first in (
+        ("seconds a run", float(np.median(seconds[-100:])), float(np.median(seconds[:100]))),
+        ("resident gigabytes", during[1] / 1000, during[0] / 1000),
+    ):
+        yield Comparison(
+            f"sweep of 1,000 runs: {what} in the last hundred", "the first hundred", 1 / 1.1, [last], [first]
+        )
 
 
 def _run(command: list[str], environment: dict[str, str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
 import warnings
@@ -23,6 +24,7 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 CHECKSUMS = "checksums.json"  # of an entry's files; its modification time says when the entry was last used
 LOCK, PARTIAL, EVICTED = ".lock", ".partial", ".evicted"
+DIGEST = re.compile("[0-9a-f]{64}")
 GB = 10**9
 
 _verified: set[tuple[Path, int]] = set()  # entries whose checksums this process has found right, with their inode
@@ -69,9 +71,9 @@ class Store:
             inputs: JSON-like value that determines the result.
             build: Computes the arrays.
         """
-        entry = Path(self.path) / stage / digest(inputs)
         if not self.enabled:
             return build()
+        entry = Path(self.path) / stage / digest(inputs)
         kept = _load(entry)
         if kept is not None:
             with suppress(OSError):  # a store that can only be read
@@ -98,15 +100,14 @@ class Store:
 
     def entries(self) -> Iterator[Entry]:
         """Everything that is kept, in no order."""
-        for checksums in Path(self.path).glob(f"*/*/{CHECKSUMS}") if self.enabled else ():
-            if not checksums.parent.suffix:
-                with suppress(OSError):
-                    yield Entry.at(checksums.parent)
+        for path in self._folders():
+            with suppress(OSError):
+                yield Entry.at(path)
 
     def arrays(self, stage: str) -> Iterator[Arrays]:
         """The arrays of every entry of a stage, in the order of their digests; looking is not using them."""
-        for entry in sorted(self.entries(), key=lambda entry: entry.path):
-            kept = _load(entry.path) if entry.stage == stage else None
+        for path in sorted(self._folders(stage)):
+            kept = _load(path)
             if kept is not None:
                 yield kept
 
@@ -114,15 +115,20 @@ class Store:
         """Delete entries, or everything; what another process is reading or building stays whole for it."""
         if not self.enabled:
             return
-        for path in Path(self.path).glob("*/*") if entries is None else [entry.path for entry in entries]:
-            if not path.suffix:
-                with suppress(OSError):
-                    path.rename(path.with_suffix(EVICTED))  # so that nobody finds half of it
-        for left in Path(self.path).glob(f"*/*{EVICTED}"):
+        for path in list(self._folders()) if entries is None else [entry.path for entry in entries]:
+            with suppress(OSError):
+                path.rename(path.with_suffix(EVICTED))  # so that nobody finds half of it
+        for left in self._folders(suffix=EVICTED):
             shutil.rmtree(left, ignore_errors=True)
-        for partial in Path(self.path).glob(f"*/*{PARTIAL}"):
+        for partial in self._folders(suffix=PARTIAL):
             with suppress(OSError), FileLock(partial.with_suffix(LOCK), timeout=0):  # its process was killed
                 shutil.rmtree(partial, ignore_errors=True)
+
+    def _folders(self, stage: str = "*", suffix: str = "") -> Iterator[Path]:
+        """The folders of entries; whatever else lies here is not ours."""
+        for path in Path(self.path).glob(f"{stage}/*") if self.enabled else ():
+            if path.suffix == suffix and DIGEST.fullmatch(path.stem):
+                yield path
 
     def _shrink(self, newest: Path) -> None:
         """Make room by what was not used longest, but keep the newest entry, whatever its size."""

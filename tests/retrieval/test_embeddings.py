@@ -166,6 +166,7 @@ def test_a_killed_encoding_goes_on_where_it_was(letters, store):
     encoder = Asked(letters)
     np.testing.assert_array_equal(embed(encoder, store, texts, "passage"), letters.encode(texts, "passage"))
     assert encoder.texts == texts[PIECE:]
+    assert len(list(store.entries())) == 1
 
 
 def test_the_pieces_of_a_corpus_go_when_it_is_whole(letters, store):

@@ -186,7 +186,8 @@ def test_another_precision_or_backend_changes_embeddings_and_fingerprint(exports
 def test_a_model_is_exported_into_the_store_and_not_beside_its_files(store, backend, precision):
     encoder = SentenceTransformerEncoder(device="cpu", backend=backend, precision=precision, store=store)
     encoder.encode(TEXTS, "passage")
-    assert sum(entry.stage == "onnx-1" for entry in store.entries()) == {"fp32": 1, "int8": 2}[precision]  # int8 is made from fp32
+    exported = [entry for entry in store.entries() if entry.stage == "onnx-1"]
+    assert len(exported) == {"fp32": 1, "int8": 2}[precision]  # int8 is made from fp32
     assert not list(encoder.folder.rglob("*.onnx"))
 
 
@@ -260,7 +261,7 @@ SentenceTransformerEncoder(device="cpu").encode([f"word {number}" for number in 
 
 def test_a_long_encoding_fills_no_log_with_its_progress():
     done = subprocess.run([sys.executable, "-c", LONG], capture_output=True, check=True)
-    assert b"/511" not in done.stderr
+    assert b"/512" not in done.stderr
 
 
 def test_other_files_of_a_model_change_the_fingerprint(tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,8 +64,11 @@ def drawing(folder: Path, evaluation: Evaluation, *, resamples: int, seed: int) 
     wait = in_background(_save, folder / "charts", run_charts.draw, evaluation, resamples, seed)
     try:
         yield
-    finally:
-        wait()
+    except BaseException:
+        with suppress(Exception):  # the charts' answer is taken, and the error stays the one that is raised
+            wait()
+        raise
+    wait()
 
 
 def write_sweep(folder: Path, sweep: Sweep, command: str, timestamp: str) -> str:

@@ -53,7 +53,7 @@ def rank_bm25_weighting(counts: TermCounts, k1: float, b: float, epsilon: float)
 
 def bm25s_weighting(counts: TermCounts, k1: float, b: float, variant: Variant, delta: float) -> Weighting:
     """The variants of the bm25s library, by its own functions (Kamphuis et al., ECIR 2020; Lù, 2024)."""
-    # Private, so the version is pinned: its public index keeps single-precision scores and no counts.
+    # Private, so the version is pinned: its public index keeps no counts that another k1, b or variant could share.
     from bm25s.scoring import _select_idf_scorer, _select_tfc_scorer
 
     containing, term = np.unique(np.diff(counts.start), return_inverse=True)

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ragsweep.digest import digest_texts
+from ragsweep.digest import digest_texts, version
 from ragsweep.retrieval.embeddings import embed, encoding_ms
 from ragsweep.retrieval.encoder import Encoder
+from ragsweep.retrieval.exact import ExactSearch
 from ragsweep.retrieval.index import ExactIndex, Index
-from ragsweep.retrieval.ranking import Ranking, Scores, Task, kind_of, sample, timed
+from ragsweep.retrieval.ranking import Indices, Ranking, Scores, Task, kind_of, sample, timed
 from ragsweep.store import Store
 
 
@@ -34,6 +35,8 @@ class DenseRetriever:
     def retrieve(self, task: Task, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
         index = [kind_of(self.index), vars(self.index)]
+        if not isinstance(self.index, ExactIndex):
+            index.append(version("faiss-cpu"))
         inputs = [kind_of(self), self.encoder.fingerprint, index, task.digest, depth]
         return Ranking(**self.store.get("dense-2", inputs, lambda: vars(self._search(task, depth))))
 
@@ -47,12 +50,19 @@ class DenseRetriever:
         found = search(queries, depth)
         search_ms = timed(lambda row: search(queries[[row]], depth), sample(len(queries)).tolist())
         latency_ms = encoding_ms(self.encoder, self.store, task.queries) + search_ms
-        return replace(found, latency_ms=latency_ms, recall_of_exact=self._recall(task, depth, found))
-
-    def _recall(self, task: Task, depth: int, found: Ranking) -> Scores:
+        found = replace(found, latency_ms=latency_ms)
         if isinstance(self.index, ExactIndex):
-            return found.recall_of_exact
-        exact = replace(self, index=ExactIndex()).retrieve(task, depth).passages
-        query = np.arange(len(exact))[:, np.newaxis] * (len(task.passages) + 1)  # tells the queries' passages apart
-        recall: Scores = np.isin(exact + query, found.passages + query).mean(axis=1)
-        return recall
+            return found
+        exact = self.store.get(
+            "exact-1",
+            [*texts, task.digest, depth],
+            lambda: {"passages": ExactSearch(passages)(queries, depth).passages},
+        )
+        return replace(found, recall_of_exact=_recall(exact["passages"], found.passages, len(passages)))
+
+
+def _recall(exact: Indices, found: Indices, passages: int) -> Scores:
+    """The share of the exact ranking that was found, per query."""
+    query = np.arange(len(exact))[:, np.newaxis] * (passages + 1)  # tells the queries' passages apart
+    recall: Scores = np.isin(exact + query, found + query).mean(axis=1)
+    return recall

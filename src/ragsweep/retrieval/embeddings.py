@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -32,8 +33,8 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role) -> E
         texts: Passages or queries; the same text may be there several times.
         role: Which of the two.
     """
-    pieces: list[str] = []  # names of the entries that are no longer needed when the corpus has its own
     stage = f"embeddings-2-{digest([encoder.fingerprint, role])[:16]}"
+    pieces = f"{stage}-pieces"  # of a corpus that is being encoded, or was when its process was killed
 
     def encoded(piece: Sequence[str]) -> Arrays:
         return {"digests": _digests(piece), "embeddings": encoder.encode(piece, role)}
@@ -42,7 +43,7 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role) -> E
         digests = _digests(texts)
         _, first = np.unique(digests, return_index=True)
         missing, found = np.sort(first), []
-        for entry in store.arrays(stage):
+        for entry in chain(store.arrays(stage), store.arrays(pieces)):
             new = np.isin(digests[missing], entry["digests"])
             if new.any():
                 found.append(entry)
@@ -54,13 +55,11 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role) -> E
             if len(missing) <= PIECE:
                 found.append(encoded(piece))
             else:
-                pieces.append(digest(digest_texts(piece)))
-                found.append(store.get(stage, digest_texts(piece), partial(encoded, piece)))
+                found.append(store.get(pieces, digest_texts(piece), partial(encoded, piece)))
         return {"digests": digests, "embeddings": _gathered(digests, found)}
 
     kept = store.get(stage, digest_texts(texts), build)["embeddings"]
-    if pieces:
-        store.clear(entry for entry in store.entries() if entry.stage == stage and entry.path.name in pieces)
+    store.clear(entry for entry in store.entries() if entry.stage == pieces)
     return kept
 
 

@@ -84,7 +84,8 @@ class SentenceTransformerEncoder:
             raise EncoderError(f"encoder.device: found {self.device!r}, but {self.backend} runs on the CPU")
         if self._kind == "cpu":
             if self.precision == "bf16" and not cpu_has_bf16():
-                raise EncoderError("encoder.precision: this CPU has no bf16 (avx512_bf16, amx_bf16); use fp32 or int8")
+                others = " or ".join(name for name in PRECISIONS[self.backend] if name != "bf16")
+                raise EncoderError(f"encoder.precision: this CPU has no bf16 (avx512_bf16, amx_bf16); use {others}")
         elif self._kind != fastest_device():  # else torch will say, when it is loaded
             _check_device(str(self.device))
 
@@ -112,9 +113,7 @@ class SentenceTransformerEncoder:
     def encode(self, texts: Sequence[str], role: Role) -> Embeddings:
         """Embeddings of length 1, shape [texts, dimensions], with the model's own prompt for the role if it has one."""
         model = _load(self.folder, str(self.device), self.backend, self.precision, self.store)
-        encode = partial(
-            model.encode_query if role == "query" else model.encode_document, normalize_embeddings=True
-        )
+        encode = partial(model.encode_query if role == "query" else model.encode_document, normalize_embeddings=True)
         if self._kind == "cpu":
             if role == "passage" and self.backend == "torch" and type(model[0]).__name__ == "Transformer":
                 groups, options = _groups(model, texts)
@@ -127,7 +126,8 @@ class SentenceTransformerEncoder:
 
 def _longest_first(texts: Sequence[str]) -> list[int]:
     """Rows of the texts; threads that end with the short ones end together."""
-    return np.argsort([-len(text) for text in texts], kind="stable").tolist()
+    rows: list[int] = np.argsort([-len(text) for text in texts], kind="stable").tolist()
+    return rows
 
 
 def _groups(model: SentenceTransformer, texts: Sequence[str]) -> tuple[list[list[int]], dict[str, Any]]:
@@ -167,7 +167,7 @@ def _by_threads(encode: Callable[..., Embeddings], texts: Sequence[str], groups:
         embeddings[groups[-1]] = first
         with (
             ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool,
-            tqdm(total=len(texts), leave=False, disable=len(texts) < LONG or None) as bar,
+            tqdm(total=len(texts), initial=len(set(groups[-1])), leave=False, disable=len(texts) < LONG or None) as bar,
         ):
             for group, found in zip(groups, pool.map(embed, groups[:-1]), strict=False):
                 embeddings[group] = found

@@ -7,7 +7,6 @@ in the same order of summation. So neither the size of a block nor BLAS nor the 
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
@@ -17,6 +16,7 @@ import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
 from ragsweep.retrieval.encoder import Embeddings
+from ragsweep.retrieval.hardware import cores
 from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, Scores, ranked
 
 QUERIES = 256  # searched at once
@@ -40,7 +40,7 @@ class ExactSearch:
 
     passages: Embeddings
     block: int = BLOCK
-    threads: int = field(default_factory=lambda: os.cpu_count() or 1)
+    threads: int = field(default_factory=cores)
 
     def __call__(self, queries: Embeddings, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them; `queries` is [queries, dimensions]."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 from functools import cache
@@ -15,11 +16,28 @@ def fastest_device() -> str:
     """`cuda`, `mps` or `cpu`: what an encoder uses where the configuration does not say."""
     if version("torch").endswith("+cpu"):
         return "cpu"
-    if os.environ.get("CUDA_VISIBLE_DEVICES") not in ("", "-1") and any(
-        place for pattern in ("nvidia[0-9]*", "dxg", "kfd") for place in Path("/dev").glob(pattern)
-    ):
+    if "+rocm" in version("torch"):  # torch calls AMD's GPUs cuda, too
+        return "cuda" if Path("/dev/kfd").exists() else "cpu"
+    if _nvidia_gpus():
         return "cuda"
     return "mps" if (platform.system(), platform.machine()) == ("Darwin", "arm64") else "cpu"
+
+
+def _nvidia_gpus() -> int:
+    """How many the driver shows to this process; 0 where there is no driver."""
+    try:
+        driver = ctypes.CDLL("nvcuda.dll" if platform.system() == "Windows" else "libcuda.so.1")
+    except OSError:
+        return 0
+    count = ctypes.c_int(0)
+    if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)):
+        return 0
+    return count.value
+
+
+def cores() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @cache
