@@ -105,14 +105,16 @@ def line(row: Comparison) -> str:
     low, high = min(row.ratios), max(row.ratios)
     target = "" if row.target is None else f"  target {row.target:.3g}: {'reached' if row.reached else 'MISSED'}"
     return (
-        f"{row.work}\n    {median(row.ours)} against {median(row.theirs)} of {row.peer}: "
+        f"{row.work}\n    {median(row.ours, row.unit)} against {median(row.theirs, row.unit)} of {row.peer}: "
         f"{row.ratio:.3g} times as fast [{low:.3g}, {high:.3g}]{target}{'; ' if row.note else ''}{row.note}"
     )
 
 
-def median(seconds: Sequence[float]) -> str:
-    """Seconds, readable."""
-    value = pd.Series(seconds).median()
+def median(values: Sequence[float], unit: str) -> str:
+    """The median, readable."""
+    value = pd.Series(values).median()
+    if unit != "s":
+        return f"{value:.3g} {unit}"
     return f"{value:.3g} s" if value >= 1 else f"{1000 * value:.3g} ms"
 
 
@@ -122,8 +124,9 @@ def table(rows: Sequence[Comparison]) -> pd.DataFrame:
         {
             "work": row.work,
             "peer": row.peer,
-            "ours_s": pd.Series(row.ours).median(),
-            "peer_s": pd.Series(row.theirs).median(),
+            "ours": pd.Series(row.ours).median(),
+            "peers": pd.Series(row.theirs).median(),
+            "unit": row.unit,
             "ratio": row.ratio,
             "ratio_min": min(row.ratios),
             "ratio_max": max(row.ratios),
@@ -166,30 +169,35 @@ def sizes(passages: Sequence[int], queries: int, output: Path) -> None:
         print("  ".join(f"{name} {value:,.4g}" for name, value in costs[-1].items()), flush=True)
     grown = pd.DataFrame(costs)
     grown.to_csv(output / "scale.csv", index=False)
+    draw_sizes(grown, queries, output / "scale.png")
+
+
+def draw_sizes(grown: pd.DataFrame, queries: int, path: Path) -> None:
+    """Time and memory over the size of the corpus."""
     drawing = figure(
         10, 4.2, "What does a larger corpus cost?",
-        f"Synthetic texts and vectors, {queries:,} queries, first run of a hybrid configuration; dotted: proportional",
+        f"Synthetic texts and vectors, {queries:,} queries, first run of a hybrid configuration",
         right=0.3,
     )  # fmt: skip
     left, right = drawing.subplots(1, 2, gridspec_kw={"wspace": 0.25})
     for name, colour, marker in (("dense", "#D55E00", "o"), ("sparse", "#0072B2", "s"), ("fusion", "#009E73", "^")):
         left.plot(grown.passages, grown[f"{name}_s"], color=colour, marker=marker, label=name)
-        left.plot(
-            grown.passages, grown[f"{name}_s"].iloc[-1] * grown.passages / grown.passages.iloc[-1], ":", color=colour
-        )
+    slowest = grown[["dense_s", "sparse_s"]].iloc[-1].max()
+    proportional = slowest * grown.passages / grown.passages.iloc[-1]
+    left.plot(grown.passages, proportional, ":", color="#444444", label="proportional")
     left.set_ylabel("seconds")
-    left.legend(frameon=False)
+    left.legend(frameon=False, loc="upper left")
     right.plot(grown.passages, grown.peak_mb / 1000, color="#0072B2", marker="o", label="peak")
     right.plot(grown.passages, grown.text_mb / 1000, color="#7f7f7f", marker="s", label="of it the texts, and Python")
     right.axhline(8, color="#444444", linewidth=1, linestyle="--", label="limit")
     right.set_ylabel("memory (GB)")
-    right.legend(frameon=False)
+    right.legend(frameon=False, loc="lower right")
     for axes in (left, right):
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_xlabel("passages")
         dress(axes, grid="both")
-    save(drawing, output / "scale.png")
+    save(drawing, path)
 
 
 if __name__ == "__main__":

@@ -126,13 +126,12 @@ def thousand(folder: Path) -> Rows:
     seconds = np.diff(ends, prepend=ends[0] - (ends[1] - ends[0])) / 1000
     at, resident = np.array(memory).T
     during = [float(np.median(resident[(at >= ends[low]) & (at <= ends[high])])) for low, high in ((0, 99), (-100, -1))]
-    for what, last, first in (
-        ("seconds a run", float(np.median(seconds[-100:])), float(np.median(seconds[:100]))),
-        ("resident gigabytes", during[1] / 1000, during[0] / 1000),
+    for what, last, first, unit in (
+        ("time of a run", float(np.median(seconds[-100:])), float(np.median(seconds[:100])), "s"),
+        ("memory", during[1], during[0], "MB"),
     ):
-        yield Comparison(
-            f"sweep of 1,000 runs: {what} in the last hundred", "the first hundred", 1 / 1.1, [last], [first]
-        )
+        work = f"sweep of 1,000 runs: {what} in the last hundred"
+        yield Comparison(work, "the first hundred", 1 / 1.1, [last], [first], unit=unit)
 
 
 def _run(command: list[str], environment: dict[str, str]) -> None:

@@ -20,6 +20,7 @@ class Comparison:
         ours: Seconds of ragsweep in each round.
         theirs: Seconds of the peer in each round.
         note: What else was found.
+        unit: Of `ours` and `theirs`, where it is not seconds that are compared.
     """
 
     work: str
@@ -28,6 +29,7 @@ class Comparison:
     ours: list[float]
     theirs: list[float]
     note: str = ""
+    unit: str = "s"
 
     @property
     def ratios(self) -> list[float]:

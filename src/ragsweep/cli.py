@@ -54,7 +54,7 @@ def main() -> NoReturn:
         os.environ[VERBOSE] = "1"
     sys.argv = [argument for argument in sys.argv if argument != "-v"]
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "8")  # else its threads spin where charts are being drawn
-    gc.set_threshold(100_000, 50, 100)  # else it walks through all modules again and again while more are imported
+    gc.set_threshold(50_000, 10, 10)  # else it walks through all modules again and again while more are imported
     os.environ[FULL_ERROR] = "1"  # so that Hydra hands every error to us instead of printing its own account
     os.environ.pop(SWEEP, None)
     os.environ.pop(SWEEP_ID, None)
