@@ -2,7 +2,7 @@
 
 python scripts/store.py                   # what it holds, by stage
 python scripts/store.py --clear           # delete everything
-python scripts/store.py --clear dense-2   # delete a stage
+python scripts/store.py --clear dense-2 embeddings-2   # delete these stages, and those whose names begin so
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ def main() -> None:
     parser.add_argument("--path", help="its folder; default: store.path of the configuration")
     parser.add_argument("--clear", nargs="*", metavar="STAGE", help="delete these stages, or everything")
     arguments = parser.parse_args()
+    if arguments.path and not Path(arguments.path).is_dir():
+        parser.error(f"--path: {arguments.path} is no folder")
     store = Store(arguments.path or configured_path())
     stages: dict[str, list[Entry]] = defaultdict(list)
     for entry in store.entries():
@@ -32,15 +34,18 @@ def main() -> None:
     if arguments.clear is None:
         show(Path(store.path), stages)
         return
-    unknown = set(arguments.clear) - set(stages)
-    if unknown:
-        parser.error(f"no stage {', '.join(sorted(unknown))}; the store holds {', '.join(sorted(stages)) or 'nothing'}")
-    entries = [entry for stage in arguments.clear or stages for entry in stages[stage]]
-    store.clear(entries if arguments.clear else None)
-    left = [entry for entry in entries if entry.path.exists()]
-    print(f"deleted {len(entries) - len(left)} entries, {megabytes([entry for entry in entries if entry not in left])}")
+    chosen: set[str] = set()
+    for name in arguments.clear:
+        found = {stage for stage in stages if stage == name or stage.startswith(f"{name}-")}
+        if not found:
+            parser.error(f"no stage {name}; the store holds {', '.join(sorted(stages)) or 'nothing'}")
+        chosen |= found
+    entries = [entry for stage in chosen or stages for entry in stages[stage]]
+    left = store.clear(entries if chosen else None)
+    deleted = [entry for entry in entries if entry.path not in left]
+    print(f"deleted: {len(deleted)}, {megabytes(deleted)}")
     if left:
-        parser.exit(1, f"{len(left)} entries could not be deleted, such as {left[0].path}\n")
+        parser.exit(1, f"could not be deleted: {len(left)}, such as {left[0]}\n")
 
 
 def show(path: Path, stages: dict[str, list[Entry]]) -> None:

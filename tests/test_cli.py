@@ -51,6 +51,8 @@ def test_a_bad_setting_gets_one_line(application, override, expected):
     ("sweep", "expected"),
     [
         ("k=3,5,0", "k: found 0"),
+        ("index=hnsw index.ef_search=3 k=3,10", "index.ef_search: found 3, expected at least k (10)"),
+        ("index=hnsw index.m=1000000 k=3,5", "index.m: found 1000000, expected a whole number from 2 to 512"),
         ("retriever.alpha=0.5,1.1", "retriever.alpha: found 1.1"),
         ("hydra.sweep.dir=/dev/null/folder", "hydra.sweep.dir: /dev/null/folder cannot be made"),
         ("retriever=dense,sprase", "retriever=sprase: expected one of"),

@@ -187,6 +187,21 @@ def test_clearing_leaves_what_is_not_the_stores(store):
     assert all((folder / "one.jpg").exists() for folder in theirs)
 
 
+def test_a_plain_file_in_the_place_of_an_entry_is_replaced(store):
+    place = Path(store.path) / "stage" / digest(1)
+    place.parent.mkdir(parents=True)
+    place.write_text("x")
+    fill(store, 1, used=100)
+    assert kept(store) == [1]
+
+
+@pytest.mark.filterwarnings("ignore:the store's")
+def test_an_entry_whose_list_is_empty_is_built_anew(store):
+    store.get("stage", 1, lambda: {"array": np.zeros(1)})
+    (entries(store)[0] / CHECKSUMS).write_text("{}")
+    assert store.get("stage", 1, lambda: {"array": np.ones(1)})["array"].tolist() == [1]
+
+
 def test_clearing_leaves_what_another_process_builds(store):
     process = subprocess.Popen([sys.executable, "-c", BUILD, store.path], stdout=subprocess.PIPE, text=True)
     process.stdout.readline()
@@ -231,7 +246,7 @@ def test_the_command_shows_and_clears(store):
     assert shown.splitlines()[2].split()[:4] == ["stage", "1", "0.1", "MB"]
     status, refused = command("--clear", "stag")
     assert (status, "the store holds stage" in refused) == (2, True)
-    assert command("--clear", "stage") == (0, "deleted 1 entries, 0.1 MB\n")
+    assert command("--clear", "stage") == (0, "deleted: 1, 0.1 MB\n")
     assert kept(store) == []
 
 

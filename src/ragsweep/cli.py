@@ -11,6 +11,7 @@ import shlex
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -60,6 +61,7 @@ def main() -> NoReturn:
     os.environ.pop(SWEEP_ID, None)
     sweep_id()
     signal.signal(signal.SIGTERM, _terminate)
+    _shorten_warnings()
     status = OK
     try:
         hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")(job)()
@@ -281,6 +283,17 @@ def _finish(sweep: OpenSweep, status: int) -> int:
     address = tracking.sweep_address(sweep.job.tracking, parent.experiment_id, parent.run_id)
     print(f"{address}{tracking.server_hint(sweep.job.tracking)}")
     return FAILED if failed else OK
+
+
+def _shorten_warnings() -> None:
+    """Print our own warnings as we print errors, in a line without a place in the code."""
+    usual = warnings.formatwarning
+
+    def shortened(message: Warning | str, category: type[Warning], filename: str, *others: Any) -> str:
+        ours = Path(filename).is_relative_to(Path(__file__).parent)
+        return f"ragsweep: {message}\n" if ours else usual(message, category, filename, *others)
+
+    warnings.formatwarning = shortened  # type: ignore[assignment]
 
 
 def _terminate(_signal: int, _frame: FrameType | None) -> NoReturn:

@@ -85,7 +85,7 @@ RULES = {
     "encoder.backend": _one_of("torch", "onnx", "openvino"),
     "encoder.precision": _one_of("fp32", "bf16", "int8"),
     "encoder.batch_size": _at_least(1),
-    "index.m": _at_least(2),
+    "index.m": _whole_between(2, 512),
     "index.ef_construction": _at_least(1),
     "index.ef_search": _at_least(1),
     "index.lists": _at_least(1),
@@ -146,6 +146,9 @@ def check(config: DictConfig) -> DictConfig:
     size, overlap = (OmegaConf.select(config, f"chunker.{name}") for name in ("size", "overlap"))
     if _ours(config, "chunker.size") and size is not None and overlap is not None and overlap >= size:
         raise ConfigError(f"chunker.overlap: found {overlap}, expected less than chunker.size ({size})")
+    depth = OmegaConf.select(config, "index.ef_search")
+    if _ours(config, "index.ef_search") and depth is not None and depth < config.k:
+        raise ConfigError(f"index.ef_search: found {depth}, expected at least k ({config.k})")
     return config
 
 

@@ -27,6 +27,7 @@ LOCK, PARTIAL, EVICTED = ".lock", ".partial", ".evicted"
 DIGEST = re.compile("[0-9a-f]{64}")
 GB = 10**9
 
+_said: set[str] = set()  # what this process has warned of
 _verified: set[tuple[Path, int]] = set()  # entries whose checksums this process has found right, with their inode
 
 
@@ -79,20 +80,20 @@ class Store:
             with suppress(OSError):  # a store that can only be read
                 os.utime(entry / CHECKSUMS)
             return kept
-        if not _writable(entry.parent):
+        if not self._writable(entry.parent):
             return build()
         lock = FileLock(entry.with_suffix(LOCK))
         try:
             lock.acquire()
         except OSError as error:  # somebody else's
-            _warn(entry.parent, error)
+            self._warn(error)
             return build()
         try:
             kept = _load(entry)  # another process may have built it while this one waited
             if kept is not None:
                 return kept
             arrays = build()
-            _keep(entry, arrays)
+            self._keep(entry, arrays)
         finally:
             lock.release()
         self._shrink(entry)
@@ -111,18 +112,28 @@ class Store:
             if kept is not None:
                 yield kept
 
-    def clear(self, entries: Iterable[Entry] | None = None) -> None:
-        """Delete entries, or everything; what another process is reading or building stays whole for it."""
+    def clear(self, entries: Iterable[Entry] | None = None) -> list[Path]:
+        """Delete entries, or everything; what another process is reading or building stays whole for it.
+
+        Returns:
+            What could not be deleted.
+        """
         if not self.enabled:
-            return
+            return []
+        stayed = []
         for path in list(self._folders()) if entries is None else [entry.path for entry in entries]:
-            with suppress(OSError):
+            try:
                 path.rename(path.with_suffix(EVICTED))  # so that nobody finds half of it
+            except FileNotFoundError:  # another process was first
+                continue
+            except OSError:
+                stayed.append(path)
         for left in self._folders(suffix=EVICTED):
             shutil.rmtree(left, ignore_errors=True)
         for partial in self._folders(suffix=PARTIAL):
             with suppress(OSError), FileLock(partial.with_suffix(LOCK), timeout=0):  # its process was killed
                 shutil.rmtree(partial, ignore_errors=True)
+        return stayed
 
     def _folders(self, stage: str = "*", suffix: str = "") -> Iterator[Path]:
         """The folders of entries; whatever else lies here is not ours."""
@@ -142,6 +153,36 @@ class Store:
                 unwanted.append(entry)
         if unwanted:
             self.clear(unwanted)
+
+    def _writable(self, folder: Path) -> bool:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                return True
+        except OSError as error:
+            self._warn(error)
+            return False
+
+    def _keep(self, entry: Path, arrays: Arrays) -> None:
+        """Write the entry whole or not at all; a full disk costs the store, not the run."""
+        partial = entry.with_suffix(PARTIAL)
+        for leftover in (partial, entry):  # of a process that was killed, or damaged: the lock is ours now
+            with suppress(OSError):
+                leftover.unlink()
+            shutil.rmtree(leftover, ignore_errors=True)
+        try:
+            partial.mkdir()
+            for name, array in arrays.items():
+                np.save(partial / f"{name}.npy", array, allow_pickle=False)
+            checksums = {file.name: digest_file(file) for file in sorted(partial.iterdir())}
+            (partial / CHECKSUMS).write_text(json.dumps(checksums), encoding="utf-8")
+            partial.rename(entry)
+        except OSError as error:
+            shutil.rmtree(partial, ignore_errors=True)
+            self._warn(error)
+
+    def _warn(self, error: OSError) -> None:
+        _say(f"the store cannot write to {self.path} ({error.strerror}): going on without it")
 
 
 NO_STORE = Store(path="", enabled=False)
@@ -172,7 +213,7 @@ def _load(entry: Path) -> Arrays | None:
         kept = {Path(name).stem: np.load(entry / name, mmap_mode="r", allow_pickle=False) for name in checksums}
     except (OSError, ValueError, EOFError, AttributeError, TypeError) as error:
         if entry.exists():  # else it was evicted just now
-            warnings.warn(f"the store's {entry} is damaged ({error}): building it anew", stacklevel=3)
+            _say(f"the store's {entry} is damaged ({error}): building it anew")
         return None
     return kept
 
@@ -182,38 +223,16 @@ def _verify(entry: Path, checksums: Mapping[str, str]) -> None:
     seen = (entry, (entry / CHECKSUMS).stat().st_ino)
     if seen in _verified:
         return
+    if not checksums:
+        raise ValueError(f"{CHECKSUMS} lists no file")
     for name, checksum in checksums.items():
         if digest_file(entry / name) != checksum:
             raise ValueError(f"{name} is not what was written")
     _verified.add(seen)
 
 
-def _writable(folder: Path) -> bool:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return True
-    except OSError as error:
-        _warn(folder, error)
-        return False
-
-
-def _keep(entry: Path, arrays: Arrays) -> None:
-    """Write the entry whole or not at all; a full disk costs the store, not the run."""
-    partial = entry.with_suffix(PARTIAL)
-    for leftover in (partial, entry):  # of a process that was killed, or damaged: the lock is ours now
-        shutil.rmtree(leftover, ignore_errors=True)
-    try:
-        partial.mkdir()
-        for name, array in arrays.items():
-            np.save(partial / f"{name}.npy", array, allow_pickle=False)
-        checksums = {file.name: digest_file(file) for file in sorted(partial.iterdir())}
-        (partial / CHECKSUMS).write_text(json.dumps(checksums), encoding="utf-8")
-        partial.rename(entry)
-    except OSError as error:
-        shutil.rmtree(partial, ignore_errors=True)
-        _warn(entry.parent, error)
-
-
-def _warn(folder: Path, error: OSError) -> None:
-    warnings.warn(f"the store cannot write to {folder} ({error}): going on without it", stacklevel=4)
+def _say(what: str) -> None:
+    """Warn of something once."""
+    if what not in _said:
+        _said.add(what)
+        warnings.warn(what, stacklevel=2)
