@@ -70,7 +70,7 @@ def parts(arguments: argparse.Namespace, folder: Path) -> Iterator[Rows]:
     if "dense" in only:
         yield retrieval.approximate(dataset, store, rounds)
     if "loop" in only:
-        yield retrieval.loop(dataset, store, rounds, sample=3)
+        yield retrieval.loop(dataset, store, rounds, sample=3, target=50 if quick else 100)
     if "encoding" in only:
         yield encoding.rows(dataset, 128 if quick else 500, store, rounds, quality=not quick)
     if "sweeps" in only:
