@@ -14,8 +14,7 @@ from pathlib import Path
 
 import hydra
 
-from ragsweep.cli import CONF
-from ragsweep.config import register_resolvers
+from ragsweep.config import CONF, register_resolvers
 from ragsweep.store import Entry, Store
 
 

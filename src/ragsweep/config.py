@@ -20,6 +20,7 @@ from omegaconf.errors import InterpolationResolutionError, MissingMandatoryValue
 from ragsweep.errors import ConfigError, RagsweepError
 
 PROJECT = Path(__file__).resolve().parents[2]
+CONF = PROJECT / "conf"
 SWEEP_ID = "RAGSWEEP_SWEEP_ID"  # in the environment, so that every worker of a sweep agrees on it
 
 
@@ -108,7 +109,9 @@ RULES = {
     "evaluation.gain": _one_of("linear", "exponential"),
     "evaluation.resamples": _at_least(1),
     "tracking.uri": TEXT,
-    "tracking.artifacts": TEXT,
+    "tracking.artifacts": _or_null(TEXT),
+    "tracking.resume": SWITCH,
+    "tracking.fail_fast": SWITCH,
     "tracking.experiment": TEXT,
     "store.path": TEXT,
     "store.enabled": SWITCH,

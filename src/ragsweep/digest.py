@@ -40,3 +40,10 @@ def digest_file(path: Path) -> str:
 def version(package: str) -> str:
     """The installed version of a package; another one may compute something else."""
     return metadata.version(package)
+
+
+@cache
+def digest_of_code() -> str:
+    """Digest of the modules of ragsweep as they are now: what a commit says only of a clean checkout."""
+    package = Path(__file__).parent
+    return digest([[str(file.relative_to(package)), digest_file(file)] for file in sorted(package.rglob("*.py"))])

@@ -9,9 +9,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from omegaconf import DictConfig, OmegaConf
@@ -19,25 +19,39 @@ from omegaconf import DictConfig, OmegaConf
 from ragsweep import report, tracking
 from ragsweep.config import build, check, portable, took_effect
 from ragsweep.datasets import Dataset
+from ragsweep.digest import digest, digest_of_code
 from ragsweep.evaluation import Evaluation, Metric, evaluate, judge
 from ragsweep.retrieval import NOTHING, Ranking, Retriever, Task
 
 LEAST_DEPTH = 100  # a ranking holds at least so many passages, and at least k
 
 
-def run(config: DictConfig, job: tracking.Job) -> tuple[Evaluation, tracking.RunRecord]:
-    """Measure one configuration and record the measurement."""
+class Result(NamedTuple):
+    """What became of a job: its means, and its record, which is None where an earlier run had measured it."""
+
+    means: Mapping[str, float]
+    record: tracking.RunRecord | None
+
+
+def run(config: DictConfig, job: tracking.Job) -> Result:
+    """Measure one configuration and record the measurement, unless that has been done."""
     with tracking.failures(job):
         experiment = Experiment.of(config)
+    job = replace(job, digest=experiment.digest)
+    if finished := tracking.finished_run(job):
+        return Result(tracking.join(job, finished), None)
     with tracking.record(job) as record:
-        ranking = experiment.retrieve()
-        evaluation = experiment.evaluate(ranking)
-        with experiment.drawing(job, evaluation):
-            experiment.write(job, ranking, evaluation)
-            record.log(experiment.settings, experiment.dataset, evaluation, experiment.measures(ranking))
-            record.log_files(job.folder, "config", "results", "environment")
-        record.log_files(job.folder, "charts")
-    return evaluation, record
+        measurement = experiment.measure()
+        experiment.log(measurement, job, record)
+    return Result(measurement.evaluation.means, record)
+
+
+class Measurement(NamedTuple):
+    """What was retrieved, how good it is, and what else was measured."""
+
+    ranking: Ranking
+    evaluation: Evaluation
+    measures: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -70,6 +84,25 @@ class Experiment:
         }
         settings = took_effect(config, built) | {"k": config.k, "seed": config.seed}
         return cls(config, dataset, retriever, metrics, settings)
+
+    @property
+    def digest(self) -> str:
+        """Of all that decides the results: the settings, the data and the code."""
+        return digest([dict(self.settings), self.dataset.digest, digest_of_code()])
+
+    def measure(self) -> Measurement:
+        """Retrieve, judge and measure."""
+        ranking = self.retrieve()
+        return Measurement(ranking, self.evaluate(ranking), self.measures(ranking))
+
+    def log(self, measurement: Measurement, job: tracking.Job, record: tracking.RunRecord) -> None:
+        """Write tables and charts into the run's folder, and log everything."""
+        ranking, evaluation, measures = measurement
+        with self.drawing(job, evaluation):
+            self.write(job, ranking, evaluation)
+            record.log(self.settings, self.dataset, evaluation, measures)
+            record.log_files("config", "results", "environment")
+        record.log_files("charts")
 
     def retrieve(self) -> Ranking:
         """Rank the passages for every query."""

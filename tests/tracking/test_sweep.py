@@ -148,3 +148,32 @@ def test_a_sweep_over_retrievers_and_chunkers_is_summarised(application, tmp_pat
     [parent] = application.parents()
     charts = {path.name[0] for path in (application.artifacts(parent) / "charts").iterdir()}
     assert charts == {"1", "4", "5"}
+
+
+def test_a_failed_job_leaves_its_traceback(application, tmp_path):
+    (tmp_path / "failing.py").write_text(FAILING)
+    failing = ["retriever=sparse", "retriever._target_=failing.Failing", "+retriever.fails=true", "k=1,2"]
+    process = application.run("-m", *arguments(tmp_path / "data"), *failing, PYTHONPATH=str(tmp_path))
+    assert process.returncode == 1
+    for run in application.children():
+        assert run.data.tags["error"] == "MemoryError: no room for the index"
+        traceback = (application.artifacts(run) / "error/traceback.txt").read_text()
+        assert traceback.startswith("Traceback (most recent call last):")
+        assert 'raise MemoryError("no room for the index")' in traceback
+
+
+def test_fail_fast_starts_no_job_after_a_failed_one(application, tmp_path):
+    (tmp_path / "failing.py").write_text(FAILING)
+    process = application.run(
+        "-m",
+        *arguments(tmp_path / "data"),
+        "retriever=sparse",
+        "retriever._target_=failing.Failing",
+        "+retriever.fails=false,true",
+        "k=1,2",
+        "tracking.fail_fast=true",
+        PYTHONPATH=str(tmp_path),
+    )
+    assert process.returncode == 1
+    assert [run.info.status for run in application.children()] == ["FINISHED", "FINISHED", "FAILED"]
+    assert "did not finish: fails=True k=2 (NOT STARTED)" in process.stderr

@@ -3,6 +3,7 @@
 from ragsweep.report.background import start as start_drawing
 from ragsweep.report.files import drawing, write_evaluation, write_sweep
 from ragsweep.report.sweep import Outcome, Sweep
+from ragsweep.report.tables import per_query
 from ragsweep.report.text import best_lines, terminal_table
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "Sweep",
     "best_lines",
     "drawing",
+    "per_query",
     "start_drawing",
     "terminal_table",
     "write_evaluation",

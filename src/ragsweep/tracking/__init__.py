@@ -1,22 +1,46 @@
 """The only place that knows MLflow: runs, sweeps, and where the UI shows them."""
 
-from ragsweep.tracking.environment import write_environment
-from ragsweep.tracking.run import Job, RunRecord, failures, open_run, record
-from ragsweep.tracking.store import open_store, run_address, server_hint, sweep_address
-from ragsweep.tracking.sweep import close_open, close_sweep, collect
+from ragsweep.tracking.environment import requirements, write_environment
+from ragsweep.tracking.fetch import Recorded, fetch
+from ragsweep.tracking.journal import push, waiting
+from ragsweep.tracking.run import Job, RunRecord, close_all, failures, metrics_of, open_run, record
+from ragsweep.tracking.store import run_address, server_hint, sweep_address
+from ragsweep.tracking.sweep import (
+    check_store,
+    close_open,
+    close_orphans,
+    close_sweep,
+    collect,
+    finished_run,
+    finished_with,
+    join,
+    unfinished_sweep,
+)
 
 __all__ = [
     "Job",
+    "Recorded",
     "RunRecord",
+    "check_store",
+    "close_all",
     "close_open",
+    "close_orphans",
     "close_sweep",
     "collect",
     "failures",
+    "fetch",
+    "finished_run",
+    "finished_with",
+    "join",
+    "metrics_of",
     "open_run",
-    "open_store",
+    "push",
     "record",
+    "requirements",
     "run_address",
     "server_hint",
     "sweep_address",
+    "unfinished_sweep",
+    "waiting",
     "write_environment",
 ]

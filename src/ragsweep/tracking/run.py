@@ -4,36 +4,38 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import zip_longest
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from mlflow import MlflowClient
-from mlflow.entities import Dataset as LoggedDataset
-from mlflow.entities import DatasetInput, InputTag, Metric, Param, RunTag
+from mlflow.entities import Run
 from omegaconf import DictConfig
 
 from ragsweep.config import PROJECT
 from ragsweep.datasets import Dataset
-from ragsweep.digest import digest
-from ragsweep.errors import RagsweepError
+from ragsweep.digest import digest_of_code
+from ragsweep.errors import RagsweepError, TrackingError
 from ragsweep.evaluation import Evaluation
+from ragsweep.tracking import journal as journals
 from ragsweep.tracking.environment import git_commit, is_dirty, user
-from ragsweep.tracking.store import open_store
+from ragsweep.tracking.journal import Journal
+from ragsweep.tracking.process import identity
+from ragsweep.tracking.store import UNREACHABLE, open_store
 
-METRICS_A_BATCH = 800  # MLflow takes 1000 of all kinds together
-PARAMS_A_BATCH = 100
 DIGEST_LENGTH = 36  # the longest that MLflow takes
 LONGEST_TAG = 5000
 
-T = TypeVar("T")
-
+DIGEST = "config.digest"  # tag: of all that decides a run's results
+NUMBER = "sweep.job"  # tag: the number of a run within its sweep
+PARENT = "mlflow.parentRunId"
+PROCESS = "process"  # tag: which process the run belongs to
 SWEPT = "sweep.values"  # tag: the swept settings of a run with their values, as JSON
 
 
@@ -50,6 +52,10 @@ class Job:
         sweep_id: Names the start of the program that this run belongs to.
         parent_run_id: The sweep's run, or None for a single run.
         tracking: The `tracking` group of the configuration.
+        number: The job's number within its sweep.
+        digest: Of all that decides the results; None where that is not known yet.
+        looks_back: Whether an earlier process may have begun or finished this job.
+        reproduces: The run that this one makes again.
     """
 
     name: str
@@ -60,15 +66,71 @@ class Job:
     sweep_id: str
     parent_run_id: str | None
     tracking: DictConfig
+    number: int | None = None
+    digest: str | None = None
+    looks_back: bool = False
+    reproduces: str | None = None
+
+    @property
+    def tags(self) -> dict[str, str]:
+        """What says where the run comes from."""
+        tags = {
+            "mlflow.user": user(),
+            "mlflow.source.name": "run.py",
+            "mlflow.source.type": "LOCAL",
+            "code.digest": digest_of_code(),
+            "sweep.id": self.sweep_id,
+            SWEPT: json.dumps(self.swept),
+            PROCESS: identity(),
+            "reproduce": self.command[:LONGEST_TAG],
+            "folder": str(self.folder.relative_to(PROJECT) if self.folder.is_relative_to(PROJECT) else self.folder),
+        }
+        if commit := git_commit():
+            tags |= {"git.commit": commit, "mlflow.source.git.commit": commit, "git.dirty": str(is_dirty()).lower()}
+        optional = {DIGEST: self.digest, NUMBER: self.number, PARENT: self.parent_run_id}
+        optional |= {"reproduces": self.reproduces}
+        return tags | {name: str(value) for name, value in optional.items() if value is not None}
 
 
 class RunRecord:
-    """An open run."""
+    """An open run. What the store does not take is kept in the run's folder, for `scripts/push.py`.
 
-    def __init__(self, client: MlflowClient, experiment_id: str, run_id: str) -> None:
-        self._client = client
-        self.experiment_id = experiment_id
-        self.run_id = run_id
+    Attributes:
+        run_id: The store's name for the run; None while the store is out of reach.
+        trouble: Why the store lacks something of the run; empty while it has all.
+    """
+
+    def __init__(self, job: Job, *, continued: Run | None = None) -> None:
+        """Start a run, or go on with one that did not come to its end."""
+        self.folder = job.folder
+        self.trouble = ""
+        self._ending = threading.Lock()
+        self._client: MlflowClient | None = None
+        self.experiment_id = ""
+        now = int(time.time() * 1000)
+        store = job.tracking
+        self._journal = Journal(store.uri, store.artifacts, store.experiment, job.name, job.tags, now)
+        if continued:
+            self._journal.started, self._journal.run_id = continued.info.start_time, continued.info.run_id
+            self._journal.key = continued.data.tags.get(journals.KEY, self._journal.key)
+        self._send(self._open)
+        _records.add(self)
+
+    @property
+    def run_id(self) -> str | None:
+        """The store's name for the run; None while the store is out of reach."""
+        return self._journal.run_id
+
+    def _open(self, _: MlflowClient | None) -> None:
+        book = self._journal
+        self._client, self.experiment_id = open_store(book.uri, book.experiment, book.artifacts)
+        if book.run_id is None:
+            book.run_id = journals.create_run(self._client, self.experiment_id, book)
+        else:
+            self._client.update_run(book.run_id, "RUNNING", book.name)
+            journals.send_tags(self._client, book.run_id, book.tags)
+            with suppress(*UNREACHABLE):  # it need not have one
+                self._client.delete_tag(book.run_id, "error")
 
     def log(
         self,
@@ -85,44 +147,74 @@ class RunRecord:
             evaluation: The measurement.
             measures: What else was measured.
         """
-        now = int(time.time() * 1000)
-        scalars = [*_scalars(evaluation), *measures.items()]
-        metrics = [Metric(name, value, now, 0) for name, value in scalars]
-        for name, curve in zip(evaluation.names, evaluation.curves.tolist(), strict=True):
-            metrics += [Metric(f"at_k/{name}", value, now, cutoff) for cutoff, value in enumerate(curve, start=1)]
-        params = [Param(name, str(value)) for name, value in settings.items()]
-        tags = [RunTag("config.digest", digest([dict(settings), dataset.digest]))]
-        for some_metrics, some_params in zip_longest(
-            _batches(metrics, METRICS_A_BATCH), _batches(params, PARAMS_A_BATCH), fillvalue=()
-        ):
-            self._client.log_batch(self.run_id, some_metrics, some_params, tags)
-            tags = []
-        self._client.log_inputs(self.run_id, [_input(dataset, settings)])
+        book = self._journal
+        book.params = {name: str(value) for name, value in settings.items()}
+        book.metrics = [(*key, value) for key, value in metrics_of(evaluation, measures).items()]
+        book.dataset = _input(dataset, settings)
+        self._send(lambda client: journals.send_numbers(client, book))
 
-    def log_files(self, folder: Path, *parts: str) -> None:
-        """Upload these folders below `folder`, or everything."""
-        for part in parts or ("",):
-            self._client.log_artifacts(self.run_id, str(folder / part), part or None)
+    def log_files(self, *parts: str) -> None:
+        """Upload these parts of the run's folder, or everything in it."""
+        everything = sorted(path.name for path in self.folder.iterdir() if not path.name.endswith(journals.FILE))
+        self._journal.parts += parts or everything
+        self._send(lambda client: journals.send_files(client, self._journal, self.folder, parts or everything))
 
     def tag(self, tags: Mapping[str, str]) -> None:
         """Set tags."""
-        self._client.log_batch(self.run_id, tags=[RunTag(name, value) for name, value in tags.items()])
+        self._journal.tags |= tags
+        self._send(lambda client: journals.send_tags(client, self.run_id, tags))
 
     def delete(self) -> None:
         """Take the run out of the store."""
         self.close("FAILED")
-        self._client.delete_run(self.run_id)
+        if self._client:
+            self._client.delete_run(self.run_id)
 
     def close(self, status: str) -> None:
-        """End the run as FINISHED, FAILED or KILLED."""
-        self._client.set_terminated(self.run_id, status)
+        """End the run as FINISHED, FAILED or KILLED; what the store has missed so far is tried once more."""
+        book = self._journal
+        with self._ending:
+            if book.status != "RUNNING":
+                return  # the watcher of signals was first, or second
+            book.status, book.ended = status, int(time.time() * 1000)
+            _records.discard(self)
+        self._keep()
+        if self.trouble:
+            with suppress(TrackingError, *UNREACHABLE):
+                journals.upload(book, self.folder)
+                self.trouble = ""
+            return
+        self._send(lambda client: client.set_terminated(book.run_id, status, book.ended))
+        if not self.trouble:
+            book.uploaded = True
+            self._keep()
+
+    def _send(self, what: Callable[[MlflowClient], None]) -> None:
+        """Do it unless the store is out of reach, now or before."""
+        if self.trouble:
+            return
+        try:
+            what(self._client)
+        except (TrackingError, *UNREACHABLE) as error:
+            self.trouble = str(error).strip().splitlines()[0]
+            self._keep()
+
+    def _keep(self) -> None:
+        with suppress(OSError):  # a full disk must not keep the run open
+            self._journal.write(self.folder)
 
 
-def _batches(values: Sequence[T], size: int) -> list[Sequence[T]]:
-    return [values[start : start + size] for start in range(0, len(values), size)]
+_records: set[RunRecord] = set()
 
 
-def _input(dataset: Dataset, settings: Mapping[str, Any]) -> DatasetInput:
+def close_all(status: str) -> None:
+    """Close every run that this process has open."""
+    for opened in list(_records):
+        with suppress(Exception):
+            opened.close(status)
+
+
+def _input(dataset: Dataset, settings: Mapping[str, Any]) -> dict[str, str]:
     """The dataset with our own digest: MLflow's stops at 10,000 rows."""
     profile = {
         "passages": len(dataset.passages),
@@ -130,14 +222,21 @@ def _input(dataset: Dataset, settings: Mapping[str, Any]) -> DatasetInput:
         "queries": len(dataset.queries),
         "judgments": len(dataset.qrels.grade),
     }
-    logged = LoggedDataset(
-        name=dataset.name,
-        digest=dataset.digest[:DIGEST_LENGTH],
-        source_type="ragsweep",
-        source=json.dumps({name: value for name, value in settings.items() if name.startswith("dataset.")}),
-        profile=json.dumps(profile),
-    )
-    return DatasetInput(logged, [InputTag("mlflow.data.context", "evaluation")])
+    return {
+        "name": dataset.name,
+        "digest": dataset.digest[:DIGEST_LENGTH],
+        "source_type": "ragsweep",
+        "source": json.dumps({name: value for name, value in settings.items() if name.startswith("dataset.")}),
+        "profile": json.dumps(profile),
+    }
+
+
+def metrics_of(evaluation: Evaluation, measures: Mapping[str, float]) -> dict[tuple[str, int], float]:
+    """All that is logged as a metric, by name and step: curves have a step for every cutoff, other metrics step 0."""
+    metrics = {(name, 0): value for name, value in (*_scalars(evaluation), *measures.items())}
+    for name, curve in zip(evaluation.names, evaluation.curves.tolist(), strict=True):
+        metrics |= {(f"at_k/{name}", cutoff): value for cutoff, value in enumerate(curve, start=1)}
+    return metrics
 
 
 def _scalars(evaluation: Evaluation) -> Iterator[tuple[str, float]]:
@@ -162,14 +261,18 @@ def failures(job: Job) -> Iterator[None]:
         yield
     except Exception as error:
         if job.parent_run_id:
-            end_failed(open_run(job), error)
+            end_failed(RunRecord(job, continued=_begun(job)), error)
         raise
 
 
 @contextmanager
 def record(job: Job) -> Iterator[RunRecord]:
-    """Open a run; whatever ends the block, the run ends with it: FINISHED, FAILED, or KILLED when interrupted."""
-    opened = open_run(job)
+    """Open a run; whatever ends the block, the run ends with it: FINISHED, FAILED, or KILLED when interrupted.
+
+    Raises:
+        TrackingError: The store cannot be reached, and nothing has been done yet that could be lost by that.
+    """
+    opened = open_run(job) if job.parent_run_id is None else RunRecord(job, continued=_begun(job))
     try:
         yield opened
     except BaseException as error:
@@ -181,30 +284,39 @@ def record(job: Job) -> Iterator[RunRecord]:
     opened.close("FINISHED")
 
 
-def open_run(job: Job) -> RunRecord:
-    """Start a run with the tags that say where it comes from."""
-    client, experiment_id = open_store(job.tracking)
-    tags = {
-        "mlflow.user": user(),
-        "mlflow.source.name": "run.py",
-        "mlflow.source.type": "LOCAL",
-        "sweep.id": job.sweep_id,
-        SWEPT: json.dumps(job.swept),
-        "reproduce": job.command[:LONGEST_TAG],
-        "folder": str(job.folder.relative_to(PROJECT) if job.folder.is_relative_to(PROJECT) else job.folder),
-    }
-    if commit := git_commit():
-        tags |= {"git.commit": commit, "mlflow.source.git.commit": commit, "git.dirty": str(is_dirty()).lower()}
-    if job.parent_run_id:
-        tags["mlflow.parentRunId"] = job.parent_run_id
-    run = client.create_run(experiment_id, tags=tags, run_name=job.name)
-    return RunRecord(client, experiment_id, run.info.run_id)
+def open_run(job: Job, *, continued: Run | None = None) -> RunRecord:
+    """Start a run before any work is done.
+
+    Raises:
+        TrackingError: The store cannot be reached.
+    """
+    opened = RunRecord(job, continued=continued)
+    if opened.trouble:
+        raise TrackingError(opened.trouble)
+    return opened
+
+
+def _begun(job: Job) -> Run | None:
+    """The run of this job that an earlier process has begun, such as one that a cluster has put back into its queue."""
+    if not job.looks_back:
+        return None
+    with suppress(TrackingError, *UNREACHABLE):
+        client, experiment_id = open_store(job.tracking.uri, job.tracking.experiment, job.tracking.artifacts)
+        mine = f"tags.`{PARENT}` = '{job.parent_run_id}' AND tags.`{NUMBER}` = '{job.number}'"
+        found = client.search_runs([experiment_id], f"{mine} AND attributes.status != 'FINISHED'", max_results=1)
+        return found[0] if found else None
+    return None
 
 
 def end_failed(opened: RunRecord, error: BaseException) -> None:
     """Close a run that did not come to its end, with its error as a tag; never hide that error behind another."""
     interrupted = isinstance(error, KeyboardInterrupt | SystemExit)
     with suppress(Exception):
-        opened.close("KILLED" if interrupted else "FAILED")
-    with suppress(Exception):
         opened.tag({"error": "".join(traceback.format_exception_only(error)).strip()[:LONGEST_TAG]})
+        if not interrupted:
+            folder = opened.folder / "error"
+            folder.mkdir(exist_ok=True)
+            (folder / "traceback.txt").write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+            opened.log_files("error")
+    with suppress(Exception):
+        opened.close("KILLED" if interrupted else "FAILED")

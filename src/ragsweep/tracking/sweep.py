@@ -3,64 +3,176 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pandas as pd
 from mlflow import MlflowClient
 from mlflow.entities import Run
+from omegaconf import DictConfig
 
+from ragsweep.errors import TrackingError
 from ragsweep.report.sweep import Outcome, Sweep
+from ragsweep.tracking import journal as journals
 from ragsweep.tracking.environment import write_environment
-from ragsweep.tracking.run import SWEPT, Job, RunRecord
-from ragsweep.tracking.store import open_store
+from ragsweep.tracking.journal import Journal
+from ragsweep.tracking.process import is_gone
+from ragsweep.tracking.run import DIGEST, NUMBER, PARENT, PROCESS, SWEPT, Job, RunRecord
+from ragsweep.tracking.store import UNREACHABLE, open_store
 
 PAGE = 1000
 LONGEST_NOTE = 7000  # characters; MLflow cuts a tag at 8000
+JOINED = "sweep.joined."  # tags of a parent run: finished runs of other sweeps, each under the number of its job
+
+
+class Member(NamedTuple):
+    """A job of a sweep: its number, its name, how it ended, what was swept, its settings and where its results are."""
+
+    number: int
+    name: str
+    status: str
+    swept: Mapping[str, Any]
+    settings: Mapping[str, str]
+    results: Path | tuple[MlflowClient, str]
+
+    @property
+    def outcome(self) -> Outcome:
+        """The finished job, with its table of queries."""
+        if isinstance(self.results, Path):
+            table = self.results / "results" / "per_query.csv"
+        else:
+            client, run_id = self.results
+            table = Path(client.download_artifacts(run_id, "results/per_query.csv"))
+        return Outcome(self.name, self.swept, self.settings, read_table(table))
+
+
+def check_store(tracking: DictConfig) -> None:
+    """Raise `TrackingError` where the store cannot be opened, before any work is done."""
+    _open(tracking)
+
+
+def close_orphans(tracking: DictConfig) -> None:
+    """Close as KILLED the runs that processes of this host have left open because they were killed."""
+    client, _ = _open(tracking)
+    for run in search(client, "attributes.status = 'RUNNING'"):
+        if is_gone(run.data.tags.get(PROCESS)):
+            client.set_tag(run.info.run_id, "error", "the process ended without closing the run")
+            client.set_terminated(run.info.run_id, "KILLED")
 
 
 def close_open(job: Job, parent: RunRecord) -> None:
     """Close as KILLED the runs that are still open when the sweep is over: their workers are gone."""
-    client, _ = open_store(job.tracking)
-    for run in _children(client, parent.run_id):
-        if run.info.status == "RUNNING":
+    with suppress(TrackingError, *UNREACHABLE):
+        client, _ = _open(job.tracking)
+        for run in search(client, f"tags.`{PARENT}` = '{parent.run_id}' AND attributes.status = 'RUNNING'"):
             client.set_terminated(run.info.run_id, "KILLED")
 
 
-def collect(job: Job, parent: RunRecord) -> Sweep:
-    """Read the sweep's runs back from the store, in the order in which they were started."""
-    client, _ = open_store(job.tracking)
-    outcomes: list[Outcome] = []
-    unfinished: dict[str, str] = {}
-    for run in _children(client, parent.run_id):
-        if run.info.status == "FINISHED":
-            table = client.download_artifacts(run.info.run_id, "results/per_query.csv")
-            swept = json.loads(run.data.tags[SWEPT])
-            outcomes.append(Outcome(run.info.run_name, swept, dict(run.data.params), _read(Path(table))))
-        else:
-            unfinished[run.info.run_name] = run.info.status
-    return Sweep(outcomes, unfinished)
+def unfinished_sweep(job: Job) -> Run | None:
+    """The latest parent run of a sweep of the same jobs that nobody is working on."""
+    client, experiment_id = _open(job.tracking)
+    found = client.search_runs(
+        [experiment_id],
+        f"tags.`{DIGEST}` = '{job.digest}' AND attributes.status != 'RUNNING'",
+        order_by=["attributes.start_time DESC"],
+    )
+    return next((run for run in found if PARENT not in run.data.tags), None)
 
 
-def _read(table: Path) -> pd.DataFrame:
+def finished_run(job: Job) -> Run | None:
+    """A finished run that has measured what the job would: its own of this sweep, or one of another sweep."""
+    if not job.looks_back:
+        return None
+    with suppress(TrackingError, *UNREACHABLE):
+        found = _finished_with(job.tracking, str(job.digest))
+        own = [run for run in found if run.data.tags.get(PARENT) == job.parent_run_id]
+        others = [run for run in found if run not in own] if job.tracking.resume else []
+        return next((run for run in own if run.data.tags.get(NUMBER) == str(job.number)), next(iter(others), None))
+    return None
+
+
+def finished_with(tracking: DictConfig, digest: str) -> Run | None:
+    """The latest finished run with this digest of all that decides its results."""
+    return next(iter(_finished_with(tracking, digest)), None)
+
+
+def _finished_with(tracking: DictConfig, digest: str) -> list[Run]:
+    client, experiment_id = _open(tracking)
+    condition = f"tags.`{DIGEST}` = '{digest}' AND attributes.status = 'FINISHED'"
+    found = client.search_runs([experiment_id], condition, order_by=["attributes.start_time DESC"])
+    return [run for run in found if NUMBER in run.data.tags or PARENT not in run.data.tags]
+
+
+def join(job: Job, run: Run) -> Mapping[str, float]:
+    """Count a finished run as this job of this sweep, whatever sweep it was made in; its metrics."""
+    if run.data.tags.get(PARENT) != job.parent_run_id:
+        client, _ = _open(job.tracking)
+        joined = {"run_id": run.info.run_id, "name": job.name, "swept": job.swept}
+        client.set_tag(job.parent_run_id, f"{JOINED}{job.number}", json.dumps(joined))
+    metrics: Mapping[str, float] = run.data.metrics
+    return metrics
+
+
+def collect(job: Job, parent: RunRecord, planned: Sequence[str]) -> Sweep:
+    """The sweep's runs in the order of their numbers: from their folders, and from the store what is not here.
+
+    Args:
+        job: The sweep.
+        parent: Its run.
+        planned: The names of all its jobs, as far as they are known before they start.
+    """
+    members = {member.number: member for member in (*_stored(job, parent), *_here(job, parent))}
+    ordered = [members[number] for number in sorted(members)]
+    names = {member.name for member in ordered}
+    unfinished = {member.name: member.status for member in ordered if member.status != "FINISHED"}
+    unfinished |= {name: "NOT STARTED" for name in planned if name not in names}
+    return Sweep([member.outcome for member in ordered if member.status == "FINISHED"], unfinished)
+
+
+def _here(job: Job, parent: RunRecord) -> Iterator[Member]:
+    for file in job.folder.parent.rglob(journals.FILE):
+        book = Journal.read(file.parent)
+        if book.tags.get(PARENT) == parent.run_id and book.status == "FINISHED":
+            swept = json.loads(book.tags[SWEPT])
+            yield Member(int(book.tags[NUMBER]), book.name, book.status, swept, book.params, file.parent)
+
+
+def _stored(job: Job, parent: RunRecord) -> Iterator[Member]:
+    with suppress(TrackingError, *UNREACHABLE):
+        client, _ = _open(job.tracking)
+        for name, value in client.get_run(parent.run_id).data.tags.items():
+            if name.startswith(JOINED):
+                joined = json.loads(value)
+                run = client.get_run(joined["run_id"])
+                yield _member(client, run, int(name.removeprefix(JOINED)), joined["name"], joined["swept"])
+        for run in search(client, f"tags.`{PARENT}` = '{parent.run_id}'"):
+            tags = run.data.tags
+            yield _member(client, run, int(tags[NUMBER]), run.info.run_name, json.loads(tags[SWEPT]))
+
+
+def _member(client: MlflowClient, run: Run, number: int, name: str, swept: Mapping[str, Any]) -> Member:
+    return Member(number, name, run.info.status, swept, dict(run.data.params), (client, run.info.run_id))
+
+
+def _open(tracking: DictConfig) -> tuple[MlflowClient, str]:
+    return open_store(tracking.uri, tracking.experiment, tracking.artifacts)
+
+
+def read_table(table: Path) -> pd.DataFrame:
     """A run's table as it was written: the same numbers to the last bit, and a query called "NA" no missing value."""
     texts = dict.fromkeys(("query_id", "query", "query_type", "retrieved", "relevant"), str)
     return pd.read_csv(table, dtype=texts, na_filter=False, float_precision="round_trip")
 
 
-def _children(client: MlflowClient, parent_run_id: str) -> list[Run]:
-    """The sweep's runs; those over several datasets lie in several experiments."""
+def search(client: MlflowClient, condition: str) -> list[Run]:
+    """The runs of all experiments, since the sweep may be over several datasets."""
     experiments = [experiment.experiment_id for experiment in client.search_experiments()]
     runs: list[Run] = []
     token: str | None = None
     while True:
-        page = client.search_runs(
-            experiments,
-            f"tags.`mlflow.parentRunId` = '{parent_run_id}'",
-            max_results=PAGE,
-            order_by=["attributes.start_time ASC"],
-            page_token=token,
-        )
+        page = client.search_runs(experiments, condition, max_results=PAGE, page_token=token)
         runs += page
         token = page.token
         if not token:
@@ -74,7 +186,7 @@ def _note(report: str) -> str:
     return report[:LONGEST_NOTE].rpartition("\n")[0] + "\n\nThe whole table is in report.md.\n"
 
 
-def close_sweep(parent: RunRecord, sweep: Sweep, folder: Path, description: str, status: str) -> None:
+def close_sweep(parent: RunRecord, sweep: Sweep, description: str, status: str) -> None:
     """Upload the sweep's tables and charts, name the best configuration in tags, and end the parent run."""
     tags: Mapping[str, str] = {}
     parts = sweep.by_dataset
@@ -83,6 +195,6 @@ def close_sweep(parent: RunRecord, sweep: Sweep, folder: Path, description: str,
         settings = {f"best.{name}": str(best[name]) for name in parts[0].swept}
         tags = {"best.configuration": best["configuration"], "best.f1": f"{best['f1']:.6f}", **settings}
     parent.tag({**tags, "mlflow.note.content": _note(description)})
-    write_environment(folder)
-    parent.log_files(folder)
+    write_environment(parent.folder)
+    parent.log_files()
     parent.close(status)

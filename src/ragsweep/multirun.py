@@ -1,0 +1,335 @@
+"""A sweep from its arguments to its summary: what happens before its first job and after its last."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import json
+import os
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import psutil
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override, OverrideType
+from hydra.core.utils import JobReturn
+from hydra.experimental.callback import Callback
+from omegaconf import DictConfig, OmegaConf, open_dict
+
+from ragsweep.config import SWEEP_ID, sweep_id
+from ragsweep.digest import digest
+from ragsweep.errors import ConfigError
+
+if TYPE_CHECKING:
+    from ragsweep.tracking import Job, RunRecord
+
+SWEEP = "RAGSWEEP_SWEEP"  # in the environment: what every job of a sweep needs to know of it, as JSON
+STOP = "stop"  # a file in the sweep's folder: no further job may start
+UNNAMED = ("dataset", "tracking", "store", "hydra", "dry_run")  # settings that a run is not named by
+ABOUT_THIS_START = ("tracking.resume", "dry_run")  # settings that another start of the same sweep need not have
+SECONDS_TO_END = 1.0
+EXTRAS = {"hydra_joblib_launcher": "parallel", "hydra_submitit_launcher": "slurm", "hydra_ray_launcher": "ray"}
+
+
+class Planned(NamedTuple):
+    """A job before it starts: its name, what is swept in it, and the digest of all that decides its results."""
+
+    name: str
+    swept: Mapping[str, Any]
+    digest: str
+
+
+@dataclass(frozen=True)
+class OpenSweep:
+    """A sweep that has begun: the job that describes it, its parent run, and its jobs where they are known before."""
+
+    job: Job
+    parent: RunRecord
+    planned: Sequence[Planned]
+
+
+class SweepCallback(Callback):
+    """Checks a whole sweep before its first job, then opens its parent run."""
+
+    sweep: OpenSweep | None = None
+
+    def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
+        """Leave what the jobs need where the workers of every launcher find it."""
+        from ragsweep import cli, report
+
+        try:
+            here = config.hydra.launcher._target_.endswith(".BasicLauncher")  # the jobs run in this process
+            if here:
+                report.start_drawing()
+            _check_launcher(config.hydra.launcher._target_)
+            jobs, swept = _jobs(config)
+            first, planned = _check_all(config, jobs, swept)
+            if config.get("dry_run"):
+                _say_what_would_run(first, planned)
+                raise SystemExit(0)
+            _say_what_has_no_effect(planned)
+            SweepCallback.sweep = _open_sweep(config, first, planned, swept)
+            about = {
+                "parent_run_id": SweepCallback.sweep.parent.run_id,
+                "total": len(jobs) or None,
+                "swept": swept,
+                "looks_back": first.tracking.resume or not here,
+            }
+            os.environ[SWEEP] = json.dumps(about)
+            if not here:
+                _tell_workers(config, SWEEP, SWEEP_ID)
+            gc.freeze()  # modules and configuration stay: no collection need look at them again
+        except Exception as error:  # Hydra would turn it into a warning and start the jobs
+            raise SystemExit(cli.explained(error)) from error
+
+    def on_job_end(self, config: DictConfig, job_return: JobReturn, **_: Any) -> None:
+        """Let go of a job's configuration, which Hydra would keep until the sweep ends."""
+        job_return.cfg = job_return.hydra_cfg = None
+
+
+def _check_launcher(target: str) -> None:
+    """Say what to install where the launcher's plugin is not there."""
+    package = next((name for name in EXTRAS if target.startswith(f"hydra_plugins.{name}.")), None)
+    if package and find_spec(f"hydra_plugins.{package}") is None:
+        extra = EXTRAS[package]
+        raise ConfigError(f"hydra.launcher: {package} is not installed here; run pip install 'ragsweep[{extra}]'")
+
+
+def _jobs(config: DictConfig) -> tuple[list[list[str]], list[str]]:
+    """The overrides of every job and the names of the swept settings; no jobs where only the sweeper knows them."""
+    from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+
+    parser = OverridesParser.create(config_loader=GlobalHydra.instance().config_loader())
+    params = [f"{name}={value}" for name, value in (config.hydra.sweeper.get("params") or {}).items()]
+    overrides = parser.parse_overrides(params + list(config.hydra.overrides.task))
+    last = {override.get_key_element(): override for override in overrides}  # as the sweeper does: the last one counts
+    swept = [name.lstrip("+") for name, override in last.items() if override.is_sweep_override()]
+    if not config.hydra.sweeper._target_.endswith((".BasicSweeper", ".CheckedSweeper")):
+        return [], swept
+    [jobs] = BasicSweeper.split_arguments(overrides, None)
+    return jobs, swept
+
+
+def _check_all(config: DictConfig, jobs: Sequence[list[str]], swept: Sequence[str]) -> tuple[DictConfig, list[Planned]]:
+    """Build what every job will build, so that bad input stops the sweep before anything is recorded.
+
+    Composing is dear, and Hydra does it twice for every job: jobs that differ in values only share a composition here.
+
+    Returns:
+        The configuration of the first job, since that of the whole sweep lacks what is swept; and what is planned.
+    """
+    from ragsweep.experiment import Experiment
+
+    loader = GlobalHydra.instance().config_loader()
+    parser = OverridesParser.create(config_loader=loader)
+    compositions: dict[tuple[str, ...], DictConfig] = {}
+    is_group = cache(loader.get_group_options)
+    first: DictConfig | None = None
+    planned = []
+    for overrides in jobs:
+        parsed = parser.parse_overrides(overrides)
+        values = [
+            override
+            for override in parsed
+            if override.type is OverrideType.CHANGE
+            and not isinstance(override.value(), dict | list)
+            and not is_group(override.key_or_group)
+        ]
+        others = tuple(str(override.input_line) for override in parsed if override not in values)
+        if others not in compositions:
+            compositions[others] = loader.load_sweep_config(config, overrides)
+        composed = compositions[others]
+        for override in values:
+            OmegaConf.update(composed, override.key_or_group, override.value(), merge=True)
+        first = first or copy.deepcopy(composed)
+        experiment = Experiment.of(OmegaConf.masked_copy(composed, [str(key) for key in composed if key != "hydra"]))
+        planned.append(Planned(*_named(parsed, swept), experiment.digest))
+    return first or config, planned
+
+
+def _say_what_has_no_effect(planned: Sequence[Planned]) -> None:
+    """Name the configurations that will measure the same, since a setting in which they differ decides nothing."""
+    alike: dict[str, list[str]] = {}
+    for job in planned:
+        alike.setdefault(job.digest, []).append(job.name)
+    same = [names for names in alike.values() if len(names) > 1]
+    if same:
+        more = f", and {len(same) - 1} more such groups" if len(same) > 1 else ""
+        print(
+            f"the same measurement, since a swept setting has no effect here: {', '.join(same[0])}{more}",
+            file=sys.stderr,
+        )
+
+
+def _say_what_would_run(first: DictConfig, planned: Sequence[Planned]) -> None:
+    """A line for each job: what `tracking.resume=true` would find finished, and what it would run."""
+    from ragsweep import tracking
+
+    tracking.check_store(first.tracking)
+    if not planned:
+        print("the sweeper chooses the jobs as it goes: none is known yet")
+    missing = 0
+    for job in planned:
+        run = tracking.finished_with(first.tracking, job.digest)
+        missing += run is None
+        print(f"{job.name}: {'would run' if run is None else f'finished, run {run.info.run_id}'}")
+    print(f"{missing} of {len(planned)} would run with tracking.resume=true, all without it")
+
+
+def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned], swept: list[str]) -> OpenSweep:
+    from ragsweep import tracking
+
+    try:
+        Path(config.hydra.sweep.dir).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"hydra.sweep.dir: {config.hydra.sweep.dir} cannot be made ({error.strerror})") from error
+    store = first.tracking
+    OmegaConf.resolve(store)
+    job = tracking.Job(
+        name=f"sweep {' '.join(_short(swept)) or sweep_id()}",
+        folder=Path(config.hydra.sweep.dir) / "summary",
+        overrides=config.hydra.overrides.task,
+        command=_command(sys.argv[1:]),
+        swept={},
+        sweep_id=sweep_id(),
+        parent_run_id=None,
+        tracking=store,
+        digest=digest([[each.name, each.digest] for each in planned]) if planned else None,
+    )
+    tracking.check_store(store)
+    tracking.close_orphans(store)
+    earlier = tracking.unfinished_sweep(job) if store.resume and planned else None
+    if earlier:
+        job = replace(job, sweep_id=earlier.data.tags["sweep.id"])
+    return OpenSweep(job, tracking.open_run(job, continued=earlier), planned)
+
+
+def _tell_workers(config: DictConfig, *variables: str) -> None:
+    """Have these environment variables set, by overrides of Hydra's own, wherever a launcher starts a job."""
+    overrides = [f"hydra.sweep.dir={json.dumps(config.hydra.sweep.dir)}"]
+    overrides += [f"+hydra.job.env_set.{name}='{os.environ[name]}'" for name in variables]
+    with open_dict(config):
+        config.hydra.overrides.hydra = [*config.hydra.overrides.hydra, *overrides]
+
+
+def tracked_job(config: DictConfig) -> Job:
+    """What is to be recorded of the job that Hydra has just started."""
+    from ragsweep.tracking import Job
+
+    in_sweep = sweep_of_job()
+    hydra_config = HydraConfig.get()
+    task = list(hydra_config.overrides.task)
+    parsed = OverridesParser.create().parse_overrides(task)
+    name, swept = _named(parsed, in_sweep["swept"] if in_sweep else [])
+    mode = ["hydra.mode=RUN"] if any(override.startswith("experiment=") for override in task) else []
+    return Job(
+        name=name,
+        folder=Path(hydra_config.runtime.output_dir),
+        overrides=task,
+        command=_command([*task, *mode]),
+        swept=swept if in_sweep else {},
+        sweep_id=sweep_id(),
+        parent_run_id=in_sweep["parent_run_id"] if in_sweep else None,
+        tracking=config.tracking,
+        number=hydra_config.job.num if in_sweep else None,
+        looks_back=bool(in_sweep and in_sweep["looks_back"]),
+    )
+
+
+def sweep_of_job() -> dict[str, Any] | None:
+    """What the sweep has left for its jobs; None for a single run."""
+    return json.loads(os.environ[SWEEP]) if SWEEP in os.environ else None
+
+
+def _command(arguments: Sequence[str]) -> str:
+    """What runs this again."""
+    kept = [each for each in arguments if each.lstrip("+").partition("=")[0] not in ABOUT_THIS_START]
+    return shlex.join(["python", "run.py", *kept])
+
+
+def _named(parsed: Sequence[Override], swept: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """A run's name and the settings in it: the swept ones, or else those that were set."""
+    by_name = {override.key_or_group: override for override in parsed}
+    telling = [name for name in by_name if name.partition(".")[0] not in UNNAMED]
+    shown = [name for name in swept or telling if name in by_name]
+    words = zip(_short(shown), (by_name[name].get_value_element_as_str() for name in shown), strict=True)
+    name = " ".join(_word(short, value) for short, value in words) or "defaults"
+    return name, {name: _plain(by_name[name]) for name in shown}
+
+
+def _word(name: str, value: str) -> str:
+    """A setting in a run's name; a configuration that has a name of its own goes by it."""
+    if name == "configuration":
+        return value
+    with suppress(ValueError):  # a range makes values like 0.7000000000000001
+        value = f"{float(value):.12g}" if "." in value else value
+    return f"{name}={value}"
+
+
+def _plain(override: Override) -> Any:
+    """An override's value as JSON can hold it."""
+    value = override.value()
+    return value if isinstance(value, bool | int | float | None) else override.get_value_element_as_str()
+
+
+def _short(names: Sequence[str]) -> list[str]:
+    """The last words of dotted names, where that leaves them different."""
+    last = [name.rpartition(".")[2] for name in names]
+    return [word if last.count(word) == 1 else name for word, name in zip(last, names, strict=True)]
+
+
+def end_killed(sweep: OpenSweep) -> None:
+    """End the workers of a sweep that was interrupted, and close what they leave open."""
+    from ragsweep import tracking
+
+    workers = psutil.Process().children(recursive=True)
+    for worker in workers:
+        with suppress(psutil.Error):
+            worker.terminate()
+    _, alive = psutil.wait_procs(workers, SECONDS_TO_END / 2)
+    for worker in alive:
+        with suppress(psutil.Error):
+            worker.kill()
+    sweep.parent.close("KILLED")
+    tracking.close_open(sweep.job, sweep.parent)
+
+
+def finish(sweep: OpenSweep, *, failed: bool) -> bool:
+    """Close the parent run with the summary of what finished, and say what did not; whether all is well."""
+    from ragsweep import report, tracking
+
+    tracking.close_open(sweep.job, sweep.parent)
+    results = tracking.collect(sweep.job, sweep.parent, [job.name for job in sweep.planned])
+    timestamp = sweep.job.sweep_id.rpartition("_")[0]
+    parts = results.by_dataset
+    texts = []
+    for number, part in enumerate(parts, start=1):
+        folder = sweep.job.folder if len(parts) == 1 else sweep.job.folder / f"dataset_{number}"
+        texts.append(report.write_sweep(folder, part, sweep.job.command, timestamp))
+    text = "\n".join(texts) or "No run finished.\n"
+    failed = failed or bool(results.unfinished)
+    tracking.close_sweep(sweep.parent, results, text, "FAILED" if failed else "FINISHED")
+    for part in parts:  # only now: nobody may be reading any more
+        print(f"\n{report.terminal_table(part)}\n\n{report.best_lines(part)}")
+    for name, fate in results.unfinished.items():
+        print(f"did not finish: {name} ({fate})", file=sys.stderr)
+    folder = sweep.job.folder.parent
+    if waiting := tracking.waiting(folder):
+        print(
+            f"{waiting} runs are not in the tracking store ({sweep.parent.trouble or 'it was out of reach'}); "
+            f"they are complete in {folder}: python scripts/push.py {shlex.quote(str(folder))} uploads them",
+            file=sys.stderr,
+        )
+    if sweep.parent.run_id:
+        address = tracking.sweep_address(sweep.job.tracking, sweep.parent.experiment_id, sweep.parent.run_id)
+        print(f"{address}{tracking.server_hint(sweep.job.tracking)}")
+    return not failed and not waiting

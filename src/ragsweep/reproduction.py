@@ -1,0 +1,180 @@
+"""Making a recorded measurement again, and holding every number of it against the record."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import hydra
+import numpy as np
+import pandas as pd
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
+from omegaconf import DictConfig
+
+from ragsweep import report, tracking
+from ragsweep.config import CONF, PROJECT, register_resolvers, sweep_id
+from ragsweep.digest import digest_of_code
+from ragsweep.errors import ConfigError
+from ragsweep.experiment import Experiment
+from ragsweep.recorded import TODAYS, trusted
+
+SHOWN = 20  # differences that are printed one by one
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to reproduce, and how.
+
+    Attributes:
+        run_id: Of a run, or of a sweep's parent run.
+        overrides: `name=value`: where the stores and data of the record are on this machine.
+        tolerance: The largest difference that counts as none.
+        log: Whether to record what is measured as a new run.
+        modules: Modules outside of ragsweep whose classes the record may name.
+    """
+
+    run_id: str
+    overrides: Sequence[str]
+    tolerance: float
+    log: bool
+    modules: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A value that is not what was recorded."""
+
+    what: str
+    recorded: object
+    now: object
+
+
+def reproduce(request: Request) -> bool:
+    """Reproduce a run or every finished run of a sweep, and print what came of it; whether all is identical."""
+    today, settings = _today(request.overrides)
+    recorded = tracking.fetch(today.tracking, request.run_id)
+    all_alike = True
+    for number, run in enumerate(recorded):
+        config = trusted(run.config, today, settings, request.modules)
+        experiment = Experiment.of(config)
+        for line in differences_of_origin(run, experiment):
+            print(f"{run.name}: {line}")
+        made = ""
+        if request.log:
+            job = _job(run, experiment, PROJECT / "outputs" / sweep_id() / str(number))
+            with tracking.record(job) as new:
+                measurement = experiment.measure()
+                experiment.log(measurement, job, new)
+                made = f" (run {new.run_id})"
+        else:
+            measurement = experiment.measure()
+        metrics = tracking.metrics_of(measurement.evaluation, measurement.measures)
+        table = report.per_query(measurement.evaluation, experiment.dataset)
+        found = list(_differences(run, metrics, table, request.tolerance))
+        values = len(_lasting(run.metrics)) + run.per_query.size
+        if found:
+            all_alike = False
+            print(f"{run.name}: {len(found)} of {values} values differ{made}\n{_table(found)}")
+        else:
+            print(f"{run.name}: identical: {values} values{made}")
+    if len(recorded) > 1:
+        print("all identical" if all_alike else "not all identical")
+    return all_alike
+
+
+def _today(overrides: Sequence[str]) -> tuple[DictConfig, dict[str, Any]]:
+    """The configuration of this machine, and the settings that replace recorded ones."""
+    register_resolvers()
+    try:
+        parsed = OverridesParser.create().parse_overrides(list(overrides))
+        here = [str(each.input_line) for each in parsed if each.key_or_group.partition(".")[0] in TODAYS]
+        with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+            today = hydra.compose("config", here)
+    except HydraException as error:
+        raise ConfigError(" ".join(str(error).split())) from error
+    return today, {each.key_or_group: each.value() for each in parsed if each.input_line not in here}
+
+
+def _job(run: tracking.Recorded, experiment: Experiment, folder: Path) -> tracking.Job:
+    store = experiment.config.tracking.copy()
+    store.experiment = experiment.dataset.name
+    return tracking.Job(
+        name=run.name,
+        folder=folder,
+        overrides=[],
+        command=run.tags.get("reproduce", shlex.join(["python", "scripts/reproduce.py", run.run_id])),
+        swept=json.loads(run.tags.get("sweep.values", "{}")),
+        sweep_id=sweep_id(),
+        parent_run_id=None,
+        tracking=store,
+        digest=experiment.digest,
+        reproduces=run.run_id,
+    )
+
+
+def differences_of_origin(run: tracking.Recorded, experiment: Experiment) -> Iterator[str]:
+    """What a run was made of and by, where that is not what there is today: a line each."""
+    if not experiment.dataset.digest.startswith(run.dataset):
+        yield f"dataset: recorded {run.dataset[:12]}, here {experiment.dataset.digest[:12]}"
+    now = {name: str(value) for name, value in experiment.settings.items()}
+    for name in sorted(run.params.keys() | now.keys()):
+        if run.params.get(name) != now.get(name):
+            yield f"{name}: recorded {run.params.get(name, 'nothing')}, here {now.get(name, 'nothing')}"
+    pins = (run.requirements, tracking.requirements().split())
+    packages = [dict(line.split("==") for line in lines) for lines in pins]
+    for name in sorted(packages[0].keys() | packages[1].keys(), key=str.lower):
+        was, is_ = (versions.get(name, "absent") for versions in packages)
+        if was != is_:
+            yield f"package {name}: recorded {was}, here {is_}"
+    if run.tags.get("code.digest") != digest_of_code():
+        commit = run.tags.get("git.commit")
+        yield f"code: recorded at {commit or 'an unknown commit'}, here something else"
+        if commit:
+            patch = f" && git apply <(mlflow artifacts download -r {run.run_id} -a environment/uncommitted.patch)"
+            yield f"    git checkout {commit}{patch if run.tags.get('git.dirty') == 'true' else ''}"
+
+
+def _lasting(metrics: Mapping[tuple[str, int], float]) -> dict[tuple[str, int], float]:
+    """The metrics that another run must give again: all but timings."""
+    return {key: value for key, value in metrics.items() if not key[0].startswith("latency/")}
+
+
+def _differences(
+    run: tracking.Recorded, metrics: Mapping[tuple[str, int], float], table: pd.DataFrame, tolerance: float
+) -> Iterator[Difference]:
+    was, now = _lasting(run.metrics), _lasting(metrics)
+    for key in sorted(was.keys() | now.keys()):
+        if not _alike(was.get(key), now.get(key), tolerance):
+            yield Difference(f"{key[0]}{f' at {key[1]}' if key[1] else ''}", was.get(key), now.get(key))
+    if list(run.per_query.columns) != list(table.columns) or len(run.per_query) != len(table):
+        yield Difference("table of queries", run.per_query.shape, table.shape)
+        return
+    for name in table.columns:
+        numbers = pd.api.types.is_numeric_dtype(table[name])
+        values = table[name] if numbers else table[name].fillna("")
+        for row, (old, new) in enumerate(zip(run.per_query[name].tolist(), values.tolist(), strict=True)):
+            if not (_alike(old, new, tolerance) if numbers else old == new):
+                yield Difference(f"{name} of query {table['query_id'].iloc[row]}", old, new)
+
+
+def _alike(was: float | None, now: float | None, tolerance: float) -> bool:
+    if was is None or now is None:
+        return was is now
+    return bool(np.isclose(was, now, rtol=0, atol=tolerance, equal_nan=True))
+
+
+def _table(differences: Sequence[Difference]) -> str:
+    rows = [("value", "recorded", "now", "difference")]
+    for each in differences[:SHOWN]:
+        numbers = isinstance(each.recorded, float) and isinstance(each.now, float)
+        difference = f"{each.now - each.recorded:+.3g}" if numbers else ""  # type: ignore[operator]
+        rows.append((each.what, str(each.recorded)[:40], str(each.now)[:40], difference))
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    lines = ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    left = len(differences) - SHOWN
+    return "\n".join(line.rstrip() for line in lines) + (f"\n  ... and {left} more" if left > 0 else "")

@@ -1,0 +1,90 @@
+"""What the tracking store holds of a run that was made before, here or elsewhere."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+from mlflow import MlflowClient
+from mlflow.entities import Run
+from omegaconf import DictConfig
+
+from ragsweep.errors import TrackingError
+from ragsweep.tracking.run import NUMBER, PARENT
+from ragsweep.tracking.store import UNREACHABLE, existing_store
+from ragsweep.tracking.sweep import read_table, search
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A finished run.
+
+    Attributes:
+        name: Its name.
+        run_id: The store's name for it.
+        config: Its `config/config.yaml`.
+        requirements: The packages it was made with.
+        params: The settings that took effect.
+        tags: What says where it comes from.
+        dataset: Digest of its dataset, as far as the store keeps it.
+        metrics: Every value by name and step.
+        per_query: Its table of queries.
+    """
+
+    name: str
+    run_id: str
+    config: str
+    requirements: Sequence[str]
+    params: Mapping[str, str]
+    tags: Mapping[str, str]
+    dataset: str
+    metrics: Mapping[tuple[str, int], float]
+    per_query: pd.DataFrame
+
+
+def fetch(tracking: DictConfig, run_id: str) -> list[Recorded]:
+    """A run, or the finished runs of a sweep in the order of their numbers.
+
+    Raises:
+        TrackingError: The store cannot be reached, or has no such finished run.
+    """
+    try:
+        client = existing_store(tracking.uri)
+        run = client.get_run(run_id)
+        children = [run for run in search(client, f"tags.`{PARENT}` = '{run_id}'") if run.info.status == "FINISHED"]
+        runs = sorted(children, key=lambda child: int(child.data.tags[NUMBER])) or [run]
+        return [_recorded(client, run) for run in runs]
+    except UNREACHABLE as error:
+        reason = str(error).strip().splitlines()[0]
+        raise TrackingError(f"{run_id}: cannot be read from {tracking.uri} ({reason})") from error
+
+
+def _recorded(client: MlflowClient, run: Run) -> Recorded:
+    if run.info.status != "FINISHED":
+        raise TrackingError(f"{run.info.run_id}: this run is {run.info.status}, not FINISHED")
+    with tempfile.TemporaryDirectory() as folder:
+        files = [
+            Path(client.download_artifacts(run.info.run_id, path, folder))
+            for path in ("config/config.yaml", "environment/requirements.txt", "results/per_query.csv")
+        ]
+        config, requirements = (file.read_text(encoding="utf-8") for file in files[:2])
+        per_query = read_table(files[2])
+    metrics = {(name, 0): value for name, value in run.data.metrics.items() if not name.startswith("at_k/")}
+    for name in run.data.metrics:
+        if name.startswith("at_k/"):
+            metrics |= {(name, point.step): point.value for point in client.get_metric_history(run.info.run_id, name)}
+    [logged] = run.inputs.dataset_inputs
+    return Recorded(
+        run.info.run_name,
+        run.info.run_id,
+        config,
+        requirements.split(),
+        run.data.params,
+        run.data.tags,
+        logged.dataset.digest,
+        metrics,
+        per_query,
+    )

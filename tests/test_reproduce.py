@@ -1,0 +1,139 @@
+"""`scripts/reproduce.py`, in processes of its own."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+import yaml
+from application import PROJECT
+from small import arguments
+
+
+def reproduce(application, *given, project=PROJECT, **environment):
+    """Run the script on the application's store."""
+    places = [
+        f"tracking.uri={application.uri}",
+        f"tracking.artifacts={application.home}/artifacts",
+        f"store.path={application.cache}",
+    ]
+    command = [sys.executable, str(project / "scripts/reproduce.py"), *given, *places]
+    environment = {**os.environ, **environment}
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=application.home, env=environment)
+
+
+@pytest.fixture(scope="module")
+def finished(shared_application):
+    """A run on the bundled manual."""
+    assert shared_application.run("k=3", "retriever.alpha=0.3").returncode == 0
+    return shared_application.runs()[-1]
+
+
+def test_a_run_is_identical_when_it_is_made_again(finished, shared_application):
+    process = reproduce(shared_application, finished.info.run_id)
+    assert process.returncode == 0, process.stderr
+    first, *_ = process.stdout.splitlines()
+    assert first.startswith("alpha=0.3 k=3: identical: ") or first.startswith("k=3 alpha=0.3: identical: ")
+    new = shared_application.runs()[-1]
+    assert new.data.tags["reproduces"] == finished.info.run_id
+    assert new.info.run_id in first
+    same = {name: value for name, value in finished.data.metrics.items() if not name.startswith("latency/")}
+    assert {name: new.data.metrics[name] for name in same} == same
+
+
+def test_as_many_values_are_compared_as_were_recorded(finished, shared_application):
+    process = reproduce(shared_application, finished.info.run_id, "--no-log")
+    scalars = [name for name in finished.data.metrics if not name.startswith(("latency/", "at_k/"))]
+    curves, cutoffs, queries, columns = 7, 20, 133, 12  # id, query, type, seven metrics, retrieved, relevant
+    assert f"identical: {len(scalars) + curves * cutoffs + queries * columns} values" in process.stdout
+
+
+@pytest.mark.parametrize("environment", [{"OMP_NUM_THREADS": "1"}, {"OPENBLAS_NUM_THREADS": "3"}])
+def test_the_number_of_threads_does_not_show(finished, shared_application, tmp_path, environment):
+    before = len(shared_application.runs())
+    store = f"store.path={tmp_path / 'store'}"  # so that everything is computed again
+    process = reproduce(shared_application, finished.info.run_id, "--no-log", store, **environment)
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert len(shared_application.runs()) == before
+
+
+def test_another_setting_is_told_and_the_values_that_it_changes(finished, shared_application):
+    process = reproduce(shared_application, finished.info.run_id, "--no-log", "k=4")
+    assert process.returncode == 1
+    assert "k: recorded 3, here 4" in process.stdout
+    assert "values differ" in process.stdout
+    row = next(line for line in process.stdout.splitlines() if line.split()[0] == "recall")
+    recorded, now, difference = map(float, row.split()[1:])
+    assert recorded == finished.data.metrics["recall"]
+    assert now > recorded
+    assert difference == pytest.approx(now - recorded, rel=0.01)
+
+
+def test_a_tolerance_lets_small_differences_pass(finished, shared_application):
+    process = reproduce(shared_application, finished.info.run_id, "--no-log", "seed=1")
+    assert process.returncode == 1
+    assert "ci/f1_low" in process.stdout
+    again = reproduce(shared_application, finished.info.run_id, "--no-log", "seed=1", "--tolerance", "0.02")
+    assert again.returncode == 0
+
+
+def test_other_data_is_told(application, tmp_path):
+    dataset = arguments(tmp_path / "data")
+    assert application.run(*dataset, "retriever=sparse").returncode == 0
+    [run] = application.runs()
+    queries = tmp_path / "data" / "questions.json"
+    queries.write_text(queries.read_text().replace("What clears worms?", "Which drug clears worms?"))
+    process = reproduce(application, run.info.run_id, "--no-log", *dataset[2:])
+    assert process.returncode == 1
+    assert "dataset: recorded " in process.stdout
+
+
+def test_a_whole_sweep_is_made_again(application):
+    assert application.run("-m", "k=3,5", "retriever=sparse").returncode == 0
+    [parent] = application.parents()
+    process = reproduce(application, parent.info.run_id, "--no-log")
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.splitlines()[-1] == "all identical"
+    assert process.stdout.count(": identical: ") == 2
+
+
+def test_a_clone_that_never_saw_the_run_makes_it_again(finished, shared_application, tmp_path):
+    clone = tmp_path / "clone"
+    for part in ("src", "conf", "scripts", "data"):
+        shutil.copytree(PROJECT / part, clone / part, ignore=shutil.ignore_patterns("__pycache__"))
+    process = reproduce(
+        shared_application, finished.info.run_id, "--no-log", project=clone, PYTHONPATH=str(clone / "src")
+    )
+    assert process.returncode == 0, process.stdout + process.stderr
+
+
+@pytest.mark.parametrize("place", ["tracking.uri=sqlite:////nowhere/mlflow.db", "tracking.uri=http://127.0.0.1:9"])
+def test_a_store_that_is_not_there_is_said_in_a_line(shared_application, place):
+    command = [sys.executable, str(PROJECT / "scripts/reproduce.py"), "abc", place]
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert process.returncode == 2
+    [line] = process.stderr.splitlines()
+    assert line.startswith(f"reproduce: abc: cannot be read from {place.partition('=')[2]}")
+
+
+def test_a_hostile_record_does_nothing(application, tmp_path):
+    assert application.run("retriever=sparse").returncode == 0
+    [run] = application.runs()
+    mark = tmp_path / "mark"
+    file = application.artifacts(run) / "config/config.yaml"
+    good = yaml.safe_load(file.read_text())
+    for change in (
+        {"retriever": {"_target_": "os.system", "_args_": [f"touch {mark}"]}},
+        {"retriever": {"_target_": "ragsweep.store.Path.touch", "_args_": [str(mark)]}},
+        {"dataset": {**good["dataset"], "name": "${oc.env:SECRET}"}},
+        {"dataset": {**good["dataset"], "documents": str(tmp_path)}},
+    ):
+        file.write_text(yaml.safe_dump(good | change))
+        before = sorted(PROJECT.rglob("outputs/*"))
+        process = reproduce(application, run.info.run_id, SECRET="hunter2")
+        assert process.returncode == 2, process.stdout
+        assert "hunter2" not in process.stdout + process.stderr
+        assert not mark.exists()
+        assert sorted(PROJECT.rglob("outputs/*")) == before
+        assert len(application.runs()) == 1

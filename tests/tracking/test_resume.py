@@ -1,0 +1,172 @@
+"""A sweep that was ended before its time, and goes on."""
+
+import random
+import signal
+import time
+
+import pytest
+from application import Application
+from small import arguments
+
+SWEEP = ["-m", "retriever=sparse", "retriever.b=0,0.3,0.5,0.7,1", "k=1,2,3"]
+SMALLER = ["-m", "retriever=sparse", "retriever.b=0.3,0.5", "k=1,2,3"]
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    return arguments(tmp_path_factory.mktemp("small"))
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory, cache, dataset):
+    """A sweep that nothing happens to, and how long it takes."""
+    application = Application(tmp_path_factory.mktemp("undisturbed"), cache)
+    started = time.monotonic()
+    process = application.run(*SWEEP, *dataset)
+    assert process.returncode == 0, process.stderr
+    return application, time.monotonic() - started
+
+
+def summary(application):
+    """The files of the summary, without what names the place and the hour."""
+    [parent] = application.parents()
+    folder = application.artifacts(parent)
+    files = [*sorted((folder / "results").iterdir()), folder / "report.md"]
+    assert len(files) == 3
+    return [file.read_text().replace(str(application.home), "HOME") for file in files]
+
+
+def charts(application):
+    [parent] = application.parents()
+    return {file.name: file.read_bytes() for file in (application.artifacts(parent) / "charts").iterdir()}
+
+
+def statuses(application):
+    return [run.info.status for run in application.children()]
+
+
+def names(process):
+    """The names of the jobs that a process has run, and of those that it has found finished."""
+    lines = [line.split(" ", 1)[1] for line in process.stdout.splitlines() if line[:1].isdigit() and " f1=" in line]
+    ran = [line.partition(" f1=")[0] for line in lines if not line.endswith("(finished before)")]
+    return ran, [line.partition(" f1=")[0] for line in lines if line.endswith("(finished before)")]
+
+
+def resume_after(application, dataset, seconds):
+    """Start a sweep, kill it after so many seconds, and resume it."""
+    process = application.start(*SWEEP, *dataset)
+    time.sleep(seconds)
+    process.kill()
+    process.communicate()
+    return application.run(*SWEEP, *dataset, "tracking.resume=true")
+
+
+def assert_whole(application, undisturbed):
+    assert statuses(application) == ["FINISHED"] * 15
+    assert len({run.info.run_name for run in application.children()}) == 15
+    assert [run.info.status for run in application.parents()] == ["FINISHED"]
+    assert summary(application) == summary(undisturbed)
+
+
+def test_a_killed_sweep_is_resumed_as_if_nothing_had_happened(application, dataset, undisturbed):
+    undisturbed, _ = undisturbed
+    process = application.start(*SWEEP, *dataset)
+    for _ in range(4):
+        process.stdout.readline()
+    process.kill()
+    process.communicate()
+    resumed = application.run(*SWEEP, *dataset, "tracking.resume=true")
+    assert resumed.returncode == 0, resumed.stderr
+    ran, found = names(resumed)
+    assert len(found) >= 4
+    assert len(ran) + len(found) == 15
+    assert_whole(application, undisturbed)
+    assert charts(application) == charts(undisturbed)
+
+
+@pytest.mark.slow
+def test_twenty_sweeps_killed_at_any_moment_are_resumed(tmp_path, cache, dataset, undisturbed):
+    undisturbed, seconds = undisturbed
+    drawn = random.Random(0)
+    for number in range(20):
+        home = tmp_path / str(number)
+        home.mkdir()
+        application = Application(home, cache)
+        moment = drawn.uniform(0, seconds)
+        resumed = resume_after(application, dataset, moment)
+        assert resumed.returncode == 0, (moment, resumed.stderr)
+        assert_whole(application, undisturbed)
+
+
+def test_the_next_start_closes_what_a_killed_process_left_open(application, dataset):
+    process = application.start(*SWEEP, *dataset)
+    process.stdout.readline()
+    process.kill()
+    process.communicate()
+    assert "RUNNING" in {run.info.status for run in application.runs()}
+    assert application.run(*dataset, "retriever=sparse").returncode == 0
+    assert "RUNNING" not in {run.info.status for run in application.runs()}
+    [parent] = [run for run in application.parents() if run.info.run_name.startswith("sweep")]
+    assert parent.info.status == "KILLED"
+    assert parent.data.tags["error"] == "the process ended without closing the run"
+
+
+def test_a_run_that_is_alive_is_left_alone(application, dataset):
+    process = application.start("-m", *dataset, "retriever=sparse", "k=range(1,101)")
+    process.stdout.readline()
+    process.send_signal(signal.SIGSTOP)
+    try:
+        assert application.run(*dataset, "retriever=sparse").returncode == 0
+        [parent] = [run for run in application.parents() if run.info.run_name.startswith("sweep")]
+        assert parent.info.status == "RUNNING"
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_finished_runs_of_a_smaller_sweep_are_joined(application, dataset, undisturbed):
+    undisturbed, _ = undisturbed
+    assert application.run(*SMALLER, *dataset).returncode == 0
+    resumed = application.run(*SWEEP, *dataset, "tracking.resume=true")
+    assert resumed.returncode == 0, resumed.stderr
+    ran, found = names(resumed)
+    assert (len(ran), len(found)) == (9, 6)
+    smaller, larger = application.parents()
+    assert (smaller.info.status, larger.info.status) == ("FINISHED", "FINISHED")
+    report = application.artifacts(larger) / "results/summary_statistics.csv"
+    [whole] = undisturbed.parents()
+    assert report.read_text() == (undisturbed.artifacts(whole) / "results/summary_statistics.csv").read_text()
+
+
+def test_without_resume_everything_runs_again(application, dataset):
+    for _ in range(2):
+        ran, found = names(application.run(*SMALLER, *dataset))
+        assert (len(ran), len(found)) == (6, 0)
+    assert len(application.children()) == 12
+
+
+def test_other_data_is_not_taken_for_finished(application, tmp_path):
+    dataset = arguments(tmp_path / "data")
+    assert application.run(*SMALLER, *dataset).returncode == 0
+    queries = tmp_path / "data" / "questions.json"
+    queries.write_text(queries.read_text().replace("What clears worms?", "Which drug clears worms?"))
+    ran, found = names(application.run(*SMALLER, *dataset, "tracking.resume=true"))
+    assert (len(ran), len(found)) == (6, 0)
+
+
+def test_a_dry_run_says_what_is_there_and_records_nothing(application, dataset):
+    assert application.run(*SMALLER, *dataset).returncode == 0
+    before = len(application.runs())
+    process = application.run(*SWEEP, *dataset, "+dry_run=true")
+    assert process.returncode == 0, process.stderr
+    lines = process.stdout.splitlines()
+    assert lines[0] == "b=0 k=1: would run"
+    assert lines[3].startswith("b=0.3 k=1: finished, run ")
+    assert lines[-1] == "9 of 15 would run with tracking.resume=true, all without it"
+    assert len(application.runs()) == before
+
+
+def test_a_dry_run_of_one_configuration_records_nothing(application, dataset):
+    process = application.run(*dataset, "retriever=sparse", "k=2", "+dry_run=true")
+    assert (process.returncode, process.stdout) == (0, "would run: retriever=sparse k=2\n")
+    assert application.runs() == []
