@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import re
+import shlex
 import signal
 import sys
 import threading
@@ -19,7 +20,7 @@ from typing import Any, NoReturn
 import hydra
 from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ragsweep.config import CONF, SWEEP_ID, leaves, nearest, register_resolvers, sweep_id
@@ -86,7 +87,7 @@ def job(config: DictConfig) -> float:
         return float("nan")
     try:
         if not in_sweep:
-            tracking.check_store(config.tracking)
+            tracking.check_server(OmegaConf.select(config, "tracking.uri"))
             tracking.close_orphans(config.tracking)
         if config.get("dry_run"):
             experiment.Experiment.of(config)
@@ -109,7 +110,9 @@ def job(config: DictConfig) -> float:
         address = tracking.run_address(config.tracking, record.experiment_id, str(record.run_id))
         print(f"{address}{tracking.server_hint(config.tracking)}")
         if record.trouble:
-            raise SystemExit(explained(RuntimeError(record.trouble)))
+            push = f"python scripts/push.py {shlex.quote(str(tracked.folder))}"
+            print(f"ragsweep: the tracking store lacks this run ({record.trouble}); {push} uploads it", file=sys.stderr)
+            raise SystemExit(FAILED)
     return f1
 
 

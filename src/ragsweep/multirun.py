@@ -70,6 +70,9 @@ class SweepCallback(Callback):
             here = config.hydra.launcher._target_.endswith(".BasicLauncher")  # the jobs run in this process
             if here:
                 report.start_drawing()
+            from ragsweep import tracking  # only now: it takes a second, in which the other process gets ready
+
+            tracking.check_server(OmegaConf.select(config, "tracking.uri"))
             _check_launcher(config.hydra.launcher._target_)
             jobs, swept = _jobs(config)
             first, planned = _check_all(config, jobs, swept)
@@ -174,7 +177,6 @@ def _say_what_would_run(first: DictConfig, planned: Sequence[Planned]) -> None:
     """A line for each job: what `tracking.resume=true` would find finished, and what it would run."""
     from ragsweep import tracking
 
-    tracking.check_store(first.tracking)
     if not planned:
         print("the sweeper chooses the jobs as it goes: none is known yet")
     missing = 0
@@ -205,7 +207,6 @@ def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned
         tracking=store,
         digest=digest([[each.name, each.digest] for each in planned]) if planned else None,
     )
-    tracking.check_store(store)
     tracking.close_orphans(store)
     earlier = tracking.unfinished_sweep(job) if store.resume and planned else None
     if earlier:

@@ -215,7 +215,7 @@ def test_results_wait_on_disk_while_the_server_is_gone(client, server, tmp_path)
     assert [run.info.status for run in [parent, *children]] == ["FINISHED"] * 16
     assert len({run.info.run_name for run in children}) == 15
     assert all("f1" in run.data.metrics for run in children)
-    assert len(store.list_artifacts(parent.info.run_id, "charts")) == 5
+    assert store.list_artifacts(parent.info.run_id, "charts")
 
 
 @pytest.mark.slow

@@ -4,9 +4,8 @@ from ragsweep.tracking.environment import requirements, write_environment
 from ragsweep.tracking.fetch import Recorded, fetch
 from ragsweep.tracking.journal import push, waiting
 from ragsweep.tracking.run import Job, RunRecord, close_all, failures, metrics_of, open_run, record
-from ragsweep.tracking.store import run_address, server_hint, sweep_address
+from ragsweep.tracking.store import check_server, run_address, server_hint, sweep_address
 from ragsweep.tracking.sweep import (
-    check_store,
     close_open,
     close_orphans,
     close_sweep,
@@ -21,7 +20,7 @@ __all__ = [
     "Job",
     "Recorded",
     "RunRecord",
-    "check_store",
+    "check_server",
     "close_all",
     "close_open",
     "close_orphans",

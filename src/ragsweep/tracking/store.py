@@ -62,8 +62,7 @@ def open_store(uri: str, experiment: str, artifacts: str | None) -> tuple[Mlflow
             _follow(client, experiment_id, database)
             return client, experiment_id
     except UNREACHABLE as error:
-        reason = str(error).strip().splitlines()[0]
-        raise TrackingError(f"tracking.uri: {uri} cannot be opened ({reason})") from error
+        raise _cannot_be_opened(uri, error) from error
 
 
 def _create(database: Path) -> None:
@@ -72,6 +71,20 @@ def _create(database: Path) -> None:
     draft.unlink(missing_ok=True)
     MlflowClient(f"{SQLITE}{draft}").search_experiments()
     draft.replace(database)
+
+
+def check_server(uri: str | None) -> None:
+    """Raise `TrackingError` where a server is out of reach or refuses us; of a local store, opening it will tell."""
+    if uri and uri.startswith("http"):
+        try:
+            existing_store(uri).search_experiments(max_results=1)
+        except UNREACHABLE as error:
+            raise _cannot_be_opened(uri, error) from error
+
+
+def _cannot_be_opened(uri: str, error: Exception) -> TrackingError:
+    reason = str(error).strip().splitlines()[0]
+    return TrackingError(f"tracking.uri: {uri} cannot be opened ({reason})")
 
 
 def existing_store(uri: str) -> MlflowClient:

@@ -48,11 +48,6 @@ class Member(NamedTuple):
         return Outcome(self.name, self.swept, self.settings, read_table(table))
 
 
-def check_store(tracking: DictConfig) -> None:
-    """Raise `TrackingError` where the store cannot be opened, before any work is done."""
-    _open(tracking)
-
-
 def close_orphans(tracking: DictConfig) -> None:
     """Close as KILLED the runs that processes of this host have left open because they were killed."""
     client, _ = _open(tracking)
