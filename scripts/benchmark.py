@@ -47,6 +47,8 @@ def main() -> int:
             print(line(row), flush=True)
             table(rows).to_csv(arguments.output / "benchmark.csv", index=False)
     if rows:
+        columns = ["work", "peer", "ours", "peers", "unit", "ratio", "ratio_min", "ratio_max", "target"]
+        print(f"\n{table(rows)[columns].to_string(index=False, float_format='{:.3g}'.format)}")
         draw(rows, arguments.output / "benchmark.png")
     broken = [row for row in rows if row.broken]
     for row in broken:

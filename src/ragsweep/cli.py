@@ -134,9 +134,6 @@ def _watch_signals() -> None:
 
 def _shorten_warnings() -> None:
     """Print our own warnings as we print errors, in a line without a place in the code."""
-    warnings.filterwarnings(
-        "ignore", message=r"[\s\S]*automatic_schema_matching"
-    )  # our launchers' YAML, plugins' names
     usual = warnings.formatwarning
 
     def shortened(message: Warning | str, category: type[Warning], filename: str, *others: Any) -> str:

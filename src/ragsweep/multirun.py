@@ -8,7 +8,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -36,15 +36,14 @@ SWEEP = "RAGSWEEP_SWEEP"  # in the environment: what every job of a sweep needs 
 STOP = "stop"  # a file in the sweep's folder: no further job may start
 UNNAMED = ("dataset", "tracking", "store", "hydra", "dry_run")  # settings that a run is not named by
 ABOUT_THIS_START = ("tracking.resume", "dry_run")  # settings that another start of the same sweep need not have
-SECONDS_TO_END = 1.0
+SECONDS_TO_END = 0.5  # for a worker, before it is killed
 EXTRAS = {"hydra_joblib_launcher": "parallel", "hydra_submitit_launcher": "slurm", "hydra_ray_launcher": "ray"}
 
 
 class Planned(NamedTuple):
-    """A job before it starts: its name, what is swept in it, and the digest of all that decides its results."""
+    """A job before it starts: its name, and the digest of all that decides its results."""
 
     name: str
-    swept: Mapping[str, Any]
     digest: str
 
 
@@ -155,7 +154,7 @@ def _check_all(config: DictConfig, jobs: Sequence[list[str]], swept: Sequence[st
             OmegaConf.update(composed, override.key_or_group, override.value(), merge=True)
         first = first or copy.deepcopy(composed)
         experiment = Experiment.of(OmegaConf.masked_copy(composed, [str(key) for key in composed if key != "hydra"]))
-        planned.append(Planned(*_named(parsed, swept), experiment.digest))
+        planned.append(Planned(_named(parsed, swept)[0], experiment.digest))
     return first or config, planned
 
 
@@ -296,7 +295,7 @@ def end_killed(sweep: OpenSweep) -> None:
     for worker in workers:
         with suppress(psutil.Error):
             worker.terminate()
-    _, alive = psutil.wait_procs(workers, SECONDS_TO_END / 2)
+    _, alive = psutil.wait_procs(workers, SECONDS_TO_END)
     for worker in alive:
         with suppress(psutil.Error):
             worker.kill()

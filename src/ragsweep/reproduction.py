@@ -135,7 +135,7 @@ def differences_of_origin(run: tracking.Recorded, experiment: Experiment) -> Ite
         commit = run.tags.get("git.commit")
         yield f"code: recorded at {commit or 'an unknown commit'}, here something else"
         if commit:
-            patch = f" && git apply <(mlflow artifacts download -r {run.run_id} -a environment/uncommitted.patch)"
+            patch = f" && git apply $(mlflow artifacts download -r {run.run_id} -a environment/uncommitted.patch)"
             yield f"    git checkout {commit}{patch if run.tags.get('git.dirty') == 'true' else ''}"
 
 

@@ -37,6 +37,8 @@ def is_gone(process: str | None) -> bool:
         return False
     if host != socket.gethostname() or pid == os.getpid():
         return False
+    if lock and not Path(lock).parent.is_dir():  # of a container or a project that is not seen from here
+        return False
     if not Path(lock).is_file():
         return not psutil.pid_exists(pid)
     try:

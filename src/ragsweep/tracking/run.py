@@ -113,7 +113,7 @@ class RunRecord:
         if continued:
             self._journal.started, self._journal.run_id = continued.info.start_time, continued.info.run_id
             self._journal.key = continued.data.tags.get(journals.KEY, self._journal.key)
-        self._send(self._open)
+        self._send(lambda _: self._open())
         _records.add(self)
 
     @property
@@ -121,7 +121,7 @@ class RunRecord:
         """The store's name for the run; None while the store is out of reach."""
         return self._journal.run_id
 
-    def _open(self, _: MlflowClient | None) -> None:
+    def _open(self) -> None:
         book = self._journal
         self._client, self.experiment_id = open_store(book.uri, book.experiment, book.artifacts)
         if book.run_id is None:
@@ -155,9 +155,11 @@ class RunRecord:
 
     def log_files(self, *parts: str) -> None:
         """Upload these parts of the run's folder, or everything in it."""
-        everything = sorted(path.name for path in self.folder.iterdir() if not path.name.endswith(journals.FILE))
-        self._journal.parts += parts or everything
-        self._send(lambda client: journals.send_files(client, self._journal, self.folder, parts or everything))
+        if not parts:
+            everything = (path.name for path in self.folder.iterdir())
+            parts = tuple(sorted(name for name in everything if not name.endswith(journals.FILE)))
+        self._journal.parts += parts
+        self._send(lambda client: journals.send_files(client, self._journal, self.folder, parts))
 
     def tag(self, tags: Mapping[str, str]) -> None:
         """Set tags."""
@@ -167,6 +169,7 @@ class RunRecord:
     def delete(self) -> None:
         """Take the run out of the store."""
         self.close("FAILED")
+        (self.folder / journals.FILE).unlink(missing_ok=True)
         if self._client:
             self._client.delete_run(self.run_id)
 
@@ -292,6 +295,7 @@ def open_run(job: Job, *, continued: Run | None = None) -> RunRecord:
     """
     opened = RunRecord(job, continued=continued)
     if opened.trouble:
+        _records.discard(opened)
         raise TrackingError(opened.trouble)
     return opened
 

@@ -96,8 +96,8 @@ def finished_with(tracking: DictConfig, digest: str) -> Run | None:
 def _finished_with(tracking: DictConfig, digest: str) -> list[Run]:
     client, experiment_id = _open(tracking)
     condition = f"tags.`{DIGEST}` = '{digest}' AND attributes.status = 'FINISHED'"
-    found = client.search_runs([experiment_id], condition, order_by=["attributes.start_time DESC"])
-    return [run for run in found if NUMBER in run.data.tags or PARENT not in run.data.tags]
+    found: list[Run] = client.search_runs([experiment_id], condition, order_by=["attributes.start_time DESC"])
+    return found
 
 
 def join(job: Job, run: Run) -> Mapping[str, float]:
