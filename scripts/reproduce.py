@@ -33,6 +33,9 @@ def main() -> int:
     )
     try:
         return 0 if reproduce(request) else 1
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
     except RagsweepError as error:
         print(f"reproduce: {error}", file=sys.stderr)
         return 2

@@ -1,12 +1,21 @@
 """The same sweep under every launcher that this machine has."""
 
+import json
+import os
+import signal
+import time
 from importlib.util import find_spec
 
+import psutil
 import pytest
 from application import Application
 
-SWEEP = ["-m", "retriever.alpha=0,0.5,1", "k=3,5"]
-PLUGINS = {"joblib": "hydra_joblib_launcher", "submitit_local": "hydra_submitit_launcher"}
+SWEEP = ["-m", "retriever.alpha=0,0.3,0.5,0.7,1", "k=3,5,10"]
+PLUGINS = {
+    "joblib": "hydra_joblib_launcher",
+    "ray": "hydra_ray_launcher",
+    "submitit_local": "hydra_submitit_launcher",
+}
 
 
 def there(plugin):
@@ -63,10 +72,10 @@ def test_an_encoding_is_made_once_for_all_workers(tmp_path, launcher):
     assert len(entries) == 2  # queries and passages, each encoded by one process while the others waited
 
 
-@pytest.mark.skipif(find_spec("ray") is not None, reason="ray is installed")
-def test_a_launcher_that_is_not_installed_is_refused_with_what_installs_it(application):
-    target = "hydra_plugins.hydra_ray_launcher.ray_launcher.RayLauncher"
-    process = application.run(*SWEEP, f"hydra.launcher._target_={target}")
+def test_a_launcher_that_is_not_installed_is_refused_with_what_installs_it(application, tmp_path):
+    absent = 'import sys; sys.modules["hydra_plugins.hydra_ray_launcher"] = None'  # whether it is installed or not
+    (tmp_path / "sitecustomize.py").write_text(absent)
+    process = application.run(*SWEEP, "hydra/launcher=ray", PYTHONPATH=str(tmp_path))
     assert process.returncode == 2
     [line] = process.stderr.splitlines()
     assert line == (
@@ -92,3 +101,43 @@ def test_twenty_sweeps_of_eight_workers_on_a_fresh_store_lose_nothing(tmp_path):
         assert process.returncode == 0, process.stderr
         assert [run.info.status for run in application.children()] == ["FINISHED"] * 16
         assert [run.info.status for run in application.parents()] == ["FINISHED"]
+
+
+def at_work(application):
+    """A run that a worker has open, and the number of the worker's process."""
+    for _ in range(1200):
+        for run in application.children():
+            if run.info.status == "RUNNING":
+                return run, json.loads(run.data.tags["process"])["pid"]
+        time.sleep(0.1)
+    return pytest.fail("no worker has begun")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_what_a_killed_worker_leaves_is_named_and_resumed(tmp_path, launcher, one_after_the_other):
+    application = Application(tmp_path, tmp_path / "fresh")  # the first jobs are at work for some seconds
+    once = ["hydra.launcher.ray.remote.max_retries=0"] if launcher == "ray" else []
+    process = application.start(*SWEEP, f"hydra/launcher={launcher}", *once)
+    run, pid = at_work(application)
+    os.kill(pid, signal.SIGKILL)
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 1
+    assert f"did not finish: {run.info.run_name} (KILLED)" in err
+    resumed = application.run(*SWEEP, f"hydra/launcher={launcher}", "tracking.resume=true")
+    assert resumed.returncode == 0, resumed.stderr
+    assert recorded(application) == one_after_the_other
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_sweep_ends_its_workers_and_leaves_nothing_open(tmp_path, launcher, ending):
+    application = Application(tmp_path, tmp_path / "fresh")
+    process = application.start(*SWEEP, f"hydra/launcher={launcher}")
+    _, pid = at_work(application)
+    process.send_signal(ending)
+    process.communicate(timeout=60)
+    assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}[ending]
+    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    assert {run.info.status for run in application.runs()} <= {"KILLED", "FINISHED"}
+    assert [run.info.status for run in application.parents()] == ["KILLED"]

@@ -7,8 +7,10 @@ import sys
 
 import pytest
 import yaml
-from application import PROJECT
+from application import PROJECT, Application
 from small import arguments
+
+PARENT = "mlflow.parentRunId"
 
 
 def reproduce(application, *given, project=PROJECT, **environment):
@@ -89,23 +91,51 @@ def test_other_data_is_told(application, tmp_path):
     assert "dataset: recorded " in process.stdout
 
 
-def test_a_whole_sweep_is_made_again(application):
+@pytest.fixture(scope="module")
+def bundled_sweep(tmp_path_factory, cache):
+    """The sweep of `make sweep`, in a store of its own."""
+    application = Application(tmp_path_factory.mktemp("bundled"), cache)
+    assert application.run("-m", "retriever.alpha=0,0.3,0.5,0.7,1", "k=3,5,10").returncode == 0
+    return application
+
+
+def assert_identical(process, runs):
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert process.stdout.splitlines()[-1] == "all identical"
+    assert process.stdout.count(": identical: ") == runs
+
+
+def test_a_sweep_is_made_again_as_a_sweep(application):
     assert application.run("-m", "k=3,5", "retriever=sparse").returncode == 0
     [parent] = application.parents()
-    process = reproduce(application, parent.info.run_id, "--no-log")
-    assert process.returncode == 0, process.stderr
-    assert process.stdout.splitlines()[-1] == "all identical"
-    assert process.stdout.count(": identical: ") == 2
+    assert_identical(reproduce(application, parent.info.run_id), 2)
+    _, again = application.parents()
+    assert again.data.tags["reproduces"] == parent.info.run_id
+    assert again.info.run_name == parent.info.run_name
+    assert [run.info.status for run in application.runs()] == ["FINISHED"] * 6
+    names = [run.info.run_name for run in application.children() if run.data.tags[PARENT] == again.info.run_id]
+    assert sorted(names) == ["k=3", "k=5"]
+    summaries = [application.artifacts(run) / "results/summary_statistics.csv" for run in (parent, again)]
+    assert summaries[0].read_text() == summaries[1].read_text()
 
 
-def test_a_clone_that_never_saw_the_run_makes_it_again(finished, shared_application, tmp_path):
+@pytest.mark.slow
+@pytest.mark.parametrize("environment", [{}, {"OMP_NUM_THREADS": "1"}, {"OMP_NUM_THREADS": "3"}])
+def test_every_run_of_the_bundled_sweep_is_computed_again_with_any_threads(bundled_sweep, tmp_path, environment):
+    [parent] = bundled_sweep.parents()
+    fresh = f"store.path={tmp_path / 'store'}"
+    assert_identical(reproduce(bundled_sweep, parent.info.run_id, "--no-log", fresh, **environment), 15)
+
+
+@pytest.mark.slow
+def test_a_clone_that_never_saw_the_sweep_makes_every_run_again(bundled_sweep, tmp_path):
     clone = tmp_path / "clone"
     for part in ("src", "conf", "scripts", "data"):
         shutil.copytree(PROJECT / part, clone / part, ignore=shutil.ignore_patterns("__pycache__"))
-    process = reproduce(
-        shared_application, finished.info.run_id, "--no-log", project=clone, PYTHONPATH=str(clone / "src")
-    )
-    assert process.returncode == 0, process.stdout + process.stderr
+    [parent] = bundled_sweep.parents()
+    fresh = f"store.path={tmp_path / 'store'}"
+    there = {"project": clone, "PYTHONPATH": str(clone / "src")}
+    assert_identical(reproduce(bundled_sweep, parent.info.run_id, "--no-log", fresh, **there), 15)
 
 
 @pytest.mark.parametrize("place", ["tracking.uri=sqlite:////nowhere/mlflow.db", "tracking.uri=http://127.0.0.1:9"])

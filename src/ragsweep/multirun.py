@@ -37,7 +37,7 @@ STOP = "stop"  # a file in the sweep's folder: no further job may start
 UNNAMED = ("dataset", "tracking", "store", "hydra", "dry_run")  # settings that a run is not named by
 ABOUT_THIS_START = ("tracking.resume", "dry_run")  # settings that another start of the same sweep need not have
 SECONDS_TO_END = 0.5  # for a worker, before it is killed
-EXTRAS = {"hydra_joblib_launcher": "parallel", "hydra_submitit_launcher": "slurm", "hydra_ray_launcher": "ray"}
+EXTRAS = {"joblib": "parallel", "submitit": "slurm", "ray": "ray"}  # what installs a launcher, by a word in its name
 
 
 class Planned(NamedTuple):
@@ -100,10 +100,12 @@ class SweepCallback(Callback):
 
 def _check_launcher(target: str) -> None:
     """Say what to install where the launcher's plugin is not there."""
-    package = next((name for name in EXTRAS if target.startswith(f"hydra_plugins.{name}.")), None)
-    if package and find_spec(f"hydra_plugins.{package}") is None:
-        extra = EXTRAS[package]
-        raise ConfigError(f"hydra.launcher: {package} is not installed here; run pip install 'ragsweep[{extra}]'")
+    word = next((word for word in EXTRAS if word in target), "")
+    package = f"hydra_{word}_launcher"
+    if word and find_spec(f"hydra_plugins.{package}") is None:
+        raise ConfigError(
+            f"hydra.launcher: {package} is not installed here; run pip install 'ragsweep[{EXTRAS[word]}]'"
+        )
 
 
 def _jobs(config: DictConfig) -> tuple[list[list[str]], list[str]]:

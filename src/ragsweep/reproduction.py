@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from ragsweep.config import CONF, PROJECT, register_resolvers, sweep_id
 from ragsweep.digest import digest_of_code
 from ragsweep.errors import ConfigError
 from ragsweep.experiment import Experiment
+from ragsweep.multirun import OpenSweep, finish
 from ragsweep.recorded import TODAYS, trusted
 
 SHOWN = 20  # differences that are printed one by one
@@ -57,34 +59,43 @@ class Difference:
 def reproduce(request: Request) -> bool:
     """Reproduce a run or every finished run of a sweep, and print what came of it; whether all is identical."""
     today, settings = _today(request.overrides)
-    recorded = tracking.fetch(today.tracking, request.run_id)
-    all_alike = True
-    for number, run in enumerate(recorded):
-        config = trusted(run.config, today, settings, request.modules)
-        experiment = Experiment.of(config)
-        for line in differences_of_origin(run, experiment):
-            print(f"{run.name}: {line}")
-        made = ""
-        if request.log:
-            job = _job(run, experiment, PROJECT / "outputs" / sweep_id() / str(number))
-            with tracking.record(job) as new:
-                measurement = experiment.measure()
-                experiment.log(measurement, job, new)
-                made = f" (run {new.run_id})"
-        else:
-            measurement = experiment.measure()
-        metrics = tracking.metrics_of(measurement.evaluation, measurement.measures)
-        table = report.per_query(measurement.evaluation, experiment.dataset)
-        found = list(_differences(run, metrics, table, request.tolerance))
-        values = len(_lasting(run.metrics)) + run.per_query.size
-        if found:
-            all_alike = False
-            print(f"{run.name}: {len(found)} of {values} values differ{made}\n{_table(found)}")
-        else:
-            print(f"{run.name}: identical: {values} values{made}")
-    if len(recorded) > 1:
-        print("all identical" if all_alike else "not all identical")
-    return all_alike
+    history = tracking.fetch(today.tracking, request.run_id)
+    pairs = [(run, Experiment.of(trusted(run.config, today, settings, request.modules))) for run in history.runs]
+    for line in dict.fromkeys(line for pair in pairs for line in differences_of_origin(*pair)):
+        print(line)
+    folder = PROJECT / "outputs" / sweep_id()
+    of_sweep = history.runs[0].run_id != request.run_id
+    sweep = _job(history, pairs[0][1], folder / "summary", request.run_id) if of_sweep and request.log else None
+    with tracking.record(sweep) if sweep else nullcontext() as parent:
+        alike = []
+        for number, (run, experiment) in enumerate(pairs):
+            job = _job(run, experiment, folder / str(number), run.run_id) if request.log else None
+            if job and parent:
+                job = replace(job, number=number, parent_run_id=parent.run_id)
+            alike.append(_again(run, experiment, job, request.tolerance))
+        if sweep and parent:
+            finish(OpenSweep(sweep, parent, []), failed=False)
+    if of_sweep:
+        print("all identical" if all(alike) else "not all identical")
+    return all(alike)
+
+
+def _again(run: tracking.Recorded, experiment: Experiment, job: tracking.Job | None, tolerance: float) -> bool:
+    """Measure once more, as this job if there is one, and say whether all values are what was recorded."""
+    with tracking.record(job) if job else nullcontext() as new:
+        measurement = experiment.measure()
+        if job and new:
+            experiment.log(measurement, job, new)
+    metrics = tracking.metrics_of(measurement.evaluation, measurement.measures)
+    table = report.per_query(measurement.evaluation, experiment.dataset)
+    found = list(_differences(run, metrics, table, tolerance))
+    values = len(_lasting(run.metrics)) + run.per_query.size
+    made = f" (run {new.run_id})" if new else ""
+    if found:
+        print(f"{run.name}: {len(found)} of {values} values differ{made}\n{_table(found)}")
+    else:
+        print(f"{run.name}: identical: {values} values{made}")
+    return not found
 
 
 def _today(overrides: Sequence[str]) -> tuple[DictConfig, dict[str, Any]]:
@@ -100,20 +111,23 @@ def _today(overrides: Sequence[str]) -> tuple[DictConfig, dict[str, Any]]:
     return today, {each.key_or_group: each.value() for each in parsed if each.input_line not in here}
 
 
-def _job(run: tracking.Recorded, experiment: Experiment, folder: Path) -> tracking.Job:
+def _job(
+    made: tracking.Recorded | tracking.History, experiment: Experiment, folder: Path, reproduces: str
+) -> tracking.Job:
+    """What is to be recorded of a run, or of a sweep, that is made again."""
     store = experiment.config.tracking.copy()
     store.experiment = experiment.dataset.name
     return tracking.Job(
-        name=run.name,
+        name=made.name,
         folder=folder,
         overrides=[],
-        command=run.tags.get("reproduce", shlex.join(["python", "scripts/reproduce.py", run.run_id])),
-        swept=json.loads(run.tags.get("sweep.values", "{}")),
+        command=made.tags.get("reproduce", shlex.join(["python", "scripts/reproduce.py", reproduces])),
+        swept=json.loads(made.tags.get("sweep.values", "{}")),
         sweep_id=sweep_id(),
         parent_run_id=None,
         tracking=store,
-        digest=experiment.digest,
-        reproduces=run.run_id,
+        digest=experiment.digest if isinstance(made, tracking.Recorded) else None,
+        reproduces=reproduces,
     )
 
 

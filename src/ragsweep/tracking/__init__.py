@@ -1,7 +1,7 @@
 """The only place that knows MLflow: runs, sweeps, and where the UI shows them."""
 
 from ragsweep.tracking.environment import requirements, write_environment
-from ragsweep.tracking.fetch import Recorded, fetch
+from ragsweep.tracking.fetch import History, Recorded, fetch
 from ragsweep.tracking.journal import push, waiting
 from ragsweep.tracking.run import Job, RunRecord, close_all, failures, metrics_of, open_run, record
 from ragsweep.tracking.store import check_server, run_address, server_hint, sweep_address
@@ -17,6 +17,7 @@ from ragsweep.tracking.sweep import (
 )
 
 __all__ = [
+    "History",
     "Job",
     "Recorded",
     "RunRecord",

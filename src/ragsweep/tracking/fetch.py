@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 from mlflow import MlflowClient
@@ -15,7 +16,7 @@ from omegaconf import DictConfig
 from ragsweep.errors import TrackingError
 from ragsweep.tracking.run import NUMBER, PARENT
 from ragsweep.tracking.store import UNREACHABLE, existing_store
-from ragsweep.tracking.sweep import read_table, search
+from ragsweep.tracking.sweep import joined_runs, read_table, search
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,16 @@ class Recorded:
     per_query: pd.DataFrame
 
 
-def fetch(tracking: DictConfig, run_id: str) -> list[Recorded]:
-    """A run, or the finished runs of a sweep in the order of their numbers.
+class History(NamedTuple):
+    """What a store holds of a run or of a sweep: its name, its tags, and its runs in the order of their numbers."""
+
+    name: str
+    tags: Mapping[str, str]
+    runs: Sequence[Recorded]
+
+
+def fetch(tracking: DictConfig, run_id: str) -> History:
+    """A run, or the finished runs of a sweep.
 
     Raises:
         TrackingError: The store cannot be reached, or has no such finished run.
@@ -54,9 +63,13 @@ def fetch(tracking: DictConfig, run_id: str) -> list[Recorded]:
     try:
         client = existing_store(tracking.uri)
         run = client.get_run(run_id)
-        children = [run for run in search(client, f"tags.`{PARENT}` = '{run_id}'") if run.info.status == "FINISHED"]
-        runs = sorted(children, key=lambda child: int(child.data.tags[NUMBER])) or [run]
-        return [_recorded(client, run) for run in runs]
+        tags = run.data.tags
+        children = search(client, f"tags.`{PARENT}` = '{run_id}' AND attributes.status = 'FINISHED'")
+        members = {int(child.data.tags[NUMBER]): child for child in children}
+        for number, joined in joined_runs(tags).items():
+            members[number] = client.get_run(joined["run_id"])
+        runs = [members[number] for number in sorted(members)] or [run]
+        return History(run.info.run_name, tags, [_recorded(client, each) for each in runs])
     except UNREACHABLE as error:
         reason = str(error).strip().splitlines()[0]
         raise TrackingError(f"{run_id}: cannot be read from {tracking.uri} ({reason})") from error

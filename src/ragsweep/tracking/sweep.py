@@ -110,6 +110,11 @@ def join(job: Job, run: Run) -> Mapping[str, float]:
     return metrics
 
 
+def joined_runs(tags: Mapping[str, str]) -> dict[int, dict[str, Any]]:
+    """The runs of other sweeps that a parent run with these tags counts as its own, by the numbers of their jobs."""
+    return {int(tag.removeprefix(JOINED)): json.loads(tags[tag]) for tag in tags if tag.startswith(JOINED)}
+
+
 def collect(job: Job, parent: RunRecord, planned: Sequence[str]) -> Sweep:
     """The sweep's runs in the order of their numbers: from their folders, and from the store what is not here.
 
@@ -137,11 +142,8 @@ def _here(job: Job, parent: RunRecord) -> Iterator[Member]:
 def _stored(job: Job, parent: RunRecord) -> Iterator[Member]:
     with suppress(TrackingError, *UNREACHABLE):
         client, _ = _open(job.tracking)
-        for name, value in client.get_run(parent.run_id).data.tags.items():
-            if name.startswith(JOINED):
-                joined = json.loads(value)
-                run = client.get_run(joined["run_id"])
-                yield _member(client, run, int(name.removeprefix(JOINED)), joined["name"], joined["swept"])
+        for number, joined in joined_runs(client.get_run(parent.run_id).data.tags).items():
+            yield _member(client, client.get_run(joined["run_id"]), number, joined["name"], joined["swept"])
         for run in search(client, f"tags.`{PARENT}` = '{parent.run_id}'"):
             tags = run.data.tags
             yield _member(client, run, int(tags[NUMBER]), run.info.run_name, json.loads(tags[SWEPT]))

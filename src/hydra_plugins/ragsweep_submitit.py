@@ -1,0 +1,82 @@
+"""Submitit's launchers, made to outlive a job that is killed and to take their jobs with them when they are ended."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from itertools import repeat
+from typing import TYPE_CHECKING
+
+from hydra.core.singleton import Singleton
+from hydra.core.utils import JobReturn, JobStatus
+
+if TYPE_CHECKING:
+    import submitit
+
+if find_spec("hydra_plugins.hydra_submitit_launcher"):  # Hydra imports this module whether or not the extra is there
+    from hydra_plugins.hydra_submitit_launcher.submitit_launcher import BaseSubmititLauncher
+
+    COMMON = set("timeout_min cpus_per_task gpus_per_node tasks_per_node mem_gb nodes name stderr_to_stdout".split())
+
+    class LocalLauncher(BaseSubmititLauncher):
+        """Jobs as processes of this machine."""
+
+        _EXECUTOR = "local"
+
+        def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
+            """Submit all jobs and wait for every one: the plugin's own method gives up at the first that was killed."""
+            jobs = self._submit([list(overrides) for overrides in job_overrides], initial_job_idx)
+            try:
+                return [self._result(job, overrides) for job, overrides in zip(jobs, job_overrides, strict=True)]
+            except (KeyboardInterrupt, SystemExit):
+                self.cancel(jobs)
+                raise
+
+        def _submit(self, job_overrides: list[list[str]], first: int) -> list[submitit.Job[JobReturn]]:
+            import submitit
+
+            settings = dict(self.params)
+            folder = settings.pop("submitit_folder")
+            retries = settings.pop("max_num_timeout", None)
+            at_creation = {} if retries is None else {f"{self._EXECUTOR}_max_num_timeout": retries}
+            executor = submitit.AutoExecutor(folder, cluster=self._EXECUTOR, **at_creation)
+            executor.update_parameters(
+                **{name if name in COMMON else f"{self._EXECUTOR}_{name}": value for name, value in settings.items()}
+            )
+            numbers = range(first, first + len(job_overrides))
+            jobs: list[submitit.Job[JobReturn]] = executor.map_array(
+                self,
+                job_overrides,
+                repeat("hydra.sweep.dir"),
+                numbers,
+                map(str, numbers),
+                repeat(Singleton.get_state()),
+            )
+            return jobs
+
+        def _result(self, job: submitit.Job[JobReturn], overrides: Sequence[str]) -> JobReturn:
+            from submitit.core.utils import UncompletedJobError
+
+            try:
+                returned: JobReturn = job.results()[0]
+            except UncompletedJobError as error:
+                returned = JobReturn(overrides, status=JobStatus.FAILED)
+                returned.return_value = error
+            return returned
+
+        def cancel(self, jobs: Sequence[submitit.Job[JobReturn]]) -> None:
+            """End the jobs; those of this machine are children of this process, which ends them all."""
+
+    class SlurmLauncher(LocalLauncher):
+        """Jobs as an array of Slurm."""
+
+        _EXECUTOR = "slurm"
+
+        def cancel(self, jobs: Sequence[submitit.Job[JobReturn]]) -> None:
+            """Kill running jobs, since submitit's ignore a request to end, and take waiting ones from the queue."""
+            with suppress(OSError):
+                array = str(jobs[0].job_id).partition("_")[0]
+                subprocess.run(["scancel", "--signal=KILL", array], check=False)
+                subprocess.run(["scancel", array], check=False)

@@ -1,0 +1,177 @@
+"""Servers that tests start for themselves, on loopback: MLflow's with or without a login, and PostgreSQL."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from application import PROJECT, Application
+from mlflow import MlflowClient
+from mlflow.entities import Run
+
+USER = "admin"
+POSTGRES = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+needs_postgres = pytest.mark.skipif(
+    not POSTGRES or find_spec("psycopg") is None, reason="PostgreSQL or the extra server is not installed"
+)
+
+
+def free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return listening.getsockname()[1]
+
+
+def as_postgres(*command) -> list:
+    """PostgreSQL does not run as root."""
+    return ["runuser", "-u", "postgres", "--", *command] if os.geteuid() == 0 else list(command)
+
+
+@contextmanager
+def postgres() -> Iterator[str]:
+    """The address of a database on a PostgreSQL server of our own."""
+    port = free_port()
+    tools, place = POSTGRES[-1], ["-h", "127.0.0.1", "-p", str(port)]
+    with tempfile.TemporaryDirectory() as folder:  # pytest's own folders are closed to other users
+        if os.geteuid() == 0:
+            shutil.chown(folder, "postgres")
+        data = f"{folder}/data"
+        subprocess.run(as_postgres(tools / "initdb", "-D", data, "-A", "trust", "-U", "mlflow"), check=True)
+        command = as_postgres(tools / "postgres", "-D", data, "-k", folder, *place)
+        server = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        try:
+            for _ in range(100):
+                if subprocess.run([tools / "pg_isready", *place], check=False).returncode == 0:
+                    break
+                time.sleep(0.1)
+            subprocess.run([tools / "createdb", *place, "-U", "mlflow", "mlflow"], check=True)
+            yield f"postgresql://mlflow@127.0.0.1:{port}/mlflow"
+        finally:
+            subprocess.run(as_postgres(tools / "pg_ctl", "stop", "-m", "immediate", "-D", data), check=True)
+            server.wait(30)
+
+
+@dataclass
+class TrackingServer:
+    """`mlflow server` as conf/tracking/server.yaml says to start it: artifacts go through it alone.
+
+    Attributes:
+        folder: Where it keeps artifacts and its log.
+        database: Its backend store; SQLite in its folder where none is given.
+        password: Of the user `USER`; without one there is no login.
+    """
+
+    folder: Path
+    database: str | None = None
+    password: str | None = None
+    port: int = field(default_factory=free_port)
+    process: subprocess.Popen | None = None
+
+    @property
+    def uri(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def login(self) -> dict[str, str]:
+        """What a client needs in its environment."""
+        if self.password is None:
+            return {}
+        return {"MLFLOW_TRACKING_USERNAME": USER, "MLFLOW_TRACKING_PASSWORD": self.password}
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        environment = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+        command = ["mlflow", "server", "--backend-store-uri", self.database or f"sqlite:///{self.folder}/mlflow.db"]
+        command += ["--artifacts-destination", str(self.folder / "artifacts"), "--host", "127.0.0.1"]
+        command += ["--port", str(self.port), "--workers", "1"]
+        if self.password is not None:
+            settings = self.folder / "auth.ini"
+            settings.write_text(
+                f"[mlflow]\ndefault_permission = READ\ndatabase_uri = sqlite:///{self.folder}/auth.db\n"
+                f"admin_username = {USER}\nadmin_password = {self.password}\n"
+                "authorization_function = mlflow.server.auth:authenticate_request_basic_auth\n"
+            )
+            command += ["--app-name", "basic-auth"]
+            environment |= {
+                "MLFLOW_AUTH_CONFIG_PATH": str(settings),
+                "MLFLOW_FLASK_SERVER_SECRET_KEY": "any long random text",
+            }
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", *command],
+            env={**os.environ, **environment},
+            stdout=subprocess.DEVNULL,
+            stderr=(self.folder / "log").open("ab"),
+            start_new_session=True,
+        )
+        for _ in range(1800):
+            try:
+                urllib.request.urlopen(f"{self.uri}/health", timeout=1)
+                return
+            except OSError:
+                assert self.process.poll() is None, (self.folder / "log").read_text()
+                time.sleep(0.1)
+        pytest.fail("mlflow server does not answer")
+
+    def kill(self) -> None:
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+@dataclass(frozen=True)
+class Client(Application):
+    """`python run.py` on a tracking server."""
+
+    server: TrackingServer
+
+    @property
+    def uri(self) -> str:
+        return self.server.uri
+
+    def command(self, *arguments: str) -> list[str]:
+        places = {
+            "tracking.uri": self.uri,
+            "store.path": self.cache,
+            "hydra.run.dir": self.home / "outputs",
+            "hydra.sweep.dir": self.home / "outputs",
+        }
+        own = (f"{name}={place}" for name, place in places.items())
+        return [sys.executable, str(PROJECT / "run.py"), *arguments, *own]
+
+    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+        return super().start(*arguments, **{**self.server.login, **environment})
+
+    def push(self) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, str(PROJECT / "scripts/push.py"), str(self.home / "outputs")],
+            env={**os.environ, **self.server.login},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def of(self, experiment: str) -> tuple[MlflowClient, list[Run], list[Run]]:
+        """A client, and the parents and children of the runs of one experiment, as the server tells."""
+        client = MlflowClient(self.uri)
+        found = client.get_experiment_by_name(experiment)
+        runs = client.search_runs([found.experiment_id], max_results=1000) if found else []
+        parents = [run for run in runs if "mlflow.parentRunId" not in run.data.tags]
+        return client, parents, [run for run in runs if run not in parents]
+
+    def summary(self, experiment: str) -> list[str]:
+        """The tables of an experiment's only sweep."""
+        client, [parent], _ = self.of(experiment)
+        folder = Path(client.download_artifacts(parent.info.run_id, "results"))
+        return [file.read_text() for file in sorted(folder.iterdir())]
