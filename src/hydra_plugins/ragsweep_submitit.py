@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib.util import find_spec
@@ -57,13 +58,18 @@ if find_spec("hydra_plugins.hydra_submitit_launcher"):  # Hydra imports this mod
             return jobs
 
         def _result(self, job: submitit.Job[JobReturn], overrides: Sequence[str]) -> JobReturn:
+            """What the job has returned, or that it was ended from outside."""
             from submitit.core.utils import UncompletedJobError
+
+            from ragsweep.errors import JobFailed
 
             try:
                 returned: JobReturn = job.results()[0]
-            except UncompletedJobError as error:
+            except UncompletedJobError:
+                fate = f"{' '.join(overrides)}: ended without a result ({job.state}); see {job.paths.stderr}"
+                print(f"ragsweep: {fate}", file=sys.stderr)
                 returned = JobReturn(overrides, status=JobStatus.FAILED)
-                returned.return_value = error
+                returned.return_value = JobFailed(fate)
             return returned
 
         def cancel(self, jobs: Sequence[submitit.Job[JobReturn]]) -> None:

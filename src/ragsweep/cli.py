@@ -24,7 +24,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ragsweep.config import CONF, SWEEP_ID, leaves, nearest, register_resolvers, sweep_id
-from ragsweep.errors import RagsweepError
+from ragsweep.errors import JobFailed, RagsweepError
 from ragsweep.multirun import STOP, SWEEP, SweepCallback, end_killed, finish, sweep_of_job, tracked_job
 
 FULL_ERROR = "HYDRA_FULL_ERROR"
@@ -67,7 +67,7 @@ def main() -> NoReturn:
         except Exception as error:
             with suppress(Exception):
                 SweepCallback.sweep.parent.close("FAILED")
-            status = explained(error, job=False)
+            status = explained(error)
     sys.exit(status)
 
 
@@ -102,7 +102,7 @@ def job(config: DictConfig) -> float:
         if config.tracking.fail_fast:
             stop.touch()
         print(f"{place}{tracked.name} FAILED: {_one_line(error)}", file=sys.stderr)
-        raise
+        raise JobFailed(tracked.name) from error
     f1 = means["f1"]
     print(f"{place}{tracked.name} f1={f1:.4f}{'' if record else ' (finished before)'}", flush=True)
     if record and not in_sweep:
@@ -147,8 +147,8 @@ def _terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
     raise SystemExit(TERMINATED)
 
 
-def explained(error: BaseException, *, job: bool = True) -> int:
-    """Say in one line what went wrong, unless a job of a sweep has said it; the exit status that belongs to it."""
+def explained(error: BaseException) -> int:
+    """Say in one line what went wrong, unless that has been said; the exit status that belongs to it."""
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else FAILED
     if isinstance(error, KeyboardInterrupt):
@@ -156,7 +156,7 @@ def explained(error: BaseException, *, job: bool = True) -> int:
         return INTERRUPTED
     if VERBOSE in os.environ:
         traceback.print_exception(error)
-    if job and SweepCallback.sweep is not None:
+    if isinstance(error, JobFailed):
         return FAILED
     print(f"ragsweep: {_one_line(error)}", file=sys.stderr)
     return BAD_INPUT if isinstance(error, RagsweepError | HydraException | OmegaConfBaseException) else FAILED

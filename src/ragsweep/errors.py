@@ -19,3 +19,7 @@ class EncoderError(RagsweepError):
 
 class TrackingError(RagsweepError):
     """A tracking store that cannot be opened."""
+
+
+class JobFailed(Exception):  # noqa: N818 - it reports an error, whatever it was
+    """A job of a sweep came to no result, and what became of it has been said."""
