@@ -100,7 +100,7 @@ class TrackingServer:
         if self.password is not None:
             settings = self.folder / "auth.ini"
             settings.write_text(
-                f"[mlflow]\ndefault_permission = READ\ndatabase_uri = sqlite:///{self.folder}/auth.db\n"
+                f"[mlflow]\ndefault_permission = EDIT\ndatabase_uri = sqlite:///{self.folder}/auth.db\n"
                 f"admin_username = {USER}\nadmin_password = {self.password}\n"
                 "authorization_function = mlflow.server.auth:authenticate_request_basic_auth\n"
             )

@@ -117,7 +117,7 @@ def job(config: DictConfig) -> float:
 
 
 def _watch_signals() -> None:
-    """Close what this process has open as KILLED within a second, also where a library holds the main thread."""
+    """Close what this process and its workers have open as KILLED, also while a library holds the main thread."""
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
@@ -128,6 +128,8 @@ def _watch_signals() -> None:
                 time.sleep(SECONDS_TO_UNWIND)
                 if tracking := sys.modules.get("ragsweep.tracking"):
                     tracking.close_all("KILLED")
+                    if sweep := SweepCallback.sweep:
+                        tracking.close_open(sweep.job, sweep.parent)
 
     threading.Thread(target=close_in_time, daemon=True).start()
 

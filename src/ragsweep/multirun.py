@@ -293,7 +293,7 @@ def end_killed(sweep: OpenSweep) -> None:
     """End the workers of a sweep that was interrupted, and close what they leave open."""
     from ragsweep import tracking
 
-    workers = psutil.Process().children(recursive=True)
+    workers = [child for child in psutil.Process().children(recursive=True) if not _tidies_up(child)]
     for worker in workers:
         with suppress(psutil.Error):
             worker.terminate()
@@ -303,6 +303,13 @@ def end_killed(sweep: OpenSweep) -> None:
             worker.kill()
     sweep.parent.close("KILLED")
     tracking.close_open(sweep.job, sweep.parent)
+
+
+def _tidies_up(process: psutil.Process) -> bool:
+    """Whether this is a helper of multiprocessing or joblib, which ends by itself when those it tidies up after do."""
+    with suppress(psutil.Error):
+        return "resource_tracker" in " ".join(process.cmdline())
+    return False
 
 
 def finish(sweep: OpenSweep, *, failed: bool) -> bool:

@@ -5,19 +5,21 @@ import time
 from pathlib import Path
 
 import pytest
+import requests
 from mlflow import MlflowClient
-from servers import Client, TrackingServer, needs_postgres, postgres
+from servers import USER, Client, TrackingServer, needs_postgres, postgres
 from small import arguments
 
 SWEEP = ["-m", "tracking=server", "retriever=sparse", "retriever.b=0.3,0.5", "k=1,2,3"]
 JOBS = 6
+PASSWORD = "a long passphrase of ours"
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     folder = tmp_path_factory.mktemp("server")
     with postgres() as database:
-        started = TrackingServer(folder, database, password="a long passphrase of ours")
+        started = TrackingServer(folder, database, password=PASSWORD)
         started.start()
         yield started
         started.kill()
@@ -59,6 +61,19 @@ def test_a_wrong_password_is_said_before_any_work(client, dataset):
     assert process.stderr.count("\n") == 1, process.stderr
     [line] = process.stderr.splitlines()
     assert line.startswith(f"ragsweep: tracking.uri: {client.uri} cannot be opened (")
+
+
+def test_a_colleague_adds_runs_to_the_same_experiment(client, dataset):
+    process = client.run("k=1", "tracking=server", "retriever=sparse", *dataset, "tracking.experiment=ours")
+    assert process.returncode == 0, process.stderr
+    colleague = {"username": "colleague", "password": "another long passphrase"}
+    made = requests.post(f"{client.uri}/api/2.0/mlflow/users/create", json=colleague, auth=(USER, PASSWORD), timeout=60)
+    assert made.ok, made.text
+    login = {f"MLFLOW_TRACKING_{name.upper()}": value for name, value in colleague.items()}
+    process = client.run("k=2", "tracking=server", "retriever=sparse", *dataset, "tracking.experiment=ours", **login)
+    assert process.returncode == 0, process.stderr
+    _, runs, _ = client.of("ours")
+    assert [run.info.status for run in runs] == ["FINISHED"] * 2
 
 
 def test_results_wait_on_disk_while_the_server_is_gone(client, server, dataset):
