@@ -14,18 +14,21 @@ from ragsweep.errors import RagsweepError
 
 
 def main() -> int:
-    """Upload what the store lacks; 2 where it cannot be reached."""
+    """Upload what the store lacks; 2 where some of it stays here."""
     parser = argparse.ArgumentParser(description="Upload the runs of a folder that the tracking store lacks.")
     parser.add_argument("folder", type=Path, help="of a run or a sweep, as run.py has named it")
     folder = parser.parse_args().folder
     if not folder.is_dir():
         parser.error(f"{folder} is no folder")
     try:
-        print(f"{tracking.push(folder)} runs uploaded")
+        uploaded, refused = tracking.push(folder)
     except RagsweepError as error:
         print(f"push: {error}", file=sys.stderr)
         return 2
-    return 0
+    print(f"{uploaded} runs uploaded")
+    for place, reason in refused.items():
+        print(f"push: {place}: {reason}", file=sys.stderr)
+    return 2 if refused else 0
 
 
 if __name__ == "__main__":

@@ -11,7 +11,10 @@ Exit status: 0 where all values are identical, 1 where one differs, 2 where the 
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
+
+from omegaconf.errors import OmegaConfBaseException
 
 from ragsweep.errors import RagsweepError
 from ragsweep.reproduction import Request, reproduce
@@ -31,13 +34,14 @@ def main() -> int:
     request = Request(
         arguments.run_id, arguments.overrides, arguments.tolerance, log=not arguments.no_log, modules=arguments.allow
     )
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that a run ends as KILLED
     try:
         return 0 if reproduce(request) else 1
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
-    except RagsweepError as error:
-        print(f"reproduce: {error}", file=sys.stderr)
+    except (RagsweepError, OmegaConfBaseException) as error:
+        print(f"reproduce: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
 
 

@@ -62,6 +62,15 @@ def test_a_launcher_changes_nothing_of_the_results(application, launcher, one_af
 
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_a_folder_may_be_called_anything(tmp_path, cache, launcher):
+    (tmp_path / "zoë").mkdir()
+    application = Application(tmp_path / "zoë", cache)
+    process = application.run("-m", "retriever=sparse", "k=1,2", f"hydra/launcher={launcher}")
+    assert process.returncode == 0, process.stderr
+    assert len(list((application.home / "outputs").glob("*/tracking.json"))) == 3
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
 def test_an_encoding_is_made_once_for_all_workers(tmp_path, launcher):
     home = tmp_path / "home"
     home.mkdir()

@@ -70,6 +70,13 @@ def test_what_a_record_may_not_say_is_refused_by_its_name(logged, today, name, v
         trusted(changed(logged, name, value), today, {}, ())
 
 
+def test_an_override_reaches_every_copy_of_a_shared_group(logged, today, tmp_path):
+    overrides = {"encoder.device": "cpu", "encoder.model": str(tmp_path)}
+    config = trusted(yaml.safe_dump(logged), today, overrides, ())
+    for encoder in (config.encoder, config.retriever.dense.encoder):
+        assert (encoder.device, encoder.model) == ("cpu", str(tmp_path))
+
+
 @pytest.mark.parametrize("name", ["store.path", "tracking.uri", "hydra", "retriever.dense.store.path"])
 def test_places_of_the_record_are_not_taken_over(logged, today, name, tmp_path):
     recorded = changed(logged, name, str(tmp_path)) if name != "hydra" else changed(logged, name, {"run": "/tmp"})

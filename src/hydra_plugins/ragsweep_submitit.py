@@ -31,7 +31,7 @@ if find_spec("hydra_plugins.hydra_submitit_launcher"):  # Hydra imports this mod
             jobs = self._submit([list(overrides) for overrides in job_overrides], initial_job_idx)
             try:
                 return [self._result(job, overrides) for job, overrides in zip(jobs, job_overrides, strict=True)]
-            except (KeyboardInterrupt, SystemExit):
+            except BaseException:
                 self.cancel(jobs)
                 raise
 
@@ -81,8 +81,8 @@ if find_spec("hydra_plugins.hydra_submitit_launcher"):  # Hydra imports this mod
         _EXECUTOR = "slurm"
 
         def cancel(self, jobs: Sequence[submitit.Job[JobReturn]]) -> None:
-            """Kill running jobs, since submitit's ignore a request to end, and take waiting ones from the queue."""
+            """Take waiting jobs from the queue, and kill running ones, since submitit's ignore a request to end."""
             with suppress(OSError):
                 array = str(jobs[0].job_id).partition("_")[0]
-                subprocess.run(["scancel", "--signal=KILL", array], check=False)
-                subprocess.run(["scancel", array], check=False)
+                for what in ("--state=PENDING", "--signal=KILL"):
+                    subprocess.run(["scancel", what, array], check=False)

@@ -8,7 +8,13 @@ from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 
 
 class CheckedSweeper(BasicSweeper):
-    """Hydra's own sweeper for jobs that `SweepCallback` has composed and built already."""
+    """Hydra's own sweeper for jobs that `SweepCallback` has composed and built already.
+
+    All jobs are one batch: between two, Hydra would stop at a job that failed.
+    """
+
+    def __init__(self, params: dict[str, str] | None = None) -> None:
+        super().__init__(max_batch_size=None, params=params)
 
     def validate_batch_is_legal(self, batch: Any) -> None:
         """Hydra would compose every job here, and a second time when it starts."""

@@ -25,7 +25,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from ragsweep.config import CONF, SWEEP_ID, leaves, nearest, register_resolvers, sweep_id
 from ragsweep.errors import JobFailed, RagsweepError
-from ragsweep.multirun import STOP, SWEEP, SweepCallback, end_killed, finish, sweep_of_job, tracked_job
+from ragsweep.multirun import SWEEP, SweepCallback, end_killed, end_workers, finish, sweep_of_job, tracked_job
 
 FULL_ERROR = "HYDRA_FULL_ERROR"
 VERBOSE = "RAGSWEEP_VERBOSE"  # in the environment: show tracebacks
@@ -56,6 +56,10 @@ def main() -> NoReturn:
         hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")(job)()
     except BaseException as error:  # the status of the process tells them apart
         status = explained(error)
+        if not isinstance(error, JobFailed):  # a launcher that gave up may have left its workers behind
+            end_workers()
+    if status in (INTERRUPTED, TERMINATED) and (tracking := sys.modules.get("ragsweep.tracking")):
+        tracking.close_all("KILLED")
     if SweepCallback.sweep is not None:
         for ending in (signal.SIGINT, signal.SIGTERM):  # a second one must not leave the sweep open
             signal.signal(ending, signal.SIG_IGN)
@@ -82,17 +86,16 @@ def job(config: DictConfig) -> float:
     in_sweep = sweep_of_job()
     tracked = tracked_job(config)
     place = f"{(tracked.number or 0) + 1}/{in_sweep['total'] or '?'} " if in_sweep else ""
-    stop = tracked.folder.parent / STOP
-    if in_sweep and config.tracking.fail_fast and stop.exists():
+    if in_sweep and config.tracking.fail_fast and Path(in_sweep["stop"]).exists():
         return float("nan")
     try:
         if not in_sweep:
             tracking.check_server(OmegaConf.select(config, "tracking.uri"))
+            experiment.Experiment.of(config)  # bad input is refused before the store is touched
+            if config.get("dry_run"):
+                print(f"would run: {tracked.name}")
+                return float("nan")
             tracking.close_orphans(config.tracking)
-        if config.get("dry_run"):
-            experiment.Experiment.of(config)
-            print(f"would run: {tracked.name}")
-            return float("nan")
         means, record = experiment.run(config, tracked)
     except Exception as error:
         if not in_sweep:  # else Hydra would add a line of its own
@@ -100,7 +103,7 @@ def job(config: DictConfig) -> float:
                 tracked.folder.rmdir()
             raise SystemExit(explained(error)) from error
         if config.tracking.fail_fast:
-            stop.touch()
+            Path(in_sweep["stop"]).touch()
         print(f"{place}{tracked.name} FAILED: {_one_line(error)}", file=sys.stderr)
         raise JobFailed(tracked.name) from error
     f1 = means["f1"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,11 +14,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hydra.errors import InstantiationException
-from hydra.utils import instantiate
+from hydra.utils import get_object, instantiate
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import InterpolationResolutionError, MissingMandatoryValue, OmegaConfBaseException
 
-from ragsweep.errors import ConfigError, RagsweepError
+from ragsweep.digest import digest_file
+from ragsweep.errors import ConfigError, RagsweepError, first_line
 
 PROJECT = Path(__file__).resolve().parents[2]
 CONF = PROJECT / "conf"
@@ -167,7 +169,7 @@ def leaves(config: DictConfig, prefix: str = "") -> Iterator[tuple[str, Any]]:
             missing = re.search(r"[Mm]issing mandatory value: (\S+)", str(error))
             if missing:
                 raise ConfigError(f"{missing.group(1)}: no value; set it with {missing.group(1)}=VALUE") from error
-            raise ConfigError(f"{name}: {str(error).splitlines()[0]}") from error
+            raise ConfigError(f"{name}: {first_line(error)}") from error
         if isinstance(value, DictConfig):
             yield from leaves(value, f"{name}.")
         else:
@@ -197,7 +199,20 @@ def build(node: DictConfig, name: str) -> Any:
         reason = " ".join(str(cause or error).split())
         raise ConfigError(f"{name}: {node.get('_target_')} cannot be built ({reason})") from error
     except OmegaConfBaseException as error:
-        raise ConfigError(f"{name}: {str(error).splitlines()[0]}") from error
+        raise ConfigError(f"{name}: {first_line(error)}") from error
+
+
+def digests_of_others(config: DictConfig) -> dict[str, str]:
+    """Digest of the file that each class or function from outside ragsweep is written in, by its dotted name."""
+    named = {str(value) for name, value in leaves(config) if name.endswith("_target_")}
+    files = {name: _source(name) for name in sorted(named) if not name.startswith("ragsweep.")}
+    return {name: digest_file(Path(file)) for name, file in files.items() if file}
+
+
+def _source(name: str) -> str | None:
+    with suppress(TypeError, ImportError):  # nothing that is written in Python
+        return inspect.getsourcefile(get_object(name))
+    return None
 
 
 def took_effect(config: DictConfig, built: Mapping[str, object]) -> dict[str, Any]:

@@ -18,8 +18,13 @@ class EncoderError(RagsweepError):
 
 
 class TrackingError(RagsweepError):
-    """A tracking store that cannot be opened."""
+    """A tracking store that cannot be reached, or does not hold what it is asked for."""
 
 
 class JobFailed(Exception):  # noqa: N818 - it reports an error, whatever it was
     """A job of a sweep came to no result, and what became of it has been said."""
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says, in one line."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)

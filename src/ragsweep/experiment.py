@@ -17,7 +17,7 @@ import numpy as np
 from omegaconf import DictConfig, OmegaConf
 
 from ragsweep import report, tracking
-from ragsweep.config import build, check, portable, took_effect
+from ragsweep.config import build, check, digests_of_others, portable, took_effect
 from ragsweep.datasets import Dataset
 from ragsweep.digest import digest, digest_of_code
 from ragsweep.evaluation import Evaluation, Metric, evaluate, judge
@@ -38,8 +38,8 @@ def run(config: DictConfig, job: tracking.Job) -> Result:
     with tracking.failures(job):
         experiment = Experiment.of(config)
     job = replace(job, digest=experiment.digest)
-    if finished := tracking.finished_run(job):
-        return Result(tracking.join(job, finished), None)
+    if means := tracking.finished_before(job):
+        return Result(means, None)
     with tracking.record(job) as record:
         measurement = experiment.measure()
         experiment.log(measurement, job, record)
@@ -88,7 +88,7 @@ class Experiment:
     @property
     def digest(self) -> str:
         """Of all that decides the results: the settings, the data and the code."""
-        return digest([dict(self.settings), self.dataset.digest, digest_of_code()])
+        return digest([dict(self.settings), self.dataset.digest, digest_of_code(), digests_of_others(self.config)])
 
     def measure(self) -> Measurement:
         """Retrieve, judge and measure."""

@@ -1,4 +1,4 @@
-"""A sweep from its arguments to its summary: what happens before its first job and after its last."""
+"""A sweep from its arguments to its summary: before its first job, after its last, and what each job is called."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from ragsweep.tracking import Job, RunRecord
 
 SWEEP = "RAGSWEEP_SWEEP"  # in the environment: what every job of a sweep needs to know of it, as JSON
-STOP = "stop"  # a file in the sweep's folder: no further job may start
 UNNAMED = ("dataset", "tracking", "store", "hydra", "dry_run")  # settings that a run is not named by
 ABOUT_THIS_START = ("tracking.resume", "dry_run")  # settings that another start of the same sweep need not have
 SECONDS_TO_END = 0.5  # for a worker, before it is killed
-EXTRAS = {"joblib": "parallel", "submitit": "slurm", "ray": "ray"}  # what installs a launcher, by a word in its name
+LAUNCHERS = {"JoblibLauncher": "joblib", "LocalLauncher": "submitit", "SlurmLauncher": "submitit", "RayLauncher": "ray"}
+EXTRAS = {"joblib": "parallel", "submitit": "slurm", "ray": "ray"}  # what installs a launcher
 
 
 class Planned(NamedTuple):
@@ -54,6 +54,11 @@ class OpenSweep:
     job: Job
     parent: RunRecord
     planned: Sequence[Planned]
+
+    @property
+    def stop(self) -> Path:
+        """A file that tells the jobs not to start."""
+        return self.job.folder.parent / "stop"
 
 
 class SweepCallback(Callback):
@@ -85,6 +90,7 @@ class SweepCallback(Callback):
                 "total": len(jobs) or None,
                 "swept": swept,
                 "looks_back": first.tracking.resume or not here,
+                "stop": str(SweepCallback.sweep.stop),
             }
             os.environ[SWEEP] = json.dumps(about)
             if not here:
@@ -100,11 +106,11 @@ class SweepCallback(Callback):
 
 def _check_launcher(target: str) -> None:
     """Say what to install where the launcher's plugin is not there."""
-    word = next((word for word in EXTRAS if word in target), "")
-    package = f"hydra_{word}_launcher"
-    if word and find_spec(f"hydra_plugins.{package}") is None:
+    name = LAUNCHERS.get(target.rpartition(".")[2], "")
+    package = f"hydra_{name}_launcher"
+    if name and find_spec(f"hydra_plugins.{package}") is None:
         raise ConfigError(
-            f"hydra.launcher: {package} is not installed here; run pip install 'ragsweep[{EXTRAS[word]}]'"
+            f"hydra.launcher: {package} is not installed here; run pip install 'ragsweep[{EXTRAS[name]}]'"
         )
 
 
@@ -212,12 +218,14 @@ def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned
     earlier = tracking.unfinished_sweep(job) if store.resume and planned else None
     if earlier:
         job = replace(job, sweep_id=earlier.data.tags["sweep.id"])
-    return OpenSweep(job, tracking.open_run(job, continued=earlier), planned)
+    sweep = OpenSweep(job, tracking.open_run(job, continued=earlier), planned)
+    sweep.stop.unlink(missing_ok=True)
+    return sweep
 
 
 def _tell_workers(config: DictConfig, *variables: str) -> None:
     """Have these environment variables set, by overrides of Hydra's own, wherever a launcher starts a job."""
-    overrides = [f"hydra.sweep.dir={json.dumps(config.hydra.sweep.dir)}"]
+    overrides = [f"hydra.sweep.dir={json.dumps(config.hydra.sweep.dir, ensure_ascii=False)}"]
     overrides += [f"+hydra.job.env_set.{name}='{os.environ[name]}'" for name in variables]
     with open_dict(config):
         config.hydra.overrides.hydra = [*config.hydra.overrides.hydra, *overrides]
@@ -293,6 +301,13 @@ def end_killed(sweep: OpenSweep) -> None:
     """End the workers of a sweep that was interrupted, and close what they leave open."""
     from ragsweep import tracking
 
+    end_workers()
+    sweep.parent.close("KILLED")
+    tracking.close_open(sweep.job, sweep.parent)
+
+
+def end_workers() -> None:
+    """End the processes that a launcher has started."""
     workers = [child for child in psutil.Process().children(recursive=True) if not _tidies_up(child)]
     for worker in workers:
         with suppress(psutil.Error):
@@ -301,8 +316,6 @@ def end_killed(sweep: OpenSweep) -> None:
     for worker in alive:
         with suppress(psutil.Error):
             worker.kill()
-    sweep.parent.close("KILLED")
-    tracking.close_open(sweep.job, sweep.parent)
 
 
 def _tidies_up(process: psutil.Process) -> bool:

@@ -11,11 +11,12 @@ import yaml
 from omegaconf import DictConfig, OmegaConf
 
 from ragsweep.config import PROJECT
-from ragsweep.errors import ConfigError
+from ragsweep.errors import ConfigError, first_line
 
 OURS = ("ragsweep.datasets", "ragsweep.retrieval", "ragsweep.evaluation")
 STORE = "ragsweep.store.Store"
 TODAYS = ("store", "tracking")  # places on this machine are chosen here, whatever the record says
+SHARED = ("encoder", "index")  # groups that others take over by interpolation
 GROUPS = ("dataset", "chunker", "encoder", "index", "retriever", "evaluation", "k", "seed")
 
 
@@ -35,20 +36,29 @@ def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules:
     try:
         recorded = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise ConfigError(f"config.yaml of the run cannot be read ({str(error).splitlines()[0]})") from error
+        raise ConfigError(f"config.yaml of the run cannot be read ({first_line(error)})") from error
     if not isinstance(recorded, dict):
         raise ConfigError("config.yaml of the run holds no settings")
-    recorded = {name: recorded[name] for name in GROUPS if name in recorded}
+    shared = [recorded[name] for name in SHARED if name in recorded]
+    recorded = {name: _shared(recorded[name], shared) for name in GROUPS if name in recorded}
     for name, value in overrides.items():
         _set(recorded, name, value)
     store = OmegaConf.to_container(today.store, resolve=True)
     for name, value in _leaves(recorded):
-        if isinstance(value, str) and name not in overrides:
+        if isinstance(value, str) and value not in overrides.values():
             _check(name, value, modules)
     recorded = _placed(recorded, store)
     config = OmegaConf.create(recorded | {name: OmegaConf.to_container(today[name], resolve=True) for name in TODAYS})
     assert isinstance(config, DictConfig)
     return config
+
+
+def _shared(node: Any, shared: Sequence[object]) -> Any:
+    """The same with copies of shared groups, of which a resolved configuration has several, made one again."""
+    if isinstance(node, dict):
+        inner = {key: _shared(value, shared) for key, value in node.items()}
+        return next((group for group in shared if group == node), inner)
+    return [_shared(value, shared) for value in node] if isinstance(node, list) else node
 
 
 def _set(recorded: dict[str, Any], name: str, value: object) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import chdir
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ import pandas as pd
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
 
 from ragsweep import report, tracking
 from ragsweep.config import CONF, PROJECT, register_resolvers, sweep_id
@@ -25,6 +28,7 @@ from ragsweep.experiment import Experiment
 from ragsweep.multirun import OpenSweep, finish
 from ragsweep.recorded import TODAYS, trusted
 
+OUTPUTS = PROJECT / "outputs"
 SHOWN = 20  # differences that are printed one by one
 
 
@@ -60,42 +64,66 @@ def reproduce(request: Request) -> bool:
     """Reproduce a run or every finished run of a sweep, and print what came of it; whether all is identical."""
     today, settings = _today(request.overrides)
     history = tracking.fetch(today.tracking, request.run_id)
-    pairs = [(run, Experiment.of(trusted(run.config, today, settings, request.modules))) for run in history.runs]
-    for line in dict.fromkeys(line for pair in pairs for line in differences_of_origin(*pair)):
-        print(line)
-    folder = PROJECT / "outputs" / sweep_id()
-    of_sweep = history.runs[0].run_id != request.run_id
-    sweep = _job(history, pairs[0][1], folder / "summary", request.run_id) if of_sweep and request.log else None
-    with tracking.record(sweep) if sweep else nullcontext() as parent:
-        alike = []
-        for number, (run, experiment) in enumerate(pairs):
-            job = _job(run, experiment, folder / str(number), run.run_id) if request.log else None
-            if job and parent:
-                job = replace(job, number=number, parent_run_id=parent.run_id)
-            alike.append(_again(run, experiment, job, request.tolerance))
-        if sweep and parent:
-            finish(OpenSweep(sweep, parent, []), failed=False)
-    if of_sweep:
-        print("all identical" if all(alike) else "not all identical")
-    return all(alike)
+    with chdir(PROJECT):  # a record means paths inside the project, wherever we are
+        pairs = [(run, Experiment.of(trusted(run.config, today, settings, request.modules))) for run in history.runs]
+        for line in dict.fromkeys(line for pair in pairs for line in differences_of_origin(*pair)):
+            _say(line)
+        if history.runs[0].run_id != request.run_id:
+            return _sweep_again(history, pairs, request)
+        [(run, experiment)] = pairs
+        job = _job(run, experiment, OUTPUTS / sweep_id(), run.run_id) if request.log else None
+        return _again(run, experiment, job, request.tolerance)
+
+
+def _sweep_again(
+    history: tracking.History, pairs: Sequence[tuple[tracking.Recorded, Experiment]], request: Request
+) -> bool:
+    """Measure every run of a sweep once more, as a sweep if it is to be recorded."""
+    complete = True
+    if request.log:
+        folder = OUTPUTS / sweep_id()
+        sweep = _job(history, pairs[0][1], folder / "summary", request.run_id)
+        with tracking.record(sweep, keep=True) as parent:
+            alike = []
+            for number, (run, experiment) in enumerate(pairs):
+                job = _job(run, experiment, folder / str(number), run.run_id)
+                job = replace(job, parent_run_id=parent.run_id, number=number)
+                alike.append(_again(run, experiment, job, request.tolerance))
+            complete = finish(OpenSweep(sweep, parent, []), failed=False)
+    else:
+        alike = [_again(run, experiment, None, request.tolerance) for run, experiment in pairs]
+    _say("all identical" if all(alike) else "not all identical")
+    return all(alike) and complete
 
 
 def _again(run: tracking.Recorded, experiment: Experiment, job: tracking.Job | None, tolerance: float) -> bool:
-    """Measure once more, as this job if there is one, and say whether all values are what was recorded."""
-    with tracking.record(job) if job else nullcontext() as new:
-        measurement = experiment.measure()
-        if job and new:
+    """Measure once more, as this job if it is to be recorded, and say whether all values are what was recorded."""
+    made = ""
+    complete = True
+    if job:
+        with tracking.record(job) as new:
+            measurement = experiment.measure()
             experiment.log(measurement, job, new)
+        made = f" (run {new.run_id})"
+        if new.trouble and not job.parent_run_id:
+            made = f" (not in the tracking store: python scripts/push.py {shlex.quote(str(job.folder))} uploads it)"
+            complete = False
+    else:
+        measurement = experiment.measure()
     metrics = tracking.metrics_of(measurement.evaluation, measurement.measures)
     table = report.per_query(measurement.evaluation, experiment.dataset)
     found = list(_differences(run, metrics, table, tolerance))
     values = len(_lasting(run.metrics)) + run.per_query.size
-    made = f" (run {new.run_id})" if new else ""
     if found:
-        print(f"{run.name}: {len(found)} of {values} values differ{made}\n{_table(found)}")
+        _say(f"{run.name}: {len(found)} of {values} values differ{made}\n{_table(found)}")
     else:
-        print(f"{run.name}: identical: {values} values{made}")
-    return not found
+        _say(f"{run.name}: identical: {values} values{made}")
+    return complete and not found
+
+
+def _say(text: str) -> None:
+    """Print what a record says without what a terminal would take for a command."""
+    print("".join(each for each in text if each.isprintable() or each == "\n"))
 
 
 def _today(overrides: Sequence[str]) -> tuple[DictConfig, dict[str, Any]]:
@@ -106,9 +134,16 @@ def _today(overrides: Sequence[str]) -> tuple[DictConfig, dict[str, Any]]:
         here = [str(each.input_line) for each in parsed if each.key_or_group.partition(".")[0] in TODAYS]
         with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
             today = hydra.compose("config", here)
-    except HydraException as error:
+        today.store.path = str(Path(today.store.path).resolve())
+        settings = {each.key_or_group: _path(each.value()) for each in parsed if each.input_line not in here}
+    except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError(" ".join(str(error).split())) from error
-    return today, {each.key_or_group: each.value() for each in parsed if each.input_line not in here}
+    return today, settings
+
+
+def _path(value: Any) -> Any:
+    """A setting; where it names a file or folder here, in full."""
+    return str(Path(value).resolve()) if isinstance(value, str) and os.sep in value and Path(value).exists() else value
 
 
 def _job(
@@ -140,7 +175,7 @@ def differences_of_origin(run: tracking.Recorded, experiment: Experiment) -> Ite
         if run.params.get(name) != now.get(name):
             yield f"{name}: recorded {run.params.get(name, 'nothing')}, here {now.get(name, 'nothing')}"
     pins = (run.requirements, tracking.requirements().split())
-    packages = [dict(line.split("==") for line in lines) for lines in pins]
+    packages = [dict(line.partition("==")[::2] for line in lines) for lines in pins]
     for name in sorted(packages[0].keys() | packages[1].keys(), key=str.lower):
         was, is_ = (versions.get(name, "absent") for versions in packages)
         if was != is_:
@@ -148,7 +183,7 @@ def differences_of_origin(run: tracking.Recorded, experiment: Experiment) -> Ite
     if run.tags.get("code.digest") != digest_of_code():
         commit = run.tags.get("git.commit")
         yield f"code: recorded at {commit or 'an unknown commit'}, here something else"
-        if commit:
+        if commit and re.fullmatch("[0-9a-f]{7,64}", commit):  # it is offered for a shell
             patch = f" && git apply $(mlflow artifacts download -r {run.run_id} -a environment/uncommitted.patch)"
             yield f"    git checkout {commit}{patch if run.tags.get('git.dirty') == 'true' else ''}"
 

@@ -211,7 +211,8 @@ def test_a_sweep_whose_driver_is_killed_is_resumed(client, sweep, experiment, un
     _, worker = at_work(client, experiment)
     process.kill()
     process.communicate(timeout=60)
-    worker.resume()
+    with suppress(psutil.Error):  # Ray may have ended it by now
+        worker.resume()
     resumed = client.run(*sweep, "tracking.resume=true", **TOKEN)
     assert resumed.returncode == 0, resumed.stderr
     _, summary = finished(client, experiment)

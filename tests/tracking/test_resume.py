@@ -1,7 +1,6 @@
 """A sweep that was ended before its time, and goes on."""
 
 import random
-import signal
 import time
 
 import pytest
@@ -112,9 +111,8 @@ def test_the_next_start_closes_what_a_killed_process_left_open(application, data
 
 
 def test_a_run_that_is_alive_is_left_alone(application, dataset):
-    process = application.start("-m", *dataset, "retriever=sparse", "k=range(1,101)")
+    process = application.start("-m", *dataset, "retriever=sparse", "k=range(1,201)")
     process.stdout.readline()
-    process.send_signal(signal.SIGSTOP)
     try:
         assert application.run(*dataset, "retriever=sparse").returncode == 0
         [parent] = [run for run in application.parents() if run.info.run_name.startswith("sweep")]
@@ -122,6 +120,21 @@ def test_a_run_that_is_alive_is_left_alone(application, dataset):
     finally:
         process.kill()
         process.communicate()
+
+
+def test_a_finished_run_stands_in_for_one_that_failed(application, dataset):
+    assert application.run(*SMALLER, *dataset).returncode == 0
+    failed = application.children()[3]
+    application.client().set_terminated(failed.info.run_id, "FAILED")
+    journals = (application.home / "outputs").glob("*/tracking.json")
+    next(file for file in journals if f'"run_id": "{failed.info.run_id}"' in file.read_text()).unlink()
+    settings = [f"{name}={failed.data.params[name]}" for name in ("retriever.b", "k")]
+    assert application.run(*dataset, "retriever=sparse", *settings).returncode == 0
+    for _ in range(2):
+        resumed = application.run(*SMALLER, *dataset, "tracking.resume=true")
+        assert resumed.returncode == 0, resumed.stderr
+        assert len(names(resumed)[1]) == 6
+    assert [run.info.status for run in application.parents()] == ["FINISHED", "FINISHED"]
 
 
 def test_finished_runs_of_a_smaller_sweep_are_joined(application, dataset, undisturbed):

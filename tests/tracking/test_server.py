@@ -87,7 +87,7 @@ def test_results_wait_on_disk_while_the_server_is_gone(client, server, dataset):
     assert f"python scripts/push.py {client.home}/outputs uploads them" in err
     assert client.push().returncode == 2
     server.start()
-    assert client.push().stdout.endswith(" runs uploaded\n")
+    assert int(client.push().stdout.removesuffix(" runs uploaded\n")) > 1
     assert client.push().stdout == "0 runs uploaded\n"
     store, [parent], children = client.of("gone")
     assert [run.info.status for run in [parent, *children]] == ["FINISHED"] * (1 + JOBS)
@@ -120,4 +120,4 @@ def test_a_server_killed_at_any_moment_loses_nothing(server, dataset, tmp_path, 
         for run in children:
             points = MlflowClient(client.uri).get_metric_history(run.info.run_id, "at_k/f1")
             assert sorted(point.step for point in points) == list(range(1, 21))
-    assert all(pushed), pushed
+    assert any(pushed), pushed

@@ -164,7 +164,7 @@ def test_a_failed_job_leaves_its_traceback(application, tmp_path):
 
 def test_fail_fast_starts_no_job_after_a_failed_one(application, tmp_path):
     (tmp_path / "failing.py").write_text(FAILING)
-    process = application.run(
+    sweep = [
         "-m",
         *arguments(tmp_path / "data"),
         "retriever=sparse",
@@ -172,8 +172,12 @@ def test_fail_fast_starts_no_job_after_a_failed_one(application, tmp_path):
         "+retriever.fails=false,true",
         "k=1,2",
         "tracking.fail_fast=true",
-        PYTHONPATH=str(tmp_path),
-    )
+    ]
+    process = application.run(*sweep, PYTHONPATH=str(tmp_path))
     assert process.returncode == 1
     assert [run.info.status for run in application.children()] == ["FINISHED", "FINISHED", "FAILED"]
     assert "did not finish: fails=True k=2 (NOT STARTED)" in process.stderr
+    (tmp_path / "failing.py").write_text(FAILING.replace("raise", "pass  # raise"))
+    mended = application.run(*sweep, "tracking.resume=true", PYTHONPATH=str(tmp_path))
+    assert mended.returncode == 0, mended.stderr
+    assert "finished before" not in mended.stdout  # the retriever is another one now

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ragsweep.digest import version
-from ragsweep.errors import EncoderError
+from ragsweep.errors import EncoderError, first_line
 from ragsweep.store import Arrays, Store
 
 Backend = Literal["torch", "onnx", "openvino"]
@@ -80,7 +80,7 @@ def run_in(backend: Backend, precision: Precision, model: Any, files: str, store
             transformer.forward = _forward(*_in_openvino(onnx_model, precision))
         found = model.encode(list(EXAMPLES), batch_size=1, normalize_embeddings=True)
     except Exception as error:  # exporters and runtimes raise anything
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        reason = first_line(error)
         raise EncoderError(f"{setting} cannot run this model ({reason}); torch fp32 can") from error
     cosine = float((expected * found).sum(axis=1).min())
     if cosine < LEAST_COSINE[precision]:

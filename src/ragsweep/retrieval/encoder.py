@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ragsweep.digest import digest, version
-from ragsweep.errors import EncoderError
+from ragsweep.errors import EncoderError, first_line
 from ragsweep.retrieval.backends import PRECISIONS, Backend, Precision, packages, run_in
 from ragsweep.retrieval.hardware import cpu_has_bf16, fastest_device
 from ragsweep.retrieval.model_files import MINILM, digest_of_model, model_folder
@@ -191,7 +191,7 @@ def _load(folder: Path, device: str, backend: Backend, precision: Precision, sto
     try:
         model = SentenceTransformer(str(folder), device=device, local_files_only=True)
     except (OSError, ValueError, RuntimeError) as error:
-        reason = str(error).strip().splitlines()[0]
+        reason = first_line(error)
         raise EncoderError(f"encoder.model: {folder} cannot be loaded ({reason})") from error
     if (backend, precision) != ("torch", "fp32"):
         run_in(backend, precision, model, digest_of_model(folder), store)
@@ -204,7 +204,7 @@ def _check_device(device: str) -> None:
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError, ValueError) as error:
-        reason = str(error).strip().splitlines()[0]
+        reason = first_line(error)
         raise EncoderError(
             f"encoder.device: found {device!r}, which cannot be used here ({reason}); the CPU can: encoder.device=cpu"
         ) from error

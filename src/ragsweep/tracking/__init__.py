@@ -10,9 +10,8 @@ from ragsweep.tracking.sweep import (
     close_orphans,
     close_sweep,
     collect,
-    finished_run,
+    finished_before,
     finished_with,
-    join,
     unfinished_sweep,
 )
 
@@ -29,9 +28,8 @@ __all__ = [
     "collect",
     "failures",
     "fetch",
-    "finished_run",
+    "finished_before",
     "finished_with",
-    "join",
     "metrics_of",
     "open_run",
     "push",

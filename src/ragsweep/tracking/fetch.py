@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,8 +14,8 @@ from mlflow import MlflowClient
 from mlflow.entities import Run
 from omegaconf import DictConfig
 
-from ragsweep.errors import TrackingError
-from ragsweep.tracking.run import NUMBER, PARENT
+from ragsweep.errors import TrackingError, first_line
+from ragsweep.tracking.run import NUMBER, PARENT, SWEPT
 from ragsweep.tracking.store import UNREACHABLE, existing_store
 from ragsweep.tracking.sweep import joined_runs, read_table, search
 
@@ -40,7 +41,7 @@ class Recorded:
     config: str
     requirements: Sequence[str]
     params: Mapping[str, str]
-    tags: Mapping[str, str]
+    tags: dict[str, str]
     dataset: str
     metrics: Mapping[tuple[str, int], float]
     per_query: pd.DataFrame
@@ -65,13 +66,17 @@ def fetch(tracking: DictConfig, run_id: str) -> History:
         run = client.get_run(run_id)
         tags = run.data.tags
         children = search(client, f"tags.`{PARENT}` = '{run_id}' AND attributes.status = 'FINISHED'")
-        members = {int(child.data.tags[NUMBER]): child for child in children}
+        recorded = {int(child.data.tags[NUMBER]): _recorded(client, child) for child in children}
         for number, joined in joined_runs(tags).items():
-            members[number] = client.get_run(joined["run_id"])
-        runs = [members[number] for number in sorted(members)] or [run]
-        return History(run.info.run_name, tags, [_recorded(client, each) for each in runs])
+            made = _recorded(client, client.get_run(joined["run_id"]))
+            swept = made.tags | {SWEPT: json.dumps(joined["swept"])}
+            recorded[number] = replace(made, name=joined["name"], tags=swept)
+        runs = [recorded[number] for number in sorted(recorded)] or [_recorded(client, run)]
+        return History(run.info.run_name, tags, runs)
+    except (ValueError, TypeError, KeyError) as error:
+        raise TrackingError(f"{run_id}: its record cannot be read ({first_line(error)})") from error
     except UNREACHABLE as error:
-        reason = str(error).strip().splitlines()[0]
+        reason = first_line(error)
         raise TrackingError(f"{run_id}: cannot be read from {tracking.uri} ({reason})") from error
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import uuid
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import zip_longest
 from pathlib import Path
@@ -14,8 +16,9 @@ from mlflow import MlflowClient
 from mlflow.entities import Dataset as LoggedDataset
 from mlflow.entities import DatasetInput, InputTag, Metric, Param, Run, RunTag
 
+from ragsweep.errors import first_line
 from ragsweep.tracking.process import is_gone
-from ragsweep.tracking.store import open_store
+from ragsweep.tracking.store import UNREACHABLE, open_store
 
 FILE = "tracking.json"
 KEY = "key"  # tag: names a run before, and whether or not, the tracking store has given it a number
@@ -73,12 +76,19 @@ class Journal:
         """Keep the journal in the run's folder; a reader finds it whole, as it was or as it is."""
         folder.mkdir(parents=True, exist_ok=True)
         draft = folder / f".{FILE}"
-        draft.write_text(json.dumps(asdict(self)), encoding="utf-8")
+        with draft.open("w", encoding="utf-8") as file:
+            json.dump(asdict(self), file)
+            file.flush()
+            os.fsync(file.fileno())  # else a power cut could leave an empty file under the new name
         draft.replace(folder / FILE)
 
 
 def upload(journal: Journal, folder: Path) -> None:
-    """Bring the store to the state of the journal, whatever of it is there already; nothing is there twice after it."""
+    """Bring the store to the state of the journal, whatever of it is there already; nothing is there twice after it.
+
+    Raises:
+        TrackingError: The store cannot be opened; or one of `UNREACHABLE`, where it goes away meanwhile.
+    """
     client, experiment_id = open_store(journal.uri, journal.experiment, journal.artifacts)
     journal.run_id = journal.run_id or _run_of(client, experiment_id, journal)
     send_tags(client, journal.run_id, journal.tags)
@@ -133,23 +143,42 @@ def _batches(values: Sequence[T], size: int) -> list[Sequence[T]]:
     return [values[start : start + size] for start in range(0, len(values), size)]
 
 
+def below(folder: Path) -> Iterator[tuple[Path, Journal]]:
+    """The folders of runs in a folder, in the order of their names, and their journals; a broken one is named."""
+    for file in sorted(folder.rglob(FILE)):
+        try:
+            yield file.parent, Journal.read(file.parent)
+        except (OSError, ValueError, TypeError):
+            warnings.warn(f"{file}: cannot be read, so that its run is left out", stacklevel=2)
+
+
 def waiting(folder: Path) -> int:
     """How many runs below a folder the store does not have, or not as they ended."""
-    return sum(not Journal.read(file.parent).uploaded for file in folder.rglob(FILE))
+    return sum(not journal.uploaded for _, journal in below(folder))
 
 
-def push(folder: Path) -> int:
-    """Upload the runs below a folder that the store does not have as they ended; how many they were.
+def push(folder: Path) -> tuple[int, dict[Path, str]]:
+    """Upload the runs below a folder that the store does not have as they ended.
+
+    Returns:
+        How many were uploaded, and why others were not, by their folders.
 
     Raises:
         TrackingError: The store is still out of reach.
     """
-    places = [file.parent for file in sorted(folder.rglob(FILE)) if not Journal.read(file.parent).uploaded]
-    for place in places:
-        journal = Journal.read(place)
+    uploaded = 0
+    refused = {}
+    for place, journal in below(folder):
+        if journal.uploaded:
+            continue
         if journal.status == "RUNNING":
             if not is_gone(journal.tags.get("process")):
+                refused[place] = "is still running, or ran on another machine"
                 continue
             journal.status = "KILLED"
-        upload(journal, place)
-    return len(places)
+        try:
+            upload(journal, place)
+            uploaded += 1
+        except UNREACHABLE as error:
+            refused[place] = first_line(error)
+    return uploaded, refused

@@ -21,7 +21,7 @@ from omegaconf import DictConfig
 from ragsweep.config import PROJECT
 from ragsweep.datasets import Dataset
 from ragsweep.digest import digest_of_code
-from ragsweep.errors import RagsweepError, TrackingError
+from ragsweep.errors import RagsweepError, TrackingError, first_line
 from ragsweep.evaluation import Evaluation
 from ragsweep.tracking import journal as journals
 from ragsweep.tracking.environment import git_commit, is_dirty, user
@@ -96,6 +96,8 @@ class RunRecord:
     """An open run. What the store does not take is kept in the run's folder, for `scripts/push.py`.
 
     Attributes:
+        folder: Where the run's files are.
+        experiment_id: The store's name for the experiment; empty while the store is out of reach.
         run_id: The store's name for the run; None while the store is out of reach.
         trouble: Why the store lacks something of the run; empty while it has all.
     """
@@ -113,8 +115,8 @@ class RunRecord:
         if continued:
             self._journal.started, self._journal.run_id = continued.info.start_time, continued.info.run_id
             self._journal.key = continued.data.tags.get(journals.KEY, self._journal.key)
+        _records.add(self)  # first: an interrupted opening may have left a run in the store
         self._send(lambda _: self._open())
-        _records.add(self)
 
     @property
     def run_id(self) -> str | None:
@@ -169,28 +171,37 @@ class RunRecord:
     def delete(self) -> None:
         """Take the run out of the store."""
         self.close("FAILED")
+        self.forget()
+        if self._client and self.run_id:
+            with suppress(*UNREACHABLE):
+                self._client.delete_run(self.run_id)
+
+    def forget(self) -> None:
+        """Leave nothing that could be uploaded later."""
+        _records.discard(self)
         (self.folder / journals.FILE).unlink(missing_ok=True)
-        if self._client:
-            self._client.delete_run(self.run_id)
 
     def close(self, status: str) -> None:
         """End the run as FINISHED, FAILED or KILLED; what the store has missed so far is tried once more."""
         book = self._journal
-        with self._ending:
+        with self._ending:  # the watcher of signals may be here, too
             if book.status != "RUNNING":
-                return  # the watcher of signals was first, or second
-            book.status, book.ended = status, int(time.time() * 1000)
+                return
+            try:
+                book.status, book.ended = status, int(time.time() * 1000)
+                self._keep()
+                if self.trouble or book.run_id is None:
+                    with suppress(TrackingError, *UNREACHABLE):
+                        journals.upload(book, self.folder)
+                        self.trouble = ""
+                else:
+                    self._send(lambda client: client.set_terminated(book.run_id, status, book.ended))
+                    book.uploaded = not self.trouble
+                    self._keep()
+            except BaseException:  # interrupted on the way: whoever closes it next begins anew
+                book.status = "RUNNING"
+                raise
             _records.discard(self)
-        self._keep()
-        if self.trouble:
-            with suppress(TrackingError, *UNREACHABLE):
-                journals.upload(book, self.folder)
-                self.trouble = ""
-            return
-        self._send(lambda client: client.set_terminated(book.run_id, status, book.ended))
-        if not self.trouble:
-            book.uploaded = True
-            self._keep()
 
     def _send(self, what: Callable[[MlflowClient], None]) -> None:
         """Do it unless the store is out of reach, now or before."""
@@ -199,7 +210,7 @@ class RunRecord:
         try:
             what(self._client)
         except (TrackingError, *UNREACHABLE) as error:
-            self.trouble = str(error).strip().splitlines()[0]
+            self.trouble = first_line(error)
             self._keep()
 
     def _keep(self) -> None:
@@ -269,8 +280,12 @@ def failures(job: Job) -> Iterator[None]:
 
 
 @contextmanager
-def record(job: Job) -> Iterator[RunRecord]:
+def record(job: Job, *, keep: bool = False) -> Iterator[RunRecord]:
     """Open a run; whatever ends the block, the run ends with it: FINISHED, FAILED, or KILLED when interrupted.
+
+    Args:
+        job: What is recorded.
+        keep: Whether bad input that only the work itself could find leaves a FAILED run, as it does in a sweep.
 
     Raises:
         TrackingError: The store cannot be reached, and nothing has been done yet that could be lost by that.
@@ -278,13 +293,13 @@ def record(job: Job) -> Iterator[RunRecord]:
     opened = open_run(job) if job.parent_run_id is None else RunRecord(job, continued=_begun(job))
     try:
         yield opened
+        opened.close("FINISHED")
     except BaseException as error:
-        if isinstance(error, RagsweepError) and not job.parent_run_id:
-            opened.delete()  # bad input that only the work itself could find: no run is left behind
+        if isinstance(error, RagsweepError) and not (keep or job.parent_run_id):
+            opened.delete()
         else:
             end_failed(opened, error)
         raise
-    opened.close("FINISHED")
 
 
 def open_run(job: Job, *, continued: Run | None = None) -> RunRecord:
@@ -295,7 +310,7 @@ def open_run(job: Job, *, continued: Run | None = None) -> RunRecord:
     """
     opened = RunRecord(job, continued=continued)
     if opened.trouble:
-        _records.discard(opened)
+        opened.forget()
         raise TrackingError(opened.trouble)
     return opened
 
@@ -315,12 +330,14 @@ def _begun(job: Job) -> Run | None:
 def end_failed(opened: RunRecord, error: BaseException) -> None:
     """Close a run that did not come to its end, with its error as a tag; never hide that error behind another."""
     interrupted = isinstance(error, KeyboardInterrupt | SystemExit)
-    with suppress(Exception):
-        opened.tag({"error": "".join(traceback.format_exception_only(error)).strip()[:LONGEST_TAG]})
-        if not interrupted:
-            folder = opened.folder / "error"
-            folder.mkdir(exist_ok=True)
-            (folder / "traceback.txt").write_text("".join(traceback.format_exception(error)), encoding="utf-8")
-            opened.log_files("error")
-    with suppress(Exception):
-        opened.close("KILLED" if interrupted else "FAILED")
+    try:
+        with suppress(Exception):
+            opened.tag({"error": "".join(traceback.format_exception_only(error)).strip()[:LONGEST_TAG]})
+            if not interrupted:
+                folder = opened.folder / "error"
+                folder.mkdir(exist_ok=True)
+                (folder / "traceback.txt").write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+                opened.log_files("error")
+    finally:  # also where a second signal comes in between
+        with suppress(Exception):
+            opened.close("KILLED" if interrupted else "FAILED")

@@ -22,7 +22,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
 from ragsweep.config import PROJECT
-from ragsweep.errors import TrackingError
+from ragsweep.errors import TrackingError, first_line
 
 SQLITE = "sqlite:///"
 SECONDS_TO_ANSWER = 5
@@ -84,7 +84,7 @@ def check_server(uri: str | None) -> None:
 
 
 def _cannot_be_opened(uri: str, error: Exception) -> TrackingError:
-    reason = str(error).strip().splitlines()[0]
+    reason = first_line(error)
     return TrackingError(f"tracking.uri: {uri} cannot be opened ({reason})")
 
 

@@ -17,12 +17,12 @@ from ragsweep.errors import TrackingError
 from ragsweep.report.sweep import Outcome, Sweep
 from ragsweep.tracking import journal as journals
 from ragsweep.tracking.environment import write_environment
-from ragsweep.tracking.journal import Journal
-from ragsweep.tracking.process import is_gone
+from ragsweep.tracking.process import forget_ended, is_gone
 from ragsweep.tracking.run import DIGEST, NUMBER, PARENT, PROCESS, SWEPT, Job, RunRecord
-from ragsweep.tracking.store import UNREACHABLE, open_store
+from ragsweep.tracking.store import UNREACHABLE, existing_store, open_store
 
 PAGE = 1000
+LATEST = "attributes.start_time DESC"
 LONGEST_NOTE = 7000  # characters; MLflow cuts a tag at 8000
 JOINED = "sweep.joined."  # tags of a parent run: finished runs of other sweeps, each under the number of its job
 
@@ -53,8 +53,10 @@ def close_orphans(tracking: DictConfig) -> None:
     client, _ = _open(tracking)
     for run in search(client, "attributes.status = 'RUNNING'"):
         if is_gone(run.data.tags.get(PROCESS)):
-            client.set_tag(run.info.run_id, "error", "the process ended without closing the run")
-            client.set_terminated(run.info.run_id, "KILLED")
+            with suppress(*UNREACHABLE):  # it may be another user's, or deleted by now
+                client.set_tag(run.info.run_id, "error", "the process ended without closing the run")
+                client.set_terminated(run.info.run_id, "KILLED")
+    forget_ended()
 
 
 def close_open(job: Job, parent: RunRecord) -> None:
@@ -71,43 +73,44 @@ def unfinished_sweep(job: Job) -> Run | None:
     found = client.search_runs(
         [experiment_id],
         f"tags.`{DIGEST}` = '{job.digest}' AND attributes.status != 'RUNNING'",
-        order_by=["attributes.start_time DESC"],
+        order_by=[LATEST],
     )
     return next((run for run in found if PARENT not in run.data.tags), None)
 
 
-def finished_run(job: Job) -> Run | None:
-    """A finished run that has measured what the job would: its own of this sweep, or one of another sweep."""
+def finished_before(job: Job) -> Mapping[str, float] | None:
+    """The metrics of a finished run that has measured what the job would, which counts as the job's from now on.
+
+    It is the job's own of this sweep, such as one that a cluster has started twice, or, with `tracking.resume`, one of
+    another sweep. None where there is none or the store is out of reach.
+    """
     if not job.looks_back:
         return None
     with suppress(TrackingError, *UNREACHABLE):
-        found = _finished_with(job.tracking, str(job.digest))
+        client, experiment_id = _open(job.tracking)
+        found: list[Run] = client.search_runs([experiment_id], _finished_with(str(job.digest)), order_by=[LATEST])
         own = [run for run in found if run.data.tags.get(PARENT) == job.parent_run_id]
         others = [run for run in found if run not in own] if job.tracking.resume else []
-        return next((run for run in own if run.data.tags.get(NUMBER) == str(job.number)), next(iter(others), None))
+        run = next((run for run in own if run.data.tags.get(NUMBER) == str(job.number)), next(iter(others), None))
+        if run is None:
+            return None
+        if run in others:
+            joined = {"run_id": run.info.run_id, "name": job.name, "swept": job.swept}
+            client.set_tag(job.parent_run_id, f"{JOINED}{job.number}", json.dumps(joined))
+        metrics: Mapping[str, float] = run.data.metrics
+        return metrics
     return None
 
 
 def finished_with(tracking: DictConfig, digest: str) -> Run | None:
-    """The latest finished run with this digest of all that decides its results."""
-    return next(iter(_finished_with(tracking, digest)), None)
+    """The latest finished run, in any experiment, with this digest of all that decides its results."""
+    with suppress(*UNREACHABLE):
+        return next(iter(search(existing_store(tracking.uri), _finished_with(digest))), None)
+    return None
 
 
-def _finished_with(tracking: DictConfig, digest: str) -> list[Run]:
-    client, experiment_id = _open(tracking)
-    condition = f"tags.`{DIGEST}` = '{digest}' AND attributes.status = 'FINISHED'"
-    found: list[Run] = client.search_runs([experiment_id], condition, order_by=["attributes.start_time DESC"])
-    return found
-
-
-def join(job: Job, run: Run) -> Mapping[str, float]:
-    """Count a finished run as this job of this sweep, whatever sweep it was made in; its metrics."""
-    if run.data.tags.get(PARENT) != job.parent_run_id:
-        client, _ = _open(job.tracking)
-        joined = {"run_id": run.info.run_id, "name": job.name, "swept": job.swept}
-        client.set_tag(job.parent_run_id, f"{JOINED}{job.number}", json.dumps(joined))
-    metrics: Mapping[str, float] = run.data.metrics
-    return metrics
+def _finished_with(digest: str) -> str:
+    return f"tags.`{DIGEST}` = '{digest}' AND attributes.status = 'FINISHED'"
 
 
 def joined_runs(tags: Mapping[str, str]) -> dict[int, dict[str, Any]]:
@@ -123,29 +126,42 @@ def collect(job: Job, parent: RunRecord, planned: Sequence[str]) -> Sweep:
         parent: Its run.
         planned: The names of all its jobs, as far as they are known before they start.
     """
-    members = {member.number: member for member in (*_stored(job, parent), *_here(job, parent))}
-    ordered = [members[number] for number in sorted(members)]
-    names = {member.name for member in ordered}
-    unfinished = {member.name: member.status for member in ordered if member.status != "FINISHED"}
-    unfinished |= {name: "NOT STARTED" for name in planned if name not in names}
-    return Sweep([member.outcome for member in ordered if member.status == "FINISHED"], unfinished)
+    try:
+        stored, absent = list(_stored(job, parent)), "NOT STARTED"
+    except (TrackingError, *UNREACHABLE):
+        stored, absent = [], "UNKNOWN, the tracking store being out of reach"
+    found = sorted([*stored, *_here(job, parent)], key=lambda member: member.status == "FINISHED")
+    members = {member.number: member for member in found}  # a finished run counts, whatever else became of its job
+    outcomes = []
+    fates = {}
+    for number in sorted(members):
+        member = members[number]
+        fates[member.name] = member.status
+        if member.status == "FINISHED":
+            try:
+                outcomes.append(member.outcome)
+                del fates[member.name]
+            except UNREACHABLE:
+                fates[member.name] = "FINISHED, but its results cannot be read"
+    names = {member.name for member in members.values()}
+    return Sweep(outcomes, fates | {name: absent for name in planned if name not in names})
 
 
 def _here(job: Job, parent: RunRecord) -> Iterator[Member]:
-    for file in job.folder.parent.rglob(journals.FILE):
-        book = Journal.read(file.parent)
-        if book.tags.get(PARENT) == parent.run_id and book.status == "FINISHED":
+    for folder, book in journals.below(job.folder.parent):
+        if book.tags.get(PARENT) == parent.run_id and book.status != "RUNNING":
             swept = json.loads(book.tags[SWEPT])
-            yield Member(int(book.tags[NUMBER]), book.name, book.status, swept, book.params, file.parent)
+            yield Member(int(book.tags[NUMBER]), book.name, book.status, swept, book.params, folder)
 
 
 def _stored(job: Job, parent: RunRecord) -> Iterator[Member]:
-    with suppress(TrackingError, *UNREACHABLE):
-        client, _ = _open(job.tracking)
-        for number, joined in joined_runs(client.get_run(parent.run_id).data.tags).items():
+    client, _ = _open(job.tracking)
+    for number, joined in joined_runs(client.get_run(parent.run_id).data.tags).items():
+        with suppress(*UNREACHABLE):  # it may have been deleted
             yield _member(client, client.get_run(joined["run_id"]), number, joined["name"], joined["swept"])
-        for run in search(client, f"tags.`{PARENT}` = '{parent.run_id}'"):
-            tags = run.data.tags
+    for run in search(client, f"tags.`{PARENT}` = '{parent.run_id}'"):
+        tags = run.data.tags
+        if NUMBER in tags:
             yield _member(client, run, int(tags[NUMBER]), run.info.run_name, json.loads(tags[SWEPT]))
 
 
