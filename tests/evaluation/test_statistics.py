@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.stats import binom, bootstrap
+from simulated import f1_like, mean_f1
 
 from ragsweep.evaluation import confidence_intervals
 
@@ -45,3 +46,12 @@ def test_the_same_seed_gives_the_same_interval():
 def test_every_setting_changes_the_interval(setting):
     values = np.random.default_rng(1).random(40)
     assert confidence_intervals(values, **setting) != confidence_intervals(values)
+
+
+@pytest.mark.parametrize("hit", [0.6, 0.15], ids=["typical", "mostly 0"])
+def test_95_percent_intervals_cover_the_truth_93_to_97_percent_of_the_time(hit):
+    rng, one = np.random.default_rng(5), np.ones((1, 1))
+    sets = np.concatenate([f1_like(rng, one, hit=hit) for _ in range(2000)])
+    bounds = [confidence_intervals(part) for part in np.split(sets, 8)]  # by 8, for the sake of memory
+    low, high = np.concatenate(bounds, axis=1)
+    assert 0.93 <= ((low <= mean_f1(hit)) & (mean_f1(hit) <= high)).mean() <= 0.97

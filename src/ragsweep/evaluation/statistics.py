@@ -1,14 +1,17 @@
-"""How far a mean over queries can be trusted."""
+"""How far a mean over queries can be trusted: the bootstrap over queries."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
 
+EQUAL = 1e-12  # metrics are exact to this: what differs by less differs by rounding
 BLOCK = 4_000_000  # weights that are held at once, so that memory does not grow with the number of queries
 
 
@@ -26,14 +29,23 @@ def confidence_intervals(
     Returns:
         Lower and upper bounds, shape [...] each.
     """
-    queries = per_query.shape[-1]
-    block = max(1, BLOCK // queries)
-    sizes = [min(block, resamples - start) for start in range(0, resamples, block)]
-    means = np.concatenate(
-        [per_query @ _resampling(queries, size, (seed, number)) for number, size in enumerate(sizes)], axis=-1
-    )
+    weights = resamplings(per_query.shape[-1], resamples, seed)
+    means = np.concatenate([per_query @ block for block in weights], axis=-1)
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=-1)
     return low, high
+
+
+def resamplings(queries: int, resamples: int, seed: int) -> Iterator[Array]:
+    """How much each query weighs in each bootstrap resample, in pieces of shape [queries, some of the resamples]."""
+    block = max(1, BLOCK // queries)
+    for number, start in enumerate(range(0, resamples, block)):
+        yield _resampling(queries, min(block, resamples - start), (seed, number))
+
+
+def first_best(means: Array) -> Indices:
+    """Position of the highest mean along the first axis, the first of those that only rounding tells apart."""
+    position: Indices = np.asarray(means >= means.max(axis=0) - EQUAL).argmax(axis=0)
+    return position
 
 
 @lru_cache(maxsize=8)  # the runs of a sweep ask the same queries, of the same few types
