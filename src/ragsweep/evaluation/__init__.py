@@ -1,5 +1,13 @@
 """Judging, metrics and statistics: pure functions over arrays."""
 
+from ragsweep.evaluation.comparison import (
+    Comparison,
+    ComparisonWithBest,
+    compare,
+    compare_with_best,
+    holm,
+    randomisation_test,
+)
 from ragsweep.evaluation.evaluation import Evaluation, Metric, evaluate
 from ragsweep.evaluation.judging import NOTHING, Judged, judge
 from ragsweep.evaluation.metrics import average_precision, f1, hit_rate, mrr, ndcg, precision, recall
@@ -7,17 +15,23 @@ from ragsweep.evaluation.statistics import confidence_intervals
 
 __all__ = [
     "NOTHING",
+    "Comparison",
+    "ComparisonWithBest",
     "Evaluation",
     "Judged",
     "Metric",
     "average_precision",
+    "compare",
+    "compare_with_best",
     "confidence_intervals",
     "evaluate",
     "f1",
     "hit_rate",
+    "holm",
     "judge",
     "mrr",
     "ndcg",
     "precision",
+    "randomisation_test",
     "recall",
 ]
