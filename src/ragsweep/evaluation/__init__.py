@@ -11,6 +11,7 @@ from ragsweep.evaluation.comparison import (
 from ragsweep.evaluation.evaluation import Evaluation, Metric, evaluate
 from ragsweep.evaluation.judging import NOTHING, Judged, judge
 from ragsweep.evaluation.metrics import average_precision, f1, hit_rate, mrr, ndcg, precision, recall
+from ragsweep.evaluation.selection import Selection, SelectionByType, select, select_by_type, win_frequency
 from ragsweep.evaluation.statistics import confidence_intervals
 
 __all__ = [
@@ -20,6 +21,8 @@ __all__ = [
     "Evaluation",
     "Judged",
     "Metric",
+    "Selection",
+    "SelectionByType",
     "average_precision",
     "compare",
     "compare_with_best",
@@ -34,4 +37,7 @@ __all__ = [
     "precision",
     "randomisation_test",
     "recall",
+    "select",
+    "select_by_type",
+    "win_frequency",
 ]
