@@ -11,6 +11,7 @@ from ragsweep.evaluation.comparison import (
 from ragsweep.evaluation.evaluation import Evaluation, Metric, evaluate
 from ragsweep.evaluation.judging import NOTHING, Judged, judge
 from ragsweep.evaluation.metrics import average_precision, f1, hit_rate, mrr, ndcg, precision, recall
+from ragsweep.evaluation.power import detectable_difference, queries_needed
 from ragsweep.evaluation.selection import Selection, SelectionByType, select, select_by_type, win_frequency
 from ragsweep.evaluation.statistics import confidence_intervals
 
@@ -27,6 +28,7 @@ __all__ = [
     "compare",
     "compare_with_best",
     "confidence_intervals",
+    "detectable_difference",
     "evaluate",
     "f1",
     "hit_rate",
@@ -35,6 +37,7 @@ __all__ = [
     "mrr",
     "ndcg",
     "precision",
+    "queries_needed",
     "randomisation_test",
     "recall",
     "select",
