@@ -31,6 +31,8 @@ def main() -> int:
         "--allow", action="append", default=[], metavar="MODULE", help="a module whose classes the record may name"
     )
     arguments = parser.parse_intermixed_args()
+    if not arguments.tolerance >= 0:
+        parser.error(f"--tolerance: found {arguments.tolerance}, expected a number of at least 0")
     request = Request(
         arguments.run_id, arguments.overrides, arguments.tolerance, log=not arguments.no_log, modules=arguments.allow
     )

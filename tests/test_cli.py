@@ -26,6 +26,7 @@ BAD_SETTINGS = {
     "retriever.sparse.stemmer=klingon": "stemmer: found 'klingon', expected null or one of",
     "dataset=pdf": "no value; set it with dataset.",
     "tracking.uri=gopher://x": "tracking.uri: gopher://x cannot be opened",
+    "tracking.uri=127.0.0.1:5000": "tracking.uri: found '127.0.0.1:5000', expected an address such as",
     "+retriever.gamma=1": "unexpected keyword argument 'gamma'",
     "k": "k: cannot be read as name=value",
     "dataset.documents=/tmp/dokumenté": "put a value with special characters into quotes",
@@ -40,6 +41,12 @@ def assert_refused(process, application, expected):
     assert expected in line
     assert application.runs() == []
     assert not (application.home / "outputs").exists()
+
+
+@pytest.mark.parametrize("mode", [[], ["-m", "k=1,2"]], ids=["run", "sweep"])
+def test_a_server_has_no_default_address(application, mode):
+    expected = "tracking.uri: no value; set it with tracking.uri="
+    assert_refused(application.run(*mode, "tracking=server", "tracking.uri=???"), application, expected)
 
 
 @pytest.mark.parametrize(("override", "expected"), BAD_SETTINGS.items(), ids=BAD_SETTINGS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 if find_spec("hydra_plugins.hydra_submitit_launcher"):  # Hydra imports this module whether or not the extra is there
     from hydra_plugins.hydra_submitit_launcher.submitit_launcher import BaseSubmititLauncher
 
+    # Of all that a job prints, what it says of its result.
+    OWN_LINES = re.compile(r"^\d+/(?:\d+|\?) .*\n", re.MULTILINE)
     COMMON = set("timeout_min cpus_per_task gpus_per_node tasks_per_node mem_gb nodes name stderr_to_stdout".split())
 
     class LocalLauncher(BaseSubmititLauncher):
@@ -58,11 +61,14 @@ if find_spec("hydra_plugins.hydra_submitit_launcher"):  # Hydra imports this mod
             return jobs
 
         def _result(self, job: submitit.Job[JobReturn], overrides: Sequence[str]) -> JobReturn:
-            """What the job has returned, or that it was ended from outside."""
+            """What the job has returned, or that it was ended from outside; its line is printed here, too."""
             from submitit.core.utils import UncompletedJobError
 
             from ragsweep.errors import JobFailed
 
+            job.wait()
+            for printed, stream in ((job.stdout(), sys.stdout), (job.stderr(), sys.stderr)):
+                print(*OWN_LINES.findall(printed or ""), sep="", end="", file=stream, flush=True)
             try:
                 returned: JobReturn = job.results()[0]
             except UncompletedJobError:

@@ -49,6 +49,8 @@ def main() -> NoReturn:
     os.environ.pop(SWEEP_ID, None)
     sweep_id()
     signal.signal(signal.SIGTERM, _terminate)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup leaves it
+        signal.signal(signal.SIGHUP, _terminate)
     _watch_signals()
     _shorten_warnings()
     status = OK
@@ -61,7 +63,7 @@ def main() -> NoReturn:
     if status in (INTERRUPTED, TERMINATED) and (tracking := sys.modules.get("ragsweep.tracking")):
         tracking.close_all("KILLED")
     if SweepCallback.sweep is not None:
-        for ending in (signal.SIGINT, signal.SIGTERM):  # a second one must not leave the sweep open
+        for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # a second one must not leave the sweep open
             signal.signal(ending, signal.SIG_IGN)
         try:
             if status in (INTERRUPTED, TERMINATED):
@@ -86,6 +88,8 @@ def job(config: DictConfig) -> float:
     in_sweep = sweep_of_job()
     tracked = tracked_job(config)
     place = f"{(tracked.number or 0) + 1}/{in_sweep['total'] or '?'} " if in_sweep else ""
+    if in_sweep and in_sweep["driver"] != os.getpid() and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl-C to all; the sweep ends its workers
     if in_sweep and config.tracking.fail_fast and Path(in_sweep["stop"]).exists():
         return float("nan")
     try:
@@ -127,7 +131,7 @@ def _watch_signals() -> None:
 
     def close_in_time() -> None:
         while number := os.read(reading, 1):
-            if number[0] in (signal.SIGINT, signal.SIGTERM):
+            if number[0] in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 time.sleep(SECONDS_TO_UNWIND)
                 if tracking := sys.modules.get("ragsweep.tracking"):
                     tracking.close_all("KILLED")

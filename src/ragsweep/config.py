@@ -67,6 +67,10 @@ def _or_null(rule: Rule) -> Rule:
 
 
 TEXT = Rule("a text that is not empty", lambda value: isinstance(value, str) and value.strip() != "")
+ADDRESS = Rule(
+    "an address such as http://127.0.0.1:5000 or sqlite:////home/me/mlflow.db",
+    lambda value: isinstance(value, str) and "://" in value,
+)
 SWITCH = Rule("true or false", lambda value: isinstance(value, bool))
 
 # Settings by the names that users type; `*` stands for the retriever itself or the part of a hybrid one.
@@ -110,7 +114,7 @@ RULES = {
     "evaluation.relevance_level": _at_least(1),
     "evaluation.gain": _one_of("linear", "exponential"),
     "evaluation.resamples": _at_least(1),
-    "tracking.uri": TEXT,
+    "tracking.uri": ADDRESS,
     "tracking.artifacts": _or_null(TEXT),
     "tracking.resume": SWITCH,
     "tracking.fail_fast": SWITCH,

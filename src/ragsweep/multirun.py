@@ -25,7 +25,7 @@ from hydra.core.utils import JobReturn
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf, open_dict
 
-from ragsweep.config import SWEEP_ID, sweep_id
+from ragsweep.config import PROJECT, SWEEP_ID, sweep_id
 from ragsweep.digest import digest
 from ragsweep.errors import ConfigError
 
@@ -91,6 +91,7 @@ class SweepCallback(Callback):
                 "swept": swept,
                 "looks_back": first.tracking.resume or not here,
                 "stop": str(SweepCallback.sweep.stop),
+                "driver": os.getpid(),
             }
             os.environ[SWEEP] = json.dumps(about)
             if not here:
@@ -215,6 +216,10 @@ def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned
         digest=digest([[each.name, each.digest] for each in planned]) if planned else None,
     )
     tracking.close_orphans(store)
+    if store.resume:
+        uploaded, _ = tracking.push(PROJECT / "outputs")
+        if uploaded:
+            print(f"{uploaded} runs that were waiting in outputs/ uploaded")
     earlier = tracking.unfinished_sweep(job) if store.resume and planned else None
     if earlier:
         job = replace(job, sweep_id=earlier.data.tags["sweep.id"])
@@ -304,6 +309,12 @@ def end_killed(sweep: OpenSweep) -> None:
     end_workers()
     sweep.parent.close("KILLED")
     tracking.close_open(sweep.job, sweep.parent)
+    print(
+        f"{tracking.finished_here(sweep.job)} of {len(sweep.planned) or 'some'} jobs had finished; "
+        "the same command with tracking.resume=true goes on from there",
+        file=sys.stderr,
+    )
+    _say_what_waits(sweep)
 
 
 def end_workers() -> None:
@@ -316,6 +327,20 @@ def end_workers() -> None:
     for worker in alive:
         with suppress(psutil.Error):
             worker.kill()
+
+
+def _say_what_waits(sweep: OpenSweep) -> int:
+    """Say how many runs, the sweep's own among them, the tracking store lacks, and what brings them there."""
+    from ragsweep import tracking
+
+    folder = sweep.job.folder.parent
+    if waiting := tracking.waiting(folder):
+        print(
+            f"{waiting} runs are not in the tracking store ({sweep.parent.trouble or 'it was out of reach'}); "
+            f"they are complete in {folder}: python scripts/push.py {shlex.quote(str(folder))} uploads them",
+            file=sys.stderr,
+        )
+    return waiting
 
 
 def _tidies_up(process: psutil.Process) -> bool:
@@ -344,13 +369,7 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
         print(f"\n{report.terminal_table(part)}\n\n{report.best_lines(part)}")
     for name, fate in results.unfinished.items():
         print(f"did not finish: {name} ({fate})", file=sys.stderr)
-    folder = sweep.job.folder.parent
-    if waiting := tracking.waiting(folder):
-        print(
-            f"{waiting} runs are not in the tracking store ({sweep.parent.trouble or 'it was out of reach'}); "
-            f"they are complete in {folder}: python scripts/push.py {shlex.quote(str(folder))} uploads them",
-            file=sys.stderr,
-        )
+    waiting = _say_what_waits(sweep)
     if sweep.parent.run_id:
         address = tracking.sweep_address(sweep.job.tracking, sweep.parent.experiment_id, sweep.parent.run_id)
         print(f"{address}{tracking.server_hint(sweep.job.tracking)}")

@@ -69,6 +69,8 @@ def reproduce(request: Request) -> bool:
         for line in dict.fromkeys(line for pair in pairs for line in differences_of_origin(*pair)):
             _say(line)
         if history.runs[0].run_id != request.run_id:
+            if history.status != "FINISHED":
+                _say(f"the sweep is {history.status}: only those of its runs that finished are made again")
             return _sweep_again(history, pairs, request)
         [(run, experiment)] = pairs
         job = _job(run, experiment, OUTPUTS / sweep_id(), run.run_id) if request.log else None

@@ -2,8 +2,11 @@
 
 import shutil
 import socket
+import subprocess
+import sys
 
 import pytest
+from application import PROJECT
 from small import arguments
 
 
@@ -28,6 +31,11 @@ def test_a_moved_folder_finds_its_artifacts(application, tmp_path):
     copy = type(application)(tmp_path / "copy", application.cache)
     shutil.copytree(application.home, copy.home, ignore=shutil.ignore_patterns("copy", "data"))
     shutil.rmtree(application.home / "artifacts")
+    run, *_ = copy.children()
+    places = [f"tracking.uri={copy.uri}", f"store.path={copy.cache}", *dataset[2:]]
+    reproduce = [sys.executable, PROJECT / "scripts/reproduce.py", run.info.run_id, "--no-log", *places]
+    again = subprocess.run(reproduce, capture_output=True, text=True, check=False)
+    assert again.returncode == 0, again.stderr
     process = copy.run(*sweep, "tracking.resume=true")
     assert process.returncode == 0, process.stderr
     assert process.stdout.count("(finished before)") == 2

@@ -4,13 +4,14 @@ from ragsweep.tracking.environment import requirements, write_environment
 from ragsweep.tracking.fetch import History, Recorded, fetch
 from ragsweep.tracking.journal import push, waiting
 from ragsweep.tracking.run import Job, RunRecord, close_all, failures, metrics_of, open_run, record
-from ragsweep.tracking.store import check_server, run_address, server_hint, sweep_address
+from ragsweep.tracking.store import check_server, follow_moved, run_address, server_hint, sweep_address
 from ragsweep.tracking.sweep import (
     close_open,
     close_orphans,
     close_sweep,
     collect,
     finished_before,
+    finished_here,
     finished_with,
     unfinished_sweep,
 )
@@ -29,7 +30,9 @@ __all__ = [
     "failures",
     "fetch",
     "finished_before",
+    "finished_here",
     "finished_with",
+    "follow_moved",
     "metrics_of",
     "open_run",
     "push",

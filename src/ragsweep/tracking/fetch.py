@@ -48,9 +48,10 @@ class Recorded:
 
 
 class History(NamedTuple):
-    """What a store holds of a run or of a sweep: its name, its tags, and its runs in the order of their numbers."""
+    """What a store holds of a run or of a sweep; its runs stand in the order of their numbers."""
 
     name: str
+    status: str
     tags: Mapping[str, str]
     runs: Sequence[Recorded]
 
@@ -72,7 +73,7 @@ def fetch(tracking: DictConfig, run_id: str) -> History:
             swept = made.tags | {SWEPT: json.dumps(joined["swept"])}
             recorded[number] = replace(made, name=joined["name"], tags=swept)
         runs = [recorded[number] for number in sorted(recorded)] or [_recorded(client, run)]
-        return History(run.info.run_name, tags, runs)
+        return History(run.info.run_name, run.info.status, tags, runs)
     except (ValueError, TypeError, KeyError) as error:
         raise TrackingError(f"{run_id}: its record cannot be read ({first_line(error)})") from error
     except UNREACHABLE as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
@@ -60,7 +61,8 @@ def open_store(uri: str, experiment: str, artifacts: str | None) -> tuple[Mlflow
             if not database.exists():
                 _create(database)
             client, experiment_id = _opened(uri, experiment, location)
-            _follow(client, experiment_id, database)
+            _follow(client, database)
+            client.set_experiment_tag(experiment_id, HOME, str(database.parent))
             return client, experiment_id
     except UNREACHABLE as error:
         raise _cannot_be_opened(uri, error) from error
@@ -92,9 +94,21 @@ def existing_store(uri: str) -> MlflowClient:
     """A client of a store that is there already; raises one of `UNREACHABLE` where it is not."""
     _quiet()
     _check_answers(uri)
-    if uri.startswith(SQLITE) and not Path(make_url(uri).database or "").is_file():
+    if not uri.startswith(SQLITE):
+        return MlflowClient(uri)
+    database = Path(make_url(uri).database or "").resolve()
+    if not database.is_file():
         raise FileNotFoundError("there is no such file")
-    return MlflowClient(uri)
+    client = MlflowClient(uri)
+    with FileLock(database.with_suffix(".lock")):
+        _follow(client, database)
+    return client
+
+
+def follow_moved(uri: str) -> None:
+    """Find the artifacts of a local store that was moved or copied, if there is such a store."""
+    with suppress(FileNotFoundError):
+        existing_store(uri)
 
 
 def _quiet() -> None:
@@ -118,15 +132,16 @@ def _opened(uri: str, name: str, location: str | None) -> tuple[MlflowClient, st
     return client, experiment.experiment_id
 
 
-def _follow(client: MlflowClient, experiment_id: str, database: Path) -> None:
+def _follow(client: MlflowClient, database: Path) -> None:
     """Find artifacts again that have moved with their database: MLflow keeps absolute locations."""
-    home = client.get_experiment(experiment_id).tags.get(HOME)
     here = str(database.parent)
-    if home == here:
-        return
-    if home is None:
-        client.set_experiment_tag(experiment_id, HOME, here)
-        return
+    homes = {experiment.tags.get(HOME, here) for experiment in client.search_experiments()}
+    for home in homes - {here}:
+        _move(database, home, here)
+
+
+def _move(database: Path, home: str, here: str) -> None:
+    """Rewrite all locations below one folder as the same below another."""
     moved = {"old": f"{Path(home).as_uri()}/", "new": f"{Path(here).as_uri()}/"}
     with create_engine(f"{SQLITE}{database}").begin() as connection:
         for table, column in (("experiments", "artifact_location"), ("runs", "artifact_uri")):

@@ -147,6 +147,12 @@ def collect(job: Job, parent: RunRecord, planned: Sequence[str]) -> Sweep:
     return Sweep(outcomes, fates | {name: absent for name in planned if name not in names})
 
 
+def finished_here(job: Job) -> int:
+    """How many jobs of a sweep have finished, as their folders tell."""
+    books = (book for _, book in journals.below(job.folder.parent))
+    return sum(NUMBER in book.tags and book.status == "FINISHED" for book in books)
+
+
 def _here(job: Job, parent: RunRecord) -> Iterator[Member]:
     for folder, book in journals.below(job.folder.parent):
         if book.tags.get(PARENT) == parent.run_id and book.status != "RUNNING":
