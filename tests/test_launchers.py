@@ -11,6 +11,7 @@ import pytest
 from application import Application
 
 SWEEP = ["-m", "retriever.alpha=0,0.3,0.5,0.7,1", "k=3,5,10"]
+SMALLER = ["-m", "retriever.alpha=0,0.5", "k=3,5"]
 PLUGINS = {
     "joblib": "hydra_joblib_launcher",
     "ray": "hydra_ray_launcher",
@@ -53,6 +54,13 @@ def one_after_the_other(tmp_path_factory, cache):
     return recorded(application)
 
 
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory, cache):
+    application = Application(tmp_path_factory.mktemp("undisturbed"), cache)
+    assert application.run(*SMALLER).returncode == 0
+    return recorded(application)
+
+
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 def test_a_launcher_changes_nothing_of_the_results(application, launcher, one_after_the_other):
     process = application.run(*SWEEP, f"hydra/launcher={launcher}")
@@ -63,11 +71,13 @@ def test_a_launcher_changes_nothing_of_the_results(application, launcher, one_af
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 def test_a_folder_may_be_called_anything(tmp_path, cache, launcher):
-    (tmp_path / "zoë").mkdir()
-    application = Application(tmp_path / "zoë", cache)
-    process = application.run("-m", "retriever=sparse", "k=1,2", f"hydra/launcher={launcher}")
+    application = Application(tmp_path, cache)
+    folder = tmp_path / "zoë's"
+    process = application.run(
+        "-m", "retriever=sparse", "k=1,2", f"hydra/launcher={launcher}", f'hydra.sweep.dir="{folder}"'
+    )
     assert process.returncode == 0, process.stderr
-    assert len(list((application.home / "outputs").glob("*/tracking.json"))) == 3
+    assert len(list(folder.glob("*/tracking.json"))) == 3
 
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
@@ -75,7 +85,7 @@ def test_an_encoding_is_made_once_for_all_workers(tmp_path, launcher):
     home = tmp_path / "home"
     home.mkdir()
     application = Application(home, tmp_path / "fresh")
-    process = application.run(*SWEEP, f"hydra/launcher={launcher}")
+    process = application.run(*SMALLER, f"hydra/launcher={launcher}")
     assert process.returncode == 0, process.stderr
     entries = [file.parent for file in application.cache.glob("embeddings-*/*/checksums.json")]
     assert len(entries) == 2  # queries and passages, each encoded by one process while the others waited
@@ -124,25 +134,25 @@ def at_work(application):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("launcher", LAUNCHERS)
-def test_what_a_killed_worker_leaves_is_named_and_resumed(tmp_path, launcher, one_after_the_other):
+def test_what_a_killed_worker_leaves_is_named_and_resumed(tmp_path, launcher, undisturbed):
     application = Application(tmp_path, tmp_path / "fresh")  # the first jobs are at work for some seconds
     once = ["hydra.launcher.ray.remote.max_retries=0"] if launcher == "ray" else []
-    process = application.start(*SWEEP, f"hydra/launcher={launcher}", *once)
+    process = application.start(*SMALLER, f"hydra/launcher={launcher}", *once)
     run, pid = at_work(application)
     os.kill(pid, signal.SIGKILL)
     _, err = process.communicate(timeout=300)
     assert process.returncode == 1
     assert f"did not finish: {run.info.run_name} (KILLED)" in err
-    resumed = application.run(*SWEEP, f"hydra/launcher={launcher}", "tracking.resume=true")
+    resumed = application.run(*SMALLER, f"hydra/launcher={launcher}", "tracking.resume=true")
     assert resumed.returncode == 0, resumed.stderr
-    assert recorded(application) == one_after_the_other
+    assert recorded(application) == undisturbed
 
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_sweep_ends_its_workers_and_leaves_nothing_open(tmp_path, launcher, ending):
     application = Application(tmp_path, tmp_path / "fresh")
-    process = application.start(*SWEEP, f"hydra/launcher={launcher}")
+    process = application.start(*SMALLER, f"hydra/launcher={launcher}")
     _, pid = at_work(application)
     process.send_signal(ending)
     process.communicate(timeout=60)
