@@ -6,6 +6,7 @@ import copy
 import gc
 import json
 import os
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -230,10 +231,16 @@ def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned
 
 def _tell_workers(config: DictConfig, *variables: str) -> None:
     """Have these environment variables set, by overrides of Hydra's own, wherever a launcher starts a job."""
-    overrides = [f"hydra.sweep.dir={json.dumps(config.hydra.sweep.dir, ensure_ascii=False)}"]
-    overrides += [f"+hydra.job.env_set.{name}='{os.environ[name]}'" for name in variables]
+    overrides = [f"hydra.sweep.dir={_quoted(config.hydra.sweep.dir)}"]
+    overrides += [f"+hydra.job.env_set.{name}={_quoted(os.environ[name])}" for name in variables]
     with open_dict(config):
         config.hydra.overrides.hydra = [*config.hydra.overrides.hydra, *overrides]
+
+
+def _quoted(text: str) -> str:
+    """A text as Hydra reads it back: only quotes, and backslashes right before one, are escaped."""
+    escaped = re.sub(r"(\\*)('|$)", lambda found: 2 * found[1] + ("\\'" if found[2] else ""), text)
+    return f"'{escaped}'"
 
 
 def tracked_job(config: DictConfig) -> Job:
