@@ -218,7 +218,7 @@ def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned
     )
     tracking.close_orphans(store)
     if store.resume:
-        uploaded, _ = tracking.push(PROJECT / "outputs")
+        uploaded, _ = tracking.push(PROJECT / "outputs", store.uri)
         if uploaded:
             print(f"{uploaded} runs that were waiting in outputs/ uploaded")
     earlier = tracking.unfinished_sweep(job) if store.resume and planned else None

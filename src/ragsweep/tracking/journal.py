@@ -157,8 +157,12 @@ def waiting(folder: Path) -> int:
     return sum(not journal.uploaded for _, journal in below(folder))
 
 
-def push(folder: Path) -> tuple[int, dict[Path, str]]:
+def push(folder: Path, uri: str | None = None) -> tuple[int, dict[Path, str]]:
     """Upload the runs below a folder that the store does not have as they ended.
+
+    Args:
+        folder: Of a run or of sweeps.
+        uri: Only the runs of this store, whatever others are there.
 
     Returns:
         How many were uploaded, and why others were not, by their folders.
@@ -169,7 +173,7 @@ def push(folder: Path) -> tuple[int, dict[Path, str]]:
     uploaded = 0
     refused = {}
     for place, journal in below(folder):
-        if journal.uploaded:
+        if journal.uploaded or uri not in (None, journal.uri):
             continue
         if journal.status == "RUNNING":
             if not is_gone(journal.tags.get("process")):
