@@ -7,6 +7,8 @@ import sys
 import pytest
 from application import PROJECT
 
+import ragsweep
+
 SOURCE = PROJECT / "src" / "ragsweep"
 
 
@@ -42,3 +44,23 @@ def test_a_warm_run_never_imports_torch(shared_application):
     loaded = {line.rpartition("|")[2].strip() for line in trace.splitlines()}
     assert "mlflow" in loaded  # the trace has what it should have
     assert not {"torch", "sentence_transformers", "matplotlib.pyplot"} & loaded
+
+
+@pytest.mark.parametrize(
+    ("code", "unneeded"),
+    [
+        ("import ragsweep; assert 'evaluate' in dir(ragsweep)", {"mlflow", "pandas", "torch"}),
+        ("import ragsweep; ragsweep.evaluate({'q': ['a']}, {'q': ['a']})", {"mlflow", "hydra", "torch"}),
+    ],
+    ids=["import", "evaluate"],
+)
+def test_the_library_loads_only_what_is_used(code, unneeded):
+    loaded = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert "ragsweep" in loaded
+    assert not unneeded & set(loaded)
+
+
+def test_a_name_that_the_library_lacks_is_an_attribute_error():
+    assert not hasattr(ragsweep, "evaluates")

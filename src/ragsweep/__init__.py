@@ -1,1 +1,25 @@
-"""ragsweep: which retrieval configuration should I ship, and can I trust that answer?"""
+"""ragsweep: which retrieval configuration should I ship, and can I trust that answer?
+
+In a notebook: `evaluate` measures rankings of any origin.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ragsweep.evaluation.external import evaluate
+
+__all__ = ["evaluate"]
+
+_HOMES = {"evaluate": "ragsweep.evaluation.external"}
+
+
+def __getattr__(name: str) -> object:
+    """Import a function when it is first asked for: whoever imports ragsweep does not wait for MLflow or pandas."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

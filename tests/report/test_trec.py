@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+import ragsweep
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, Query, RecursiveChunker
 from ragsweep.evaluation import NOTHING, average_precision, f1, hit_rate, judge, mrr, ndcg, precision, recall
 from ragsweep.report.trec import qrels_lines, run_lines, strictly_falling
@@ -20,6 +21,7 @@ METRICS = {
     "map_cut": average_precision,
     "recip_rank": mrr,
 }
+OURS = METRICS | {"f1": f1}
 ZERO = dict.fromkeys(METRICS, 0.0)
 LETTERS = RecursiveChunker(size=1, overlap=0)  # a passage a letter: so many passages has a page
 
@@ -96,6 +98,23 @@ def test_f1_follows_from_trec_evals_precision_and_recall(collapse, measurement, 
         total = values["P"] + values["recall"]
         expected.append(2 * values["P"] * values["recall"] / total if total else 0.0)
     np.testing.assert_allclose(f1(judged, k), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("collapse", ["after_cutoff", "before_cutoff"])
+@given(measurement=measurements(), k=st.integers(1, 12), level=st.integers(1, 2))
+def test_the_files_read_back_give_the_same_numbers_to_the_last_bit(tmp_path_factory, collapse, measurement, k, level):
+    dataset, candidates = measurement
+    judged, run = exported(dataset, candidates, collapse=collapse, relevance_level=level)
+    folder = tmp_path_factory.getbasetemp()
+    (folder / "ranking.trec").write_text("".join(run))
+    (folder / "qrels.trec").write_text("".join(qrels_lines(dataset)))
+    found = ragsweep.evaluate(
+        folder / "ranking.trec", folder / "qrels.trec", k=k, relevance_level=level, metrics=OURS, resamples=1
+    )
+    again = found.per_query.set_index("query_id")
+    for row, query in enumerate(judged.queries):
+        expected = {name: metric(judged, k)[row] for name, metric in OURS.items()}
+        assert again.loc[dataset.queries[query].query_id].to_dict() == expected
 
 
 ONE = [Judgment("q1", "a.pdf#1", 1)]

@@ -6,6 +6,8 @@ import pandas as pd
 import pytest
 import yaml
 
+import ragsweep
+
 RESULTS = {
     "by_query_type.csv",
     "evaluation.json",
@@ -94,6 +96,14 @@ def test_the_per_query_table_averages_to_the_metrics(finished):
     assert len(table) == 133
     for name in ("precision", "recall", "f1", "mrr", "hit_rate", "ndcg", "map"):
         assert table[name].mean() == pytest.approx(run.data.metrics[name], abs=1e-12)
+
+
+def test_the_trec_files_give_the_metrics_and_their_interval(finished):
+    _, run, artifacts = finished
+    again = ragsweep.evaluate(artifacts / "results/ranking.trec", artifacts / "results/qrels.trec", k=25)
+    assert again.means == {name: run.data.metrics[name] for name in again.means}
+    f1 = again.summary.loc["f1"]
+    assert (f1["ci_low"], f1["ci_high"]) == (run.data.metrics["ci/f1_low"], run.data.metrics["ci/f1_high"])
 
 
 def test_the_logged_configuration_is_resolved_and_names_no_path_of_this_machine(finished):
