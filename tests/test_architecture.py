@@ -49,10 +49,14 @@ def test_a_warm_run_never_imports_torch(shared_application):
 @pytest.mark.parametrize(
     ("code", "unneeded"),
     [
-        ("import ragsweep; assert 'evaluate' in dir(ragsweep)", {"mlflow", "pandas", "torch"}),
+        (
+            "import ragsweep; assert {'evaluate', 'runs', 'per_query'} <= set(dir(ragsweep))",
+            {"mlflow", "pandas", "torch"},
+        ),
         ("import ragsweep; ragsweep.evaluate({'q': ['a']}, {'q': ['a']})", {"mlflow", "hydra", "torch"}),
+        ("import ragsweep; ragsweep.runs; ragsweep.per_query", {"torch"}),
     ],
-    ids=["import", "evaluate"],
+    ids=["import", "evaluate", "runs"],
 )
 def test_the_library_loads_only_what_is_used(code, unneeded):
     loaded = subprocess.run(

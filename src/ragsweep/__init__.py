@@ -1,6 +1,6 @@
 """ragsweep: which retrieval configuration should I ship, and can I trust that answer?
 
-In a notebook: `evaluate` measures rankings of any origin.
+In a notebook: `evaluate` measures rankings of any origin, `runs` and `per_query` read what was measured before.
 """
 
 from importlib import import_module
@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ragsweep.evaluation.external import evaluate
+    from ragsweep.tracking.tables import per_query, runs
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "per_query", "runs"]
 
-_HOMES = {"evaluate": "ragsweep.evaluation.external"}
+_HOMES = {
+    "evaluate": "ragsweep.evaluation.external",
+    "per_query": "ragsweep.tracking.tables",
+    "runs": "ragsweep.tracking.tables",
+}
 
 
 def __getattr__(name: str) -> object:

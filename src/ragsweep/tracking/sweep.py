@@ -185,9 +185,9 @@ def read_table(table: Path) -> pd.DataFrame:
     return pd.read_csv(table, dtype=texts, na_filter=False, float_precision="round_trip")
 
 
-def search(client: MlflowClient, condition: str) -> list[Run]:
-    """The runs of all experiments, since the sweep may be over several datasets."""
-    experiments = [experiment.experiment_id for experiment in client.search_experiments()]
+def search(client: MlflowClient, condition: str, experiments: Sequence[str] | None = None) -> list[Run]:
+    """The runs of these experiments, by their ids, or of all, since a sweep may be over several datasets."""
+    experiments = experiments or [experiment.experiment_id for experiment in client.search_experiments()]
     runs: list[Run] = []
     token: str | None = None
     while True:

@@ -1,0 +1,165 @@
+"""The runs of a tracking store as tables, for notebooks."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from math import isfinite
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+from mlflow import MlflowClient
+from mlflow.entities import Run
+from omegaconf import OmegaConf
+
+from ragsweep.config import CONF, register_resolvers
+from ragsweep.errors import TrackingError, first_line
+from ragsweep.tracking.run import NUMBER, PARENT
+from ragsweep.tracking.store import UNREACHABLE, existing_store
+from ragsweep.tracking.sweep import joined_runs, read_table, search
+
+Setting = int | float | bool | str | None
+
+CURVES = "at_k/"  # metrics with a value for every cutoff, which are no column
+QUERY = ["run_id", "name", "query_id", "query", "query_type"]  # of the long table, before the metrics
+FINISHED = "attributes.status = 'FINISHED'"
+WORDS = {"None": None, "True": True, "False": False}
+
+
+class Member(NamedTuple):
+    """A finished run, by the name that it has in a sweep, which need not be the one that made it."""
+
+    run: Run
+    name: str
+    sweep: str | None
+
+
+def runs(experiment: str | None = None, *, sweep: str | None = None, uri: str | None = None) -> pd.DataFrame:
+    """The finished runs of a tracking store, a row each.
+
+        >>> runs = ragsweep.runs("cho_manual")
+        >>> runs.sort_values("f1", ascending=False)[["name", "retriever.alpha", "k", "f1", "ci/f1_low", "ci/f1_high"]]
+
+    Args:
+        experiment: Name of the experiment, which is that of the dataset; None for all.
+        sweep: Run id of a sweep's parent run: the runs of this sweep alone, in the order of its jobs. Finished runs of
+            other sweeps that it took instead of running them again are among them, under its id and its names.
+        uri: The tracking store; None for the project's own, which `conf/tracking/local.yaml` names.
+
+    Returns:
+        Columns `run_id`; `name`; `experiment`; `sweep`, the parent's run id, missing where a run is no part of one;
+        `status`; `start_time` in UTC; then every param and every metric by its name in MLflow, without the curves
+        `at_k/`. Numbers are numbers and switches are booleans; a setting is missing where it is null or had no effect.
+        Without `sweep`, the runs are in the order of their start, each once, under the sweep that made it.
+
+    Raises:
+        TrackingError: The store cannot be read, or has no such experiment or sweep.
+    """
+    with _opened(uri) as client:
+        names = {found.experiment_id: found.name for found in client.search_experiments()}
+        if experiment not in (None, *names.values()):
+            known = ", ".join(sorted(names.values()))
+            raise TrackingError(f"experiment: found {experiment!r}, expected one that the store has: {known}")
+        chosen = [key for key, name in names.items() if experiment in (None, name)]
+        members = _made_in(client, chosen) if sweep is None else _of_sweep(client, sweep)
+    members = [member for member in members if member.run.info.experiment_id in chosen]
+    infos = [member.run.info for member in members]
+    fixed = {
+        "run_id": [info.run_id for info in infos],
+        "name": [member.name for member in members],
+        "experiment": [names[info.experiment_id] for info in infos],
+        "sweep": [member.sweep for member in members],
+        "status": [info.status for info in infos],
+        "start_time": pd.to_datetime([info.start_time for info in infos], unit="ms", utc=True),
+    }
+    params = [{name: _typed(text) for name, text in member.run.data.params.items()} for member in members]
+    return pd.DataFrame({**fixed, **_columns(params), **_columns([_metrics(member.run) for member in members])})
+
+
+def per_query(run_ids: str | Iterable[str], *, uri: str | None = None) -> pd.DataFrame:
+    """What finished runs measured for every query, a row per run and query.
+
+        >>> table = ragsweep.per_query(ragsweep.runs(sweep="3f0c...").run_id)
+        >>> table.pivot(index="query_id", columns="name", values="f1")
+
+    Args:
+        run_ids: A run, or several.
+        uri: The tracking store; None for the project's own.
+
+    Returns:
+        Columns `run_id` and `name`, then those of `results/per_query.csv`: `query_id`; `query`; `query_type`, empty
+        where queries have none; each metric at the run's k, the same number to the last bit; and the units
+        `retrieved`, best first, and `relevant`, between semicolons.
+
+    Raises:
+        TrackingError: The store cannot be read, or a run has no such table.
+    """
+    run_ids = [run_ids] if isinstance(run_ids, str) else list(run_ids)
+    with _opened(uri) as client:
+        tables = [_per_query(client, run_id) for run_id in run_ids]
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=QUERY)
+
+
+def _per_query(client: MlflowClient, run_id: str) -> pd.DataFrame:
+    try:
+        name = client.get_run(run_id).info.run_name
+        with tempfile.TemporaryDirectory() as folder:
+            table = read_table(Path(client.download_artifacts(run_id, "results/per_query.csv", folder)))
+    except UNREACHABLE as error:
+        raise TrackingError(f"{run_id}: has no results/per_query.csv that can be read ({first_line(error)})") from error
+    table.insert(0, "run_id", run_id)
+    table.insert(1, "name", name)
+    return table
+
+
+@contextmanager
+def _opened(uri: str | None) -> Iterator[MlflowClient]:
+    """A client of the store, or of the project's own; what goes wrong with it within the block is a `TrackingError`."""
+    if uri is None:
+        register_resolvers()
+        uri = str(OmegaConf.load(CONF / "tracking" / "local.yaml").uri)
+    try:
+        yield existing_store(uri)
+    except UNREACHABLE as error:
+        raise TrackingError(f"{uri} cannot be read ({first_line(error)})") from error
+
+
+def _made_in(client: MlflowClient, experiments: list[str]) -> list[Member]:
+    """The measured runs of these experiments, the earliest first; a sweep's parent measures nothing itself."""
+    found = [run for run in search(client, FINISHED, experiments) if run.data.metrics]
+    found.sort(key=lambda run: int(run.info.start_time))
+    return [Member(run, run.info.run_name, run.data.tags.get(PARENT)) for run in found]
+
+
+def _of_sweep(client: MlflowClient, sweep: str) -> list[Member]:
+    parent = client.get_run(sweep)
+    if parent.data.metrics:
+        raise TrackingError(f"sweep: {sweep} is a single run, expected the parent run of a sweep")
+    found = search(client, f"tags.`{PARENT}` = '{sweep}' AND {FINISHED}")
+    jobs = {int(run.data.tags[NUMBER]): Member(run, run.info.run_name, sweep) for run in found}
+    for number, joined in joined_runs(parent.data.tags).items():
+        jobs[number] = Member(client.get_run(joined["run_id"]), joined["name"], sweep)
+    return [jobs[number] for number in sorted(jobs)]
+
+
+def _metrics(run: Run) -> dict[str, float]:
+    return {name: value for name, value in run.data.metrics.items() if not name.startswith(CURVES)}
+
+
+def _columns(rows: Sequence[Mapping[str, Setting]]) -> dict[str, list[Setting]]:
+    """A column per name that any row has, in alphabetical order."""
+    return {name: [row.get(name) for row in rows] for name in sorted({name for row in rows for name in row})}
+
+
+def _typed(text: str) -> Setting:
+    """The setting that was logged as `str(setting)`: only what `str` writes so is a number, thus "007" is a text."""
+    if text in WORDS:
+        return WORDS[text]
+    for number in (int, float):
+        with suppress(ValueError):
+            value = number(text)
+            if str(value) == text and isfinite(value):
+                return value
+    return text
