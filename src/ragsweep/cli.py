@@ -58,7 +58,7 @@ def main() -> NoReturn:
         hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")(job)()
     except BaseException as error:  # the status of the process tells them apart
         status = explained(error)
-        if not isinstance(error, JobFailed):  # a launcher that gave up may have left its workers behind
+        if isinstance(error, Exception) and not isinstance(error, JobFailed):  # a launcher that gave up leaves workers
             end_workers()
     if status in (INTERRUPTED, TERMINATED) and (tracking := sys.modules.get("ragsweep.tracking")):
         tracking.close_all("KILLED")

@@ -186,7 +186,9 @@ def differences_of_origin(run: tracking.Recorded, experiment: Experiment) -> Ite
         commit = run.tags.get("git.commit")
         yield f"code: recorded at {commit or 'an unknown commit'}, here something else"
         if commit and re.fullmatch("[0-9a-f]{7,64}", commit):  # it is offered for a shell
-            patch = f" && git apply $(mlflow artifacts download -r {run.run_id} -a environment/uncommitted.patch)"
+            store = f"MLFLOW_TRACKING_URI={shlex.quote(experiment.config.tracking.uri)}"
+            fetched = f"$({store} mlflow artifacts download -r {run.run_id} -a environment/uncommitted.patch)"
+            patch = f" && git apply {fetched}"
             yield f"    git checkout {commit}{patch if run.tags.get('git.dirty') == 'true' else ''}"
 
 

@@ -15,9 +15,9 @@ from mlflow.entities import Run
 from omegaconf import DictConfig
 
 from ragsweep.errors import TrackingError, first_line
-from ragsweep.tracking.run import NUMBER, PARENT, SWEPT
+from ragsweep.tracking.run import SWEPT
 from ragsweep.tracking.store import UNREACHABLE, existing_store
-from ragsweep.tracking.sweep import joined_runs, read_table, search
+from ragsweep.tracking.sweep import Part, parts, read_table
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Recorded:
     config: str
     requirements: Sequence[str]
     params: Mapping[str, str]
-    tags: dict[str, str]
+    tags: Mapping[str, str]
     dataset: str
     metrics: Mapping[tuple[str, int], float]
     per_query: pd.DataFrame
@@ -66,19 +66,20 @@ def fetch(tracking: DictConfig, run_id: str) -> History:
         client = existing_store(tracking.uri)
         run = client.get_run(run_id)
         tags = run.data.tags
-        children = search(client, f"tags.`{PARENT}` = '{run_id}' AND attributes.status = 'FINISHED'")
-        recorded = {int(child.data.tags[NUMBER]): _recorded(client, child) for child in children}
-        for number, joined in joined_runs(tags).items():
-            made = _recorded(client, client.get_run(joined["run_id"]))
-            swept = made.tags | {SWEPT: json.dumps(joined["swept"])}
-            recorded[number] = replace(made, name=joined["name"], tags=swept)
-        runs = [recorded[number] for number in sorted(recorded)] or [_recorded(client, run)]
+        finished = {part.number: part for part in parts(client, run_id) if part.run.info.status == "FINISHED"}
+        runs = [_member(client, finished[number]) for number in sorted(finished)] or [_recorded(client, run)]
         return History(run.info.run_name, run.info.status, tags, runs)
     except (ValueError, TypeError, KeyError) as error:
         raise TrackingError(f"{run_id}: its record cannot be read ({first_line(error)})") from error
     except UNREACHABLE as error:
         reason = first_line(error)
         raise TrackingError(f"{run_id}: cannot be read from {tracking.uri} ({reason})") from error
+
+
+def _member(client: MlflowClient, part: Part) -> Recorded:
+    """A run by the name and the swept values that it has in the sweep."""
+    made = _recorded(client, part.run)
+    return replace(made, name=part.name, tags={**made.tags, SWEPT: json.dumps(part.swept)})
 
 
 def _recorded(client: MlflowClient, run: Run) -> Recorded:

@@ -27,6 +27,15 @@ LONGEST_NOTE = 7000  # characters; MLflow cuts a tag at 8000
 JOINED = "sweep.joined."  # tags of a parent run: finished runs of other sweeps, each under the number of its job
 
 
+class Part(NamedTuple):
+    """A run of a sweep as the store has it, by the number, name and swept values that its job has in this sweep."""
+
+    number: int
+    name: str
+    swept: Mapping[str, Any]
+    run: Run
+
+
 class Member(NamedTuple):
     """A job of a sweep: its number, its name, how it ended, what was swept, its settings and where its results are."""
 
@@ -113,9 +122,18 @@ def _finished_with(digest: str) -> str:
     return f"tags.`{DIGEST}` = '{digest}' AND attributes.status = 'FINISHED'"
 
 
-def joined_runs(tags: Mapping[str, str]) -> dict[int, dict[str, Any]]:
-    """The runs of other sweeps that a parent run with these tags counts as its own, by the numbers of their jobs."""
-    return {int(tag.removeprefix(JOINED)): json.loads(tags[tag]) for tag in tags if tag.startswith(JOINED)}
+def parts(client: MlflowClient, parent_run_id: str | None) -> Iterator[Part]:
+    """The runs of a sweep, however they ended: those of other sweeps that it counts as its own, and its own."""
+    for tag, value in client.get_run(parent_run_id).data.tags.items():
+        if tag.startswith(JOINED):
+            joined = json.loads(value)
+            with suppress(*UNREACHABLE):  # it may have been deleted
+                run = client.get_run(joined["run_id"])
+                yield Part(int(tag.removeprefix(JOINED)), joined["name"], joined["swept"], run)
+    for run in search(client, f"tags.`{PARENT}` = '{parent_run_id}'"):
+        tags = run.data.tags
+        if NUMBER in tags:
+            yield Part(int(tags[NUMBER]), run.info.run_name, json.loads(tags[SWEPT]), run)
 
 
 def collect(job: Job, parent: RunRecord, planned: Sequence[str]) -> Sweep:
@@ -162,17 +180,8 @@ def _here(job: Job, parent: RunRecord) -> Iterator[Member]:
 
 def _stored(job: Job, parent: RunRecord) -> Iterator[Member]:
     client, _ = _open(job.tracking)
-    for number, joined in joined_runs(client.get_run(parent.run_id).data.tags).items():
-        with suppress(*UNREACHABLE):  # it may have been deleted
-            yield _member(client, client.get_run(joined["run_id"]), number, joined["name"], joined["swept"])
-    for run in search(client, f"tags.`{PARENT}` = '{parent.run_id}'"):
-        tags = run.data.tags
-        if NUMBER in tags:
-            yield _member(client, run, int(tags[NUMBER]), run.info.run_name, json.loads(tags[SWEPT]))
-
-
-def _member(client: MlflowClient, run: Run, number: int, name: str, swept: Mapping[str, Any]) -> Member:
-    return Member(number, name, run.info.status, swept, dict(run.data.params), (client, run.info.run_id))
+    for number, name, swept, run in parts(client, parent.run_id):
+        yield Member(number, name, run.info.status, swept, dict(run.data.params), (client, run.info.run_id))
 
 
 def _open(tracking: DictConfig) -> tuple[MlflowClient, str]:

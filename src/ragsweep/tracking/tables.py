@@ -16,9 +16,9 @@ from omegaconf import OmegaConf
 
 from ragsweep.config import CONF, register_resolvers
 from ragsweep.errors import TrackingError, first_line
-from ragsweep.tracking.run import NUMBER, PARENT
+from ragsweep.tracking.run import PARENT
 from ragsweep.tracking.store import UNREACHABLE, existing_store
-from ragsweep.tracking.sweep import joined_runs, read_table, search
+from ragsweep.tracking.sweep import parts, read_table, search
 
 Setting = int | float | bool | str | None
 
@@ -137,11 +137,8 @@ def _of_sweep(client: MlflowClient, sweep: str) -> list[Member]:
     parent = client.get_run(sweep)
     if parent.data.metrics:
         raise TrackingError(f"sweep: {sweep} is a single run, expected the parent run of a sweep")
-    found = search(client, f"tags.`{PARENT}` = '{sweep}' AND {FINISHED}")
-    jobs = {int(run.data.tags[NUMBER]): Member(run, run.info.run_name, sweep) for run in found}
-    for number, joined in joined_runs(parent.data.tags).items():
-        jobs[number] = Member(client.get_run(joined["run_id"]), joined["name"], sweep)
-    return [jobs[number] for number in sorted(jobs)]
+    jobs = {part.number: part for part in parts(client, sweep) if part.run.info.status == "FINISHED"}
+    return [Member(jobs[number].run, jobs[number].name, sweep) for number in sorted(jobs)]
 
 
 def _metrics(run: Run) -> dict[str, float]:
