@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
@@ -88,7 +87,8 @@ class Experiment:
     @property
     def digest(self) -> str:
         """Of all that decides the results: the settings, the data and the code."""
-        return digest([dict(self.settings), self.dataset.digest, digest_of_code(), digests_of_others(self.config)])
+        data = [self.dataset.digest, self.dataset.digest_of_passages]
+        return digest([dict(self.settings), data, digest_of_code(), digests_of_others(self.config)])
 
     def measure(self) -> Measurement:
         """Retrieve, judge and measure."""
@@ -98,7 +98,7 @@ class Experiment:
     def log(self, measurement: Measurement, job: tracking.Job, record: tracking.RunRecord) -> None:
         """Write tables and charts into the run's folder, and log everything."""
         ranking, evaluation, measures = measurement
-        with self.drawing(job, evaluation):
+        with report.drawing(job.folder, evaluation):
             self.write(job, ranking, evaluation)
             record.log(self.settings, self.dataset, evaluation, measures)
             record.log_files("config", "results", "environment")
@@ -141,11 +141,6 @@ class Experiment:
         if len(ranking.recall_of_exact):
             measures["index/recall"] = float(ranking.recall_of_exact.mean())
         return measures
-
-    def drawing(self, job: tracking.Job, evaluation: Evaluation) -> AbstractContextManager[None]:
-        """Draw the run's charts into its folder while something else is done."""
-        resamples, seed = self.config.evaluation.resamples, self.config.seed
-        return report.drawing(job.folder, evaluation, resamples=resamples, seed=seed)
 
     def write(self, job: tracking.Job, ranking: Ranking, evaluation: Evaluation) -> None:
         """Write the run's configuration, results and environment into its folder."""

@@ -121,9 +121,14 @@ def test_the_same_data_have_the_same_digest():
         {"judgments": (Judgment("q1", "a.pdf#1", 2), SMALL.judgments[1])},
         {"judgments": (Judgment("q1", "a.pdf#2", 1), SMALL.judgments[1])},
         {"judgments": SMALL.judgments[:1]},
-        {"chunker": RecursiveChunker(6, 0)},
     ],
-    ids=["page text", "source", "query text", "query type", "grade", "judged unit", "judgments", "chunker"],
+    ids=["page text", "source", "query text", "query type", "grade", "judged unit", "judgments"],
 )
-def test_what_can_change_the_measurement_changes_the_digest(changes):
+def test_other_data_have_another_digest(changes):
     assert chunked(**changes).digest != chunked().digest
+
+
+def test_chunks_of_another_size_are_the_same_data_cut_otherwise():
+    coarse, fine = chunked(), chunked(chunker=RecursiveChunker(6, 0))
+    assert coarse.digest == fine.digest
+    assert coarse.digest_of_passages != fine.digest_of_passages

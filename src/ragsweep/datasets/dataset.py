@@ -116,6 +116,21 @@ class Collection:
     queries: tuple[Query, ...]
     judgments: tuple[Judgment, ...]
 
+    @property
+    def digest(self) -> str:
+        """Digest over corpus, queries and qrels, before chunking: the same digest means the same task."""
+        return digest(
+            [
+                self.unit,
+                digest_texts(text for document in self.documents for text in (document.source, document.text)),
+                digest_texts(page.unit for document in self.documents for page in document.pages),
+                digest_texts(query.text for query in self.queries),
+                digest_texts(query.query_id for query in self.queries),
+                [query.query_type for query in self.queries],
+                self.judgments,
+            ]
+        )
+
 
 class DatasetFormat(Protocol):
     """A way to read a dataset; write your own as one class with this method."""
@@ -138,12 +153,14 @@ class Dataset:
     """A chunked corpus with its queries and qrels.
 
     Attributes:
+        digest: Of the corpus, the queries and the qrels, whatever the chunks: runs of one digest can be compared.
         units: Every unit of the corpus in corpus order, then judged units that the corpus lacks.
         passage_units: Position in `units` of each passage's unit, shape [passages].
         empty_pages: Pages without text, as `source#page_number`: known, but never retrieved.
     """
 
     name: str
+    digest: str
     unit: Unit
     passages: tuple[Passage, ...]
     queries: tuple[Query, ...]
@@ -192,6 +209,7 @@ class Dataset:
         }
         return cls(
             name=collection.name,
+            digest=collection.digest,
             unit=collection.unit,
             passages=tuple(passages),
             queries=collection.queries,
@@ -211,22 +229,9 @@ class Dataset:
         return tuple(passage.text for passage in self.passages)
 
     @cached_property
-    def digest(self) -> str:
-        """Digest over corpus, queries and qrels: the same digest means the same measurement."""
-        judgments = np.stack([self.qrels.query, self.qrels.unit, self.qrels.grade]).tolist()
-        return digest(
-            [
-                self.unit,
-                digest_texts(self.texts),
-                digest_texts(passage.chunk_id for passage in self.passages),
-                digest_texts(self.units),
-                digest_texts(query.text for query in self.queries),
-                digest_texts(query.query_id for query in self.queries),
-                [query.query_type for query in self.queries],
-                self.passage_units.tolist(),
-                judgments,
-            ]
-        )
+    def digest_of_passages(self) -> str:
+        """Digest over what is indexed: how the corpus was cut."""
+        return digest([digest_texts(self.texts), digest_texts(passage.chunk_id for passage in self.passages)])
 
     def coverage(self, relevance_level: int = 1) -> float:
         """Share of the units of at least this grade that have a passage and so can be retrieved at all."""
