@@ -8,6 +8,7 @@ from ragsweep.evaluation.comparison import (
     holm,
     randomisation_test,
 )
+from ragsweep.evaluation.decision import WORTHWHILE, Decision, Power, decide
 from ragsweep.evaluation.evaluation import Evaluation, Metric, evaluate
 from ragsweep.evaluation.judging import NOTHING, Judged, judge
 from ragsweep.evaluation.metrics import average_precision, f1, hit_rate, mrr, ndcg, precision, recall
@@ -17,17 +18,21 @@ from ragsweep.evaluation.statistics import confidence_intervals
 
 __all__ = [
     "NOTHING",
+    "WORTHWHILE",
     "Comparison",
     "ComparisonWithBest",
+    "Decision",
     "Evaluation",
     "Judged",
     "Metric",
+    "Power",
     "Selection",
     "SelectionByType",
     "average_precision",
     "compare",
     "compare_with_best",
     "confidence_intervals",
+    "decide",
     "detectable_difference",
     "evaluate",
     "f1",

@@ -29,6 +29,8 @@ class Evaluation:
         ci_high: Upper bound, shape [metrics].
         query_types: Type of each query or None, shape [queries].
         judged: The judged rankings that were measured.
+        resamples: Bootstrap resamples of all intervals.
+        seed: Seed of the bootstrap.
     """
 
     k: int
@@ -38,6 +40,8 @@ class Evaluation:
     ci_high: Array
     query_types: tuple[str | None, ...]
     judged: Judged
+    resamples: int
+    seed: int
 
     @property
     def per_query(self) -> Array:
@@ -54,6 +58,11 @@ class Evaluation:
         """The mean over queries at each cutoff, shape [metrics, cutoffs]."""
         curves: Array = self.values.mean(axis=2)
         return curves
+
+    def curve_interval(self, name: str) -> tuple[Array, Array]:
+        """Lower and upper bound of the 95 % interval of one metric's mean at each cutoff, shape [cutoffs] each."""
+        values = self.values[self.names.index(name)]
+        return confidence_intervals(values, resamples=self.resamples, seed=self.seed)
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -88,7 +97,7 @@ def evaluate(
         [[_checked(name, metric(judged, cutoff), judged) for cutoff in cutoffs] for name, metric in metrics.items()]
     )
     low, high = confidence_intervals(values[:, k - 1], resamples=resamples, seed=seed)
-    return Evaluation(k, tuple(metrics), values, low, high, query_types, judged)
+    return Evaluation(k, tuple(metrics), values, low, high, query_types, judged, resamples, seed)
 
 
 def _checked(name: str, values: PerQuery, judged: Judged) -> PerQuery:

@@ -1,0 +1,109 @@
+"""Which configuration to ship: everything that the scores of a sweep say about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ragsweep.evaluation.comparison import Comparison, ComparisonWithBest, compare, compare_with_best
+from ragsweep.evaluation.power import detectable_difference, queries_needed
+from ragsweep.evaluation.selection import (
+    Selection,
+    SelectionByType,
+    select,
+    select_by_type,
+    win_frequency,
+)
+from ragsweep.evaluation.statistics import EQUAL, Array
+
+WORTHWHILE = 0.02  # the difference for which the queries are counted that would show it
+
+
+@dataclass(frozen=True)
+class Power:
+    """What the queries can show about two configurations whose scores are as alike as those of this sweep.
+
+    Attributes:
+        detectable: The smallest difference that is found in 80 of 100 such sets of queries, in the metric's unit.
+        needed: How many queries a difference of `WORTHWHILE` needs for that.
+    """
+
+    detectable: float
+    needed: int
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What the scores of a sweep say; each array has shape [configurations].
+
+    Attributes:
+        with_best: Which configurations cannot be told from the best.
+        wins: How often each would be the best, had other queries been drawn.
+        baseline: Every configuration against the one that was fixed beforehand; None where there is none.
+        selection: What choosing the best yields on other queries; None for a single query.
+        by_type: Whether a configuration for each type of query yields more; None without two types.
+        power: What the queries can show; None where no two configurations differ.
+    """
+
+    with_best: ComparisonWithBest
+    wins: Array
+    baseline: Comparison | None
+    selection: Selection | None
+    by_type: SelectionByType | None
+    power: Power | None
+
+    @property
+    def best(self) -> int:
+        """Position of the configuration with the highest mean, the first of equals."""
+        return self.with_best.best
+
+    @property
+    def types_pay(self) -> bool:
+        """Whether a configuration for each type of query is better on held-out queries, by more than chance."""
+        return self.by_type is not None and self.by_type.gain > 0 and self.by_type.p <= 0.05
+
+
+def decide(
+    scores: Array,
+    types: Sequence[str | None],
+    *,
+    baseline: int | None = None,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> Decision:
+    """Compare, select and count wins.
+
+    Args:
+        scores: One metric of every configuration, shape [configurations, queries]; all finite, at least one of each.
+        types: Type of each query or None, shape [queries].
+        baseline: Position of the configuration that was fixed beforehand as the one to beat.
+        resamples: Of every test and interval.
+        seed: Of every random draw.
+    """
+    configurations, queries = scores.shape
+    several = queries > 1 and configurations > 1
+    with_best = compare_with_best(scores, resamples=resamples, seed=seed)
+    typed = len({kind for kind in types if kind is not None}) > 1
+    return Decision(
+        with_best=with_best,
+        wins=win_frequency(scores, resamples=resamples, seed=seed),
+        baseline=None if baseline is None else compare(scores, baseline, resamples=resamples, seed=seed),
+        selection=select(scores, types, seed=seed) if several else None,
+        by_type=select_by_type(scores, types, resamples=resamples, seed=seed) if several and typed else None,
+        power=_power(scores, with_best.best) if several else None,
+    )
+
+
+def _power(scores: Array, best: int) -> Power | None:
+    """Of the median pair: the deviation of a difference from the best is larger the less two configurations share."""
+    deviations = (scores - scores[best]).std(axis=1, ddof=1)
+    deviations = deviations[deviations > EQUAL]
+    if not len(deviations):
+        return None
+    deviation = float(np.median(deviations))
+    return Power(
+        detectable=float(detectable_difference(deviation, scores.shape[1])),
+        needed=int(queries_needed(deviation, WORTHWHILE)),
+    )
