@@ -363,17 +363,18 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
 
     tracking.close_open(sweep.job, sweep.parent)
     results = tracking.collect(sweep.job, sweep.parent, [job.name for job in sweep.planned])
-    timestamp = sweep.job.sweep_id.rpartition("_")[0]
+    started = sweep.job.sweep_id.rpartition("_")[0]
+    origin = report.Origin(sweep.job.command, sweep.parent.run_id or "", tracking.code_version(), started)
     parts = results.by_dataset
     texts = []
     for number, part in enumerate(parts, start=1):
         folder = sweep.job.folder if len(parts) == 1 else sweep.job.folder / f"dataset_{number}"
-        texts.append(report.write_sweep(folder, part, sweep.job.command, timestamp))
+        texts.append(report.write_sweep(folder, part, origin))
     text = "\n".join(texts) or "No run finished.\n"
     failed = failed or bool(results.unfinished)
     tracking.close_sweep(sweep.parent, results, text, "FAILED" if failed else "FINISHED")
     for part in parts:  # only now: nobody may be reading any more
-        print(f"\n{report.terminal_table(part)}\n\n{report.best_lines(part)}")
+        print(f"\n{report.terminal_table(part)}\n", *report.decision(part), sep="\n")
     for name, fate in results.unfinished.items():
         print(f"did not finish: {name} ({fate})", file=sys.stderr)
     waiting = _say_what_waits(sweep)

@@ -1,35 +1,19 @@
 """Runs side by side: which is best, and which charts a sweep has the data for."""
 
+from dataclasses import replace
+
 import numpy as np
-import pandas as pd
 import pytest
+from outcomes import alpha_k, grid, outcome
 
-from ragsweep.report import Outcome, Sweep, terminal_table
+from ragsweep.report import Sweep, terminal_table
 from ragsweep.report.sweep_charts import draw
-from ragsweep.report.text import markdown
 
-MEASURED = {"dataset.name": "manual", "evaluation.resamples": "1000", "seed": "0"}
-GRID = "1_retrieval_methods_comparison 2_alpha_sensitivity 3_topk_analysis 4_comprehensive_comparison 5_radar_chart"
-
-
-def outcome(name, f1, swept, **settings):
-    """A run whose 20 queries have F1 values around `f1`."""
-    values = np.clip(f1 + np.linspace(-0.1, 0.1, 20), 0, 1)
-    table = pd.DataFrame({"query_id": range(20), "query": "?", "query_type": "x", "f1": values, "recall": values})
-    return Outcome(name, swept, {"k": "5", "retriever": "HybridRetriever", **MEASURED, **settings}, table)
-
-
-def alpha_k(alpha, k, f1):
-    settings = {"retriever.alpha": str(alpha), "k": str(k)}
-    return outcome(f"alpha={alpha} k={k}", f1, {"retriever.alpha": alpha, "k": k}, **settings)
-
-
-def grid():
-    return Sweep([alpha_k(alpha, k, 0.3 + alpha / 10 - k / 100) for alpha in (0, 0.5, 1) for k in (3, 5)], {})
+BOTH = "4_comprehensive_comparison best_against_baseline recall_by_cutoff win_frequency"  # of every sweep
 
 
 def charts(sweep):
-    return " ".join(name.removesuffix(".png") for name, _ in draw(sweep))
+    return " ".join(sorted(name.removesuffix(".png") for name, _ in draw(sweep)))
 
 
 def test_the_best_has_the_highest_mean_f1():
@@ -40,6 +24,20 @@ def test_of_equals_the_first_is_best():
     assert Sweep([alpha_k(0.5, 3, 0.4), alpha_k(0.7, 3, 0.4)], {}).best["configuration"] == "alpha=0.5 k=3"
 
 
+def test_what_differs_by_rounding_is_equal():
+    one, other = alpha_k(0.5, 3, 0.4), alpha_k(0.7, 3, 0.4)
+    other = replace(other, per_query=other.per_query.assign(f1=other.per_query["f1"] + 1e-16))
+    sweep = Sweep([one, other], {})
+    assert sweep.best["outcome"] == sweep.decision.best == 0
+
+
+def test_another_metric_may_decide():
+    better = alpha_k(0.5, 3, 0.4)
+    better = replace(better, per_query=better.per_query.assign(recall=0.9))
+    sweep = Sweep([alpha_k(0.7, 3, 0.5), better], {}, decided_by="recall")
+    assert sweep.best["configuration"] == "alpha=0.5 k=3"
+
+
 def test_the_spread_is_that_of_scipy_and_pandas():
     sweep = grid()
     described = sweep.outcomes[0].per_query["f1"].describe()
@@ -48,21 +46,83 @@ def test_the_spread_is_that_of_scipy_and_pandas():
         assert row[f"f1_{word}"] == pytest.approx(described[word])
 
 
+def test_the_summary_says_which_are_tied_with_the_best():
+    table = grid().summary_statistics.set_index("configuration")
+    assert table["tied_with_best"].to_dict() == {
+        name: name == "alpha=1 k=3" for name in table.index
+    }  # differences without any spread are certain
+    assert table.loc["alpha=1 k=3", "win_frequency"] == 1
+
+
 def test_methods_are_ordered_from_sparse_to_dense():
     assert list(grid().methods["method"]) == ["pure sparse, alpha 0", "hybrid, alpha 0.5", "pure dense, alpha 1"]
 
 
+def test_the_baseline_is_sparse_retrieval_at_the_k_of_the_best():
+    sweep = grid()
+    assert sweep.outcomes[sweep.decision.baseline.reference].name == "alpha=0 k=3"
+
+
+def test_the_best_needs_no_baseline_where_it_is_sparse_itself():
+    sweep = Sweep([alpha_k(0, 3, 0.5), alpha_k(1, 3, 0.4)], {})
+    assert sweep.decision.baseline is None
+    assert "best_against_baseline" in charts(sweep)  # then it is held against the runner-up
+
+
 def test_a_grid_of_alpha_and_k_has_every_chart():
-    assert charts(grid()) == GRID
+    five = "1_retrieval_methods_comparison 2_alpha_sensitivity 3_topk_analysis 5_radar_chart"
+    assert charts(grid()) == " ".join(sorted(f"{five} {BOTH} heat_map".split()))
 
 
 def test_a_sweep_over_k_alone_has_no_chart_of_alpha():
     sweep = Sweep([alpha_k(0.7, k, 0.3) for k in (3, 5, 7)], {})
-    assert charts(sweep) == "3_topk_analysis 4_comprehensive_comparison"
+    assert charts(sweep) == f"3_topk_analysis {BOTH}"
+
+
+def test_named_configurations_are_an_axis_of_alpha():
+    names = {"Sparse": 0, "Balanced": 0.5, "Dense": 1}
+    runs = [outcome(n, 0.3 + a / 10, {"configuration": n}, **{"retriever.alpha": str(a)}) for n, a in names.items()]
+    sweep = Sweep(runs, {})
+    assert sweep.axes == {"retriever.alpha": [0, 0.5, 1]}
+    assert "2_alpha_sensitivity" in charts(sweep)
+
+
+def test_any_setting_is_an_axis():
+    sizes = [outcome(f"size={size}", 0.3, {"chunker.size": size}) for size in (800, 300, 500)]
+    sweep = Sweep(sizes, {})
+    assert sweep.axes == {"chunker.size": [300, 500, 800]}
+    assert charts(sweep) == f"{BOTH.replace(' win', ' sensitivity_chunker.size win')}"
+
+
+def test_a_setting_of_words_and_numbers_is_an_axis_in_the_order_given():
+    runs = [outcome(f"c={c}", 0.3, {"retriever.candidates": c}) for c in (100, None, 20)]
+    assert Sweep(runs, {}).axes == {"retriever.candidates": [100, "null", 20]}
+
+
+def test_three_settings_are_drawn_together():
+    runs = [
+        outcome(f"{size} {encoder} {k}", rank / 20, {"chunker.size": size, "encoder.model": encoder, "k": k}, k=str(k))
+        for rank, (size, encoder, k) in enumerate((s, e, k) for s in (300, 500) for e in ("mini", "e5") for k in (3, 5))
+    ]
+    drawn = charts(Sweep(runs, {})).split()
+    assert {"parallel_coordinates", "main_effects", "heat_map", "sensitivity_chunker.size"} <= set(drawn)
+    assert "sensitivity_encoder.model" in drawn
+
+
+def test_a_setting_that_only_some_runs_have_can_be_drawn():
+    sparse = [outcome(f"sparse k={k}", 0.3, {"retriever": "sparse", "k": k}, k=str(k)) for k in (3, 5)]
+    hybrid = [alpha_k(alpha, k, 0.4) for alpha in (0.5, 0.7) for k in (3, 5)]
+    drawn = charts(Sweep([*sparse, *hybrid], {})).split()
+    assert "2_alpha_sensitivity" in drawn
 
 
 def test_a_single_run_has_no_comparison():
     assert charts(Sweep([alpha_k(0.7, 5, 0.3)], {})) == ""
+
+
+def test_a_single_query_can_be_reported():
+    runs = [replace(alpha_k(a, 3, f1), per_query=alpha_k(a, 3, f1).per_query.head(1)) for a, f1 in ((0, 0.2), (1, 0.4))]
+    assert "win_frequency" in charts(Sweep(runs, {}))
 
 
 def test_other_swept_settings_are_held_at_the_best():
@@ -74,17 +134,25 @@ def test_the_terminal_table_has_a_line_a_configuration():
     assert len(terminal_table(grid()).splitlines()) == 1 + 6
 
 
-def test_the_report_names_what_did_not_finish():
-    report = markdown(Sweep([alpha_k(0, 3, 0.1)], {"alpha=1 k=3": "FAILED"}), "python run.py", [])
-    assert "Did not finish: alpha=1 k=3 (FAILED)" in report
-
-
 def test_numbers_of_different_datasets_are_not_compared():
-    runs = [outcome(name, f1, {}, **{"dataset.path": name}) for name, f1 in (("x", 0.2), ("y", 0.8), ("x", 0.3))]
+    digests = {"x": {"digest": "1", "unit": "page"}, "y": {"digest": "2", "unit": "page"}}
+    runs = [outcome(name, 0.2, {}, facts={"dataset": digests[name]}.items()) for name in "xyx"]
     assert [[run.name for run in part.outcomes] for part in Sweep(runs, {}).by_dataset] == [["x", "x"], ["y"]]
+
+
+def test_numbers_of_different_queries_are_not_compared():
+    whole, half = outcome("whole", 0.2, {}), outcome("half", 0.2, {})
+    half = replace(half, per_query=half.per_query.head(10))
+    assert len(Sweep([whole, half], {}).by_dataset) == 2
 
 
 def test_the_intervals_are_those_of_the_runs_own_seed_and_resamples():
     few = Sweep([outcome("a", 0.3, {}, **{"evaluation.resamples": "2"})], {}).best
     many = Sweep([outcome("a", 0.3, {})], {}).best
     assert few["f1_low"] != many["f1_low"]
+
+
+def test_the_scores_are_in_the_order_of_the_runs():
+    sweep = grid()
+    expected = [run.per_query["f1"].mean() for run in sweep.outcomes]
+    assert np.array_equal(sweep.scores("f1").mean(axis=1), expected)

@@ -77,10 +77,40 @@ def test_the_raw_results_are_those_of_the_runs_to_the_last_bit(swept, shared_app
     assert [line.split(",", 2)[2] for line in raw] == own.read_text().splitlines()[1:]
 
 
-def test_a_full_grid_gives_all_five_charts(swept, shared_application):
+def test_a_full_grid_gives_every_chart(swept, shared_application):
     _, parent, _ = swept
-    names = {path.name[0] for path in (shared_application.artifacts(parent) / "charts").iterdir()}
-    assert names == {"1", "2", "3", "4", "5"}
+    names = {path.stem for path in (shared_application.artifacts(parent) / "charts").iterdir()}
+    assert names == {
+        "1_retrieval_methods_comparison",
+        "2_alpha_sensitivity",
+        "3_topk_analysis",
+        "4_comprehensive_comparison",
+        "5_radar_chart",
+        "best_against_baseline",
+        "heat_map",
+        "recall_by_cutoff",
+        "win_frequency",
+    }
+
+
+def test_the_report_is_one_page_and_the_description_of_the_parent(swept, shared_application):
+    _, parent, children = swept
+    folder = shared_application.artifacts(parent)
+    page, markdown = (folder / "report.html").read_text(), (folder / "report.md").read_text()
+    assert page.count("data:image/png;base64,") == 9
+    assert f"Ship {parent.data.tags['best.configuration']}: F1 0." in page
+    assert f"python scripts/reproduce.py {parent.info.run_id}" in page
+    assert any(f"python scripts/explain.py {run.info.run_id} " in page for run in children)
+    assert markdown.startswith(parent.data.tags["mlflow.note.content"][:3000])
+
+
+def test_the_tags_of_the_parent_hold_the_decision(swept, shared_application):
+    _, parent, _ = swept
+    tags = parent.data.tags
+    table = pd.read_csv(shared_application.artifacts(parent) / "results/summary_statistics.csv")
+    assert float(tags["best.expected"]) < float(tags["best.f1"])
+    assert float(tags["best.f1_low"]) < float(tags["best.f1"]) < float(tags["best.f1_high"])
+    assert int(tags["best.tied"]) == table["tied_with_best"].sum() - 1
 
 
 def test_the_terminal_shows_progress_table_best_and_address(swept):
@@ -88,8 +118,10 @@ def test_the_terminal_shows_progress_table_best_and_address(swept):
     lines = process.stdout.splitlines()
     assert lines[0].startswith("1/15 alpha=0 k=3 f1=0.")
     assert lines[14].startswith("15/15 alpha=1 k=10 f1=0.")
-    assert lines[-3].startswith(f"best: {parent.data.tags['best.configuration']} ")
-    assert lines[-2].startswith("best at each k (F1 falls as k grows): alpha=")
+    assert lines[-5].startswith(f"Ship {parent.data.tags['best.configuration']}: F1 0.")
+    assert lines[-4].startswith("Statistically tied with it (p > 0.05): alpha ")
+    assert lines[-3].startswith("Expected on new queries: F1 0.")
+    assert lines[-2].startswith("Best at each k (F1 falls as k grows, so choose k by recall and the prompt): alpha=")
     assert lines[-1].startswith("http://127.0.0.1:5000/#/experiments/1/runs?workflowType=machine_learning")
     assert parent.info.run_id in lines[-1]
     assert process.stderr == ""
@@ -146,8 +178,9 @@ def test_a_sweep_over_retrievers_and_chunkers_is_summarised(application, tmp_pat
     process = application.run("-m", *dataset, "retriever=dense,sparse,hybrid", "chunker=page,recursive")
     assert process.returncode == 0, process.stderr
     [parent] = application.parents()
-    charts = {path.name[0] for path in (application.artifacts(parent) / "charts").iterdir()}
-    assert charts == {"1", "4", "5"}
+    charts = {path.stem for path in (application.artifacts(parent) / "charts").iterdir()}
+    assert {"heat_map", "sensitivity_chunker", "5_radar_chart"} < charts
+    assert not {"2_alpha_sensitivity", "3_topk_analysis"} & charts
 
 
 def test_a_failed_job_leaves_its_traceback(application, tmp_path):

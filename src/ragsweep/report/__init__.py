@@ -2,14 +2,17 @@
 
 from ragsweep.report.background import start as start_drawing
 from ragsweep.report.files import drawing, write_evaluation, write_sweep
+from ragsweep.report.page import Origin
 from ragsweep.report.sweep import Outcome, Sweep
 from ragsweep.report.tables import per_query
-from ragsweep.report.text import best_lines, terminal_table
+from ragsweep.report.text import terminal_table
+from ragsweep.report.words import decision
 
 __all__ = [
+    "Origin",
     "Outcome",
     "Sweep",
-    "best_lines",
+    "decision",
     "drawing",
     "per_query",
     "start_drawing",

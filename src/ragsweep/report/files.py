@@ -14,8 +14,9 @@ import pandas as pd
 
 from ragsweep.datasets import Dataset
 from ragsweep.evaluation import Evaluation
-from ragsweep.report import run_charts, sweep_charts, tables, text, trec
+from ragsweep.report import run_charts, sweep_charts, tables, trec
 from ragsweep.report.background import in_background
+from ragsweep.report.page import Chart, Origin, write_report
 from ragsweep.report.style import save
 from ragsweep.report.sweep import Sweep
 
@@ -52,16 +53,14 @@ def write_evaluation(
 
 
 @contextmanager
-def drawing(folder: Path, evaluation: Evaluation, *, resamples: int, seed: int) -> Iterator[None]:
+def drawing(folder: Path, evaluation: Evaluation) -> Iterator[None]:
     """Draw the charts of one run while the block does something else; they are in `charts/` when it ends.
 
     Args:
         folder: The run's folder.
         evaluation: The measurement.
-        resamples: Bootstrap resamples behind the charts' intervals.
-        seed: Seed of the bootstrap.
     """
-    wait = in_background(_save, folder / "charts", run_charts.draw, evaluation, resamples, seed)
+    wait = in_background(_save, folder / "charts", run_charts.draw, evaluation)
     try:
         yield
     except BaseException:
@@ -71,36 +70,33 @@ def drawing(folder: Path, evaluation: Evaluation, *, resamples: int, seed: int) 
     wait()
 
 
-def write_sweep(folder: Path, sweep: Sweep, command: str, timestamp: str) -> str:
+def write_sweep(folder: Path, sweep: Sweep, origin: Origin) -> str:
     """Write the tables, charts and report of a sweep.
 
     Args:
         folder: The sweep's folder.
         sweep: Its runs.
-        command: What started the sweep.
-        timestamp: Of the sweep's start, YYYYMMDD_HHMMSS.
+        origin: Where it comes from.
 
     Returns:
         The report, in Markdown.
     """
-    _ = sweep.table  # once for the charts' process and this one
+    _ = sweep.table, sweep.decision  # once for the charts' process and this one
     wait = in_background(_save, folder / "charts", sweep_charts.draw, sweep)
     results = folder / "results"
     results.mkdir(parents=True, exist_ok=True)
-    _write_table(results / f"evaluation_results_{timestamp}.csv", sweep.per_query)
+    _write_table(results / f"evaluation_results_{origin.started}.csv", sweep.per_query)
     _write_table(results / "summary_statistics.csv", sweep.summary_statistics)
-    report = text.markdown(sweep, command, charts=wait())
-    (folder / "report.md").write_text(report, encoding="utf-8")
-    return report
+    return write_report(folder, sweep, origin, wait())
 
 
-def _save(folder: Path, draw: Callable[..., Iterable[tuple[str, Figure]]], *args: Any) -> list[str]:
-    """Write the charts that `draw` makes; their file names."""
-    names = []
+def _save(folder: Path, draw: Callable[..., Iterable[tuple[str, Figure]]], *args: Any) -> list[Chart]:
+    """Write the charts that `draw` makes."""
+    charts = []
     for name, chart in draw(*args):
         save(chart, folder / name)
-        names.append(name)
-    return names
+        charts.append(Chart(name, chart.texts[0].get_text()))
+    return charts
 
 
 def _write_table(path: Path, table: pd.DataFrame) -> None:

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 QUARTERS = (0, 0.25, 0.5, 0.75, 1)  # ticks and their labels are what takes longest to draw
 
 
-def draw(evaluation: Evaluation, resamples: int, seed: int) -> Iterator[tuple[str, Figure]]:
+def draw(evaluation: Evaluation) -> Iterator[tuple[str, Figure]]:
     """Every chart with its file name; the chart of query types only where queries have types."""
     yield "metrics.png", metrics(evaluation)
     yield "metrics_by_cutoff.png", metrics_by_cutoff(evaluation)
     if evaluation.types:
-        yield "f1_by_query_type.png", f1_by_query_type(evaluation, resamples, seed)
+        yield "f1_by_query_type.png", f1_by_query_type(evaluation)
 
 
 def metrics(evaluation: Evaluation) -> Figure:
@@ -77,7 +77,7 @@ def metrics_by_cutoff(evaluation: Evaluation) -> Figure:
     return drawing
 
 
-def f1_by_query_type(evaluation: Evaluation, resamples: int, seed: int) -> Figure:
+def f1_by_query_type(evaluation: Evaluation) -> Figure:
     """Which kinds of questions are hard?"""
     values = evaluation.per_query[evaluation.names.index("f1")]
     drawing = figure(
@@ -91,7 +91,7 @@ def f1_by_query_type(evaluation: Evaluation, resamples: int, seed: int) -> Figur
     kinds = np.array(evaluation.query_types, dtype=object)
     groups = [values[kinds == kind] for kind in evaluation.types]
     means = np.array([group.mean() for group in groups])
-    intervals = [confidence_intervals(group, resamples=resamples, seed=seed) for group in groups]
+    intervals = [confidence_intervals(group, resamples=evaluation.resamples, seed=evaluation.seed) for group in groups]
     whiskers = np.abs(np.transpose(intervals) - means)
     axes.bar(
         range(len(groups)),

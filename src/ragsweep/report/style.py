@@ -32,6 +32,9 @@ METRIC_WORDS = {
 }
 MARKERS = "osD^vP*Xhp"
 BEST = "#D55E00"
+BLUE = "#0072B2"
+INTERVALS = "95 % bootstrap interval over queries"
+MOST_TICKS = 11
 GRID = "#d9d9d9"
 DPI = 100
 
@@ -44,6 +47,45 @@ def word(metric: str) -> str:
 def colour(metric: str) -> str:
     """A metric's colour."""
     return METRIC_COLOURS.get(metric, OTHER_METRIC)
+
+
+def is_number(value: object) -> bool:
+    """Whether a value of a setting has a place of its own on an axis."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def positions(values: Sequence[Any]) -> list[float]:
+    """Where the values of a setting stand on an axis: numbers where they are, others one after the other."""
+    return [float(value) for value in values] if all(map(is_number, values)) else [float(n) for n in range(len(values))]
+
+
+def ticks(values: Sequence[Any], *, at: Sequence[float] | None = None) -> tuple[list[float], list[str]]:
+    """Positions and labels of an axis over a setting's values, every n-th of many; at 0, 1, 2, ... by default."""
+    places = range(len(values)) if at is None else at
+    step = -(-len(values) // MOST_TICKS)
+    labels = [f"{value:g}" if is_number(value) else str(value) for value in values]
+    return list(places)[::step], labels[::step]
+
+
+def panels(drawing: Figure, number: int, **space: float) -> tuple[list[Axes], list[Axes]]:
+    """So many panels in two rows with the same axes, the first row the longer one; and the empty places behind."""
+    columns = (number + 2) // 2
+    every = list(drawing.subplots(2, columns, squeeze=False, sharex=True, sharey=True, gridspec_kw=space).ravel())
+    for axes in every[number:]:
+        axes.axis("off")
+    for place, axes in enumerate(every[:number]):
+        axes.tick_params(labelbottom=place + columns >= number, labelleft=place % columns == 0)
+    return every[:number], every[number:]
+
+
+def label(panels: Sequence[Axes], x: str, y: str) -> None:
+    """Name the axes at the panels that have nothing below or beside them."""
+    columns = (len(panels) + 2) // 2
+    for place, axes in enumerate(panels):
+        if place + columns >= len(panels):
+            axes.set_xlabel(x)
+        if place % columns == 0:
+            axes.set_ylabel(y)
 
 
 def shades(values: Sequence[Any], colormap: str = "viridis") -> dict[Any, Any]:

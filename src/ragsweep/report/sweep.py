@@ -3,58 +3,85 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from ragsweep.evaluation import confidence_intervals
+from ragsweep.evaluation import Decision, confidence_intervals, decide
+from ragsweep.report.style import is_number
 from ragsweep.report.tables import summary_statistics
 
 DECIDED_BY = "f1"
 ALPHA = "retriever.alpha"
-METHOD_SETTINGS = ("configuration", "retriever", ALPHA)  # settings that say how passages are retrieved
+NAMED = "configuration"  # the setting that chooses one of several named configurations
+METHOD_SETTINGS = (NAMED, "retriever", ALPHA)  # settings that say how passages are retrieved
 NOT_METRICS = ("query_id", "query", "query_type", "retrieved", "relevant")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # tables have no truth value
 class Outcome:
     """One finished run.
 
     Attributes:
         name: The run's name, such as `alpha=0.7 k=5`.
+        run_id: The tracking store's name for it; empty where the store lacks it.
         swept: The swept settings and their values.
         settings: All settings that took effect, as the tracking store has them.
         per_query: The run's table of queries.
+        facts: The run's `results/evaluation.json`.
     """
 
     name: str
+    run_id: str
     swept: Mapping[str, Any]
     settings: Mapping[str, str]
     per_query: pd.DataFrame
+    facts: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """The outcomes of a sweep, and the names of the runs that did not finish with their status."""
+    """The outcomes of a sweep, or of any runs that shall be compared.
+
+    Attributes:
+        outcomes: What finished; for all but `by_dataset`, at least one, and all over the same queries.
+        unfinished: The names of the runs that did not finish, with their status.
+        decided_by: The metric by which the best is chosen.
+        baseline: The name of the outcome that was fixed beforehand as the one to beat; None for the usual one.
+    """
 
     outcomes: Sequence[Outcome]
     unfinished: Mapping[str, str]
+    decided_by: str = DECIDED_BY
+    baseline: str | None = None
 
     @cached_property
     def by_dataset(self) -> list[Sweep]:
-        """The sweep taken apart, since the numbers of different datasets cannot be compared."""
-        parts: dict[tuple[tuple[str, str], ...], list[Outcome]] = {}
+        """The sweep taken apart, since the numbers of different datasets or queries cannot be compared."""
+        parts: dict[tuple[str, ...], list[Outcome]] = {}
         for outcome in self.outcomes:
-            dataset = tuple((name, value) for name, value in outcome.settings.items() if name.startswith("dataset."))
-            parts.setdefault(dataset, []).append(outcome)
-        return [Sweep(part, self.unfinished) for part in parts.values()]
+            task = (outcome.facts["dataset"]["digest"], *outcome.per_query["query_id"])
+            parts.setdefault(task, []).append(outcome)
+        return [replace(self, outcomes=part) for part in parts.values()]
 
     @property
     def dataset(self) -> str:
         """The dataset's name."""
         return self.outcomes[0].settings["dataset.name"]
+
+    @property
+    def queries(self) -> pd.DataFrame:
+        """A row per query: its id, text and type, and the units that are relevant to it."""
+        return self.outcomes[0].per_query[["query_id", "query", "query_type", "relevant"]]
+
+    @property
+    def types(self) -> list[str | None]:
+        """The type of each query."""
+        return [kind or None for kind in self.queries["query_type"]]
 
     @cached_property
     def metrics(self) -> tuple[str, ...]:
@@ -72,15 +99,70 @@ class Sweep:
         return tuple(dict.fromkeys(name for outcome in self.outcomes for name in outcome.swept))
 
     @cached_property
-    def table(self) -> pd.DataFrame:
-        """A row per configuration, best F1 first: its settings, its means, and per metric spread and interval."""
-        rows = [self._row(outcome) for outcome in self.outcomes]
-        return pd.DataFrame(rows).sort_values(DECIDED_BY, ascending=False, kind="stable", ignore_index=True)
+    def axes(self) -> dict[str, list[Any]]:
+        """The swept settings that differ, each with its values: numbers in their order, others as they were given."""
+        alphas = len(self.values_of(ALPHA)) == len(self.values_of(NAMED))  # the names stand for values of alpha
+        names = [ALPHA if name == NAMED and alphas else name for name in self.swept]
+        axes = {name: self.values_of(name) for name in names}
+        return {name: values for name, values in axes.items() if len(values) > 1}
 
-    def _row(self, outcome: Outcome) -> dict[str, Any]:
-        row: dict[str, Any] = {"configuration": outcome.name, **outcome.swept}
-        row |= {"configuration": outcome.name, "method": _method(outcome)}
-        row.update({name: _number(outcome.settings[name]) for name in ("k", ALPHA) if name in outcome.settings})
+    def values_of(self, name: str) -> list[Any]:
+        """The values of a column of the table, without missing ones: numbers in their order, others as given."""
+        values = [row[name] for row in self._rows if row.get(name) is not None]
+        distinct = list(dict.fromkeys(values))
+        return sorted(distinct) if all(is_number(value) for value in distinct) else distinct
+
+    def scores(self, metric: str) -> npt.NDArray[np.float64]:
+        """One metric of every outcome, shape [outcomes, queries]."""
+        return np.array([outcome.per_query[metric] for outcome in self.outcomes], dtype=float)
+
+    @cached_property
+    def decision(self) -> Decision:
+        """What the scores say about which configuration to ship."""
+        names = [outcome.name for outcome in self.outcomes]
+        return decide(
+            self.scores(self.decided_by),
+            self.types,
+            baseline=names.index(self.baseline) if self.baseline else self._usual_baseline,
+            resamples=self.resamples,
+            seed=self.seed,
+        )
+
+    @property
+    def resamples(self) -> int:
+        """Resamples of every test and interval."""
+        return int(self.outcomes[0].settings["evaluation.resamples"])
+
+    @property
+    def seed(self) -> int:
+        """Seed of every random draw."""
+        return int(self.outcomes[0].settings["seed"])
+
+    @property
+    def _usual_baseline(self) -> int | None:
+        """Pure sparse retrieval with all else as in the best, which others have to beat; None where it is the best."""
+        alike = self.like_best(*METHOD_SETTINGS)["outcome"]
+        sparse = [position for position in alike if is_sparse(self.outcomes[position])]
+        return sparse[0] if sparse and sparse[0] != self.best["outcome"] else None
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """A row per configuration, best first: its settings, its means, and per metric spread and interval.
+
+        The column `outcome` is its position in `outcomes`, `method` how it retrieves, in a few words.
+        """
+        table = pd.DataFrame(self._rows)
+        by_mean = table[self.decided_by].round(12)  # what differs by less differs by rounding
+        return table.loc[by_mean.sort_values(ascending=False, kind="stable").index].reset_index(drop=True)
+
+    @cached_property
+    def _rows(self) -> list[dict[str, Any]]:
+        return [self._row(position, outcome) for position, outcome in enumerate(self.outcomes)]
+
+    def _row(self, position: int, outcome: Outcome) -> dict[str, Any]:
+        row = {name: "null" if value is None else value for name, value in outcome.swept.items()}
+        row |= {"configuration": outcome.name, "method": _method(outcome), "outcome": position}
+        row.update({name: as_number(outcome.settings[name]) for name in ("k", ALPHA) if name in outcome.settings})
         values = outcome.per_query[list(self.metrics)].to_numpy().T
         resamples, seed = (int(outcome.settings[name]) for name in ("evaluation.resamples", "seed"))
         low, high = confidence_intervals(values, resamples=resamples, seed=seed)
@@ -93,13 +175,30 @@ class Sweep:
 
     @property
     def best(self) -> pd.Series:
-        """The row with the highest mean F1; the first of equals."""
+        """The row with the highest mean; the first of equals."""
         return self.table.iloc[0]
+
+    @property
+    def winner(self) -> Outcome:
+        """The outcome that the best row describes."""
+        return self.outcomes[int(self.best["outcome"])]
+
+    @cached_property
+    def tied(self) -> list[Outcome]:
+        """The outcomes that cannot be told from the best, it among them, in the order of the runs."""
+        return [self.outcomes[position] for position in self.decision.with_best.tied.nonzero()[0].tolist()]
 
     @cached_property
     def summary_statistics(self) -> pd.DataFrame:
-        """The table without what only the charts need."""
-        return self.table.drop(columns=["method"])
+        """The table with what the decision says of each configuration, without what only the charts need."""
+        decision, order = self.decision, self.table["outcome"]
+        return self.table.drop(columns=["method", "outcome"]).assign(
+            **{
+                "tied_with_best": decision.with_best.tied[order],
+                "p_vs_best": decision.with_best.p[order],
+                "win_frequency": decision.wins[order],
+            }
+        )
 
     @cached_property
     def per_query(self) -> pd.DataFrame:
@@ -120,32 +219,43 @@ class Sweep:
         rows = self.like_best(*METHOD_SETTINGS).drop_duplicates("method")
         return rows.sort_values(ALPHA, kind="stable") if ALPHA in rows else rows
 
-    def held(self, *free: str) -> str:
+    def held(self, *free: str | None) -> str:
         """The swept settings that a chart holds at the best one's values, in words for its subtitle."""
-        settings = [f"{name.rpartition('.')[2]}={self.best[name]}" for name in self.swept if name not in free]
+        settings = [f"{short(name)}={self.best[name]}" for name in self.axes if name not in free]
         return f"; at {' '.join(settings)}, as the best" if settings else ""
 
-    def like_best(self, *free: str) -> pd.DataFrame:
-        """The configurations that share the best one's value of every swept setting except those in `free`."""
-        rows = self.table
-        for name in self.swept:
+    def like_best(self, *free: str | None) -> pd.DataFrame:
+        """The configurations that have the settings in `free`, and share the best one's value of all others."""
+        rows = self.table.dropna(subset=[name for name in free if name in self.axes])
+        for name in self.axes:
             if name not in free:
                 rows = rows[rows[name].map(str) == str(self.best[name])]
         return rows
+
+
+def is_sparse(outcome: Outcome) -> bool:
+    """Whether this run retrieves by words alone, without an encoder."""
+    alpha = outcome.settings.get(ALPHA)
+    return outcome.settings.get("retriever") == "SparseRetriever" if alpha is None else float(alpha) == 0
 
 
 def _method(outcome: Outcome) -> str:
     """How this run retrieves, in a few words."""
     if "configuration" in outcome.swept:
         return str(outcome.swept["configuration"])
-    alpha = _number(outcome.settings.get(ALPHA, ""))
+    alpha = as_number(outcome.settings.get(ALPHA, ""))
     if isinstance(alpha, str):
         return str(outcome.swept.get("retriever", outcome.settings.get("retriever", "")))
     kind = "pure dense" if alpha == 1 else "pure sparse" if alpha == 0 else "hybrid"
     return f"{kind}, alpha {alpha:g}"
 
 
-def _number(text: str) -> float | int | str:
+def short(name: str) -> str:
+    """A setting's name as it is written in a chart."""
+    return name.rpartition(".")[2]
+
+
+def as_number(text: str) -> float | int | str:
     """A parameter as the number that it was before the tracking store made it text."""
     try:
         number = float(text)

@@ -3,38 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from ragsweep.report.style import BEST, MARKERS, dress, figure, shades, word
-from ragsweep.report.sweep import ALPHA, METHOD_SETTINGS, Sweep
+from ragsweep.report.decision_charts import best_against_baseline, heat_map, recall_by_cutoff, win_frequency
+from ragsweep.report.settings_charts import main_effects, parallel_coordinates
+from ragsweep.report.style import (
+    BEST,
+    INTERVALS,
+    MARKERS,
+    dress,
+    figure,
+    is_number,
+    label,
+    panels,
+    positions,
+    shades,
+    ticks,
+    word,
+)
+from ragsweep.report.sweep import ALPHA, METHOD_SETTINGS, Sweep, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-INTERVALS = "95 % bootstrap interval over queries"
 MOST_ROWS = 40
-ROOM = {"wspace": 0.1, "hspace": 0.3}  # between panels
 MOST_METHODS = 6
+MOST_LINES = 7
+QUESTIONS = {ALPHA: "How much does alpha matter?", "k": "How many passages should be retrieved?"}
+AXES = {ALPHA: "alpha (0 sparse, 1 dense)", "k": "k (passages)"}
+USUAL = {ALPHA: "2_alpha_sensitivity.png", "k": "3_topk_analysis.png"}
 
 
 def draw(sweep: Sweep) -> Iterator[tuple[str, Figure]]:
     """Every chart that the sweep has the data for, with its file name."""
+    if len(sweep.table) == 1:
+        return
+    if len(sweep.axes) > 1 and len(sweep.like_best(*_by_use(sweep)[:2])) > 1:
+        yield "heat_map.png", heat_map(sweep, *_by_use(sweep)[:2])
+    for x in _by_use(sweep):
+        lines = next((other for other in _by_use(sweep) if other != x), None)
+        if sweep.like_best(x, lines)[x].nunique() > 1:
+            yield USUAL.get(x, f"sensitivity_{x}.png"), sensitivity(sweep, x, lines)
+    if len(sweep.axes) > 2:
+        yield "parallel_coordinates.png", parallel_coordinates(sweep)
+        yield "main_effects.png", main_effects(sweep)
+    yield "best_against_baseline.png", best_against_baseline(sweep)
+    yield "win_frequency.png", win_frequency(sweep)
+    if "recall" in sweep.metrics:
+        yield "recall_by_cutoff.png", recall_by_cutoff(sweep)
     methods = sweep.methods
-    grid = sweep.like_best(ALPHA, "configuration", "k")
     if len(methods) > 1:
         yield "1_retrieval_methods_comparison.png", retrieval_methods(sweep, methods)
-    if ALPHA in grid and grid[ALPHA].nunique() > 1:
-        yield "2_alpha_sensitivity.png", sensitivity(sweep, grid, x=ALPHA, lines="k")
-    if grid["k"].nunique() > 1:
-        yield "3_topk_analysis.png", sensitivity(sweep, grid, x="k", lines=ALPHA)
-    if len(sweep.table) > 1:
-        yield "4_comprehensive_comparison.png", comparison(sweep)
-    if len(methods) > 1:
         yield "5_radar_chart.png", radar(sweep, methods)
+    yield "4_comprehensive_comparison.png", comparison(sweep)
+
+
+def _by_use(sweep: Sweep) -> list[str]:
+    """The axes of the sweep: alpha and k, then those with the most values."""
+    axes = sorted(sweep.axes, key=lambda name: -len(sweep.axes[name]))
+    return [*(name for name in USUAL if name in axes), *(name for name in axes if name not in USUAL)]
 
 
 def retrieval_methods(sweep: Sweep, methods: pd.DataFrame) -> Figure:
@@ -58,9 +89,9 @@ def retrieval_methods(sweep: Sweep, methods: pd.DataFrame) -> Figure:
             0.92 * width,
             yerr=whiskers,
             color=colours[row["method"]],
-            ecolor="#444444",
+            ecolor="#8a8a8a",
             capsize=1.5,
-            error_kw={"linewidth": 0.8},
+            error_kw={"linewidth": 1.4},
             label=row["method"],
         )
     axes.set_xticks(position, [word(name) for name in sweep.metrics])
@@ -71,66 +102,67 @@ def retrieval_methods(sweep: Sweep, methods: pd.DataFrame) -> Figure:
     return drawing
 
 
-def sensitivity(sweep: Sweep, grid: pd.DataFrame, *, x: str, lines: str) -> Figure:
-    """How does each metric follow one setting, for every value of another?"""
-    names = {ALPHA: "alpha", "k": "k"}
-    question = {ALPHA: "How much does alpha matter?", "k": "How many passages should be retrieved?"}[x]
+def sensitivity(sweep: Sweep, x: str, lines: str | None) -> Figure:
+    """How does each metric follow one setting, for some values of another?"""
     drawing = figure(
         12,
         6.4,
-        question,
-        f"Mean over queries; whiskers: {INTERVALS}{sweep.held(ALPHA, 'configuration', 'k')}",
+        QUESTIONS.get(x, f"How much does {short(x)} matter?"),
+        f"Mean over queries; whiskers: {INTERVALS}{sweep.held(x, lines)}",
         left=0.7,
         top=1.1,
     )
-    columns = (len(sweep.metrics) + 2) // 2
-    panels = drawing.subplots(2, columns, squeeze=False, sharex=True, sharey=True, gridspec_kw=ROOM).ravel()
-    values = sorted(grid[lines].dropna().unique()) if lines in grid else []
-    values = values or [None]
-    colours = shades(values, "viridis" if lines == ALPHA else "plasma")
-    step = (grid[x].max() - grid[x].min()) * 0.012  # beside each other, so that no whisker hides another
-    for place, (axes, metric) in enumerate(zip(panels, sweep.metrics, strict=False)):
-        for index, value in enumerate(values):
-            rows = (grid if value is None else grid[grid[lines] == value]).sort_values(x)
-            whiskers = [rows[metric] - rows[f"{metric}_low"], rows[f"{metric}_high"] - rows[metric]]
+    used, spare = panels(drawing, len(sweep.metrics), wspace=0.1, hspace=0.3)
+    rows = sweep.like_best(x, lines)
+    values = sweep.axes[x]
+    places = dict(zip(values, positions(values), strict=True))
+    groups = [(value, rows[rows[lines] == value]) for value in _some(sweep, lines)] if lines else [("", rows)]
+    colours = shades([value for value, _ in groups], "viridis" if lines == ALPHA else "plasma")
+    step = (max(places.values()) - min(places.values())) * 0.012  # beside each other: no whisker hides another
+    for axes, metric in zip(used, sweep.metrics, strict=True):
+        for index, (value, group) in enumerate(groups):
+            at = group[x].map(places).sort_values()
+            ordered = group.loc[at.index]
             axes.errorbar(
-                rows[x] + step * (index - (len(values) - 1) / 2),
-                rows[metric],
-                yerr=whiskers,
+                at + step * (index - (len(groups) - 1) / 2),
+                ordered[metric],
+                yerr=[ordered[metric] - ordered[f"{metric}_low"], ordered[f"{metric}_high"] - ordered[metric]],
                 color=colours[value],
                 marker=MARKERS[index % len(MARKERS)],
                 markersize=5,
                 elinewidth=0.9,
-                label="all" if value is None else f"{names[lines]} = {value:g}",
+                label=f"{short(lines or '')} = {value:g}" if is_number(value) else str(value),
             )
         axes.set_title(word(metric), fontsize=11)
         dress(axes)
-        if place + columns >= len(sweep.metrics):  # nothing below
-            axes.set_xlabel("alpha (0 sparse, 1 dense)" if x == ALPHA else "k (passages)")
-            axes.tick_params(labelbottom=True)
-        if place % columns == 0:
-            axes.set_ylabel("mean over queries")
-    if grid[x].nunique() <= 6:
-        panels[0].set_xticks(sorted(grid[x].unique()))
-    panels[0].set_ylim(0, None)
-    handles, labels = panels[0].get_legend_handles_labels()
-    for axes in panels[len(sweep.metrics) :]:
-        axes.axis("off")
-    if len(values) > 1:
-        panels[-1].legend(handles, labels, loc="center", frameon=False)
+    label(used, AXES.get(x, x), "mean over queries")
+    used[0].set_xticks(*ticks(values, at=positions(values)))
+    used[0].set_ylim(0, None)
+    if len(groups) > 1:
+        place = spare[0] if spare else used[-1]
+        place.legend(*used[0].get_legend_handles_labels(), loc="center", frameon=False)
     return drawing
+
+
+def _some(sweep: Sweep, name: str) -> list[Any]:
+    """The values of an axis, or some of them, the best one's among these, where they are many."""
+    values = sweep.axes[name]
+    step = -(-len(values) // MOST_LINES)
+    first = values.index(sweep.best[name]) % step if sweep.best[name] in values else 0
+    return values[first::step]
 
 
 def comparison(sweep: Sweep) -> Figure:
     """Which configuration is best, by every metric?"""
     rows = sweep.table.head(MOST_ROWS)
     left_out = f"; the best {MOST_ROWS} of {len(sweep.table)}" if len(sweep.table) > MOST_ROWS else ""
-    beside = 0.3 + 0.085 * max(map(len, rows["configuration"]))
+    beside = 0.3 + 0.092 * max(map(len, rows["configuration"]))
     drawing = figure(
         beside + 7,
         1.4 + 0.3 * len(rows),
         "Which configuration is best, by every metric?",
-        f"Mean over queries, by F1{left_out}; dark is high within a column, framed is its best",
+        f"Mean over queries, by {word(sweep.decided_by)}{left_out}; dark is high within a column, framed is its best\n"
+        "Bold names: cannot be told from the best (p > 0.05)",
         left=beside,
         bottom=0.2,
         top=1.2,
@@ -155,6 +187,8 @@ def comparison(sweep: Sweep) -> Figure:
             _frame(axes, x, y)
     axes.set_xticks(range(len(sweep.metrics)), [word(name) for name in sweep.metrics])
     axes.set_yticks(range(len(rows)), rows["configuration"])
+    for name, tied in zip(axes.get_yticklabels(), sweep.decision.with_best.tied[rows["outcome"]], strict=True):
+        name.set_fontweight("bold" if tied else "normal")
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
@@ -177,8 +211,8 @@ def radar(sweep: Sweep, methods: pd.DataFrame) -> Figure:
     angles = np.linspace(0, 2 * np.pi, len(sweep.metrics), endpoint=False)
     colours = shades(list(methods["method"]))
     shown = set(methods.nlargest(MOST_METHODS, "f1").index)
-    for index, (label, row) in enumerate(methods.iterrows()):
-        if label not in shown:
+    for index, (row_label, row) in enumerate(methods.iterrows()):
+        if row_label not in shown:
             continue
         values = row[list(sweep.metrics)].to_numpy(dtype=float)
         axes.plot(

@@ -10,6 +10,7 @@ import pandas as pd
 from ragsweep.datasets import Dataset
 from ragsweep.evaluation import NOTHING, Evaluation
 
+WITH_INTERVALS = ("recall",)  # metrics whose curves have intervals: those of all would take longer than a warm run
 STATISTICS = ["mean", "std", "min", "25%", "50%", "75%", "max"]
 
 
@@ -50,6 +51,8 @@ def by_query_type(per_query: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFra
 
 def facts(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
     """The measurement as one JSON-like value, for programs that read it back."""
+    relevant = dataset.qrels.grade >= evaluation.judged.relevance_level
+    absent = sorted(set(dataset.qrels.unit[relevant].tolist()) - set(dataset.passage_units.tolist()))
     judged = {dataset.queries[row].query_id for row in evaluation.judged.queries}
     return {
         "dataset": {"name": dataset.name, "digest": dataset.digest, "unit": dataset.unit},
@@ -57,6 +60,7 @@ def facts(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
         "queries": len(judged),
         "queries_without_judgments": [query.query_id for query in dataset.queries if query.query_id not in judged],
         "pages_without_text": list(dataset.empty_pages),
+        "units_without_passage": [dataset.units[unit] for unit in absent],
         "coverage": dataset.coverage(evaluation.judged.relevance_level),
         "metrics": {
             name: {"mean": mean, "ci_low": low, "ci_high": high}
@@ -65,4 +69,9 @@ def facts(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
             )
         },
         "at_k": {name: curve.tolist() for name, curve in zip(evaluation.names, evaluation.curves, strict=True)},
+        "at_k_ci": {
+            name: dict(zip(("low", "high"), map(np.ndarray.tolist, evaluation.curve_interval(name)), strict=True))
+            for name in WITH_INTERVALS
+            if name in evaluation.names
+        },
     }

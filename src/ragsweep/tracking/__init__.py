@@ -1,6 +1,6 @@
 """The only place that knows MLflow: runs, sweeps, and where the UI shows them."""
 
-from ragsweep.tracking.environment import requirements, write_environment
+from ragsweep.tracking.environment import code_version, requirements, write_environment
 from ragsweep.tracking.fetch import History, Recorded, fetch
 from ragsweep.tracking.journal import push, waiting
 from ragsweep.tracking.run import Job, RunRecord, close_all, failures, metrics_of, open_run, record
@@ -26,6 +26,7 @@ __all__ = [
     "close_open",
     "close_orphans",
     "close_sweep",
+    "code_version",
     "collect",
     "failures",
     "fetch",

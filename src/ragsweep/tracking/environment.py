@@ -36,6 +36,11 @@ def is_dirty() -> bool:
     return bool(_git("status", "--porcelain"))
 
 
+def code_version() -> str:
+    """The commit in short, and whether anything differs from it; empty where the project is no git checkout."""
+    return f"{(git_commit() or '')[:10]}{' with uncommitted changes' if is_dirty() else ''}"
+
+
 @cache
 def uncommitted_patch() -> str:
     """What differs from the commit as a patch for `git apply`; empty where nothing does.

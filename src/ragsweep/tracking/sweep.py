@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -24,6 +25,7 @@ from ragsweep.tracking.store import UNREACHABLE, existing_store, open_store
 PAGE = 1000
 LATEST = "attributes.start_time DESC"
 LONGEST_NOTE = 7000  # characters; MLflow cuts a tag at 8000
+PER_QUERY, FACTS = "results/per_query.csv", "results/evaluation.json"
 JOINED = "sweep.joined."  # tags of a parent run: finished runs of other sweeps, each under the number of its job
 
 
@@ -41,20 +43,24 @@ class Member(NamedTuple):
 
     number: int
     name: str
+    run_id: str
     status: str
     swept: Mapping[str, Any]
     settings: Mapping[str, str]
-    results: Path | tuple[MlflowClient, str]
+    results: Path | MlflowClient
 
     @property
     def outcome(self) -> Outcome:
-        """The finished job, with its table of queries."""
+        """The finished job, with what it measured."""
         if isinstance(self.results, Path):
-            table = self.results / "results" / "per_query.csv"
-        else:
-            client, run_id = self.results
-            table = Path(client.download_artifacts(run_id, "results/per_query.csv"))
-        return Outcome(self.name, self.swept, self.settings, read_table(table))
+            return self._read(self.results / PER_QUERY, self.results / FACTS)
+        with tempfile.TemporaryDirectory() as folder:
+            files = (self.results.download_artifacts(self.run_id, name, folder) for name in (PER_QUERY, FACTS))
+            return self._read(*map(Path, files))
+
+    def _read(self, per_query: Path, facts: Path) -> Outcome:
+        measured = json.loads(facts.read_text(encoding="utf-8"))
+        return Outcome(self.name, self.run_id, self.swept, self.settings, read_table(per_query), measured)
 
 
 def close_orphans(tracking: DictConfig) -> None:
@@ -175,13 +181,20 @@ def _here(job: Job, parent: RunRecord) -> Iterator[Member]:
     for folder, book in journals.below(job.folder.parent):
         if book.tags.get(PARENT) == parent.run_id and book.status != "RUNNING":
             swept = json.loads(book.tags[SWEPT])
-            yield Member(int(book.tags[NUMBER]), book.name, book.status, swept, book.params, folder)
+            number, run_id = int(book.tags[NUMBER]), book.run_id or ""
+            yield Member(number, book.name, run_id, book.status, swept, book.params, folder)
 
 
 def _stored(job: Job, parent: RunRecord) -> Iterator[Member]:
     client, _ = _open(job.tracking)
-    for number, name, swept, run in parts(client, parent.run_id):
-        yield Member(number, name, run.info.status, swept, dict(run.data.params), (client, run.info.run_id))
+    for part in parts(client, parent.run_id):
+        yield member(client, part)
+
+
+def member(client: MlflowClient, part: Part) -> Member:
+    """A run of a sweep, with where the store keeps its results."""
+    number, name, swept, run = part
+    return Member(number, name, run.info.run_id, run.info.status, swept, dict(run.data.params), client)
 
 
 def _open(tracking: DictConfig) -> tuple[MlflowClient, str]:
@@ -215,14 +228,23 @@ def _note(report: str) -> str:
 
 
 def close_sweep(parent: RunRecord, sweep: Sweep, description: str, status: str) -> None:
-    """Upload the sweep's tables and charts, name the best configuration in tags, and end the parent run."""
-    tags: Mapping[str, str] = {}
+    """Upload the sweep's tables, charts and report, put the decision into tags, and end the parent run."""
     parts = sweep.by_dataset
-    if len(parts) == 1:
-        best = parts[0].best
-        settings = {f"best.{name}": str(best[name]) for name in parts[0].swept}
-        tags = {"best.configuration": best["configuration"], "best.f1": f"{best['f1']:.6f}", **settings}
-    parent.tag({**tags, "mlflow.note.content": _note(description)})
+    decided = dict(_decision(parts[0])) if len(parts) == 1 else {}
+    parent.tag({**decided, "mlflow.note.content": _note(description)})
     write_environment(parent.folder)
     parent.log_files()
     parent.close(status)
+
+
+def _decision(sweep: Sweep) -> Iterator[tuple[str, str]]:
+    """The best configuration, its settings and interval, how many are tied with it, and what it promises."""
+    best, metric, decision = sweep.best, sweep.decided_by, sweep.decision
+    yield "best.configuration", best["configuration"]
+    for name in sweep.swept:
+        yield f"best.{name}", str(best[name])
+    for name in (metric, f"{metric}_low", f"{metric}_high"):
+        yield f"best.{name}", f"{best[name]:.6f}"
+    yield "best.tied", str(len(sweep.tied) - 1)
+    if decision.selection:
+        yield "best.expected", f"{decision.selection.expected:.6f}"

@@ -1,0 +1,178 @@
+"""Charts of how sure the decision is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ragsweep.evaluation import compare_with_best
+from ragsweep.report.style import BEST, BLUE, INTERVALS, MARKERS, dress, figure, label, panels, shades, ticks, word
+from ragsweep.report.sweep import METHOD_SETTINGS, Sweep, short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST_CELLS = 200  # of a heat map whose ties are computed for every metric
+MOST_NUMBERS = 60  # of cells that have their value written in them
+MOST_BARS = 15
+MOST_CURVES = 6
+GREY = "#b5b5b5"
+
+
+def heat_map(sweep: Sweep, x: str, y: str) -> Figure:
+    """Where is the plateau, and where does it end?"""
+    rows = sweep.like_best(x, y)
+    columns, lines = sweep.values_of(x), sweep.values_of(y)
+    drawing = figure(
+        12.5,
+        6.6,
+        f"Which {short(x)} and {short(y)} are as good as the best?",
+        f"Mean over queries, dark is high; framed: cannot be told from the panel's best, which has a dot (p > 0.05)"
+        f"{sweep.held(x, y)}",
+        left=0.9,
+        top=1.1,
+    )
+    used, _ = panels(drawing, len(sweep.metrics), wspace=0.08, hspace=0.22)
+    for axes, metric in zip(used, sweep.metrics, strict=True):
+        values = np.full((len(lines), len(columns)), np.nan)
+        tied = np.zeros(values.shape, dtype=bool)
+        cells = [(lines.index(row[y]), columns.index(row[x])) for _, row in rows.iterrows()]
+        for cell, value, alike in zip(cells, rows[metric], _tied(sweep, rows, metric), strict=True):
+            values[cell], tied[cell] = value, alike
+        axes.imshow(values, origin="lower", aspect="auto", cmap="Blues")
+        low, high = np.nanmin(values), np.nanmax(values)
+        if values.size <= MOST_NUMBERS:
+            for (line, column), value in np.ndenumerate(values):
+                if not np.isnan(value):
+                    ink = "white" if value - low > 0.6 * (high - low) else "#222222"
+                    axes.text(column, line, f"{value:.2f}", ha="center", va="center", fontsize=7.5, color=ink)
+        _outline(axes, tied)
+        best = cells[int(np.argmax(rows[metric].round(12)))]
+        axes.plot(best[1] + 0.36, best[0] + 0.3, "o", color=BEST, markersize=5)
+        axes.set_title(word(metric), fontsize=11)
+        axes.set_xticks(*ticks(columns))
+        axes.set_yticks(*ticks(lines))
+        axes.tick_params(length=0, labelsize=8)
+    label(used, short(x), short(y))
+    return drawing
+
+
+def _tied(sweep: Sweep, rows: pd.DataFrame, metric: str) -> Any:
+    """Which rows cannot be told from the best by this metric."""
+    positions = rows["outcome"].to_numpy()
+    if metric == sweep.decided_by:
+        return sweep.decision.with_best.tied[positions]
+    if len(rows) > MOST_CELLS:
+        return np.zeros(len(rows), dtype=bool)
+    scores = sweep.scores(metric)[positions]
+    return compare_with_best(scores, resamples=sweep.resamples, seed=sweep.seed).tied
+
+
+def _outline(axes: Axes, region: np.ndarray) -> None:
+    """A line around the cells of a region."""
+    padded = np.pad(region, 1)
+    for line, column in zip(*np.nonzero(padded), strict=True):
+        x, y = column - 1.5, line - 1.5
+        sides = {(0, -1): ((x, x), (y, y + 1)), (0, 1): ((x + 1, x + 1), (y, y + 1))}
+        sides |= {(-1, 0): ((x, x + 1), (y, y)), (1, 0): ((x, x + 1), (y + 1, y + 1))}
+        for (up, right), ends in sides.items():
+            if not padded[line + up, column + right]:
+                axes.plot(*ends, color=BEST, linewidth=2.2, solid_capstyle="projecting", clip_on=False)
+
+
+def best_against_baseline(sweep: Sweep) -> Figure:
+    """On which queries does the best win, and on which does it lose?"""
+    decision, metric = sweep.decision, word(sweep.decided_by)
+    other = decision.baseline.reference if decision.baseline else sweep.table["outcome"].iloc[1]
+    scores = sweep.scores(sweep.decided_by)
+    differences = np.sort(scores[decision.best] - scores[other])[::-1]
+    wins, losses = int((differences > 1e-12).sum()), int((differences < -1e-12).sum())
+    role = "" if decision.baseline else ", the runner-up"
+    drawing = figure(
+        10,
+        4.6,
+        f"On which queries does {sweep.best['configuration']} beat {sweep.outcomes[other].name}{role}?",
+        f"Difference in {metric}, a bar a query: {wins} better, {len(differences) - wins - losses} equal, "
+        f"{losses} worse; line: mean {differences.mean():+.3f}",
+    )
+    axes = drawing.subplots()
+    colours = [BLUE if difference > 0 else BEST for difference in differences]
+    axes.bar(np.arange(len(differences)), differences, width=1, color=colours, edgecolor="white", linewidth=0.2)
+    axes.axhline(0, color="#444444", linewidth=0.8)
+    axes.axhline(differences.mean(), color="#000000", linewidth=1.2, linestyle="--")
+    axes.set_xlabel("queries, from the best's greatest gain to its greatest loss")
+    axes.set_ylabel(f"{metric} of the best minus {metric} of the other")
+    axes.set_xlim(-1, len(differences))
+    dress(axes)
+    return drawing
+
+
+def recall_by_cutoff(sweep: Sweep) -> Figure:
+    """How many passages does it take to find what is relevant?"""
+    methods = sweep.methods
+    shown = methods[methods.index.isin(methods.nlargest(MOST_CURVES, sweep.decided_by).index)]
+    some = f"; the best {len(shown)} of {len(methods)}" if len(shown) < len(methods) else ""
+    drawing = figure(
+        9,
+        5,
+        "How many passages does it take to find what is relevant?",
+        f"Mean recall over queries; bands: {INTERVALS}{some}{sweep.held('k', *METHOD_SETTINGS)}",
+        right=2.2,
+    )
+    axes = drawing.subplots()
+    colours = shades(list(methods["method"]))
+    longest = 0
+    for index, (_, row) in enumerate(shown.iterrows()):
+        facts = sweep.outcomes[row["outcome"]].facts
+        curve, bounds = facts["at_k"]["recall"], facts["at_k_ci"]["recall"]
+        cutoffs = np.arange(1, len(curve) + 1)
+        longest = max(longest, len(curve))
+        axes.fill_between(cutoffs, bounds["low"], bounds["high"], color=colours[row["method"]], alpha=0.13, linewidth=0)
+        marker = MARKERS[index % len(MARKERS)]
+        axes.plot(cutoffs, curve, color=colours[row["method"]], marker=marker, markersize=4, label=row["method"])
+    for k in sweep.values_of("k"):
+        axes.axvline(k, color="#777777", linewidth=0.9, linestyle=":")
+    axes.text(max(sweep.values_of("k")), 1.015, " measured at the dotted k", fontsize=8, color="#555555", ha="center")
+    axes.set_xlabel("cutoff k (passages)")
+    axes.set_ylabel("recall")
+    axes.set_xlim(0.5, longest + 0.5)
+    axes.set_xticks([1, *range(5, longest + 1, 5 * max(1, longest // 50))])
+    axes.set_ylim(0, 1)
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
+    dress(axes)
+    return drawing
+
+
+def win_frequency(sweep: Sweep) -> Figure:
+    """Which configuration would win on other queries?"""
+    wins, tied = sweep.decision.wins, sweep.decision.with_best.tied
+    order = np.argsort(-wins, kind="stable")[:MOST_BARS]
+    order = order[wins[order] >= min(0.001, wins.max())]
+    names = [sweep.outcomes[position].name for position in order]
+    beside = 0.3 + 0.085 * max(map(len, names))
+    left = len(wins) - len(order)
+    others = f"; the other {left}: {abs(1 - wins[order].sum()):.1%} together" if left else ""
+    drawing = figure(
+        beside + 6,
+        1.7 + 0.3 * len(order),
+        "Which configuration would win on other queries?",
+        f"Share of bootstrap resamples of the {len(sweep.queries)} queries with the highest {word(sweep.decided_by)}"
+        f"{others}\nDark: cannot be told from the best (p > 0.05)",
+        left=beside,
+        top=1.0,
+    )
+    axes = drawing.subplots()
+    colours = [BLUE if tied[position] else GREY for position in order]
+    axes.barh(np.arange(len(order)), wins[order], color=colours, height=0.7)
+    for place, position in enumerate(order):
+        axes.text(wins[position] + 0.01, place, f"{wins[position]:.1%}", va="center", fontsize=9)
+    axes.set_yticks(range(len(order)), names)
+    axes.invert_yaxis()
+    axes.set_xlim(0, max(wins[order]) * 1.15)
+    axes.xaxis.set_major_formatter("{x:.0%}")
+    axes.set_xlabel("share of resamples")
+    dress(axes, grid="x")
+    return drawing

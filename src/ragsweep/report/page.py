@@ -1,0 +1,172 @@
+"""The report of a sweep: the same content as a self-contained HTML page and as Markdown."""
+
+from __future__ import annotations
+
+import shlex
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ragsweep.report import findings
+from ragsweep.report.style import word
+from ragsweep.report.sweep import Sweep, short
+from ragsweep.report.words import against_best, decision, evidence, interval
+
+DIGITS = 12  # of a digest that is shown
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a sweep comes from.
+
+    Attributes:
+        command: What makes it again.
+        run_id: The tracking store's name for it; empty where the store lacks it.
+        commit: The code's git commit, with a word where it was changed; empty outside of git.
+        started: YYYYMMDD_HHMMSS.
+    """
+
+    command: str
+    run_id: str
+    commit: str
+    started: str
+
+
+class Chart(NamedTuple):
+    """A chart's file name, and the question that it answers."""
+
+    name: str
+    title: str
+
+
+class Row(NamedTuple):
+    """A configuration as the table shows it; `left`, `width` and `middle` place its interval, in percent."""
+
+    name: str
+    mark: str
+    verdict: str
+    mean: float
+    interval: str
+    left: float
+    width: float
+    middle: float
+    others: list[float]
+    wins: float
+
+
+def write_report(folder: Path, sweep: Sweep, origin: Origin, charts: Sequence[Chart]) -> str:
+    """Write `report.html` and `report.md`, with the charts that lie in `charts/`.
+
+    Returns:
+        The report in Markdown.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+    environment = Environment(
+        loader=PackageLoader("ragsweep.report"),
+        autoescape=select_autoescape(["html"]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"word": word, "quote": lambda text: shlex.quote(str(text)), "cell": _cell}
+    content = _content(sweep, origin)
+    drawn = [
+        {**chart._asdict(), "data": b64encode((folder / "charts" / chart.name).read_bytes()).decode()}
+        for chart in charts
+    ]
+    for name in ("report.html", "report.md"):
+        text = environment.get_template(name).render(content, charts=drawn)
+        (folder / name).write_text(text, encoding="utf-8")
+    return text
+
+
+def _content(sweep: Sweep, origin: Origin) -> dict[str, Any]:
+    unanswered = [row for _, row in findings.unanswered(sweep).iterrows()]
+    number = len(sweep.outcomes)
+    return {
+        "title": _title(sweep),
+        "facts": f"{number} configuration{'s' * (number > 1)}, {len(sweep.queries)} queries, {_when(origin.started)}"
+        f"{f', commit {origin.commit}' if origin.commit else ''}",
+        "decision": [*decision(sweep), *evidence(sweep)],
+        "unfinished": ", ".join(f"{name} ({status})" for name, status in sweep.unfinished.items()),
+        "metric": word(sweep.decided_by),
+        "other_metrics": _others(sweep),
+        "rows": list(_rows(sweep)),
+        "about_table": _about_table(sweep),
+        "types": findings.by_type(sweep),
+        "about_types": "Held out: the mean over queries that did not take part in the choice, by repeated 5-fold "
+        "cross-validation. Only a better held-out mean shows that a type deserves a configuration of its own.",
+        "unanswered": unanswered,
+        "unanswered_in_words": f"{len(unanswered) or 'No'} quer{'y' if len(unanswered) == 1 else 'ies'} of "
+        f"{len(sweep.queries)} get{'s' * (len(unanswered) == 1)} nothing relevant from any configuration.",
+        "winner": sweep.winner,
+        "disputed": findings.disputed(sweep),
+        "audit": list(findings.audit(sweep)),
+        "again": _again(sweep, origin),
+        "about_numbers": f"Dataset digest {sweep.winner.facts['dataset']['digest'][:DIGITS]}; {sweep.resamples:,} "
+        f"resamples, seed {sweep.seed}. Metrics are computed per query, then averaged.",
+    }
+
+
+def _title(sweep: Sweep) -> str:
+    names = [short(name) for name in sweep.axes]
+    over = " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)
+    return f"Sweep over {over or 'nothing'} on {sweep.dataset}"
+
+
+def _others(sweep: Sweep) -> list[str]:
+    return [name for name in sweep.metrics if name != sweep.decided_by]
+
+
+def _rows(sweep: Sweep) -> Iterator[Row]:
+    metric, table = sweep.decided_by, sweep.table
+    low, high = table[f"{metric}_low"].min(), table[f"{metric}_high"].max()
+    scale = 100 / (high - low) if high > low else 0
+    for _, row in table.iterrows():
+        verdict = against_best(sweep, row["outcome"])
+        yield Row(
+            name=row["configuration"],
+            mark=verdict.partition(",")[0],
+            verdict=verdict,
+            mean=row[metric],
+            interval=interval(row, metric),
+            left=round((row[f"{metric}_low"] - low) * scale, 1),
+            width=round((row[f"{metric}_high"] - row[f"{metric}_low"]) * scale, 1),
+            middle=round((row[metric] - low) * scale, 1),
+            others=[row[name] for name in _others(sweep)],
+            wins=100 * sweep.decision.wins[row["outcome"]],
+        )
+
+
+def _about_table(sweep: Sweep) -> str:
+    return (
+        f"Means over {len(sweep.queries)} queries. Intervals: 95 %, bootstrap over queries. Against the best: paired "
+        "randomisation test, corrected for all pairs of configurations (max-T), since the best was chosen by the same "
+        "queries; tied where p > 0.05. Best in: share of bootstrap resamples in which it has the highest mean."
+    )
+
+
+def _again(sweep: Sweep, origin: Origin) -> list[dict[str, str]]:
+    lines = [{"what": "Run it again", "command": origin.command}]
+    if origin.run_id:
+        lines += [
+            {
+                "what": "Run it again and compare every number with this record",
+                "command": f"python scripts/reproduce.py {origin.run_id}",
+            },
+            {"what": "Hold it against other runs", "command": f"python scripts/compare.py {origin.run_id} RUN_ID"},
+        ]
+    return lines
+
+
+def _when(started: str) -> str:
+    date, _, time = started.partition("_")
+    return f"{date[:4]}-{date[4:6]}-{date[6:]} {time[:2]}:{time[2:4]}"
+
+
+def _cell(text: object) -> str:
+    """A text within a line of a Markdown table."""
+    return " ".join(str(text).split()).replace("|", "\\|")

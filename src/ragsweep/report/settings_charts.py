@@ -1,0 +1,104 @@
+"""Charts of sweeps over three settings or more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ragsweep.evaluation import confidence_intervals
+from ragsweep.report.style import BEST, BLUE, INTERVALS, dress, figure, positions, ticks, word
+from ragsweep.report.sweep import Sweep, short
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+BEHIND = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.8}  # of a label that lines run through
+
+
+def parallel_coordinates(sweep: Sweep) -> Figure:
+    """Which combinations of settings do well?"""
+    from matplotlib import colormaps
+
+    metric, table = sweep.decided_by, sweep.table
+    names = list(sweep.axes)
+    drawing = figure(
+        1.5 + 1.9 * len(names) + 1.5,
+        5.4,
+        "Which combinations of settings do well?",
+        f"A line a configuration, through its settings to its {word(metric)}: dark is high; orange are the best, "
+        "thick, and those that\ncannot be told from it (p > 0.05)",
+        left=0.9,
+        right=0.9,
+        top=1.25,
+        bottom=0.5,
+    )
+    axes = drawing.subplots()
+    means = table[metric].to_numpy(dtype=float)
+    heights = [*(_heights(sweep.axes[name], table[name]) for name in names), _scaled(means, means.min(), means.max())]
+    places = np.arange(len(heights))
+    points = np.array(heights).T  # [configurations, axes]
+    whole = ~np.isnan(points).any(axis=1)  # a configuration need not have every setting
+    shade = colormaps["Blues"](0.15 + 0.8 * heights[-1])
+    tied = sweep.decision.with_best.tied[table["outcome"]]
+    for row in np.flatnonzero(whole)[::-1]:  # the best last, on top
+        width = 2.8 if row == 0 else 1.2
+        axes.plot(places, points[row], color=BEST if tied[row] else shade[row], linewidth=width, zorder=1 + tied[row])
+    for place, name in enumerate(names):
+        axes.axvline(place, color="#444444", linewidth=0.8)
+        for height, label in zip(*_labels(sweep.axes[name]), strict=True):
+            axes.text(place - 0.03, height, label, ha="right", va="center", fontsize=9, bbox=BEHIND, zorder=3)
+    axes.axvline(places[-1], color="#444444", linewidth=0.8)
+    for height in np.linspace(0, 1, 5):
+        label = f"{means.min() + height * (means.max() - means.min()):.3f}"
+        axes.text(places[-1] + 0.03, height, label, ha="left", va="center", fontsize=9)
+    axes.set_xticks(places, [*map(short, names), word(metric)])
+    axes.xaxis.tick_top()
+    axes.tick_params(length=0)
+    axes.set_yticks([])
+    axes.set_xlim(-0.25, places[-1] + 0.25)
+    axes.set_ylim(-0.05, 1.05)
+    axes.spines[:].set_visible(False)
+    return drawing
+
+
+def main_effects(sweep: Sweep) -> Figure:
+    """What does each setting do, averaged over all others?"""
+    metric = sweep.decided_by
+    scores = sweep.scores(metric)
+    drawing = figure(
+        1 + 2.6 * len(sweep.axes),
+        4.2,
+        "What does each setting do, averaged over all others?",
+        f"Mean {word(metric)} of all configurations with that value; whiskers: {INTERVALS}",
+    )
+    panels = drawing.subplots(1, len(sweep.axes), sharey=True, squeeze=False, gridspec_kw={"wspace": 0.08})[0]
+    for place, (axes, (name, values)) in enumerate(zip(panels, sweep.axes.items(), strict=True)):
+        members = [sweep.table[sweep.table[name] == value]["outcome"].to_numpy() for value in values]
+        averaged = np.array([scores[rows].mean(axis=0) for rows in members])  # [values, queries]
+        means = averaged.mean(axis=1)
+        low, high = confidence_intervals(averaged, resamples=sweep.resamples, seed=sweep.seed)
+        axes.errorbar(positions(values), means, yerr=[means - low, high - means], fmt="o-", color=BLUE, capsize=3)
+        axes.set_xticks(*ticks(values, at=positions(values)))
+        axes.set_xlabel(short(name))
+        axes.margins(x=0.12)
+        if place == 0:
+            axes.set_ylabel(f"mean {word(metric)}")
+        dress(axes)
+    return drawing
+
+
+def _heights(values: list[Any], column: Any) -> np.ndarray:
+    """Where each configuration's value stands on its axis, from 0 to 1; NaN where it has none."""
+    at = dict(zip(values, positions(values), strict=True))
+    return _scaled(np.array([at.get(value, np.nan) for value in column]), min(at.values()), max(at.values()))
+
+
+def _labels(values: list[Any]) -> tuple[np.ndarray, list[str]]:
+    at, labels = ticks(values, at=positions(values))
+    return _scaled(np.array(at), min(positions(values)), max(positions(values))), labels
+
+
+def _scaled(values: np.ndarray, low: float, high: float) -> np.ndarray:
+    return (values - low) / (high - low) if high > low else np.full(len(values), 0.5)

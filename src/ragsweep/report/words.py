@@ -1,0 +1,188 @@
+"""What a sweep says about which configuration to ship, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+from ragsweep.evaluation import WORTHWHILE
+from ragsweep.report.style import is_number, word
+from ragsweep.report.sweep import Sweep, is_sparse, short
+
+Place = tuple[Any, ...]  # a configuration's value on each axis; None where it lacks the setting
+
+MOST_GROUPS = 6  # of tied configurations that are spelt out
+
+
+def decision(sweep: Sweep) -> Iterator[str]:
+    """Which configuration to ship, what is as good, and what to expect of it: a paragraph each."""
+    yield _headline(sweep)
+    if len(sweep.outcomes) > 1:
+        yield from _ties(sweep)
+        yield from _expectation(sweep)
+        yield from _best_at_each_k(sweep)
+
+
+def evidence(sweep: Sweep) -> Iterator[str]:
+    """What else bears on the decision: the baseline, the query types, and what these queries can show."""
+    if len(sweep.outcomes) > 1:
+        yield from _against_baseline(sweep)
+        yield from _query_types(sweep)
+        yield from _power(sweep)
+
+
+def _headline(sweep: Sweep) -> str:
+    best, metric = sweep.best, sweep.decided_by
+    measured = f"{word(metric)} {best[metric]:.3f} {interval(best, metric)}"
+    number = len(sweep.outcomes)
+    if number == 1:
+        return f"{best['configuration']}: {measured}. One configuration alone leaves nothing to choose."
+    if sweep.decision.with_best.tied.all():
+        return (
+            f"No winner: none of the {number} configurations can be told from the best, "
+            f"{best['configuration']} with {measured}."
+        )
+    return f"Ship {best['configuration']}: {measured}."
+
+
+def _ties(sweep: Sweep) -> Iterator[str]:
+    others, number = len(sweep.tied) - 1, len(sweep.outcomes)
+    if others == number - 1:
+        yield "So choose by what it costs: a difference between them would have to show on more queries."
+    elif others:
+        worse = number - others - 1
+        yield f"Statistically tied with it (p > 0.05): {tied_in_words(sweep)}; the other {worse} are worse."
+    else:
+        yield f"Better than each of the other {number - 1} (p <= 0.05)."
+    if any(map(is_sparse, sweep.tied)) and not is_sparse(sweep.winner):
+        yield "Among the tied is pure sparse retrieval, which needs no encoder."
+
+
+def _expectation(sweep: Sweep) -> Iterator[str]:
+    selection = sweep.decision.selection
+    if selection is None:
+        return
+    metric, optimism = word(sweep.decided_by), selection.optimism
+    below = f"{optimism:.3f} below" if optimism >= 0.0005 else "no less than"
+    yield (
+        f"Expected on new queries: {metric} {selection.expected:.3f}, by cross-validation; that is {below} its own "
+        "score, which was chosen and measured on the same queries. "
+        f"On other such queries it would be the best in {sweep.decision.wins[sweep.decision.best]:.0%} of cases."
+    )
+
+
+def _against_baseline(sweep: Sweep) -> Iterator[str]:
+    decision = sweep.decision
+    against, best = decision.baseline, decision.best
+    if against is None or against.reference == best:
+        return
+    p = against.p_holm[best] if sweep.baseline else decision.with_best.p[against.reference]
+    yield (
+        f"Against {sweep.outcomes[against.reference].name}: {against.difference[best]:+.3f} "
+        f"[{against.low[best]:+.3f}, {against.high[best]:+.3f}], p {p_value(p)}, effect size "
+        f"{against.effect_size[best]:.2f}; {against.wins[best]} queries better, {against.ties[best]} equal, "
+        f"{against.losses[best]} worse."
+    )
+
+
+def _query_types(sweep: Sweep) -> Iterator[str]:
+    by_type = sweep.decision.by_type
+    if by_type is None:
+        return
+    verdict = "pays" if sweep.decision.types_pay else "is not shown to pay"
+    yield (
+        f"A configuration for each query type {verdict}: {by_type.gain:+.3f} {word(sweep.decided_by)} on held-out "
+        f"queries against one for all (p {p_value(by_type.p)} were the types alike)."
+    )
+
+
+def _best_at_each_k(sweep: Sweep) -> Iterator[str]:
+    """F1 falls as k grows past the number of relevant pages, so that a small k wins whatever the retrieval."""
+    if sweep.decided_by in ("f1", "precision") and len(sweep.values_of("k")) > 1:
+        rows = sweep.table.drop_duplicates("k").sort_values("k")
+        each = ", ".join(f"{row['configuration']} {row[sweep.decided_by]:.3f}" for _, row in rows.iterrows())
+        falls = f"{word(sweep.decided_by)} falls as k grows, so choose k by recall and the prompt"
+        yield f"Best at each k ({falls}): {each}."
+
+
+def _power(sweep: Sweep) -> Iterator[str]:
+    power = sweep.decision.power
+    if power:
+        metric = word(sweep.decided_by)
+        yield (
+            f"These {len(sweep.queries)} queries can show a difference of {power.detectable:.3f} {metric} between two "
+            f"configurations (80 % power); one of {WORTHWHILE} would need {power.needed:,}."
+        )
+
+
+def against_best(sweep: Sweep, position: int) -> str:
+    """Whether a configuration is the best, tied with it, or worse."""
+    with_best = sweep.decision.with_best
+    if position == with_best.best:
+        return "best"
+    return f"{'tied' if with_best.tied[position] else 'worse'}, p {p_value(with_best.p[position])}"
+
+
+def interval(row: Any, metric: str) -> str:
+    """The 95 % interval of a metric's mean."""
+    return f"[{row[f'{metric}_low']:.3f}, {row[f'{metric}_high']:.3f}]"
+
+
+def p_value(p: float) -> str:
+    """A p-value in as many digits as are worth reading."""
+    if p < 0.001:
+        return "< 0.001"
+    return f"{p:.4f}" if abs(p - 0.05) < 0.0005 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+def tied_in_words(sweep: Sweep) -> str:
+    """The configurations that are tied with the best, by their settings: `k 3: alpha 0.5 to 0.8, any size`."""
+    axes = sweep.table.sort_values("outcome")[[*sweep.axes]].astype(object)
+    places = [tuple(row) for row in axes.where(axes.notna(), None).itertuples(index=False)]
+    tied = [place for place, chosen in zip(places, sweep.decision.with_best.tied, strict=True) if chosen]
+    groups = _boxes(dict(sweep.axes), places, tied)
+    more = len(groups) - MOST_GROUPS
+    return "; ".join(groups[:MOST_GROUPS]) + (f"; and {more} more such groups" if more > 0 else "")
+
+
+def _boxes(axes: dict[str, list[Any]], places: Sequence[Place], chosen: Sequence[Place]) -> list[str]:
+    """Some places of a grid in words: as one box where they are one, else one by one along the shortest axis."""
+    spans = [{place[axis] for place in chosen} for axis in range(len(axes))]
+    inside = [place for place in places if all(value in span for value, span in zip(place, spans, strict=True))]
+    if len(inside) == len(chosen):
+        everywhere = [{place[axis] for place in places} for axis in range(len(axes))]
+        parts = [
+            f"any {short(name)}" if span == every else f"{short(name)} {_values(values, span)}"
+            for (name, values), span, every in zip(axes.items(), spans, everywhere, strict=True)
+            if len(every) > 1
+        ]
+        return [", ".join(parts)]
+    splitting = min((axis for axis in range(len(axes)) if len(spans[axis]) > 1), key=lambda axis: len(spans[axis]))
+    name, values = list(axes.items())[splitting]
+    alike: dict[tuple[str, ...], set[Any]] = {}
+    for value in spans[splitting]:
+        here, part = ([place for place in some if place[splitting] == value] for some in (places, chosen))
+        alike.setdefault(tuple(_boxes(axes, here, part)), set()).add(value)
+    ordered = sorted(alike.items(), key=lambda item: min(map([*values, None].index, item[1])))
+    return [f"{short(name)} {_values(values, found)}: {'; '.join(inner)}" for inner, found in ordered]
+
+
+def _values(values: Sequence[Any], chosen: set[Any]) -> str:
+    """Some of the values of an axis."""
+    if all(map(is_number, chosen)):
+        return ranges([value for value in values if is_number(value)], list(chosen))
+    return " or ".join("(none)" if value is None else str(value) for value in [*values, None] if value in chosen)
+
+
+def ranges(values: Sequence[float], chosen: Sequence[float]) -> str:
+    """Some of the values of an axis: those that stand beside each other as `0.5 to 0.8`, others one by one."""
+    order = {value: position for position, value in enumerate(sorted(set(values)))}
+    runs = [
+        [value for _, value in run]
+        for _, run in groupby(enumerate(sorted(set(chosen))), key=lambda pair: order[pair[1]] - pair[0])
+    ]
+    parts = [
+        f"{run[0]:g} to {run[-1]:g}" if len(run) > 2 else " or ".join(f"{value:g}" for value in run) for run in runs
+    ]
+    return " or ".join(parts)

@@ -1,0 +1,63 @@
+"""Finished runs as a sweep sees them, made from scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from ragsweep.report import Outcome, Sweep
+
+MEASURED = {"dataset.name": "manual", "evaluation.resamples": "1000", "seed": "0"}
+CURVE = np.linspace(0.2, 0.9, 20)
+FACTS = {
+    "dataset": {"name": "manual", "digest": "d1", "unit": "page"},
+    "queries_without_judgments": [],
+    "pages_without_text": [],
+    "units_without_passage": [],
+    "coverage": 1.0,
+    "at_k": {"recall": CURVE.tolist()},
+    "at_k_ci": {"recall": {"low": (CURVE - 0.1).tolist(), "high": (CURVE + 0.1).tolist()}},
+}
+
+
+def of_scores(name, scores, swept, types=None, facts=(), **settings) -> Outcome:
+    """A run with these F1 values, one a query."""
+    count = len(scores)
+    table = pd.DataFrame(
+        {
+            "query_id": [str(number) for number in range(1, count + 1)],
+            "query": [f"Question {number}?" for number in range(1, count + 1)],
+            "query_type": types or "",
+            "f1": scores,
+            "recall": scores,
+            "retrieved": "",
+            "relevant": "a.pdf#1",
+        }
+    )
+    settings = {"k": "5", "retriever": "HybridRetriever", **MEASURED, **settings}
+    return Outcome(name, f"id-{name}", swept, settings, table, {**FACTS, **dict(facts)})
+
+
+def outcome(name, f1, swept, **settings) -> Outcome:
+    """A run whose 20 queries have F1 values around `f1`."""
+    return of_scores(name, np.clip(f1 + np.linspace(-0.1, 0.1, 20), 0, 1), swept, **settings)
+
+
+def alpha_k(alpha, k, f1) -> Outcome:
+    settings = {"retriever.alpha": str(alpha), "k": str(k)}
+    return outcome(f"alpha={alpha} k={k}", f1, {"retriever.alpha": alpha, "k": k}, **settings)
+
+
+def grid() -> Sweep:
+    return Sweep([alpha_k(alpha, k, 0.3 + alpha / 10 - k / 100) for alpha in (0, 0.5, 1) for k in (3, 5)], {})
+
+
+def over_alpha(scores, alphas: Sequence[float], types=None, **settings) -> Sweep:
+    """A sweep over alpha with these scores, shape [configurations, queries]."""
+    runs = []
+    for alpha, row in zip(alphas, scores, strict=True):
+        took_effect = {"retriever.alpha": str(alpha), **settings}
+        runs.append(of_scores(f"alpha={alpha:g}", row, {"retriever.alpha": alpha}, types, **took_effect))
+    return Sweep(runs, {})

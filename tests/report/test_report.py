@@ -1,0 +1,142 @@
+"""The report: one page that needs nothing else, and the same in Markdown."""
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from outcomes import FACTS, Sweep, alpha_k, grid, of_scores, over_alpha
+
+from ragsweep.report import Origin, write_sweep
+
+ORIGIN = Origin("python run.py -m k=3,5", "0123abcd", "d6694a48f4", "20261122_101500")
+HOSTILE = "<script>alert(1)</script> | what & why?\nsecond line"
+
+
+def written(folder, sweep):
+    """The page and the Markdown of a sweep."""
+    write_sweep(folder, sweep, ORIGIN)
+    return (folder / "report.html").read_text(), (folder / "report.md").read_text()
+
+
+def with_query(sweep, text):
+    """The same sweep with another text of its first query."""
+    outcomes = []
+    for run in sweep.outcomes:
+        table = run.per_query.copy()
+        table.loc[0, "query"] = text
+        outcomes.append(replace(run, per_query=table))
+    return replace(sweep, outcomes=outcomes)
+
+
+def answers():
+    """Three configurations over four queries: one nobody answers, one that only the first configuration does."""
+    return over_alpha(np.array([[0, 1, 1, 0.5], [0, 0, 1, 0.5], [0, 0, 1, 0.6]]), [0, 0.5, 1])
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    return written(tmp_path_factory.mktemp("report"), with_query(grid(), HOSTILE))
+
+
+def test_the_page_needs_nothing_else(report):
+    page, _ = report
+    assert not re.search(r"""(?:src|href)=["'](?!data:|#)""", page)
+    assert "@import" not in page
+    assert page.count('src="data:image/png;base64,') == 9
+
+
+def test_the_page_is_closed_as_it_was_opened(report):
+    class Balance(HTMLParser):
+        def __init__(self):
+            super().__init__()
+            self.stack = []
+
+        def handle_starttag(self, tag, attrs):
+            if tag not in ("meta", "img", "br"):
+                self.stack.append(tag)
+
+        def handle_endtag(self, tag):
+            assert self.stack.pop() == tag
+
+    parser = Balance()
+    parser.feed(report[0])
+    assert parser.stack == []
+
+
+def test_a_query_is_text_and_no_markup(report):
+    page, markdown = report
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "what & why? second line" in markdown  # on one line of the table
+    assert "\\| what" in markdown
+
+
+def test_the_decision_comes_first(report):
+    for text in report:
+        assert 0 < text.index("Ship alpha=1 k=3: F1 0.370") < text.index("alpha=0 k=5")
+    assert report[1].splitlines()[2].startswith("**Ship alpha=1 k=3")
+
+
+def test_every_configuration_has_its_interval_and_its_mark(report):
+    _, markdown = report
+    rows = [line for line in markdown.splitlines() if line.startswith("| alpha=")]
+    assert len(rows) >= 6
+    assert rows[0].startswith("| alpha=1 k=3 | best | 0.3700 | [0.34")
+    assert all("worse, p" in row for row in rows[1:6])
+
+
+def test_the_report_says_how_to_make_the_sweep_again(report):
+    for text in report:
+        assert "python run.py -m k=3,5" in text
+        assert "python scripts/reproduce.py 0123abcd" in text
+        assert "python scripts/compare.py 0123abcd" in text
+
+
+def test_queries_that_nobody_answers_are_named_and_can_be_explained(tmp_path):
+    page, markdown = written(tmp_path, answers())
+    assert "1 query of 4 gets nothing relevant from any configuration." in markdown
+    assert "- 1: Question 1? Relevant: a.pdf#1" in markdown
+    assert "python scripts/explain.py id-alpha=0 1" in page
+
+
+def test_the_most_disputed_query_comes_first(tmp_path):
+    _, markdown = written(tmp_path, answers())
+    disputed = [line for line in markdown.splitlines() if "Question" in line and line.startswith("| ")]
+    assert (
+        disputed[0] == "| 2 | Question 2? | alpha=0 | 1.000 | alpha=0.5 | 0.000 |"
+    )  # of equals, the worse one overall
+    assert len(disputed) == 2  # the other queries are answered alike
+
+
+def test_disputes_are_between_configurations_with_the_k_of_the_best(tmp_path):
+    runs = [
+        of_scores(f"k={k} {n}", scores, {"k": k, "retriever": n}, k=str(k))
+        for k, n, scores in ((3, "a", [1, 1, 0.4]), (3, "b", [1, 1, 0.2]), (9, "a", [0.1, 0.1, 0.4]))
+    ]
+    _, markdown = written(tmp_path, Sweep(runs, {}))
+    [line] = [line for line in markdown.splitlines() if "Question" in line]
+    assert line == "| 3 | Question 3? | k=3 a | 0.400 | k=3 b | 0.200 |"
+
+
+def test_what_is_odd_about_the_dataset_is_said(tmp_path):
+    odd = {"pages_without_text": ["a.pdf#7"], "units_without_passage": ["a.pdf#90", "a.pdf#91"], "coverage": 0.5}
+    runs = [replace(run, facts={**FACTS, **odd, "queries_without_judgments": ["q7"]}) for run in grid().outcomes]
+    _, markdown = written(tmp_path, Sweep(runs, {}))
+    assert "2 relevant pages (a.pdf#90, a.pdf#91) without a passage, which no retriever can find: 50.0%" in markdown
+    assert "1 page (a.pdf#7) without text, never retrieved." in markdown
+    assert "1 query (q7) without a judgment, left out of every mean." in markdown
+
+
+def test_query_types_have_a_table_of_their_own(tmp_path):
+    halves = np.repeat([0.1, 0.4], 20)
+    sweep = over_alpha(np.array([halves, 0.5 - halves]), [0, 1], types=["one"] * 20 + ["other"] * 20)
+    _, markdown = written(tmp_path, sweep)
+    assert "| one | 20 | alpha=1 | 0.400 | 0.100 | 0.400 | 0.1" in markdown
+
+
+def test_the_report_names_what_did_not_finish(tmp_path):
+    sweep = Sweep([alpha_k(0, 3, 0.1)], {"alpha=1 k=3": "FAILED"})
+    for text in written(tmp_path, sweep):
+        assert "Did not finish: alpha=1 k=3 (FAILED)" in text
