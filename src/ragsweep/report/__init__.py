@@ -2,16 +2,22 @@
 
 from ragsweep.report.background import start as start_drawing
 from ragsweep.report.files import drawing, write_evaluation, write_sweep
+from ragsweep.report.ranking_text import Line, Place, one_line, ranking_text
 from ragsweep.report.sweep import Outcome, Sweep
 from ragsweep.report.tables import per_query
-from ragsweep.report.text import best_lines, terminal_table
+from ragsweep.report.text import aligned, best_lines, terminal_table
 
 __all__ = [
+    "Line",
     "Outcome",
+    "Place",
     "Sweep",
+    "aligned",
     "best_lines",
     "drawing",
+    "one_line",
     "per_query",
+    "ranking_text",
     "start_drawing",
     "terminal_table",
     "write_evaluation",
