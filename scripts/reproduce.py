@@ -17,6 +17,7 @@ import sys
 from omegaconf.errors import OmegaConfBaseException
 
 from ragsweep.errors import RagsweepError
+from ragsweep.recorded import printable
 from ragsweep.reproduction import Request, reproduce
 
 
@@ -43,7 +44,7 @@ def main() -> int:
         print("interrupted", file=sys.stderr)
         return 130
     except (RagsweepError, OmegaConfBaseException) as error:
-        print(f"reproduce: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"reproduce: {printable(' '.join(str(error).split()))}", file=sys.stderr)
         return 2
 
 

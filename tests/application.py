@@ -51,6 +51,19 @@ class Application:
         out, err = process.communicate(timeout=300)
         return subprocess.CompletedProcess(arguments, process.returncode, out, err)
 
+    def script(
+        self, name: str, *arguments: str, project: Path = PROJECT, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run `scripts/NAME.py` on this store."""
+        places = [
+            f"tracking.uri={self.uri}",
+            f"tracking.artifacts={self.home}/artifacts",
+            f"store.path={self.cache}",
+        ]
+        command = [sys.executable, str(project / f"scripts/{name}.py"), *arguments, *places]
+        environment = {**os.environ, **environment}
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=self.home, env=environment)
+
     def client(self) -> MlflowClient:
         return MlflowClient(self.uri)
 

@@ -1,6 +1,5 @@
 """`scripts/reproduce.py`, in processes of its own."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -15,14 +14,7 @@ PARENT = "mlflow.parentRunId"
 
 def reproduce(application, *given, project=PROJECT, **environment):
     """Run the script on the application's store."""
-    places = [
-        f"tracking.uri={application.uri}",
-        f"tracking.artifacts={application.home}/artifacts",
-        f"store.path={application.cache}",
-    ]
-    command = [sys.executable, str(project / "scripts/reproduce.py"), *given, *places]
-    environment = {**os.environ, **environment}
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=application.home, env=environment)
+    return application.script("reproduce", *given, project=project, **environment)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,6 +90,11 @@ class Experiment:
         data = [self.dataset.digest, self.dataset.digest_of_passages]
         return digest([dict(self.settings), data, digest_of_code(), digests_of_others(self.config)])
 
+    @cached_property
+    def task(self) -> Task:
+        """What is searched, and for what."""
+        return Task(self.dataset.texts, tuple(query.text for query in self.dataset.queries))
+
     def measure(self) -> Measurement:
         """Retrieve, judge and measure."""
         ranking = self.retrieve()
@@ -106,8 +111,7 @@ class Experiment:
 
     def retrieve(self) -> Ranking:
         """Rank the passages for every query."""
-        task = Task(self.dataset.texts, tuple(query.text for query in self.dataset.queries))
-        return self.retriever.retrieve(task, max(LEAST_DEPTH, self.config.k))
+        return self.retriever.retrieve(self.task, max(LEAST_DEPTH, self.config.k))
 
     def evaluate(self, ranking: Ranking) -> Evaluation:
         """Judge the ranking and measure it."""

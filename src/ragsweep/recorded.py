@@ -1,16 +1,22 @@
-"""A configuration that was read from a tracking store, where anybody may have written it: it is data, not a program."""
+"""What was read from a tracking store, where anybody may have written it: it is data, not a program."""
 
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
+import hydra
 import yaml
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
-from ragsweep.config import PROJECT
+from ragsweep.config import CONF, PROJECT, register_resolvers
 from ragsweep.errors import ConfigError, first_line
 
 OURS = ("ragsweep.datasets", "ragsweep.retrieval", "ragsweep.evaluation")
@@ -18,6 +24,35 @@ STORE = "ragsweep.store.Store"
 TODAYS = ("store", "tracking")  # places on this machine are chosen here, whatever the record says
 SHARED = ("encoder", "index")  # groups that others take over by interpolation
 GROUPS = ("dataset", "chunker", "encoder", "index", "retriever", "evaluation", "k", "seed")
+
+
+def composed_today(overrides: Sequence[str]) -> tuple[DictConfig, dict[str, Any]]:
+    """The configuration of this machine, and the settings that replace recorded ones.
+
+    Args:
+        overrides: `name=value`: where the stores and data of a record are on this machine.
+    """
+    register_resolvers()
+    try:
+        parsed = OverridesParser.create().parse_overrides(list(overrides))
+        here = [str(each.input_line) for each in parsed if each.key_or_group.partition(".")[0] in TODAYS]
+        with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+            today = hydra.compose("config", here)
+        today.store.path = str(Path(today.store.path).resolve())
+        settings = {each.key_or_group: _path(each.value()) for each in parsed if each.input_line not in here}
+    except (HydraException, OmegaConfBaseException) as error:
+        raise ConfigError(" ".join(str(error).split())) from error
+    return today, settings
+
+
+def _path(value: Any) -> Any:
+    """A setting; where it names a file or folder here, in full."""
+    return str(Path(value).resolve()) if isinstance(value, str) and os.sep in value and Path(value).exists() else value
+
+
+def printable(text: str) -> str:
+    """What a record says, without what a terminal would take for a command."""
+    return "".join(each for each in text if each.isprintable() or each == "\n")
 
 
 def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules: Sequence[str]) -> DictConfig:

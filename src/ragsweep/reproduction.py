@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-import hydra
 import numpy as np
 import pandas as pd
-from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.errors import HydraException
-from omegaconf import DictConfig
-from omegaconf.errors import OmegaConfBaseException
 
 from ragsweep import report, tracking
-from ragsweep.config import CONF, PROJECT, register_resolvers, sweep_id
+from ragsweep.config import PROJECT, sweep_id
 from ragsweep.digest import digest_of_code
-from ragsweep.errors import ConfigError
 from ragsweep.experiment import Experiment
 from ragsweep.multirun import OpenSweep, finish
-from ragsweep.recorded import TODAYS, trusted
+from ragsweep.recorded import composed_today, printable, trusted
 
 OUTPUTS = PROJECT / "outputs"
 SHOWN = 20  # differences that are printed one by one
@@ -62,7 +54,7 @@ class Difference:
 
 def reproduce(request: Request) -> bool:
     """Reproduce a run or every finished run of a sweep, and print what came of it; whether all is identical."""
-    today, settings = _today(request.overrides)
+    today, settings = composed_today(request.overrides)
     history = tracking.fetch(today.tracking, request.run_id)
     with chdir(PROJECT):  # a record means paths inside the project, wherever we are
         pairs = [(run, Experiment.of(trusted(run.config, today, settings, request.modules))) for run in history.runs]
@@ -124,28 +116,8 @@ def _again(run: tracking.Recorded, experiment: Experiment, job: tracking.Job | N
 
 
 def _say(text: str) -> None:
-    """Print what a record says without what a terminal would take for a command."""
-    print("".join(each for each in text if each.isprintable() or each == "\n"))
-
-
-def _today(overrides: Sequence[str]) -> tuple[DictConfig, dict[str, Any]]:
-    """The configuration of this machine, and the settings that replace recorded ones."""
-    register_resolvers()
-    try:
-        parsed = OverridesParser.create().parse_overrides(list(overrides))
-        here = [str(each.input_line) for each in parsed if each.key_or_group.partition(".")[0] in TODAYS]
-        with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
-            today = hydra.compose("config", here)
-        today.store.path = str(Path(today.store.path).resolve())
-        settings = {each.key_or_group: _path(each.value()) for each in parsed if each.input_line not in here}
-    except (HydraException, OmegaConfBaseException) as error:
-        raise ConfigError(" ".join(str(error).split())) from error
-    return today, settings
-
-
-def _path(value: Any) -> Any:
-    """A setting; where it names a file or folder here, in full."""
-    return str(Path(value).resolve()) if isinstance(value, str) and os.sep in value and Path(value).exists() else value
+    """Print what a record says."""
+    print(printable(text))
 
 
 def _job(

@@ -104,9 +104,7 @@ def test_queries_that_nobody_answers_are_named_and_can_be_explained(tmp_path):
 def test_the_most_disputed_query_comes_first(tmp_path):
     _, markdown = written(tmp_path, answers())
     disputed = [line for line in markdown.splitlines() if "Question" in line and line.startswith("| ")]
-    assert (
-        disputed[0] == "| 2 | Question 2? | alpha=0 | 1.000 | alpha=0.5 | 0.000 |"
-    )  # of equals, the worse one overall
+    assert disputed[0] == "| 2 | Question 2? | alpha=0 | 1.000 | alpha=0.5 | 0.000 |"  # of equals, the worse overall
     assert len(disputed) == 2  # the other queries are answered alike
 
 

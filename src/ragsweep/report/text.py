@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ragsweep.report.sweep import Sweep
 from ragsweep.report.words import against_best, interval
 
@@ -21,15 +23,19 @@ def terminal_table(sweep: Sweep) -> str:
         ]
         for _, row in rows.iterrows()
     ]
-    widths = [max(len(line[column]) for line in [header, *cells]) for column in range(len(header))]
-    texts = (0, len(header) - 1)
-    lines = [
-        "  ".join(
-            cell.ljust(width) if column in texts else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in [header, *cells]
-    ]
+    lines = aligned([header, *cells], left=(0, len(header) - 1))
     if len(sweep.table) > len(rows):
         lines.append(f"... and {len(sweep.table) - len(rows)} more")
     return "\n".join(lines)
+
+
+def aligned(rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> list[str]:
+    """Rows of cells as lines; `left` are the columns of words, the others are numbers and end where they end."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if column in left else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

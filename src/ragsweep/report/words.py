@@ -182,7 +182,5 @@ def ranges(values: Sequence[float], chosen: Sequence[float]) -> str:
         [value for _, value in run]
         for _, run in groupby(enumerate(sorted(set(chosen))), key=lambda pair: order[pair[1]] - pair[0])
     ]
-    parts = [
-        f"{run[0]:g} to {run[-1]:g}" if len(run) > 2 else " or ".join(f"{value:g}" for value in run) for run in runs
-    ]
-    return " or ".join(parts)
+    named = [[f"{run[0]:g} to {run[-1]:g}"] if len(run) > 2 else [f"{value:g}" for value in run] for run in runs]
+    return " or ".join(name for names in named for name in names)

@@ -39,9 +39,7 @@ class HybridRetriever:
             return self.dense.retrieve(task, depth)
         if self.alpha == 0:
             return self.sparse.retrieve(task, depth)
-        candidates = self.candidates or len(task.passages)
-        dense = self.dense.retrieve(task, candidates)
-        sparse = self.sparse.retrieve(task, candidates)
+        dense, sparse = self.parts(task)
         fused = replace(weighted_sum(dense, sparse, self.alpha, depth), recall_of_exact=dense.recall_of_exact)
         fusion_ms = timed(
             lambda row: weighted_sum(dense.row(row), sparse.row(row), self.alpha, depth),
@@ -51,3 +49,8 @@ class HybridRetriever:
         if {len(stage) for stage in stages} == {len(fusion_ms)}:  # a retriever may leave itself untimed
             return replace(fused, latency_ms=np.sum(stages, axis=0))
         return fused
+
+    def parts(self, task: Task) -> tuple[Ranking, Ranking]:
+        """The dense and the sparse candidates that are fused."""
+        candidates = self.candidates or len(task.passages)
+        return self.dense.retrieve(task, candidates), self.sparse.retrieve(task, candidates)

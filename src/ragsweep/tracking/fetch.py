@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -62,18 +63,41 @@ def fetch(tracking: DictConfig, run_id: str) -> History:
     Raises:
         TrackingError: The store cannot be reached, or has no such finished run.
     """
-    try:
-        client = existing_store(tracking.uri)
+    with _reading(tracking.uri, run_id) as client:
         run = client.get_run(run_id)
         tags = run.data.tags
         finished = {part.number: part for part in parts(client, run_id) if part.run.info.status == "FINISHED"}
         runs = [_member(client, finished[number]) for number in sorted(finished)] or [_recorded(client, run)]
         return History(run.info.run_name, run.info.status, tags, runs)
+
+
+def fetch_run(tracking: DictConfig, run_id: str) -> Recorded:
+    """A finished run.
+
+    Raises:
+        TrackingError: The store cannot be reached, or this is no finished run of it; of a sweep, its best run is named.
+    """
+    with _reading(tracking.uri, run_id) as client:
+        run = client.get_run(run_id)
+        members = {part.name: part.run.info.run_id for part in parts(client, run_id)}
+        best = run.data.tags.get("best.configuration")
+        if best in members:
+            raise TrackingError(f"{run_id}: this is a sweep; its best run is {best}: {members[best]}")
+        if members:
+            raise TrackingError(f"{run_id}: this is a sweep; expected one of its {len(members)} runs")
+        return _recorded(client, run)
+
+
+@contextmanager
+def _reading(uri: str, run_id: str) -> Iterator[MlflowClient]:
+    """A client of the store; what goes wrong with it within the block is a `TrackingError` about this run."""
+    try:
+        yield existing_store(uri)
     except (ValueError, TypeError, KeyError) as error:
         raise TrackingError(f"{run_id}: its record cannot be read ({first_line(error)})") from error
     except UNREACHABLE as error:
         reason = first_line(error)
-        raise TrackingError(f"{run_id}: cannot be read from {tracking.uri} ({reason})") from error
+        raise TrackingError(f"{run_id}: cannot be read from {uri} ({reason})") from error
 
 
 def _member(client: MlflowClient, part: Part) -> Recorded:
