@@ -197,7 +197,7 @@ def _say_what_would_run(first: DictConfig, planned: Sequence[Planned]) -> None:
 
 
 def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned], swept: list[str]) -> OpenSweep:
-    from ragsweep import tracking
+    from ragsweep import report, tracking
 
     try:
         Path(config.hydra.sweep.dir).mkdir(parents=True, exist_ok=True)
@@ -206,7 +206,7 @@ def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned
     store = first.tracking
     OmegaConf.resolve(store)
     job = tracking.Job(
-        name=f"sweep {' '.join(_short(swept)) or sweep_id()}",
+        name=f"sweep {' '.join(report.short_names(swept)) or sweep_id()}",
         folder=Path(config.hydra.sweep.dir) / "summary",
         overrides=config.hydra.overrides.task,
         command=_command(sys.argv[1:]),
@@ -280,10 +280,12 @@ def _command(arguments: Sequence[str]) -> str:
 
 def _named(parsed: Sequence[Override], swept: Sequence[str]) -> tuple[str, dict[str, Any]]:
     """A run's name and the settings in it: the swept ones, or else those that were set."""
+    from ragsweep import report
+
     by_name = {override.key_or_group: override for override in parsed}
     telling = [name for name in by_name if name.partition(".")[0] not in UNNAMED]
     shown = [name for name in swept or telling if name in by_name]
-    words = zip(_short(shown), (by_name[name].get_value_element_as_str() for name in shown), strict=True)
+    words = zip(report.short_names(shown), (by_name[name].get_value_element_as_str() for name in shown), strict=True)
     name = " ".join(_word(short, value) for short, value in words) or "defaults"
     return name, {name: _plain(by_name[name]) for name in shown}
 
@@ -301,12 +303,6 @@ def _plain(override: Override) -> Any:
     """An override's value as JSON can hold it."""
     value = override.value()
     return value if isinstance(value, bool | int | float | None) else override.get_value_element_as_str()
-
-
-def _short(names: Sequence[str]) -> list[str]:
-    """The last words of dotted names, where that leaves them different."""
-    last = [name.rpartition(".")[2] for name in names]
-    return [word if last.count(word) == 1 else name for word, name in zip(last, names, strict=True)]
 
 
 def end_killed(sweep: OpenSweep) -> None:

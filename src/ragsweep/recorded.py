@@ -38,6 +38,8 @@ def composed_today(overrides: Sequence[str]) -> tuple[DictConfig, dict[str, Any]
         here = [str(each.input_line) for each in parsed if each.key_or_group.partition(".")[0] in TODAYS]
         with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
             today = hydra.compose("config", here)
+        if OmegaConf.is_missing(today.tracking, "uri"):
+            raise ConfigError("tracking.uri: expected the address of the tracking store")
         today.store.path = str(Path(today.store.path).resolve())
         settings = {each.key_or_group: _path(each.value()) for each in parsed if each.input_line not in here}
     except (HydraException, OmegaConfBaseException) as error:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -88,6 +90,21 @@ def write_sweep(folder: Path, sweep: Sweep, origin: Origin) -> str:
     _write_table(results / f"evaluation_results_{origin.started}.csv", sweep.per_query)
     _write_table(results / "summary_statistics.csv", sweep.summary_statistics)
     return write_report(folder, sweep, origin, wait())
+
+
+def write_comparison(path: Path, sweep: Sweep, command: str, started: str) -> None:
+    """Write runs side by side as a page.
+
+    Args:
+        path: The page.
+        sweep: The runs.
+        command: What compares them again.
+        started: YYYYMMDD_HHMMSS.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        charts = _save(Path(folder) / "charts", sweep_charts.draw, sweep)
+        write_report(Path(folder), sweep, Origin(command, "", "", started), charts)
+        shutil.copyfile(Path(folder) / "report.html", path)
 
 
 def _save(folder: Path, draw: Callable[..., Iterable[tuple[str, Figure]]], *args: Any) -> list[Chart]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ragsweep.report import findings
 from ragsweep.report.style import word
 from ragsweep.report.sweep import Sweep, short
-from ragsweep.report.words import against_best, decision, evidence, interval
+from ragsweep.report.words import against_best, baseline_rows, decision, evidence, interval
 
 DIGITS = 12  # of a digest that is shown
 
@@ -96,6 +96,9 @@ def _content(sweep: Sweep, origin: Origin) -> dict[str, Any]:
         "other_metrics": _others(sweep),
         "rows": list(_rows(sweep)),
         "about_table": _about_table(sweep),
+        "against": baseline_rows(sweep) if sweep.baseline else [],
+        "about_against": "Paired randomisation test, corrected by Holm over all comparisons with the baseline; effect "
+        "size: Cohen's d_z; intervals: 95 %, bootstrap over queries.",
         "types": findings.by_type(sweep),
         "about_types": "Held out: the mean over queries that did not take part in the choice, by repeated 5-fold "
         "cross-validation. Only a better held-out mean shows that a type deserves a configuration of its own.",
@@ -113,8 +116,8 @@ def _content(sweep: Sweep, origin: Origin) -> dict[str, Any]:
 
 def _title(sweep: Sweep) -> str:
     names = [short(name) for name in sweep.axes]
-    over = " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)
-    return f"Sweep over {over or 'nothing'} on {sweep.dataset}"
+    asked = " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)
+    return f"Which {asked or 'configuration'} for {sweep.dataset}?"
 
 
 def _others(sweep: Sweep) -> list[str]:

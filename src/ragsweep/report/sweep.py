@@ -233,6 +233,46 @@ class Sweep:
         return rows
 
 
+def side_by_side(outcomes: Sequence[Outcome], *, decided_by: str, baseline: str | None) -> Sweep:
+    """Runs of any sweeps on the same data as one sweep over the settings in which they differ.
+
+    Args:
+        outcomes: The runs.
+        decided_by: The metric by which the best is chosen.
+        baseline: Run id of the one that was fixed beforehand as the one to beat.
+    """
+    names = dict.fromkeys(name for outcome in outcomes for name in outcome.settings if not name.startswith("dataset."))
+    values = {name: {outcome.settings[name] for outcome in outcomes if name in outcome.settings} for name in names}
+    differing = [name for name, found in values.items() if len(found) > 1]
+    shortened = dict(zip(differing, short_names(differing), strict=True))
+    alike = []
+    for outcome in outcomes:
+        own = {name: _setting(outcome.settings[name]) for name in differing if name in outcome.settings}
+        name = " ".join(f"{shortened[setting]}={as_text(value)}" for setting, value in own.items()) or outcome.name
+        alike.append(replace(outcome, name=name, swept=own))
+    given = [outcome.name for outcome in alike]
+    unlike = [
+        replace(run, name=f"{run.name} ({run.run_id[:8]})") if given.count(run.name) > 1 else run for run in alike
+    ]
+    beaten = next((outcome.name for outcome in unlike if outcome.run_id == baseline), None)
+    return Sweep(unlike, {}, decided_by, beaten)
+
+
+def _setting(text: str) -> float | int | str | None:
+    return None if text == "None" else as_number(text)
+
+
+def as_text(value: object) -> str:
+    """A setting's value as it is written in a configuration."""
+    return "null" if value is None else f"{value:g}" if is_number(value) else str(value)
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """The last words of dotted names, where that leaves them different."""
+    last = [short(name) for name in names]
+    return [word if last.count(word) == 1 else name for word, name in zip(last, names, strict=True)]
+
+
 def is_sparse(outcome: Outcome) -> bool:
     """Whether this run retrieves by words alone, without an encoder."""
     alpha = outcome.settings.get(ALPHA)

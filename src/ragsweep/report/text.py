@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ragsweep.report.sweep import Sweep
-from ragsweep.report.words import against_best, interval
+from ragsweep.report.words import against_best, baseline_rows, decision, evidence, interval
 
 TERMINAL_ROWS = 30
 
@@ -27,6 +27,17 @@ def terminal_table(sweep: Sweep) -> str:
     if len(sweep.table) > len(rows):
         lines.append(f"... and {len(sweep.table) - len(rows)} more")
     return "\n".join(lines)
+
+
+def comparison(sweep: Sweep) -> Iterator[str]:
+    """Runs side by side: what all of them share is left out."""
+    yield terminal_table(sweep)
+    if sweep.baseline:
+        yield ""
+        yield from aligned(baseline_rows(sweep)[: TERMINAL_ROWS + 1])
+    yield ""
+    yield from decision(sweep)
+    yield from evidence(sweep)
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> list[str]:

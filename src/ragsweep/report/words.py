@@ -54,7 +54,7 @@ def _ties(sweep: Sweep) -> Iterator[str]:
         worse = number - others - 1
         yield f"Statistically tied with it (p > 0.05): {tied_in_words(sweep)}; the other {worse} are worse."
     else:
-        yield f"Better than each of the other {number - 1} (p <= 0.05)."
+        yield f"Better than {'the other one' if number == 2 else f'each of the other {number - 1}'} (p <= 0.05)."
     if any(map(is_sparse, sweep.tied)) and not is_sparse(sweep.winner):
         yield "Among the tied is pure sparse retrieval, which needs no encoder."
 
@@ -114,6 +114,26 @@ def _power(sweep: Sweep) -> Iterator[str]:
             f"These {len(sweep.queries)} queries can show a difference of {power.detectable:.3f} {metric} between two "
             f"configurations (80 % power); one of {WORTHWHILE} would need {power.needed:,}."
         )
+
+
+def baseline_rows(sweep: Sweep) -> list[list[str]]:
+    """A head, and a row for every configuration but the one that was fixed beforehand, which it is held against."""
+    against = sweep.decision.baseline
+    assert against
+    head = f"against {sweep.baseline}", word(sweep.decided_by), "95 % interval", "p (Holm)", "effect size"
+    rows = [
+        [
+            sweep.outcomes[row].name,
+            f"{against.difference[row]:+.4f}",
+            f"[{against.low[row]:+.3f}, {against.high[row]:+.3f}]",
+            p_value(against.p_holm[row]),
+            f"{against.effect_size[row]:+.2f}",
+            *(str(count[row]) for count in (against.wins, against.ties, against.losses)),
+        ]
+        for row in sweep.table["outcome"].tolist()
+        if row != against.reference
+    ]
+    return [[*head, "better", "equal", "worse"], *rows]
 
 
 def against_best(sweep: Sweep, position: int) -> str:

@@ -1,7 +1,7 @@
 """The only place that knows MLflow: runs, sweeps, and where the UI shows them."""
 
 from ragsweep.tracking.environment import code_version, requirements, write_environment
-from ragsweep.tracking.fetch import History, Recorded, fetch, fetch_run
+from ragsweep.tracking.fetch import History, Recorded, fetch, fetch_outcomes, fetch_run
 from ragsweep.tracking.journal import push, waiting
 from ragsweep.tracking.run import Job, RunRecord, close_all, failures, metrics_of, open_run, record
 from ragsweep.tracking.store import check_server, follow_moved, run_address, server_hint, sweep_address
@@ -30,6 +30,7 @@ __all__ = [
     "collect",
     "failures",
     "fetch",
+    "fetch_outcomes",
     "fetch_run",
     "finished_before",
     "finished_here",

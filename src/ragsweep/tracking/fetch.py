@@ -16,9 +16,10 @@ from mlflow.entities import Run
 from omegaconf import DictConfig
 
 from ragsweep.errors import TrackingError, first_line
+from ragsweep.report import Outcome
 from ragsweep.tracking.run import SWEPT
 from ragsweep.tracking.store import UNREACHABLE, existing_store
-from ragsweep.tracking.sweep import Part, parts, read_table
+from ragsweep.tracking.sweep import Part, member, parts, read_table
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,25 @@ def fetch_run(tracking: DictConfig, run_id: str) -> Recorded:
         if members:
             raise TrackingError(f"{run_id}: this is a sweep; expected one of its {len(members)} runs")
         return _recorded(client, run)
+
+
+def fetch_outcomes(tracking: DictConfig, run_ids: Sequence[str]) -> list[Outcome]:
+    """Finished runs, a sweep's parent standing for those in it; each run once, in the order given.
+
+    Raises:
+        TrackingError: The store cannot be reached, or one of these is no finished run and has none in it.
+    """
+    found: dict[str, Outcome] = {}
+    for run_id in run_ids:
+        with _reading(tracking.uri, run_id) as client:
+            of_sweep = {part.number: part for part in parts(client, run_id) if part.run.info.status == "FINISHED"}
+            run = client.get_run(run_id)
+            if not of_sweep and run.info.status != "FINISHED":
+                raise TrackingError(f"{run_id}: this run is {run.info.status}, not FINISHED")
+            for _, part in sorted(of_sweep.items()) or [(0, Part(0, run.info.run_name, {}, run))]:
+                if part.run.info.run_id not in found:
+                    found[part.run.info.run_id] = member(client, part).outcome
+    return list(found.values())
 
 
 @contextmanager

@@ -1,0 +1,59 @@
+"""Compare finished runs: what differs in their settings, in their results, and whether that is more than chance.
+
+python scripts/compare.py SWEEP_ID RUN_ID                   # runs, and sweeps as the runs in them
+python scripts/compare.py SWEEP_ID --metric recall          # the same sweep, decided by another metric
+python scripts/compare.py SWEEP_ID --baseline RUN_ID        # every run against one that was fixed beforehand
+python scripts/compare.py RUN_ID RUN_ID --html page.html    # as a page with charts
+python scripts/compare.py RUN_ID RUN_ID tracking=server tracking.uri=http://mlflow.example.org:5000
+
+Exit status: 2 where a run cannot be read, or was measured on other data than the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import signal
+import sys
+from datetime import datetime
+from pathlib import Path
+
+from omegaconf.errors import OmegaConfBaseException
+
+from ragsweep import report
+from ragsweep.comparison import Request, compare
+from ragsweep.errors import RagsweepError
+from ragsweep.recorded import printable
+
+
+def main() -> int:
+    """Compare what the arguments name."""
+    parser = argparse.ArgumentParser(description="Compare finished runs, and say which differences are real.")
+    parser.add_argument("run_ids", nargs="+", help="of runs or of sweeps' parent runs, as MLflow shows them")
+    parser.add_argument("--baseline", metavar="RUN_ID", help="the run to beat, fixed before the results were seen")
+    parser.add_argument("--metric", default="f1", help="by which the best is chosen (f1)")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write the comparison as a page with charts")
+    arguments = parser.parse_intermixed_args()
+    run_ids = [each for each in arguments.run_ids if "=" not in each]
+    overrides = [each for each in arguments.run_ids if "=" in each]
+    if not run_ids:
+        parser.error("expected the id of a run or of a sweep")
+    try:
+        sweep = compare(Request(run_ids, arguments.baseline, arguments.metric, overrides))
+        text = "\n".join(report.comparison(sweep))
+        if arguments.html:
+            command = shlex.join(["python", "scripts/compare.py", *sys.argv[1:]])
+            report.write_comparison(arguments.html, sweep, command, f"{datetime.now():%Y%m%d_%H%M%S}")
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except (RagsweepError, OmegaConfBaseException, OSError) as error:
+        print(f"compare: {printable(' '.join(str(error).split()))}", file=sys.stderr)
+        return 2
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` closes the pipe before all is written
+    print(printable(text))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,66 @@
+"""Finished runs of any sweeps side by side, with the tests that say which differences are real."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragsweep import report, tracking
+from ragsweep.errors import ConfigError
+from ragsweep.recorded import composed_today
+
+SHOWN = 12  # digits of a digest
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to compare.
+
+    Attributes:
+        run_ids: Of runs, and of sweeps' parent runs, each of which stands for its finished runs.
+        baseline: Id of the run that was fixed beforehand as the one to beat, or None.
+        metric: By which the best is chosen.
+        overrides: `name=value`: where the tracking store is.
+    """
+
+    run_ids: Sequence[str]
+    baseline: str | None
+    metric: str
+    overrides: Sequence[str]
+
+
+def compare(request: Request) -> report.Sweep:
+    """The runs as a sweep over the settings in which they differ.
+
+    Raises:
+        ConfigError: They were measured on other data or queries, or lack the metric, or are a single run.
+        TrackingError: One cannot be read.
+    """
+    today, _ = composed_today(request.overrides)
+    asked = [*request.run_ids, *([request.baseline] if request.baseline else [])]
+    outcomes = tracking.fetch_outcomes(today.tracking, asked)
+    if len(outcomes) < 2:
+        raise ConfigError(f"{asked[0]}: one finished run alone; expected at least two, or a sweep")
+    for other in outcomes[1:]:
+        _check_same_task(outcomes[0], other)
+    sweep = report.side_by_side(outcomes, decided_by=request.metric, baseline=request.baseline)
+    if request.metric not in sweep.metrics:
+        raise ConfigError(f"--metric: found {request.metric!r}, expected one that all have: {', '.join(sweep.metrics)}")
+    return sweep
+
+
+def _check_same_task(one: report.Outcome, other: report.Outcome) -> None:
+    if one.facts["dataset"]["digest"] != other.facts["dataset"]["digest"]:
+        raise ConfigError(
+            f"{_on(one)}, {_on(other)}: other documents, queries or judgments, so their numbers cannot be compared"
+        )
+    if list(one.per_query["query_id"]) != list(other.per_query["query_id"]):
+        raise ConfigError(
+            f"{one.run_id} and {other.run_id}: measured over {len(one.per_query)} and {len(other.per_query)} queries, "
+            "expected the same ones (evaluation.relevance_level decides which have anything relevant)"
+        )
+
+
+def _on(run: report.Outcome) -> str:
+    dataset = run.facts["dataset"]
+    return f"{run.run_id} on {dataset['name']} (digest {dataset['digest'][:SHOWN]})"

@@ -1,0 +1,141 @@
+"""Runs of several sweeps side by side: only where that makes sense, and with what is different about them."""
+
+import re
+
+import pytest
+from small import arguments
+
+
+@pytest.fixture(scope="module")
+def sweeps(shared_application, tmp_path_factory):
+    """Two sweeps over the same small dataset, one over another cut of it, and a run over other questions."""
+    dataset = arguments(tmp_path_factory.mktemp("data"))
+    others = arguments(tmp_path_factory.mktemp("other"))
+    (tmp_path_factory.getbasetemp() / "other0/questions.json").write_text(
+        '[{"query": "Who is tired?", "relevant_docs": ["anaemia.pdf#1"], "query_type": "factual"}]'
+    )
+    for number, sweep in enumerate(
+        (
+            ["-m", *dataset, "retriever=sparse", "k=1,2"],
+            ["-m", *dataset, "retriever=sparse", "retriever.stop_words=english,null", "k=3"],
+            ["-m", *dataset, "retriever=sparse", "chunker=recursive", "chunker.size=30,60", "chunker.overlap=0"],
+            ["-m", *others, "retriever=sparse", "k=1,2"],
+        )
+    ):
+        folder = shared_application.home / f"outputs{number}"
+        process = shared_application.run(*sweep, f"hydra.sweep.dir={folder}")
+        assert process.returncode == 0, process.stderr
+    return [run.info.run_id for run in shared_application.parents()]
+
+
+@pytest.fixture
+def compare(shared_application):
+    def run(*arguments):
+        return shared_application.script("compare", *arguments)
+
+    return run
+
+
+def children(application, sweep):
+    return [run for run in application.children() if run.data.tags["mlflow.parentRunId"] == sweep]
+
+
+def rows(text, metric="f1"):
+    """The table's F1 by configuration."""
+    table = text.split("\n\n")[0].splitlines()
+    column = re.split(r"\s{2,}", table[0]).index(metric)
+    cells = [re.split(r"\s{2,}", line) for line in table[1:]]
+    return {row[0]: float(row[column]) for row in cells}
+
+
+def test_runs_of_two_sweeps_are_named_by_what_differs(compare, sweeps):
+    done = compare(*sweeps[:2])
+    assert done.returncode == 0, done.stderr
+    assert set(rows(done.stdout)) == {
+        "stop_words=null k=1",
+        "stop_words=null k=2",
+        "stop_words=english k=3",
+        "stop_words=null k=3",
+    }
+
+
+def test_the_numbers_are_those_of_the_runs(compare, sweeps, shared_application):
+    shown = rows(compare(sweeps[0]).stdout)
+    logged = {run.info.run_name: round(run.data.metrics["f1"], 4) for run in children(shared_application, sweeps[0])}
+    assert shown == logged
+
+
+def test_runs_may_be_named_one_by_one_and_count_once(compare, sweeps, shared_application):
+    first, second = children(shared_application, sweeps[0])
+    done = compare(first.info.run_id, second.info.run_id, sweeps[0])
+    assert len(rows(done.stdout)) == 2
+
+
+def test_other_chunks_of_the_same_documents_can_be_compared(compare, sweeps):
+    done = compare(sweeps[2])
+    assert done.returncode == 0, done.stderr
+    assert set(rows(done.stdout)) == {"size=30", "size=60"}
+
+
+def test_another_metric_decides(compare, sweeps):
+    by_recall = compare(*sweeps[:2], "--metric", "recall").stdout
+    recall = list(rows(by_recall, "recall").values())
+    assert recall == sorted(recall, reverse=True)
+    assert re.search(r"^(Ship|No winner).*Recall 0\.", by_recall, re.MULTILINE)
+
+
+def test_every_run_is_held_against_the_baseline(compare, sweeps, shared_application):
+    baseline = next(run for run in children(shared_application, sweeps[0]) if run.info.run_name == "k=1")
+    done = compare(*sweeps[:2], "--baseline", baseline.info.run_id)
+    _, table, sentences = done.stdout.split("\n\n")
+    head, *lines = table.splitlines()
+    assert head.startswith("against stop_words=null k=1 ")
+    assert len(lines) == 3
+    shown = rows(done.stdout)
+    for line in lines:
+        name, difference, _, p, *_ = re.split(r"\s{2,}", line)
+        assert float(difference) == pytest.approx(shown[name] - shown["stop_words=null k=1"], abs=1.1e-4)
+        assert 0.05 < float(p) <= 1  # five queries show nothing
+    assert "No winner: none of the 4 configurations" in sentences
+
+
+def test_the_page_needs_nothing_else(compare, sweeps, tmp_path):
+    done = compare(sweeps[0], "--html", str(tmp_path / "page.html"))
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "page.html").read_text()
+    assert "<h1>Which k for small?</h1>" in page
+    assert "data:image/png;base64," in page
+    assert not re.search(r"""(?:src|href)=["'](?!data:|#)""", page)
+
+
+def test_runs_on_other_data_are_refused_with_the_reason(compare, sweeps):
+    done = compare(sweeps[0], sweeps[3])
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert re.fullmatch(
+        r"compare: \w{32} on small \(digest \w{12}\), \w{32} on small \(digest \w{12}\): "
+        r"other documents, queries or judgments, so their numbers cannot be compared\n",
+        done.stderr,
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["0123"], "0123: cannot be read from sqlite:"),
+        (
+            ["SWEEP", "--metric", "accuracy"],
+            "--metric: found 'accuracy', expected one that all have: precision,",
+        ),
+        (["RUN"], ": one finished run alone; expected at least two, or a sweep"),
+        (["SWEEP", "--html", "/no/such/folder/page.html"], "No such file or directory"),
+        (["SWEEP", "tracking.url=x"], "Could not override 'tracking.url'"),
+    ],
+    ids=["unknown run", "unknown metric", "one run", "no folder", "unknown setting"],
+)
+def test_bad_input_is_one_line(compare, sweeps, shared_application, arguments, error):
+    places = {"SWEEP": sweeps[0], "RUN": children(shared_application, sweeps[0])[0].info.run_id}
+    done = compare(*(places.get(each, each) for each in arguments))
+    assert done.returncode == 2
+    assert error in done.stderr
+    assert len(done.stderr.splitlines()) == 1
