@@ -13,7 +13,7 @@ import pandas as pd
 
 from ragsweep.evaluation import Decision, confidence_intervals, decide
 from ragsweep.report.style import is_number
-from ragsweep.report.tables import summary_statistics
+from ragsweep.report.tables import spread
 
 DECIDED_BY = "f1"
 ALPHA = "retriever.alpha"
@@ -166,11 +166,11 @@ class Sweep:
         values = outcome.per_query[list(self.metrics)].to_numpy().T
         resamples, seed = (int(outcome.settings[name]) for name in ("evaluation.resamples", "seed"))
         low, high = confidence_intervals(values, resamples=resamples, seed=seed)
-        spread = summary_statistics(outcome.per_query, self.metrics).set_index("metric")
-        row.update(spread["mean"])
+        found = spread(values)
+        row.update(zip(self.metrics, found.pop("mean").tolist(), strict=True))
         for index, name in enumerate(self.metrics):
             row.update({f"{name}_low": low[index], f"{name}_high": high[index]})
-            row.update({f"{name}_{word}": value for word, value in spread.loc[name].items() if word != "mean"})
+            row.update({f"{name}_{word}": statistic[index] for word, statistic in found.items()})
         return row
 
     @property
@@ -203,15 +203,13 @@ class Sweep:
     @cached_property
     def per_query(self) -> pd.DataFrame:
         """A row per query and configuration, in the order of the runs."""
-        return pd.concat(
-            [
-                outcome.per_query.assign(**{**outcome.swept, "configuration": outcome.name})[
-                    list(dict.fromkeys(["configuration", *outcome.swept, *outcome.per_query.columns]))
-                ]
-                for outcome in self.outcomes
-            ],
-            ignore_index=True,
-        )
+        table = pd.concat([outcome.per_query for outcome in self.outcomes], ignore_index=True)
+        queries = [len(outcome.per_query) for outcome in self.outcomes]
+        names = [outcome.name for outcome in self.outcomes]
+        columns = {name: [outcome.swept.get(name) for outcome in self.outcomes] for name in self.swept}
+        for place, (name, values) in enumerate({**columns, "configuration": names}.items()):
+            table.insert(place, name, np.repeat(np.array(values, dtype=object), queries))
+        return table[["configuration", *(name for name in table if name != "configuration")]]
 
     @cached_property
     def methods(self) -> pd.DataFrame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from ragsweep.datasets import Dataset
@@ -37,10 +38,14 @@ def per_query(evaluation: Evaluation, dataset: Dataset) -> pd.DataFrame:
 
 def summary_statistics(per_query: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:
     """A row per metric: mean, standard deviation over queries (n - 1), and quartiles."""
-    values = per_query[list(names)].to_numpy()
-    spread = np.full(len(names), np.nan) if len(values) < 2 else values.std(axis=0, ddof=1)
-    columns = [values.mean(axis=0), spread, *np.quantile(values, [0, 0.25, 0.5, 0.75, 1], axis=0)]
-    return pd.DataFrame({"metric": names, **dict(zip(STATISTICS, columns, strict=True))})
+    return pd.DataFrame({"metric": names, **spread(per_query[list(names)].to_numpy().T)})
+
+
+def spread(values: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[np.float64]]:
+    """The statistics of values over their last axis, by their names."""
+    deviation = values.std(axis=-1, ddof=1) if values.shape[-1] > 1 else np.full(values.shape[:-1], np.nan)
+    quartiles = np.quantile(values, [0, 0.25, 0.5, 0.75, 1], axis=-1)
+    return dict(zip(STATISTICS, [values.mean(axis=-1), deviation, *quartiles], strict=True))
 
 
 def by_query_type(per_query: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:
