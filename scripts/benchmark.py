@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 
 import pandas as pd
-from bench import encoding, measures, retrieval, scale, sweeps
+from bench import encoding, measures, reporting, retrieval, scale, sweeps
 from bench.timing import Comparison, Rows
 
 from ragsweep.config import PROJECT
@@ -24,7 +24,7 @@ from ragsweep.datasets import BeirDataset, Dataset, PageChunker, PdfDataset, Rec
 from ragsweep.report.style import BEST, dress, figure, save
 from ragsweep.store import Store
 
-PARTS = ("sweeps", "loop", "sparse", "dense", "metrics", "encoding", "thousand", "scale")
+PARTS = ("sweeps", "loop", "sparse", "dense", "metrics", "encoding", "report", "thousand", "scale")
 SIZES = {False: (10_000, 100_000, 1_000_000), True: (1_000, 10_000)}
 
 
@@ -77,6 +77,8 @@ def parts(arguments: argparse.Namespace, folder: Path) -> Iterator[Rows]:
         yield encoding.rows(dataset, 128 if quick else 500, store, rounds, quality=not quick)
     if "sweeps" in only:
         yield sweeps.rows(folder, rounds)
+    if "report" in only:
+        yield reporting.rows(rounds)
     if "thousand" in only and not quick:
         yield sweeps.thousand(folder)
     if "scale" in only:
