@@ -46,7 +46,7 @@ def write_evaluation(
     results.mkdir(parents=True, exist_ok=True)
     per_query = tables.per_query(evaluation, dataset)
     _write_table(results / "per_query.csv", per_query)
-    _write_table(results / "summary_statistics.csv", tables.summary_statistics(per_query, evaluation.names))
+    _write_table(results / "summary_statistics.csv", tables.summary_statistics(evaluation))
     _write_table(results / "by_query_type.csv", tables.by_query_type(per_query, evaluation.names))
     facts = json.dumps(tables.facts(evaluation, dataset), indent=2, ensure_ascii=False)
     (results / "evaluation.json").write_text(facts + "\n", encoding="utf-8")

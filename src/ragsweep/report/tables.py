@@ -36,9 +36,10 @@ def per_query(evaluation: Evaluation, dataset: Dataset) -> pd.DataFrame:
     )
 
 
-def summary_statistics(per_query: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:
-    """A row per metric: mean, standard deviation over queries (n - 1), and quartiles."""
-    return pd.DataFrame({"metric": names, **spread(per_query[list(names)].to_numpy().T)})
+def summary_statistics(evaluation: Evaluation) -> pd.DataFrame:
+    """A row per metric: mean, standard deviation over queries (n - 1), quartiles, and the mean's 95 % interval."""
+    intervals = {"ci_low": evaluation.ci_low, "ci_high": evaluation.ci_high}
+    return pd.DataFrame({"metric": evaluation.names, **spread(evaluation.per_query), **intervals})
 
 
 def spread(values: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[np.float64]]:

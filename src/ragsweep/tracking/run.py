@@ -256,8 +256,9 @@ def metrics_of(evaluation: Evaluation, measures: Mapping[str, float]) -> dict[tu
 def _scalars(evaluation: Evaluation) -> Iterator[tuple[str, float]]:
     f1 = evaluation.names.index("f1")
     yield from evaluation.means.items()
-    yield "ci/f1_low", float(evaluation.ci_low[f1])
-    yield "ci/f1_high", float(evaluation.ci_high[f1])
+    for name, low, high in zip(evaluation.names, evaluation.ci_low, evaluation.ci_high, strict=True):
+        yield f"ci/{name}_low", float(low)
+        yield f"ci/{name}_high", float(high)
     kinds = np.array(evaluation.query_types, dtype=object)
     for kind in evaluation.types:
         yield f"by_type/{_metric_name(kind)}/f1", float(evaluation.per_query[f1, kinds == kind].mean())
