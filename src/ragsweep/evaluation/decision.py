@@ -23,7 +23,7 @@ WORTHWHILE = 0.02  # the difference for which the queries are counted that would
 
 @dataclass(frozen=True)
 class Power:
-    """What the queries can show about two configurations whose scores are as alike as those of this sweep.
+    """What the queries can show about two configurations that are as alike as the best of this sweep.
 
     Attributes:
         detectable: The smallest difference that is found in 80 of 100 such sets of queries, in the metric's unit.
@@ -92,17 +92,22 @@ def decide(
         baseline=None if baseline is None else compare(scores, baseline, resamples=resamples, seed=seed),
         selection=select(scores, types, seed=seed) if several else None,
         by_type=select_by_type(scores, types, resamples=resamples, seed=seed) if several and typed else None,
-        power=_power(scores, with_best.best) if several else None,
+        power=_power(scores, with_best) if several else None,
     )
 
 
-def _power(scores: Array, best: int) -> Power | None:
-    """Of the median pair: the deviation of a difference from the best is larger the less two configurations share."""
-    deviations = (scores - scores[best]).std(axis=1, ddof=1)
-    deviations = deviations[deviations > EQUAL]
-    if not len(deviations):
+def _power(scores: Array, with_best: ComparisonWithBest) -> Power | None:
+    """Of the median pair of the best and one that is tied with it, or with any where none is.
+
+    The less two configurations have in common, the larger is the deviation of their difference; those that matter for
+    the decision are much alike.
+    """
+    deviations = (scores - scores[with_best.best]).std(axis=1, ddof=1)
+    different = deviations > EQUAL
+    if not different.any():
         return None
-    deviation = float(np.median(deviations))
+    close = different & with_best.tied
+    deviation = float(np.median(deviations[close if close.any() else different]))
     return Power(
         detectable=float(detectable_difference(deviation, scores.shape[1])),
         needed=int(queries_needed(deviation, WORTHWHILE)),

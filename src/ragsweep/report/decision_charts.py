@@ -48,7 +48,8 @@ def heat_map(sweep: Sweep, x: str, y: str) -> Figure:
             for (line, column), value in np.ndenumerate(values):
                 if not np.isnan(value):
                     ink = "white" if value - low > 0.6 * (high - low) else "#222222"
-                    axes.text(column, line, f"{value:.2f}", ha="center", va="center", fontsize=7.5, color=ink)
+                    number = f"{value:.2f}" if len(columns) < 8 else f"{value:.2f}".lstrip("0")
+                    axes.text(column, line, number, ha="center", va="center", fontsize=7.5, color=ink)
         _outline(axes, tied)
         best = cells[int(np.argmax(rows[metric].round(12)))]
         axes.plot(best[1] + 0.36, best[0] + 0.3, "o", color=BEST, markersize=5)

@@ -111,7 +111,7 @@ def _power(sweep: Sweep) -> Iterator[str]:
     if power:
         metric = word(sweep.decided_by)
         yield (
-            f"These {len(sweep.queries)} queries can show a difference of {power.detectable:.3f} {metric} between two "
+            f"These {len(sweep.queries)} queries can show a difference of {power.detectable:.3f} {metric} between such "
             f"configurations (80 % power); one of {WORTHWHILE} would need {power.needed:,}."
         )
 
