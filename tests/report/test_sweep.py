@@ -7,13 +7,13 @@ import pytest
 from outcomes import alpha_k, grid, outcome
 
 from ragsweep.report import Sweep, terminal_table
-from ragsweep.report.sweep_charts import draw
+from ragsweep.report.sweep_charts import of_decision, of_settings
 
 BOTH = "4_comprehensive_comparison best_against_baseline recall_by_cutoff win_frequency"  # of every sweep
 
 
 def charts(sweep):
-    return " ".join(sorted(name.removesuffix(".png") for name, _ in draw(sweep)))
+    return " ".join(sorted(name.removesuffix(".png") for name, _ in (*of_decision(sweep), *of_settings(sweep))))
 
 
 def test_the_best_has_the_highest_mean_f1():

@@ -83,13 +83,16 @@ def write_sweep(folder: Path, sweep: Sweep, origin: Origin) -> str:
     Returns:
         The report, in Markdown.
     """
-    _ = sweep.table, sweep.decision  # once for the charts' process and this one
-    wait = in_background(_save, folder / "charts", sweep_charts.draw, sweep)
+    _ = sweep.table  # once for the charts' process and this one, as the decision below
+    settings = in_background(_save, folder / "charts", sweep_charts.of_settings, sweep)
+    _ = sweep.decision
+    decision = in_background(_save, folder / "charts", sweep_charts.of_decision, sweep)
     results = folder / "results"
     results.mkdir(parents=True, exist_ok=True)
     _write_table(results / f"evaluation_results_{origin.started}.csv", sweep.per_query)
     _write_table(results / "summary_statistics.csv", sweep.summary_statistics)
-    return write_report(folder, sweep, origin, wait())
+    first, second = settings(), decision()  # in the order in which they were begun
+    return write_report(folder, sweep, origin, [*second, *first])
 
 
 def write_comparison(path: Path, sweep: Sweep, command: str, started: str) -> None:
@@ -102,8 +105,7 @@ def write_comparison(path: Path, sweep: Sweep, command: str, started: str) -> No
         started: YYYYMMDD_HHMMSS.
     """
     with tempfile.TemporaryDirectory() as folder:
-        charts = _save(Path(folder) / "charts", sweep_charts.draw, sweep)
-        write_report(Path(folder), sweep, Origin(command, "", "", started), charts)
+        write_sweep(Path(folder), sweep, Origin(command, "", "", started))
         shutil.copyfile(Path(folder) / "report.html", path)
 
 

@@ -38,28 +38,35 @@ AXES = {ALPHA: "alpha (0 sparse, 1 dense)", "k": "k (passages)"}
 USUAL = {ALPHA: "2_alpha_sensitivity.png", "k": "3_topk_analysis.png"}
 
 
-def draw(sweep: Sweep) -> Iterator[tuple[str, Figure]]:
-    """Every chart that the sweep has the data for, with its file name."""
+def of_decision(sweep: Sweep) -> Iterator[tuple[str, Figure]]:
+    """The charts that show how sure the decision is, with their file names."""
     if len(sweep.table) == 1:
         return
     if len(sweep.axes) > 1 and len(sweep.like_best(*_by_use(sweep)[:2])) > 1:
         yield "heat_map.png", heat_map(sweep, *_by_use(sweep)[:2])
+    if len(sweep.axes) > 2:
+        yield "parallel_coordinates.png", parallel_coordinates(sweep)
+    yield "best_against_baseline.png", best_against_baseline(sweep)
+    yield "win_frequency.png", win_frequency(sweep)
+    yield "4_comprehensive_comparison.png", comparison(sweep)
+
+
+def of_settings(sweep: Sweep) -> Iterator[tuple[str, Figure]]:
+    """The charts that show what each setting does, with their file names; they need no decision."""
+    if len(sweep.table) == 1:
+        return
     for x in _by_use(sweep):
         lines = next((other for other in _by_use(sweep) if other != x), None)
         if sweep.like_best(x, lines)[x].nunique() > 1:
             yield USUAL.get(x, f"sensitivity_{x}.png"), sensitivity(sweep, x, lines)
     if len(sweep.axes) > 2:
-        yield "parallel_coordinates.png", parallel_coordinates(sweep)
         yield "main_effects.png", main_effects(sweep)
-    yield "best_against_baseline.png", best_against_baseline(sweep)
-    yield "win_frequency.png", win_frequency(sweep)
     if "recall" in sweep.metrics:
         yield "recall_by_cutoff.png", recall_by_cutoff(sweep)
     methods = sweep.methods
     if len(methods) > 1:
         yield "1_retrieval_methods_comparison.png", retrieval_methods(sweep, methods)
         yield "5_radar_chart.png", radar(sweep, methods)
-    yield "4_comprehensive_comparison.png", comparison(sweep)
 
 
 def _by_use(sweep: Sweep) -> list[str]:
