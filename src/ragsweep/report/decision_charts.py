@@ -91,21 +91,22 @@ def best_against_baseline(sweep: Sweep) -> Figure:
     scores = sweep.scores(sweep.decided_by)
     differences = np.sort(scores[decision.best] - scores[other])[::-1]
     wins, losses = int((differences > 1e-12).sum()), int((differences < -1e-12).sum())
-    role = "" if decision.baseline else ", the runner-up"
+    role = "baseline" if decision.baseline else "runner-up"
     drawing = figure(
         10,
-        4.6,
-        f"On which queries does {sweep.best['configuration']} beat {sweep.outcomes[other].name}{role}?",
-        f"Difference in {metric}, a bar a query: {wins} better, {len(differences) - wins - losses} equal, "
-        f"{losses} worse; line: mean {differences.mean():+.3f}",
+        4.8,
+        f"On which queries does the best configuration beat the {role}?",
+        f"{sweep.best['configuration']} minus {sweep.outcomes[other].name}\nA bar a query: {wins} better, "
+        f"{len(differences) - wins - losses} equal, {losses} worse; line: mean {differences.mean():+.3f}",
+        top=1.1,
     )
     axes = drawing.subplots()
     colours = [BLUE if difference > 0 else BEST for difference in differences]
     axes.bar(np.arange(len(differences)), differences, width=1, color=colours, edgecolor="white", linewidth=0.2)
     axes.axhline(0, color="#444444", linewidth=0.8)
     axes.axhline(differences.mean(), color="#000000", linewidth=1.2, linestyle="--")
-    axes.set_xlabel("queries, from the best's greatest gain to its greatest loss")
-    axes.set_ylabel(f"{metric} of the best minus {metric} of the other")
+    axes.set_xlabel("queries, from the greatest gain to the greatest loss")
+    axes.set_ylabel(f"difference in {metric}")
     axes.set_xlim(-1, len(differences))
     dress(axes)
     return drawing
