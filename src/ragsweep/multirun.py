@@ -263,6 +263,7 @@ def tracked_job(config: DictConfig) -> Job:
         parent_run_id=in_sweep["parent_run_id"] if in_sweep else None,
         tracking=config.tracking,
         number=hydra_config.job.num if in_sweep else None,
+        total=in_sweep["total"] if in_sweep else None,
         looks_back=bool(in_sweep and in_sweep["looks_back"]),
     )
 
