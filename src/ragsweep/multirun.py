@@ -363,7 +363,8 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
     from ragsweep import report, tracking
 
     tracking.close_open(sweep.job, sweep.parent)
-    results = tracking.collect(sweep.job, sweep.parent, [job.name for job in sweep.planned])
+    store = tracking.stored(sweep.job, sweep.parent)
+    results = tracking.collect(sweep.job, sweep.parent, [job.name for job in sweep.planned], store)
     timestamp = sweep.job.sweep_id.rpartition("_")[0]
     parts = results.by_dataset
     texts = []
@@ -378,7 +379,8 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
     for name, fate in results.unfinished.items():
         print(f"did not finish: {name} ({fate})", file=sys.stderr)
     waiting = _say_what_waits(sweep)
-    if sweep.parent.run_id:
-        address = tracking.sweep_address(sweep.job.tracking, sweep.parent.experiment_id, sweep.parent.run_id)
+    if run_id := sweep.parent.run_id:
+        saved = store is not None and tracking.leave_view(store, run_id)
+        address = tracking.sweep_address(sweep.job.tracking, sweep.parent.experiment_id, run_id, saved=saved)
         print(f"{address}{tracking.server_hint(sweep.job.tracking)}")
     return not failed and not waiting

@@ -57,6 +57,19 @@ class Member(NamedTuple):
         return Outcome(self.name, self.swept, self.settings, read_table(table))
 
 
+class Stored(NamedTuple):
+    """What the store has of a sweep: its runs, and a client that reads more of them."""
+
+    client: MlflowClient
+    runs: Sequence[Part]
+
+    def members(self) -> Iterator[Member]:
+        """The runs as jobs of the sweep, whose results are in the store."""
+        for number, name, swept, run in self.runs:
+            results = (self.client, run.info.run_id)
+            yield Member(number, name, run.info.status, swept, dict(run.data.params), results)
+
+
 def close_orphans(tracking: DictConfig) -> None:
     """Close as KILLED the runs that processes of this host have left open because they were killed."""
     client, _ = _open(tracking)
@@ -136,18 +149,25 @@ def parts(client: MlflowClient, parent_run_id: str | None) -> Iterator[Part]:
             yield Part(int(tags[NUMBER]), run.info.run_name, json.loads(tags[SWEPT]), run)
 
 
-def collect(job: Job, parent: RunRecord, planned: Sequence[str]) -> Sweep:
+def stored(job: Job, parent: RunRecord) -> Stored | None:
+    """What the store has of a sweep; None where it is out of reach."""
+    with suppress(TrackingError, *UNREACHABLE):
+        client, _ = _open(job.tracking)
+        return Stored(client, list(parts(client, parent.run_id)))
+    return None
+
+
+def collect(job: Job, parent: RunRecord, planned: Sequence[str], store: Stored | None) -> Sweep:
     """The sweep's runs in the order of their numbers: from their folders, and from the store what is not here.
 
     Args:
         job: The sweep.
         parent: Its run.
         planned: The names of all its jobs, as far as they are known before they start.
+        store: What the store has of it.
     """
-    try:
-        stored, absent = list(_stored(job, parent)), "NOT STARTED"
-    except (TrackingError, *UNREACHABLE):
-        stored, absent = [], "UNKNOWN, the tracking store being out of reach"
+    stored = list(store.members()) if store else []
+    absent = "NOT STARTED" if store else "UNKNOWN, the tracking store being out of reach"
     found = sorted([*stored, *_here(job, parent)], key=lambda member: member.status == "FINISHED")
     members = {member.number: member for member in found}  # a finished run counts, whatever else became of its job
     outcomes = []
@@ -176,12 +196,6 @@ def _here(job: Job, parent: RunRecord) -> Iterator[Member]:
         if book.tags.get(PARENT) == parent.run_id and book.status != "RUNNING":
             swept = json.loads(book.tags[SWEPT])
             yield Member(int(book.tags[NUMBER]), book.name, book.status, swept, book.params, folder)
-
-
-def _stored(job: Job, parent: RunRecord) -> Iterator[Member]:
-    client, _ = _open(job.tracking)
-    for number, name, swept, run in parts(client, parent.run_id):
-        yield Member(number, name, run.info.status, swept, dict(run.data.params), (client, run.info.run_id))
 
 
 def _open(tracking: DictConfig) -> tuple[MlflowClient, str]:
