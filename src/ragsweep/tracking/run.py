@@ -261,7 +261,7 @@ def metrics_of(evaluation: Evaluation, measures: Mapping[str, float]) -> dict[tu
 
 def _scalars(evaluation: Evaluation) -> Iterator[tuple[str, float]]:
     f1 = evaluation.names.index("f1")
-    yield from evaluation.means.items()
+    yield from sorted(evaluation.means.items(), key=lambda mean: mean[0] != "f1")  # "Compare" shows the first one
     yield "ci/f1_low", float(evaluation.ci_low[f1])
     yield "ci/f1_high", float(evaluation.ci_high[f1])
     kinds = np.array(evaluation.query_types, dtype=object)
