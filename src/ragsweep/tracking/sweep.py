@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +24,7 @@ from ragsweep.tracking.store import UNREACHABLE, existing_store, open_store
 
 PAGE = 1000
 LATEST = "attributes.start_time DESC"
+ROOM = "&emsp;" * 3
 LONGEST_NOTE = 7000  # characters; MLflow cuts a tag at 8000
 JOINED = "sweep.joined."  # tags of a parent run: finished runs of other sweeps, each under the number of its job
 
@@ -222,7 +224,11 @@ def search(client: MlflowClient, condition: str, experiments: Sequence[str] | No
 
 
 def _note(report: str) -> str:
-    """The report, cut at a line where it is longer than MLflow keeps."""
+    """The report with room between the columns of its table, cut at a line where it is longer than MLflow keeps.
+
+    On a run's page MLflow sets tables without any space between their columns: the headings make some.
+    """
+    report = re.sub(r"^\|.*(?=\n\| --- )", lambda heads: heads[0].replace(" |", f"{ROOM}|"), report, flags=re.MULTILINE)
     if len(report) <= LONGEST_NOTE:
         return report
     return report[:LONGEST_NOTE].rpartition("\n")[0] + "\n\nThe whole table is in report.md.\n"
