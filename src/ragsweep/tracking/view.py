@@ -184,8 +184,8 @@ def _section(number: int, name: str) -> dict[str, Any]:
         "name": name,
         "display": number < 3,
         "isReordered": True,
-        "columns": 1 if number == 0 else 3,
-        "cardHeight": 330 if number == 0 else 290,
+        "columns": 1 if number == 0 else 2,
+        "cardHeight": 330 if number == 0 else 300,
     }
 
 
