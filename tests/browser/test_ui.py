@@ -1,10 +1,12 @@
 """What a person sees in the MLflow UI after a sweep, seen in a browser."""
 
 import pytest
+from PIL import Image
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 expect.set_options(timeout=60_000)  # ms; a busy machine of two cores needs a while
 
+TALL = 3400  # px, in which all open charts have room: MLflow draws those in the window only
 METRICS = ["f1", "precision", "recall", "mrr", "hit_rate", "ndcg", "map"]
 RUN = ".ag-row a[href*='/runs/']"  # a run's name in the list, beside the table's columns or the charts
 
@@ -43,7 +45,7 @@ def test_the_view_shows_f1_over_what_was_swept_for_all_runs(page, site, plots, s
     open_view(page, site)
     expect(page.locator(".parcoords .dimension .label")).to_have_text(["retriever.alpha", "k", "f1"])
     shoot(page)
-    page.set_viewport_size({"width": 1400, "height": 2600})
+    page.set_viewport_size({"width": 1400, "height": TALL})
     bars = [plot["traces"][0] for plot in plots(page, 14) if plot["traces"][0]["type"] == "bar"]
     assert len(bars) == len(METRICS)
     shown = dict(zip(bars[0]["y"], bars[0]["x"], strict=True))
@@ -51,7 +53,7 @@ def test_the_view_shows_f1_over_what_was_swept_for_all_runs(page, site, plots, s
 
 
 def test_every_metric_is_drawn_over_the_cutoff_as_it_was_measured(page, site, plots, shoot):
-    page.set_viewport_size({"width": 1400, "height": 2600})
+    page.set_viewport_size({"width": 1400, "height": TALL})
     open_view(page, site)
     drawn = {}
     for plot in plots(page, 14):
@@ -64,7 +66,7 @@ def test_every_metric_is_drawn_over_the_cutoff_as_it_was_measured(page, site, pl
         curve = {point.step: point.value for point in client.get_metric_history(run.info.run_id, "at_k/recall")}
         assert set(curve) == set(range(1, 21))
         assert drawn["at_k/recall"][run.info.run_id] == pytest.approx(curve)
-    shoot(page, 2600)
+    shoot(page, TALL)
 
 
 def test_the_view_has_only_the_charts_that_were_promised(page, site):
@@ -160,16 +162,18 @@ def open_artifact(page, site, run, path):
 
 def test_a_runs_charts_are_shown(page, site, shoot):
     run = site.runs[0]
-    folder = site.application.artifacts(run) / "charts"
-    chart = sorted(folder.glob("*.png"))[0]
+    chart = site.application.artifacts(run) / "charts" / "metrics_by_cutoff.png"
     open_artifact(page, site, run, f"charts/{chart.name}")
-    page.wait_for_function("[...document.images].some(image => image.complete && image.naturalWidth > 300)")
+    width = Image.open(chart).width
+    page.wait_for_function(f"[...document.images].some(image => image.complete && image.naturalWidth === {width})")
     shoot(page)
 
 
 def test_a_runs_tables_are_shown(page, site, shoot):
-    open_artifact(page, site, site.runs[0], "results/summary_statistics.csv")
-    page.get_by_text("hit_rate").first.wait_for()
+    run = site.runs[0]
+    open_artifact(page, site, run, "results/summary_statistics.csv")
+    for name in METRICS:
+        page.get_by_text(str(run.data.metrics[name])).first.wait_for()
     shoot(page)
 
 
