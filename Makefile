@@ -14,7 +14,7 @@ test: $(READY)  ## every test that this machine can run
 	$(VENV)/bin/python -m pytest
 
 ui: $(READY)  ## MLflow on the store of this project, for this machine only
-	@$(VENV)/bin/python -c 'from ragsweep.tracking import follow_moved; follow_moved("$(URI)")'
+	@$(VENV)/bin/python -c 'from ragsweep.tracking import print_latest_sweep; print_latest_sweep("$(URI)", "http://127.0.0.1:$(PORT)")'
 	MLFLOW_DISABLE_TELEMETRY=true MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false exec $(VENV)/bin/mlflow server --backend-store-uri $(URI) --host 127.0.0.1 --port $(PORT) --workers 1
 
 bench: $(VENV)/.bench  ## ragsweep against its peers; ARGS=--quick takes minutes, everything an hour

@@ -263,6 +263,7 @@ def tracked_job(config: DictConfig) -> Job:
         parent_run_id=in_sweep["parent_run_id"] if in_sweep else None,
         tracking=config.tracking,
         number=hydra_config.job.num if in_sweep else None,
+        total=in_sweep["total"] if in_sweep else None,
         looks_back=bool(in_sweep and in_sweep["looks_back"]),
     )
 
@@ -358,7 +359,8 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
     from ragsweep import report, tracking
 
     tracking.close_open(sweep.job, sweep.parent)
-    results = tracking.collect(sweep.job, sweep.parent, [job.name for job in sweep.planned])
+    store = tracking.stored(sweep.job, sweep.parent)
+    results = tracking.collect(sweep.job, sweep.parent, [job.name for job in sweep.planned], store)
     started = sweep.job.sweep_id.rpartition("_")[0]
     origin = report.Origin(sweep.job.command, sweep.parent.run_id or "", tracking.code_version(), started)
     parts = results.by_dataset
@@ -374,7 +376,8 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
     for name, fate in results.unfinished.items():
         print(f"did not finish: {name} ({fate})", file=sys.stderr)
     waiting = _say_what_waits(sweep)
-    if sweep.parent.run_id:
-        address = tracking.sweep_address(sweep.job.tracking, sweep.parent.experiment_id, sweep.parent.run_id)
+    if run_id := sweep.parent.run_id:
+        saved = store is not None and tracking.leave_view(store, run_id)
+        address = tracking.sweep_address(sweep.job.tracking, sweep.parent.experiment_id, run_id, saved=saved)
         print(f"{address}{tracking.server_hint(sweep.job.tracking)}")
     return not failed and not waiting

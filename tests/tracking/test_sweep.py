@@ -101,7 +101,7 @@ def test_the_report_is_one_page_and_the_description_of_the_parent(swept, shared_
     assert f"Ship {parent.data.tags['best.configuration']}: F1 0." in page
     assert f"python scripts/reproduce.py {parent.info.run_id}" in page
     assert any(f"python scripts/explain.py {run.info.run_id} " in page for run in children)
-    assert markdown.startswith(parent.data.tags["mlflow.note.content"][:3000])
+    assert markdown.startswith(parent.data.tags["mlflow.note.content"][:500])
 
 
 def test_the_tags_of_the_parent_hold_the_decision(swept, shared_application):

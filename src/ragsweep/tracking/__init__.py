@@ -2,9 +2,8 @@
 
 from ragsweep.tracking.environment import code_version, requirements, write_environment
 from ragsweep.tracking.fetch import History, Recorded, fetch, fetch_outcomes, fetch_run
-from ragsweep.tracking.journal import push, waiting
 from ragsweep.tracking.run import Job, RunRecord, close_all, failures, metrics_of, open_run, record
-from ragsweep.tracking.store import check_server, follow_moved, run_address, server_hint, sweep_address
+from ragsweep.tracking.store import check_server, run_address, server_hint
 from ragsweep.tracking.sweep import (
     close_open,
     close_orphans,
@@ -13,8 +12,11 @@ from ragsweep.tracking.sweep import (
     finished_before,
     finished_here,
     finished_with,
+    stored,
     unfinished_sweep,
 )
+from ragsweep.tracking.uploads import push, waiting
+from ragsweep.tracking.view import leave_view, print_latest_sweep, sweep_address
 
 __all__ = [
     "History",
@@ -35,14 +37,16 @@ __all__ = [
     "finished_before",
     "finished_here",
     "finished_with",
-    "follow_moved",
+    "leave_view",
     "metrics_of",
     "open_run",
+    "print_latest_sweep",
     "push",
     "record",
     "requirements",
     "run_address",
     "server_hint",
+    "stored",
     "sweep_address",
     "unfinished_sweep",
     "waiting",

@@ -16,9 +16,7 @@ from mlflow import MlflowClient
 from mlflow.entities import Dataset as LoggedDataset
 from mlflow.entities import DatasetInput, InputTag, Metric, Param, Run, RunTag
 
-from ragsweep.errors import first_line
-from ragsweep.tracking.process import is_gone
-from ragsweep.tracking.store import UNREACHABLE, open_store
+from ragsweep.tracking.store import open_store
 
 FILE = "tracking.json"
 KEY = "key"  # tag: names a run before, and whether or not, the tracking store has given it a number
@@ -150,39 +148,3 @@ def below(folder: Path) -> Iterator[tuple[Path, Journal]]:
             yield file.parent, Journal.read(file.parent)
         except (OSError, ValueError, TypeError):
             warnings.warn(f"{file}: cannot be read, so that its run is left out", stacklevel=2)
-
-
-def waiting(folder: Path) -> int:
-    """How many runs below a folder the store does not have, or not as they ended."""
-    return sum(not journal.uploaded for _, journal in below(folder))
-
-
-def push(folder: Path, uri: str | None = None) -> tuple[int, dict[Path, str]]:
-    """Upload the runs below a folder that the store does not have as they ended.
-
-    Args:
-        folder: Of a run or of sweeps.
-        uri: Only the runs of this store, whatever others are there.
-
-    Returns:
-        How many were uploaded, and why others were not, by their folders.
-
-    Raises:
-        TrackingError: The store is still out of reach.
-    """
-    uploaded = 0
-    refused = {}
-    for place, journal in below(folder):
-        if journal.uploaded or uri not in (None, journal.uri):
-            continue
-        if journal.status == "RUNNING":
-            if not is_gone(journal.tags.get("process")):
-                refused[place] = "is still running, or ran on another machine"
-                continue
-            journal.status = "KILLED"
-        try:
-            upload(journal, place)
-            uploaded += 1
-        except UNREACHABLE as error:
-            refused[place] = first_line(error)
-    return uploaded, refused

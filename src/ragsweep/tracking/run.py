@@ -24,6 +24,7 @@ from ragsweep.digest import digest_of_code
 from ragsweep.errors import RagsweepError, TrackingError, first_line
 from ragsweep.evaluation import Evaluation
 from ragsweep.tracking import journal as journals
+from ragsweep.tracking.colours import colour
 from ragsweep.tracking.environment import git_commit, is_dirty, user
 from ragsweep.tracking.journal import Journal
 from ragsweep.tracking.process import identity
@@ -32,6 +33,7 @@ from ragsweep.tracking.store import UNREACHABLE, open_store
 DIGEST_LENGTH = 36  # the longest that MLflow takes
 LONGEST_TAG = 5000
 
+COLOUR = "mlflow.runColor"
 DIGEST = "config.digest"  # tag: of all that decides a run's results
 NUMBER = "sweep.job"  # tag: the number of a run within its sweep
 PARENT = "mlflow.parentRunId"
@@ -53,6 +55,7 @@ class Job:
         parent_run_id: The sweep's run, or None for a single run.
         tracking: The `tracking` group of the configuration.
         number: The job's number within its sweep.
+        total: How many jobs the sweep has; None where only its sweeper knows.
         digest: Of all that decides the results; None where that is not known yet.
         looks_back: Whether an earlier process may have begun or finished this job.
         reproduces: The run that this one makes again.
@@ -67,6 +70,7 @@ class Job:
     parent_run_id: str | None
     tracking: DictConfig
     number: int | None = None
+    total: int | None = None
     digest: str | None = None
     looks_back: bool = False
     reproduces: str | None = None
@@ -89,6 +93,8 @@ class Job:
             tags |= {"git.commit": commit, "mlflow.source.git.commit": commit, "git.dirty": str(is_dirty()).lower()}
         optional = {DIGEST: self.digest, NUMBER: self.number, PARENT: self.parent_run_id}
         optional |= {"reproduces": self.reproduces}
+        if self.number is not None and self.total:
+            optional[COLOUR] = colour(self.number, self.total)
         return tags | {name: str(value) for name, value in optional.items() if value is not None}
 
 
@@ -255,7 +261,7 @@ def metrics_of(evaluation: Evaluation, measures: Mapping[str, float]) -> dict[tu
 
 def _scalars(evaluation: Evaluation) -> Iterator[tuple[str, float]]:
     f1 = evaluation.names.index("f1")
-    yield from evaluation.means.items()
+    yield from sorted(evaluation.means.items(), key=lambda mean: mean[0] != "f1")  # "Compare" shows the first one
     for name, low, high in zip(evaluation.names, evaluation.ci_low, evaluation.ci_high, strict=True):
         yield f"ci/{name}_low", float(low)
         yield f"ci/{name}_high", float(high)

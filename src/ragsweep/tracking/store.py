@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from contextlib import suppress
 from pathlib import Path
-from urllib.parse import quote, urlencode
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")  # 7 would mean minutes of silence
@@ -105,12 +103,6 @@ def existing_store(uri: str) -> MlflowClient:
     return client
 
 
-def follow_moved(uri: str) -> None:
-    """Find the artifacts of a local store that was moved or copied, if there is such a store."""
-    with suppress(FileNotFoundError):
-        existing_store(uri)
-
-
 def _quiet() -> None:
     for name in ("mlflow", "alembic", "urllib3"):
         logging.getLogger(name).setLevel(logging.ERROR if name == "urllib3" else logging.WARNING)
@@ -160,22 +152,7 @@ def _move(database: Path, home: str, here: str) -> None:
 
 def run_address(tracking: DictConfig, experiment_id: str, run_id: str) -> str:
     """Where the UI shows a run."""
-    return f"{_base(tracking.uri)}/#/experiments/{experiment_id}/runs/{run_id}?workflowType=machine_learning"
-
-
-def sweep_address(tracking: DictConfig, experiment_id: str, parent_run_id: str) -> str:
-    """Where the UI shows the runs of a sweep: best F1 first, as charts.
-
-    Sorted by a metric, MLflow lists child runs flat; sorted by time it would hide them below their parent.
-    """
-    view = {
-        "workflowType": "machine_learning",
-        "searchFilter": f"tags.`mlflow.parentRunId` = '{parent_run_id}'",
-        "orderByKey": "metrics.`f1`",
-        "orderByAsc": "false",
-        "compareRunsMode": "CHART",
-    }
-    return f"{_base(tracking.uri)}/#/experiments/{experiment_id}/runs?{urlencode(view, quote_via=quote)}"
+    return f"{ui_of(tracking.uri)}/#/experiments/{experiment_id}/runs/{run_id}?workflowType=machine_learning"
 
 
 def server_hint(tracking: DictConfig) -> str:
@@ -185,5 +162,6 @@ def server_hint(tracking: DictConfig) -> str:
     return f" (served by: mlflow server --backend-store-uri {tracking.uri})"
 
 
-def _base(uri: str) -> str:
+def ui_of(uri: str) -> str:
+    """Where the UI of a store is served."""
     return uri.rstrip("/") if uri.startswith("http") else UI

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -24,6 +25,7 @@ from ragsweep.tracking.store import UNREACHABLE, existing_store, open_store
 
 PAGE = 1000
 LATEST = "attributes.start_time DESC"
+ROOM = "&emsp;" * 3
 LONGEST_NOTE = 7000  # characters; MLflow cuts a tag at 8000
 PER_QUERY, FACTS = "results/per_query.csv", "results/evaluation.json"
 JOINED = "sweep.joined."  # tags of a parent run: finished runs of other sweeps, each under the number of its job
@@ -61,6 +63,17 @@ class Member(NamedTuple):
     def _read(self, per_query: Path, facts: Path) -> Outcome:
         measured = json.loads(facts.read_text(encoding="utf-8"))
         return Outcome(self.name, self.run_id, self.swept, self.settings, read_table(per_query), measured)
+
+
+class Stored(NamedTuple):
+    """What the store has of a sweep: its runs, and a client that reads more of them."""
+
+    client: MlflowClient
+    runs: Sequence[Part]
+
+    def members(self) -> Iterator[Member]:
+        """The runs as jobs of the sweep, whose results are in the store."""
+        return (member(self.client, part) for part in self.runs)
 
 
 def close_orphans(tracking: DictConfig) -> None:
@@ -142,18 +155,25 @@ def parts(client: MlflowClient, parent_run_id: str | None) -> Iterator[Part]:
             yield Part(int(tags[NUMBER]), run.info.run_name, json.loads(tags[SWEPT]), run)
 
 
-def collect(job: Job, parent: RunRecord, planned: Sequence[str]) -> Sweep:
+def stored(job: Job, parent: RunRecord) -> Stored | None:
+    """What the store has of a sweep; None where it is out of reach."""
+    with suppress(TrackingError, *UNREACHABLE):
+        client, _ = _open(job.tracking)
+        return Stored(client, list(parts(client, parent.run_id)))
+    return None
+
+
+def collect(job: Job, parent: RunRecord, planned: Sequence[str], store: Stored | None) -> Sweep:
     """The sweep's runs in the order of their numbers: from their folders, and from the store what is not here.
 
     Args:
         job: The sweep.
         parent: Its run.
         planned: The names of all its jobs, as far as they are known before they start.
+        store: What the store has of it.
     """
-    try:
-        stored, absent = list(_stored(job, parent)), "NOT STARTED"
-    except (TrackingError, *UNREACHABLE):
-        stored, absent = [], "UNKNOWN, the tracking store being out of reach"
+    stored = list(store.members()) if store else []
+    absent = "NOT STARTED" if store else "UNKNOWN, the tracking store being out of reach"
     found = sorted([*stored, *_here(job, parent)], key=lambda member: member.status == "FINISHED")
     members = {member.number: member for member in found}  # a finished run counts, whatever else became of its job
     outcomes = []
@@ -183,12 +203,6 @@ def _here(job: Job, parent: RunRecord) -> Iterator[Member]:
             swept = json.loads(book.tags[SWEPT])
             number, run_id = int(book.tags[NUMBER]), book.run_id or ""
             yield Member(number, book.name, run_id, book.status, swept, book.params, folder)
-
-
-def _stored(job: Job, parent: RunRecord) -> Iterator[Member]:
-    client, _ = _open(job.tracking)
-    for part in parts(client, parent.run_id):
-        yield member(client, part)
 
 
 def member(client: MlflowClient, part: Part) -> Member:
@@ -221,7 +235,11 @@ def search(client: MlflowClient, condition: str, experiments: Sequence[str] | No
 
 
 def _note(report: str) -> str:
-    """The report, cut at a line where it is longer than MLflow keeps."""
+    """The report with room between the columns of its table, cut at a line where it is longer than MLflow keeps.
+
+    On a run's page MLflow sets tables without any space between their columns: the headings make some.
+    """
+    report = re.sub(r"^\|.*(?=\n\| --- )", lambda heads: heads[0].replace(" |", f"{ROOM}|"), report, flags=re.MULTILINE)
     if len(report) <= LONGEST_NOTE:
         return report
     return report[:LONGEST_NOTE].rpartition("\n")[0] + "\n\nThe whole table is in report.md.\n"

@@ -1,0 +1,203 @@
+"""The saved view of a sweep in the MLflow UI: its runs, best first, with the columns and charts that compare them.
+
+MLflow keeps such a view as a tag of the experiment: what "Save view" would write there, the page's state, compressed.
+The names in the state are those of the UI of MLflow 3.17; no API promises them, which is why a browser tests them.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from mlflow import MlflowClient
+from omegaconf import DictConfig
+
+from ragsweep.report.style import METRIC_WORDS
+from ragsweep.report.sweep import DECIDED_BY
+from ragsweep.tracking.run import PARENT
+from ragsweep.tracking.store import UNREACHABLE, existing_store, ui_of
+from ragsweep.tracking.sweep import Part, Stored, parts
+
+TAG = "mlflow.sharedViewState."  # of an experiment; what follows is the view's key
+KEY = "sweep-"  # what our keys begin with; the parent's run id follows
+LONGEST = 20_000  # characters of an experiment's tag, beyond which MLflow refuses it
+CURVE, BY_TYPE, LATENCY = "at_k/", "by_type/", "latency/"  # groups of metrics, as they are logged
+
+Chart = dict[str, Any]
+
+
+def leave_view(sweep: Stored, parent_run_id: str) -> bool:
+    """Leave the view of a sweep in every experiment that has a run of it.
+
+    Args:
+        sweep: All its runs.
+        parent_run_id: Its parent run.
+
+    Returns:
+        Whether it is there. It is not where no run has measured anything, or the store does not take it: a sweep is
+        complete without it.
+    """
+    measured = [part for part in sweep.runs if part.run.data.metrics]
+    if not measured:
+        return False
+    with suppress(*UNREACHABLE):
+        parent = sweep.client.get_run(parent_run_id).info
+        name = f"{parent.run_name}, {datetime.fromtimestamp(parent.start_time / 1000):%Y-%m-%d %H:%M}"
+        metrics = sorted({name for part in measured for name in part.run.data.metrics})
+        state = _state(_settings(measured), metrics)
+        for condition in _conditions(parent_run_id, sweep.runs):
+            value = _tag(name, {"searchFilter": condition, **state})
+            if len(value) <= LONGEST:
+                break
+        for experiment_id in {parent.experiment_id, *(part.run.info.experiment_id for part in sweep.runs)}:
+            sweep.client.set_experiment_tag(experiment_id, f"{TAG}{KEY}{parent_run_id}", value)
+        return True
+    return False
+
+
+def leave_view_of(client: MlflowClient, run_id: str) -> bool:
+    """Leave the view of the sweep whose parent run this is; of another run, nothing."""
+    with suppress(*UNREACHABLE):
+        return leave_view(Stored(client, list(parts(client, run_id))), run_id)
+    return False
+
+
+def sweep_address(tracking: DictConfig, experiment_id: str, parent_run_id: str, *, saved: bool) -> str:
+    """Where the UI shows the runs of a sweep: best F1 first, as charts.
+
+    Args:
+        tracking: The `tracking` group of the configuration.
+        experiment_id: The parent's experiment.
+        parent_run_id: The sweep.
+        saved: Whether its view was left in the store.
+    """
+    base = ui_of(tracking.uri)
+    if saved:
+        return _address(base, experiment_id, f"{KEY}{parent_run_id}")
+    view = {
+        "workflowType": "machine_learning",
+        "searchFilter": _children(parent_run_id),
+        "orderByKey": _column("metrics", DECIDED_BY),
+        "orderByAsc": "false",  # sorted by time, MLflow would hide child runs below their parent
+        "compareRunsMode": "CHART",
+    }
+    return f"{base}/#/experiments/{experiment_id}/runs?{urlencode(view, quote_via=quote)}"
+
+
+def print_latest_sweep(uri: str, ui: str) -> None:
+    """Say where the UI shows the latest sweep of a store, if there is one.
+
+    Args:
+        uri: The store, whose artifacts are found again where it was moved.
+        ui: Where it is going to be served.
+    """
+    with suppress(FileNotFoundError):
+        views = [
+            (json.loads(value)["createdAt"], experiment.experiment_id, name.removeprefix(TAG))
+            for experiment in existing_store(uri).search_experiments()
+            for name, value in experiment.tags.items()
+            if name.startswith(f"{TAG}{KEY}")
+        ]
+        if views:
+            _, experiment_id, key = max(views)
+            print(f"the latest sweep: {_address(ui, experiment_id, key)}", flush=True)
+
+
+def _address(base: str, experiment_id: str, key: str) -> str:
+    """An address that opens a view. A filter or an order in it would keep MLflow from loading the view's own."""
+    view = {"workflowType": "machine_learning", "compareRunsMode": "CHART", "viewStateShareKey": key}
+    return f"{base}/#/experiments/{experiment_id}/runs?{urlencode(view)}"
+
+
+def _conditions(parent_run_id: str, runs: Sequence[Part]) -> Iterator[str]:
+    """What finds the sweep's runs: by their ids where some are other sweeps', since MLflow's filters know no OR.
+
+    Some hundreds of ids fill the tag: what fits in any case are the sweep's own runs.
+    """
+    if any(part.run.data.tags.get(PARENT) != parent_run_id for part in runs):
+        ids = ", ".join(f"'{part.run.info.run_id}'" for part in runs)
+        yield f"attributes.run_id IN ({ids})"
+    yield _children(parent_run_id)
+
+
+def _children(parent_run_id: str) -> str:
+    return f"tags.`{PARENT}` = '{parent_run_id}'"
+
+
+def _tag(name: str, state: dict[str, Any]) -> str:
+    """A view as the UI reads it."""
+    page = base64.b64encode(zlib.compress(json.dumps(state).encode(), 9)).decode()
+    return json.dumps({"name": name, "createdAt": int(time.time() * 1000), "state": f"deflate;{page}"})
+
+
+def _settings(runs: Sequence[Part]) -> list[str]:
+    """The swept settings. What was swept may stand for settings of other names: then all in which the runs differ."""
+    params = [part.run.data.params for part in runs]
+    swept = list(dict.fromkeys(name for part in runs for name in part.swept))
+    known = [name for name in swept if any(name in each for each in params)]
+    if known == swept:
+        return swept
+    common = (name for name in params[0] if name not in known and all(name in each for each in params))
+    return [*known, *(name for name in common if len({each[name] for each in params}) > 1)]
+
+
+def _state(settings: Sequence[str], metrics: Sequence[str]) -> dict[str, Any]:
+    """The page: the best run first, no run hidden, and only columns and charts that tell the runs apart."""
+    known = [DECIDED_BY, *METRIC_WORDS]
+    curves = [name.removeprefix(CURVE) for name in metrics if name.startswith(CURVE)]
+    main = sorted(curves, key=lambda name: known.index(name) if name in known else len(known))
+    columns = [*(_column("params", name) for name in settings), *(_column("metrics", name) for name in main)]
+    parallel = {"selectedParams": settings, "selectedMetrics": [DECIDED_BY], "showAllRuns": True}
+    sections = {
+        "Settings and F1": [_chart("PARALLEL", "", **parallel)] if settings else [],
+        "Metrics by cutoff": [_curve(f"{CURVE}{name}") for name in main],
+        "Metrics at the run's k": [_chart("BAR", name) for name in main],
+        "F1 by query type": [_chart("BAR", name) for name in metrics if name.startswith(BY_TYPE)],
+        "Latency of a query": [_chart("BAR", name) for name in metrics if name.startswith(LATENCY)],
+    }
+    charts = [{**chart, "metricSectionId": name} for name, some in sections.items() for chart in some]
+    drawn = {chart["metricKey"] for chart in charts}
+    charts += [_chart("BAR", name, deleted=True) for name in metrics if name not in drawn]  # else MLflow draws it
+    return {
+        "orderByKey": _column("metrics", DECIDED_BY),
+        "orderByAsc": False,
+        "selectedColumns": columns,
+        "columnOrder": ["1", _column("attributes", "Run Name"), *columns],  # "1" has the boxes to tick
+        "runsHiddenMode": "SHOW_ALL",
+        "compareRunCharts": charts,
+        "compareRunSections": [_section(number, name) for number, name in enumerate(sections) if sections[name]],
+        "isAccordionReordered": True,  # else the sections would be sorted by name
+    }
+
+
+def _section(number: int, name: str) -> dict[str, Any]:
+    """A part of the page: the first over its whole width, three open, the others closed."""
+    return {
+        "uuid": name,
+        "name": name,
+        "display": number < 3,
+        "isReordered": True,
+        "columns": 1 if number == 0 else 2,
+        "cardHeight": 330 if number == 0 else 300,
+    }
+
+
+def _curve(metric: str) -> Chart:
+    """A metric against the cutoff, which is its step, as it was measured: MLflow would draw it smoothed."""
+    return _chart("LINE", metric, selectedMetricKeys=[metric], xAxisKey="step", lineSmoothness=0)
+
+
+def _chart(kind: str, metric: str, **more: Any) -> Chart:
+    return {"uuid": f"{kind} {metric}", "type": kind, "metricKey": metric, **more}
+
+
+def _column(kind: str, name: str) -> str:
+    """A column as MLflow names it, and orders runs by it."""
+    return f"{kind}.`{name}`"

@@ -1,0 +1,173 @@
+"""A browser, the project's own `make ui` on the store of two real sweeps, and a place for screenshots."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from application import PROJECT, Application
+from mlflow.entities import Run
+from servers import free_port
+
+CHROMIUM = Path("/usr/bin/chromium")  # Debian's; playwright would download its own
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+WAIT = 60_000  # ms; a busy machine of two cores needs a while
+ASSISTANT_WAS_HERE = "localStorage.setItem('mlflow.assistant.fab.autoOpenedOnFirstLoad_v1', 'true')"
+SWEEP = ("-m", "retriever.alpha=0,0.3,0.5,0.7,1", "k=3,5,10")
+OTHER_SWEEP = ("-m", "retriever=sparse", "chunker=page,recursive")
+
+
+@dataclass(frozen=True)
+class Site:
+    """What `make ui` serves.
+
+    Attributes:
+        url: Where.
+        said: What it printed before the server started.
+        addresses: What the two sweeps printed, as this server has it.
+        application: The store.
+    """
+
+    url: str
+    said: str
+    addresses: list[str]
+    application: Application
+
+    @property
+    def sweep(self) -> Run:
+        """The first sweep's parent run."""
+        return self.application.parents()[0]
+
+    @property
+    def runs(self) -> list[Run]:
+        """The first sweep's runs, best F1 first."""
+        own = [
+            run for run in self.application.children() if run.data.tags["mlflow.parentRunId"] == self.sweep.info.run_id
+        ]
+        return sorted(own, key=lambda run: -run.data.metrics["f1"])
+
+    def experiment(self, rest: str = "") -> str:
+        """The address of the experiment's page, or of one below it."""
+        return f"{self.url}/#/experiments/{self.sweep.info.experiment_id}{rest}"
+
+
+@contextmanager
+def make_ui(uri: str, folder: Path) -> Iterator[tuple[str, str]]:
+    """`make ui` on another store: where it serves, and what it said before."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    settings = f"VENV={sys.prefix}", f"URI={uri}", f"PORT={port}", f"--assume-old={sys.prefix}/.ready"
+    said = folder / "make_ui.txt"
+    with said.open("w") as out:
+        server = subprocess.Popen(
+            ["make", "--no-print-directory", "--directory", PROJECT, "ui", *settings],
+            env={**os.environ, "PYTHONPATH": str(PROJECT / "src")},
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        for _ in range(1800):
+            try:
+                urllib.request.urlopen(f"{url}/health", timeout=5)
+                break
+            except OSError:
+                assert server.poll() is None, said.read_text()
+                time.sleep(0.1)
+        yield url, said.read_text().partition("MLFLOW_")[0]
+    finally:
+        os.killpg(server.pid, signal.SIGTERM)
+        server.wait(60)
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[Site]:
+    """The UI on a store with two sweeps."""
+    home = tmp_path_factory.mktemp("home")
+    application = Application(home, cache)
+    addresses = []
+    for sweep in (SWEEP, OTHER_SWEEP):
+        process = application.run(*sweep)
+        assert process.returncode == 0, process.stderr
+        addresses.append(process.stdout.splitlines()[-1].partition(" ")[0])
+    with make_ui(application.uri, home) as (url, said):
+        yield Site(url, said, [re.sub(r"^http://[^/]+", url, address) for address in addresses], application)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium, without a window."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if not CHROMIUM.exists():
+        pytest.skip(f"{CHROMIUM} is not installed")
+    with playwright.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def fresh_page(browser: Any) -> Iterator[Any]:
+    """A page in a profile that has never seen MLflow."""
+    with browser.new_context(viewport={"width": 1400, "height": 900}) as profile:
+        profile.set_default_timeout(WAIT)
+        yield profile.new_page()
+
+
+@pytest.fixture
+def page(fresh_page: Any) -> Any:
+    """A page in a profile where MLflow has offered its assistant before, which takes a third of the window."""
+    fresh_page.add_init_script(ASSISTANT_WAS_HERE)
+    return fresh_page
+
+
+@pytest.fixture(scope="session")
+def screenshots(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where this session's screenshots are kept, for whoever wants to see them."""
+    named = os.environ.get("RAGSWEEP_SCREENSHOTS")
+    folder = Path(named) if named else tmp_path_factory.mktemp("screenshots")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.fixture
+def shoot(request: pytest.FixtureRequest, screenshots: Path) -> Callable[..., None]:
+    """Keep what a page shows, under the test's name; `height` px of it where the window is lower."""
+
+    def keep(page: Any, height: int = 900) -> None:
+        page.set_viewport_size({"width": 1400, "height": height})
+        page.wait_for_timeout(1000)  # charts are drawn anew
+        page.screenshot(path=screenshots / f"{request.node.name}.png")
+
+    return keep
+
+
+@pytest.fixture
+def plots() -> Callable[..., list[dict[str, Any]]]:
+    """The traces of the plotly charts on a page, once there are as many as told."""
+
+    def read(page: Any, least: int) -> list[dict[str, Any]]:
+        page.wait_for_function(
+            f"document.querySelectorAll('.js-plotly-plot').length >= {least} "
+            "&& [...document.querySelectorAll('.js-plotly-plot')].every(plot => plot.data)"
+        )
+        return json.loads(
+            page.evaluate(
+                "JSON.stringify([...document.querySelectorAll('.js-plotly-plot')].map("
+                "plot => ({traces: plot.data, x: plot.layout.xaxis})))"
+            )
+        )
+
+    return read

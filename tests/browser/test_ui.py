@@ -1,0 +1,188 @@
+"""What a person sees in the MLflow UI after a sweep, seen in a browser."""
+
+import pytest
+from PIL import Image
+
+expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
+expect.set_options(timeout=60_000)  # ms; a busy machine of two cores needs a while
+
+TALL = 3400  # px, in which all open charts have room: MLflow draws those in the window only
+METRICS = ["f1", "precision", "recall", "mrr", "hit_rate", "ndcg", "map"]
+RUN = ".ag-row a[href*='/runs/']"  # a run's name in the list, beside the table's columns or the charts
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+def expect_runs(page, names):
+    """Wait until the list has runs of these names, from top to bottom, whatever their order in the document."""
+    shown = f"""() => [...document.querySelectorAll("{RUN}")].map(
+        link => [Number(link.closest(".ag-row").getAttribute("row-index")), link.textContent]
+    ).sort(([one], [other]) => one - other).map(([, name]) => name)"""
+    try:
+        page.wait_for_function(f"names => ({shown})().join('\\n') === names", arg="\n".join(names))
+    finally:
+        assert page.evaluate(shown) == names
+
+
+def names_of(runs):
+    return [run.info.run_name for run in runs]
+
+
+def open_view(page, site, mode="CHART"):
+    """Open the address that the first sweep printed, and wait for its runs."""
+    page.goto(site.addresses[0].replace("compareRunsMode=CHART", f"compareRunsMode={mode}"))
+    expect_runs(page, names_of(site.runs))
+
+
+def test_the_printed_address_opens_the_sweeps_view_in_a_fresh_profile(fresh_page, site, shoot):
+    open_view(fresh_page, site)
+    fresh_page.get_by_role("button", name="sweep alpha k, 20").wait_for()
+    fresh_page.locator(".parcoords .dimension").first.wait_for()
+    shoot(fresh_page)
+
+
+def test_the_view_shows_f1_over_what_was_swept_for_all_runs(page, site, plots, shoot):
+    open_view(page, site)
+    expect(page.locator(".parcoords .dimension .label")).to_have_text(["retriever.alpha", "k", "f1"])
+    shoot(page)
+    page.set_viewport_size({"width": 1400, "height": TALL})
+    bars = [plot["traces"][0] for plot in plots(page, 14) if plot["traces"][0]["type"] == "bar"]
+    assert len(bars) == len(METRICS)
+    shown = dict(zip(bars[0]["y"], bars[0]["x"], strict=True))
+    assert shown == pytest.approx({run.info.run_id: run.data.metrics["f1"] for run in site.runs})
+
+
+def test_every_metric_is_drawn_over_the_cutoff_as_it_was_measured(page, site, plots, shoot):
+    page.set_viewport_size({"width": 1400, "height": TALL})
+    open_view(page, site)
+    drawn = {}
+    for plot in plots(page, 14):
+        for trace in plot["traces"]:
+            if trace["type"] != "bar" and trace.get("uuid"):
+                drawn.setdefault(trace["metricKey"], {})[trace["uuid"]] = dict(zip(trace["x"], trace["y"], strict=True))
+    assert list(drawn) == [f"at_k/{name}" for name in METRICS]
+    client = site.application.client()
+    for run in site.runs:
+        curve = {point.step: point.value for point in client.get_metric_history(run.info.run_id, "at_k/recall")}
+        assert set(curve) == set(range(1, 21))
+        assert drawn["at_k/recall"][run.info.run_id] == pytest.approx(curve)
+    shoot(page, TALL)
+
+
+def test_the_view_has_only_the_charts_that_were_promised(page, site):
+    open_view(page, site)
+    page.locator(".parcoords .dimension").first.wait_for()
+    headers = page.get_by_test_id("experiment-view-compare-runs-section-header").all_inner_texts()
+    assert [text.split("\n")[0] for text in headers] == [
+        "Settings and F1",
+        "Metrics by cutoff",
+        "Metrics at the run's k",
+        "F1 by query type",
+        "Latency of a query",
+    ]
+    assert ["Add chart" in text for text in headers] == [True, True, True, False, False]  # two are closed
+
+
+def test_the_table_of_the_view_has_what_was_swept_and_the_metrics(page, site, shoot):
+    open_view(page, site, "TABLE")
+    page.get_by_text("hit_rate").wait_for()
+    columns = page.evaluate(
+        """[...document.querySelectorAll(".ag-header-cell")].map(
+            cell => [cell.getBoundingClientRect().left, cell.innerText.trim()]
+        ).sort(([one], [other]) => one - other).map(([, name]) => name).filter(name => name)"""
+    )
+    assert [name for name in columns if name not in ("Run Name", "Created", "Duration")] == [
+        "retriever.alpha",
+        "k",
+        *METRICS,
+    ]
+    shoot(page)
+
+
+def test_the_experiment_has_a_view_for_each_sweep(page, site, shoot):
+    page.goto(site.experiment("/runs?workflowType=machine_learning"))
+    page.get_by_role("button", name="Views").click()
+    for name in ("sweep alpha k, 20", "sweep chunker, 20"):
+        page.get_by_text(name).wait_for()
+    shoot(page)
+    page.get_by_text("sweep chunker, 20").click()
+    expect_runs(page, ["chunker=page", "chunker=recursive"])
+
+
+def test_children_are_nested_under_their_parent_with_readable_names(page, site, shoot):
+    page.goto(site.experiment("/runs?workflowType=machine_learning"))
+    expect_runs(page, ["sweep chunker", "sweep alpha k"])
+    page.locator(".ag-row", has_text="sweep alpha k").get_by_role("button").click()
+    newest_first = sorted(site.runs, key=lambda run: -run.info.start_time)
+    expect_runs(page, ["sweep chunker", "sweep alpha k", *names_of(newest_first)])
+    shoot(page)
+
+
+def test_comparing_five_runs_shows_f1_over_their_settings(page, site, plots, shoot):
+    open_view(page, site, "TABLE")
+    for index in range(5):
+        page.locator(f".ag-row[row-index='{index}'] .ag-checkbox-input").first.check()
+    page.get_by_role("button", name="Compare").click()
+    page.get_by_text("Comparing 5 Runs from 1 Experiment").wait_for()
+    [plot] = plots(page, 1)
+    axes = {axis["label"]: axis["values"] for axis in plot["traces"][0]["dimensions"]}
+    best = site.runs[:5]
+    for name in ("retriever.alpha", "k"):
+        assert axes[name] == [float(run.data.params[name]) for run in best]
+    assert plot["traces"][0]["line"]["color"] == pytest.approx([run.data.metrics["f1"] for run in best])
+    shoot(page)
+
+
+def test_a_runs_page_leads_with_f1_and_shows_what_took_effect(page, site, shoot):
+    run = site.runs[0]
+    page.goto(site.experiment(f"/runs/{run.info.run_id}?workflowType=machine_learning"))
+    page.get_by_text(f"Metrics ({len(run.data.metrics)})").wait_for()
+    page.get_by_text(str(run.data.metrics["f1"])).first.wait_for()
+    metrics = [name for name in page.get_by_role("row").all_inner_texts() if "\n" in name or "\t" in name]
+    assert metrics[1].split()[0] == "f1"
+    page.get_by_text("retriever.alpha", exact=True).wait_for()
+    shoot(page, 1400)
+
+
+def test_a_sweeps_page_shows_its_table(page, site, shoot):
+    page.goto(site.experiment(f"/runs/{site.sweep.info.run_id}?workflowType=machine_learning"))
+    page.get_by_role("heading", name="Sweep over retriever.alpha, k on cho_manual").wait_for()
+    page.get_by_text("Show more").click()
+    best = site.runs[0]
+    cell = page.get_by_role("cell", name=best.info.run_name, exact=True)
+    cell.wait_for()
+    assert page.get_by_role("cell", name=f"{best.data.metrics['f1']:.4f}").count() > 0
+    shoot(page, 1400)
+
+
+def open_artifact(page, site, run, path):
+    page.goto(site.experiment(f"/runs/{run.info.run_id}/artifacts/{path}"))
+    page.get_by_text(path.rpartition("/")[2]).first.wait_for()
+
+
+def test_a_runs_charts_are_shown(page, site, shoot):
+    run = site.runs[0]
+    chart = site.application.artifacts(run) / "charts" / "metrics_by_cutoff.png"
+    open_artifact(page, site, run, f"charts/{chart.name}")
+    width = Image.open(chart).width
+    page.wait_for_function(f"[...document.images].some(image => image.complete && image.naturalWidth === {width})")
+    shoot(page)
+
+
+def test_a_runs_tables_are_shown(page, site, shoot):
+    run = site.runs[0]
+    open_artifact(page, site, run, "results/summary_statistics.csv")
+    for name in METRICS:
+        page.get_by_text(str(run.data.metrics[name])).first.wait_for()
+    shoot(page)
+
+
+def test_the_report_of_a_sweep_is_shown(page, site, shoot):
+    open_artifact(page, site, site.sweep, "report.md")  # report.html, once sweeps write one
+    page.get_by_role("heading", name="Sweep over retriever.alpha, k on cho_manual").wait_for()
+    page.get_by_role("cell", name=site.runs[0].info.run_name, exact=True).wait_for()
+    shoot(page)
+
+
+def test_make_ui_says_where_the_latest_sweep_is(site):
+    assert site.said == f"the latest sweep: {site.addresses[1]}\n"

@@ -1,0 +1,191 @@
+"""The saved view that a sweep leaves in MLflow, as the store has it; tests/browser shows what the UI makes of it."""
+
+import base64
+import json
+import sqlite3
+import subprocess
+import sys
+import uuid
+import zlib
+from contextlib import closing
+
+import pytest
+from application import PROJECT, Application
+from mlflow.entities import Metric, Run, RunData, RunInfo, RunTag
+from small import arguments
+
+from ragsweep.tracking import leave_view, print_latest_sweep
+from ragsweep.tracking.colours import colour
+from ragsweep.tracking.sweep import Part, Stored
+
+SWEEP = ["-m", "retriever=sparse", "retriever.b=0.3,0.5", "k=1,2"]
+METRICS = ["f1", "precision", "recall", "mrr", "hit_rate", "ndcg", "map"]
+TAG = "mlflow.sharedViewState."
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    return arguments(tmp_path_factory.mktemp("small"))
+
+
+@pytest.fixture(scope="module")
+def swept(shared_application, dataset):
+    """Two sweeps in one experiment; the second joins the runs of the first."""
+    processes = [
+        shared_application.run(*SWEEP, *dataset),
+        shared_application.run(*SWEEP, *dataset, "k=1,2,3", "tracking.resume=true"),
+    ]
+    assert [process.returncode for process in processes] == [0, 0], processes
+    return [process.stdout.splitlines()[-1] for process in processes]
+
+
+def views(application):
+    """The views of each experiment, oldest first: key, name and state."""
+    found = {}
+    for experiment in application.client().search_experiments():
+        tags = {key.removeprefix(TAG): json.loads(value) for key, value in experiment.tags.items() if TAG in key}
+        keys = sorted(tags, key=lambda key: tags[key]["createdAt"])
+        found[experiment.name] = [(key, tags[key]["name"], state_of(tags[key])) for key in keys]
+    return found
+
+
+def state_of(view):
+    return json.loads(zlib.decompress(base64.b64decode(view["state"].removeprefix("deflate;"))))
+
+
+def found_by(application, state):
+    """The names of the runs that a view shows, in its order."""
+    [experiment] = [each.experiment_id for each in application.client().search_experiments() if each.name == "small"]
+    order = f"{state['orderByKey']} {'ASC' if state['orderByAsc'] else 'DESC'}"
+    runs = application.client().search_runs([experiment], state["searchFilter"], order_by=[order])
+    assert [run.data.metrics["f1"] for run in runs] == sorted((run.data.metrics["f1"] for run in runs), reverse=True)
+    return sorted(run.info.run_name for run in runs)
+
+
+def test_a_sweep_leaves_a_view_of_its_own_runs(swept, shared_application):
+    (key, name, state), _ = views(shared_application)["small"]
+    parent, _ = shared_application.parents()
+    assert key == f"sweep-{parent.info.run_id}"
+    assert name.startswith("sweep b k, 20")
+    assert found_by(shared_application, state) == ["b=0.3 k=1", "b=0.3 k=2", "b=0.5 k=1", "b=0.5 k=2"]
+
+
+def test_runs_that_a_sweep_has_joined_are_in_its_view(swept, shared_application):
+    _, (_, _, state) = views(shared_application)["small"]
+    assert found_by(shared_application, state) == [f"b={b} k={k}" for b in (0.3, 0.5) for k in (1, 2, 3)]
+
+
+def test_the_printed_address_opens_the_view(swept, shared_application):
+    for line, (key, _, _) in zip(swept, views(shared_application)["small"], strict=True):
+        address = line.partition(" ")[0]
+        assert address.startswith("http://127.0.0.1:5000/#/experiments/")
+        assert address.endswith(
+            f"/runs?workflowType=machine_learning&compareRunsMode=CHART&viewStateShareKey={key}"
+        )  # a filter or an order in it would keep MLflow from loading the view
+
+
+def test_the_columns_are_what_was_swept_and_the_seven_metrics(swept, shared_application):
+    (_, _, state), _ = views(shared_application)["small"]
+    assert state["selectedColumns"] == [
+        "params.`retriever.b`",
+        "params.`k`",
+        *(f"metrics.`{name}`" for name in METRICS),
+    ]
+
+
+def test_f1_is_drawn_over_the_settings_and_every_metric_over_the_cutoff(swept, shared_application):
+    (_, _, state), _ = views(shared_application)["small"]
+    [parallel] = [chart for chart in state["compareRunCharts"] if chart["type"] == "PARALLEL"]
+    assert (parallel["selectedParams"], parallel["selectedMetrics"]) == (["retriever.b", "k"], ["f1"])
+    curves = [chart["metricKey"] for chart in state["compareRunCharts"] if chart["type"] == "LINE"]
+    assert curves == [f"at_k/{name}" for name in METRICS]
+
+
+def test_no_metric_is_left_for_mlflow_to_draw_by_itself(swept, shared_application):
+    (_, _, state), _ = views(shared_application)["small"]
+    logged = {name for run in shared_application.children() for name in run.data.metrics}
+    charts = {chart["metricKey"]: chart for chart in state["compareRunCharts"]}
+    assert logged <= set(charts)
+    assert {name for name, chart in charts.items() if chart.get("deleted")} == {
+        "ci/f1_low",
+        "ci/f1_high",
+        "coverage/units",
+    }
+    shut = {section["name"] for section in state["compareRunSections"] if not section["display"]}
+    assert {charts[name]["metricSectionId"] for name in logged if name.startswith(("by_type/", "latency/"))} == shut
+
+
+def test_what_was_swept_under_another_name_shows_the_settings_that_differ(application, dataset):
+    assert application.run("-m", "experiment=retrieval_methods", *dataset, "dataset.name=small").returncode == 0
+    [(_, _, state)] = views(application)["small"]
+    assert state["selectedColumns"][0] == "params.`retriever.alpha`"
+    assert len(state["selectedColumns"]) == 1 + len(METRICS)
+
+
+def test_a_sweep_over_datasets_leaves_its_view_with_each(application, dataset):
+    assert application.run(*SWEEP[:2], *dataset, "dataset.name=small,other").returncode == 0
+    found = views(application)
+    assert [len(found[name]) for name in ("small", "other")] == [1, 1]
+    assert found["small"][0][2]["searchFilter"] == found["other"][0][2]["searchFilter"]
+
+
+def test_a_store_that_does_not_take_the_view_does_not_fail_the_sweep(application, dataset):
+    assert application.run(*SWEEP, *dataset).returncode == 0
+    with closing(sqlite3.connect(application.home / "mlflow.db")) as database:
+        database.execute(
+            "CREATE TRIGGER refuse BEFORE INSERT ON experiment_tags WHEN new.key LIKE 'mlflow.sharedViewState%' "
+            "BEGIN SELECT raise(ABORT, 'no more views'); END"
+        )
+    process = application.run(*SWEEP, *dataset)
+    assert process.returncode == 0, process.stderr
+    assert len(views(application)["small"]) == 1
+    address = process.stdout.splitlines()[-1]
+    assert "viewStateShareKey" not in address
+    assert "searchFilter=tags.%60mlflow.parentRunId%60" in address
+
+
+def test_a_sweep_that_is_uploaded_later_gets_its_view(application, dataset):
+    assert application.run(*SWEEP, *dataset).returncode == 0
+    [(key, _, state)] = views(application)["small"]
+    experiment = application.client().get_experiment_by_name("small")
+    application.client().delete_experiment_tag(experiment.experiment_id, f"{TAG}{key}")
+    journal = application.home / "outputs" / "summary" / "tracking.json"
+    journal.write_text(json.dumps({**json.loads(journal.read_text()), "uploaded": False}))
+    command = [sys.executable, PROJECT / "scripts/push.py", application.home / "outputs"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "1 runs uploaded\n"
+    assert [(again, shown) for again, _, shown in views(application)["small"]] == [(key, state)]
+
+
+def joined(number, other):
+    """A finished run of another sweep with a random id."""
+    info = RunInfo(uuid.uuid4().hex, "0", "me", "FINISHED", 0, 1, "active")
+    data = RunData([Metric("f1", 0.5, 0, 0)], [], [RunTag("mlflow.parentRunId", other)])
+    return Part(number, f"k={number}", {}, Run(info, data))
+
+
+def test_more_joined_runs_than_a_tag_can_hold_leave_the_view_of_its_own(application, dataset):
+    assert application.run(*SWEEP, *dataset).returncode == 0
+    [parent] = application.parents()
+    runs = [joined(number, parent.info.experiment_id) for number in range(1000)]
+    [(_, _, before)] = views(application)["small"]
+    assert leave_view(Stored(application.client(), runs), parent.info.run_id)
+    [(_, _, after)] = views(application)["small"]
+    assert after["searchFilter"] == before["searchFilter"]
+
+
+def test_the_latest_sweep_of_a_store_is_named(swept, shared_application, capsys):
+    print_latest_sweep(shared_application.uri, "http://127.0.0.1:5123")
+    latest = swept[-1].partition(" ")[0].replace(":5000", ":5123")
+    assert capsys.readouterr().out == f"the latest sweep: {latest}\n"
+
+
+def test_a_store_without_a_sweep_names_none(application, dataset, capsys):
+    print_latest_sweep(Application(application.home / "nowhere", application.cache).uri, "http://127.0.0.1:5000")
+    assert application.run(*dataset, "retriever=sparse").returncode == 0
+    print_latest_sweep(application.uri, "http://127.0.0.1:5000")
+    assert capsys.readouterr().out == ""
+
+
+def test_every_run_of_a_sweep_has_its_colour(swept, shared_application):
+    first = [run for run in shared_application.children() if run.info.run_name.startswith("b=0.3 k=1")]
+    assert first[0].data.tags["mlflow.runColor"] == colour(0, 4)
