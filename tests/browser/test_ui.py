@@ -177,12 +177,21 @@ def test_a_runs_tables_are_shown(page, site, shoot):
     shoot(page)
 
 
-def test_the_report_of_a_sweep_is_shown(page, site, shoot):
-    open_artifact(page, site, site.sweep, "report.md")  # report.html, once sweeps write one
-    page.get_by_role("heading", name="Sweep over retriever.alpha, k on cho_manual").wait_for()
-    page.get_by_role("cell", name=site.runs[0].info.run_name, exact=True).wait_for()
+def test_the_report_of_a_sweep_is_shown_with_its_charts(page, site, shoot):
+    open_artifact(page, site, site.sweep, "report.html")
+    [frame] = [frame.content_frame() for frame in page.locator("iframe").element_handles()]
+    frame.get_by_role("heading", name="Which alpha and k for cho_manual?").wait_for()
+    assert frame.get_by_text(f"Ship {site.runs[0].info.run_name}: F1 0.").is_visible()
+    shown = frame.evaluate("[...document.images].map(image => image.complete && image.naturalWidth > 600)")
+    assert shown == [True] * 9
     shoot(page)
 
 
-def test_make_ui_says_where_the_latest_sweep_is(site):
-    assert site.said == f"the latest sweep: {site.addresses[1]}\n"
+def test_the_report_sorts_its_table_by_a_click(page, site):
+    open_artifact(page, site, site.sweep, "report.html")
+    page.locator("iframe").wait_for()
+    table = page.frame_locator("iframe").locator("#table")
+    table.locator("th", has_text="Recall").click()
+    recall = [float(cell) for cell in table.locator("tbody td:nth-child(7)").all_text_contents()]
+    assert len(recall) == 15
+    assert recall == sorted(recall, reverse=True)
