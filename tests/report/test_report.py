@@ -84,7 +84,7 @@ def test_every_configuration_has_its_interval_and_its_mark(report):
     rows = [line for line in markdown.splitlines() if line.startswith("| alpha=")]
     assert len(rows) >= 6
     assert rows[0].startswith("| alpha=1 k=3 | best | 0.3700 | [0.34")
-    assert all("worse, p" in row for row in rows[1:6])
+    assert all("| worse,\N{NO-BREAK SPACE}p" in row for row in rows[1:6])
 
 
 def test_the_report_says_how_to_make_the_sweep_again(report):
