@@ -21,6 +21,7 @@ RUN_FILES = [
     "charts/metrics_by_cutoff.png",
 ]
 SWEEP_FILES = [
+    "report.html",
     "report.md",
     "results/summary_statistics.csv",
     "charts/1_retrieval_methods_comparison.png",
@@ -28,7 +29,12 @@ SWEEP_FILES = [
     "charts/3_topk_analysis.png",
     "charts/4_comprehensive_comparison.png",
     "charts/5_radar_chart.png",
+    "charts/best_against_baseline.png",
+    "charts/heat_map.png",
+    "charts/recall_by_cutoff.png",
+    "charts/win_frequency.png",
 ]
+INTERVALS = [f"ci/{metric}_{bound}" for metric in METRICS for bound in ("low", "high")]
 TAGS = ["git.commit", "git.dirty", "sweep.id", "config.digest", "reproduce"]
 
 
@@ -58,7 +64,7 @@ require(all(run.info.status == "FINISHED" for run in runs), "a run that is not F
 require(len({run.info.run_name for run in children}) == 15, "children that share a name")
 for run in children:
     name = run.info.run_name
-    missing = {*METRICS, *(f"at_k/{metric}" for metric in METRICS), "ci/f1_low", "ci/f1_high"} - set(run.data.metrics)
+    missing = {*METRICS, *(f"at_k/{metric}" for metric in METRICS), *INTERVALS} - set(run.data.metrics)
     missing |= {"latency/mean_ms", "latency/p95_ms", "coverage/units", "by_type/factual/f1"} - set(run.data.metrics)
     require(not missing, f"{name}: metrics {missing} are missing")
     steps = [point.step for point in client.get_metric_history(run.info.run_id, "at_k/recall")]
@@ -75,5 +81,7 @@ held = files(client, parent.info.run_id)
 require(set(SWEEP_FILES) <= held, f"parent: artifacts {set(SWEEP_FILES) - held} are missing")
 require(any(path.startswith("results/evaluation_results_") for path in held), "parent: no evaluation_results CSV")
 require("best.configuration" in parent.data.tags, "parent: no best.configuration")
+views = [name for name in experiment.tags if name == f"mlflow.sharedViewState.sweep-{parent.info.run_id}"]
+require(views, "no saved view of the sweep")
 best = parent.data.tags["best.configuration"]
 print(f"store: 1 parent and {len(children)} finished children, as promised; best {best}")
