@@ -364,15 +364,16 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
     started = sweep.job.sweep_id.rpartition("_")[0]
     origin = report.Origin(sweep.job.command, sweep.parent.run_id or "", tracking.code_version(), started)
     parts = results.by_dataset
-    texts = []
-    for number, part in enumerate(parts, start=1):
-        folder = sweep.job.folder if len(parts) == 1 else sweep.job.folder / f"dataset_{number}"
-        texts.append(report.write_sweep(folder, part, origin))
-    text = "\n".join(texts) or "No run finished.\n"
+    folders = [
+        sweep.job.folder / (f"dataset_{number}" if len(parts) > 1 else "") for number in range(1, len(parts) + 1)
+    ]
+    texts = [report.write_sweep(folder, part, origin) for folder, part in zip(folders, parts, strict=True)]
     failed = failed or bool(results.unfinished)
+    text = "\n".join(texts) or "No run finished.\n"
     tracking.close_sweep(sweep.parent, results, text, "FAILED" if failed else "FINISHED")
-    for part in parts:  # only now: nobody may be reading any more
+    for folder, part in zip(folders, parts, strict=True):  # only now: nobody may be reading any more
         print(f"\n{report.terminal_table(part)}\n", *report.decision(part), sep="\n")
+        print(f"report: {folder / 'report.html'} (sweep {sweep.parent.run_id or 'not in the tracking store yet'})")
     for name, fate in results.unfinished.items():
         print(f"did not finish: {name} ({fate})", file=sys.stderr)
     waiting = _say_what_waits(sweep)

@@ -1,6 +1,8 @@
 """What a sweep leaves behind, also when something goes wrong in it."""
 
+import re
 import signal
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -118,10 +120,13 @@ def test_the_terminal_shows_progress_table_best_and_address(swept):
     lines = process.stdout.splitlines()
     assert lines[0].startswith("1/15 alpha=0 k=3 f1=0.")
     assert lines[14].startswith("15/15 alpha=1 k=10 f1=0.")
-    assert lines[-5].startswith(f"Ship {parent.data.tags['best.configuration']}: F1 0.")
-    assert lines[-4].startswith("Statistically tied with it (p > 0.05): alpha ")
-    assert lines[-3].startswith("Expected on new queries: F1 0.")
-    assert lines[-2].startswith("Best at each k (F1 falls as k grows, so choose k by recall and the prompt): alpha=")
+    assert lines[-6].startswith(f"Ship {parent.data.tags['best.configuration']}: F1 0.")
+    assert lines[-5].startswith("Statistically tied with it (p > 0.05): alpha ")
+    assert lines[-4].startswith("Expected on new queries: F1 0.")
+    assert lines[-3].startswith("Best at each k (F1 falls as k grows, so choose k by recall and the prompt): alpha=")
+    path, sweep = re.fullmatch(r"report: (\S+) \(sweep (\w+)\)", lines[-2]).groups()
+    assert Path(path).read_text().startswith("<!doctype html>")
+    assert sweep == parent.info.run_id
     assert lines[-1].startswith("http://127.0.0.1:5000/#/experiments/1/runs?workflowType=machine_learning")
     assert parent.info.run_id in lines[-1]
     assert process.stderr == ""

@@ -51,8 +51,9 @@ def _ties(sweep: Sweep) -> Iterator[str]:
     if others == number - 1:
         yield "So choose by what it costs: a difference between them would have to show on more queries."
     elif others:
-        worse = number - others - 1
-        yield f"Statistically tied with it (p > 0.05): {tied_in_words(sweep)}; the other {worse} are worse."
+        left = number - others - 1
+        worse = "the other one is" if left == 1 else f"the other {left} are"
+        yield f"Statistically tied with it (p > 0.05): {tied_in_words(sweep)}; {worse} worse."
     else:
         yield f"Better than {'the other one' if number == 2 else f'each of the other {number - 1}'} (p <= 0.05)."
     if any(map(is_sparse, sweep.tied)) and not is_sparse(sweep.winner):
