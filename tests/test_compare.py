@@ -128,10 +128,11 @@ def test_runs_on_other_data_are_refused_with_the_reason(compare, sweeps):
             "--metric: found 'accuracy', expected one that all have: precision,",
         ),
         (["RUN"], ": one finished run alone; expected at least two, or a sweep"),
+        (["SWEEP", "--baseline", "SWEEP"], " is a sweep, expected one run"),
         (["SWEEP", "--html", "/no/such/folder/page.html"], "No such file or directory"),
         (["SWEEP", "tracking.url=x"], "Could not override 'tracking.url'"),
     ],
-    ids=["unknown run", "unknown metric", "one run", "no folder", "unknown setting"],
+    ids=["unknown run", "unknown metric", "one run", "no run as baseline", "no folder", "unknown setting"],
 )
 def test_bad_input_is_one_line(compare, sweeps, shared_application, arguments, error):
     places = {"SWEEP": sweeps[0], "RUN": children(shared_application, sweeps[0])[0].info.run_id}

@@ -44,21 +44,24 @@ def compare(request: Request) -> report.Sweep:
     for other in outcomes[1:]:
         _check_same_task(outcomes[0], other)
     sweep = report.side_by_side(outcomes, decided_by=request.metric, baseline=request.baseline)
+    if request.baseline and sweep.baseline is None:
+        raise ConfigError(f"--baseline: {request.baseline} is a sweep, expected one run")
     if request.metric not in sweep.metrics:
         raise ConfigError(f"--metric: found {request.metric!r}, expected one that all have: {', '.join(sweep.metrics)}")
     return sweep
 
 
 def _check_same_task(one: report.Outcome, other: report.Outcome) -> None:
-    if one.facts["dataset"]["digest"] != other.facts["dataset"]["digest"]:
+    tasks = one.task, other.task
+    if tasks[0]["dataset"] != tasks[1]["dataset"]:
         raise ConfigError(
             f"{_on(one)}, {_on(other)}: other documents, queries or judgments, so their numbers cannot be compared"
         )
-    if list(one.per_query["query_id"]) != list(other.per_query["query_id"]):
-        raise ConfigError(
-            f"{one.run_id} and {other.run_id}: measured over {len(one.per_query)} and {len(other.per_query)} queries, "
-            "expected the same ones (evaluation.relevance_level decides which have anything relevant)"
-        )
+    for name in tasks[0].keys() | tasks[1].keys():
+        found = [task.get(name) for task in tasks]
+        if found[0] != found[1]:
+            what = f"{name} is {found[0]} and {found[1]}" if name != "queries" else "measured over other queries"
+            raise ConfigError(f"{one.run_id}, {other.run_id}: {what}, so their numbers cannot be compared")
 
 
 def _on(run: report.Outcome) -> str:

@@ -113,7 +113,7 @@ RULES = {
     "evaluation.collapse": _one_of("after_cutoff", "before_cutoff"),
     "evaluation.relevance_level": _at_least(1),
     "evaluation.gain": _one_of("linear", "exponential"),
-    "evaluation.resamples": _at_least(1),
+    "evaluation.resamples": _at_least(100),
     "tracking.uri": ADDRESS,
     "tracking.artifacts": _or_null(TEXT),
     "tracking.resume": SWITCH,

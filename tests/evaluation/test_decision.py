@@ -48,3 +48,9 @@ def test_types_pay_only_where_they_gain(scores):
     types = ["a"] * 40 + ["b"] * 40
     assert decide(np.array([halves, 0.5 - halves]) + noise, types).types_pay
     assert not decide(np.array([halves, halves - 0.1]) + noise, types).types_pay
+
+
+def test_many_comparisons_with_a_baseline_have_patterns_enough_to_find_something():
+    better = np.random.default_rng(0).normal(1, 0.1, (600, 40))
+    better[0] -= 1
+    assert decide(better, [None] * 40, baseline=0, resamples=100).baseline.p_holm[1:].max() < 0.05

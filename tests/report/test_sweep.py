@@ -17,11 +17,11 @@ def charts(sweep):
 
 
 def test_the_best_has_the_highest_mean_f1():
-    assert grid().best["configuration"] == "alpha=1 k=3"
+    assert grid().best["name"] == "alpha=1 k=3"
 
 
 def test_of_equals_the_first_is_best():
-    assert Sweep([alpha_k(0.5, 3, 0.4), alpha_k(0.7, 3, 0.4)], {}).best["configuration"] == "alpha=0.5 k=3"
+    assert Sweep([alpha_k(0.5, 3, 0.4), alpha_k(0.7, 3, 0.4)], {}).best["name"] == "alpha=0.5 k=3"
 
 
 def test_what_differs_by_rounding_is_equal():
@@ -35,19 +35,19 @@ def test_another_metric_may_decide():
     better = alpha_k(0.5, 3, 0.4)
     better = replace(better, per_query=better.per_query.assign(recall=0.9))
     sweep = Sweep([alpha_k(0.7, 3, 0.5), better], {}, decided_by="recall")
-    assert sweep.best["configuration"] == "alpha=0.5 k=3"
+    assert sweep.best["name"] == "alpha=0.5 k=3"
 
 
 def test_the_spread_is_that_of_scipy_and_pandas():
     sweep = grid()
     described = sweep.outcomes[0].per_query["f1"].describe()
-    row = sweep.table.set_index("configuration").loc["alpha=0 k=3"]
+    row = sweep.table.set_index("name").loc["alpha=0 k=3"]
     for word in ("std", "min", "25%", "50%", "75%", "max"):
         assert row[f"f1_{word}"] == pytest.approx(described[word])
 
 
 def test_the_summary_says_which_are_tied_with_the_best():
-    table = grid().summary_statistics.set_index("configuration")
+    table = grid().summary_statistics.set_index("name")
     assert table["tied_with_best"].to_dict() == {
         name: name == "alpha=1 k=3" for name in table.index
     }  # differences without any spread are certain
@@ -87,6 +87,15 @@ def test_named_configurations_are_an_axis_of_alpha():
     assert "2_alpha_sensitivity" in charts(sweep)
 
 
+def test_named_configurations_are_an_axis_of_alpha_beside_another():
+    runs = [
+        outcome(f"{n} k={k}", 0.3, {"configuration": n, "k": k}, k=str(k), **{"retriever.alpha": a})
+        for n, a in (("Sparse", "0"), ("Dense", "1"))
+        for k in (3, 5)
+    ]
+    assert Sweep(runs, {}).axes == {"retriever.alpha": [0, 1], "k": [3, 5]}
+
+
 def test_any_setting_is_an_axis():
     sizes = [outcome(f"size={size}", 0.3, {"chunker.size": size}) for size in (800, 300, 500)]
     sweep = Sweep(sizes, {})
@@ -116,6 +125,48 @@ def test_a_setting_that_only_some_runs_have_can_be_drawn():
     assert "2_alpha_sensitivity" in drawn
 
 
+def test_a_run_without_a_setting_is_like_the_best_in_all_that_it_has():
+    sparse = outcome("sparse", 0.2, {"retriever": "sparse"}, retriever="SparseRetriever")
+    hybrid = [
+        outcome(f"{model}", f1, {"retriever": "hybrid", "encoder.model": model}, **{"retriever.alpha": "0.5"})
+        for model, f1 in (("mini", 0.3), ("e5", 0.4))
+    ]
+    sweep = Sweep([sparse, *hybrid], {})
+    assert sweep.outcomes[sweep.decision.baseline.reference].name == "sparse"
+    assert list(sweep.methods["method"]) == ["sparse", "hybrid, alpha 0.5"]
+    assert "1_retrieval_methods_comparison" in charts(sweep)
+
+
+def test_alpha_of_another_retriever_is_a_setting_like_any_other():
+    theirs = [
+        outcome(f"alpha={alpha}", 0.3, {"retriever.alpha": alpha}, retriever="Theirs", **{"retriever.alpha": alpha})
+        for alpha in ("auto", "none")
+    ]
+    sweep = Sweep(theirs, {})
+    assert sweep.axes == {"retriever.alpha": ["auto", "none"]}
+    assert sweep.decision.baseline is None
+    assert "2_alpha_sensitivity" in charts(sweep)
+
+
+def test_a_metric_without_any_spread_can_be_drawn():
+    """0.2 has no exact double: the bounds of its interval lie a rounding beside the mean."""
+    runs = [alpha_k(alpha, 5, 0.4) for alpha in (0, 0.5, 1)]
+    constant = [replace(run, per_query=run.per_query.assign(precision=0.2)) for run in runs]
+    assert "1_retrieval_methods_comparison" in charts(Sweep(constant, {}))
+
+
+def test_runs_recorded_without_intervals_of_their_curves_can_be_drawn():
+    old = [replace(run, facts={**run.facts, "at_k_ci": {}}) for run in grid().outcomes]
+    assert "recall_by_cutoff" in charts(Sweep(old, {}))
+
+
+def test_settings_with_the_same_last_word_keep_their_names():
+    backends = {"encoder.backend": "torch", "retriever.sparse.backend": "bm25s"}
+    runs = [outcome("a", 0.3, backends), outcome("b", 0.4, dict.fromkeys(backends, "other"))]
+    sweep = Sweep(runs, {})
+    assert [sweep.short(name) for name in sweep.axes] == ["encoder.backend", "retriever.sparse.backend"]
+
+
 def test_a_single_run_has_no_comparison():
     assert charts(Sweep([alpha_k(0.7, 5, 0.3)], {})) == ""
 
@@ -127,7 +178,7 @@ def test_a_single_query_can_be_reported():
 
 def test_other_swept_settings_are_held_at_the_best():
     sizes = [outcome(f"size={size}", f1, {"chunker.size": size}) for size, f1 in ((300, 0.2), (500, 0.4), (800, 0.3))]
-    assert list(Sweep(sizes, {}).like_best("k")["configuration"]) == ["size=500"]
+    assert list(Sweep(sizes, {}).like_best("k")["name"]) == ["size=500"]
 
 
 def test_the_terminal_table_has_a_line_a_configuration():
@@ -144,6 +195,13 @@ def test_numbers_of_different_queries_are_not_compared():
     whole, half = outcome("whole", 0.2, {}), outcome("half", 0.2, {})
     half = replace(half, per_query=half.per_query.head(10))
     assert len(Sweep([whole, half], {}).by_dataset) == 2
+
+
+def test_numbers_of_different_measures_are_not_compared():
+    runs = [
+        outcome(gain, 0.2, {"evaluation.gain": gain}, **{"evaluation.gain": gain}) for gain in ("linear", "exponential")
+    ]
+    assert len(Sweep(runs, {}).by_dataset) == 2
 
 
 def test_the_intervals_are_those_of_the_runs_own_seed_and_resamples():

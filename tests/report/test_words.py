@@ -38,7 +38,7 @@ def test_equal_configurations_have_no_winner():
 def test_a_tie_with_sparse_retrieval_is_pointed_out():
     sweep = over_alpha(noisy([0.5, 0.51, 0.2]), [0, 0.5, 1])
     assert ("Among the tied is pure sparse retrieval, which needs no encoder." in decision(sweep)) == (
-        sweep.best["configuration"] != "alpha=0"
+        sweep.best["name"] != "alpha=0"
     )
 
 
@@ -53,11 +53,17 @@ def test_the_best_at_each_k_is_named_where_k_was_swept():
     assert line.endswith("alpha=1 k=3 0.370, alpha=1 k=5 0.350.")
 
 
+def test_f1_is_said_to_fall_with_k_only_where_it_does():
+    rising = Sweep([alpha_k(0.5, k, f1) for k, f1 in ((1, 0.2), (3, 0.3), (5, 0.4))], {})
+    [line] = [line for line in decision(rising) if line.startswith("Best at each k")]
+    assert line == "Best at each k: alpha=0.5 k=1 0.200, alpha=0.5 k=3 0.300, alpha=0.5 k=5 0.400."
+
+
 def test_the_baseline_is_compared_in_counts_and_with_a_test():
     sweep = over_alpha(noisy([0.3, 0.7]), [0, 1])
     against = next(evidence(sweep))
     assert against.startswith("Against alpha=0: +0.4")
-    assert "p < 0.001" in against
+    assert "p < 0.001 corrected for choosing (alone: [+0.3" in against
     assert against.endswith("40 queries better, 0 equal, 0 worse.")
 
 
@@ -105,6 +111,12 @@ def test_ties_are_split_where_they_are_no_box():
 def test_ties_of_a_setting_in_words():
     runs = [outcome(name, f1, {"retriever": name}) for name, f1 in (("dense", 0.4), ("sparse", 0.2), ("hybrid", 0.4))]
     assert tied_in_words(Sweep(runs, {})) == "retriever dense or hybrid"
+
+
+def test_ties_of_the_same_settings_are_counted():
+    runs = [outcome(name, f1, {"k": 5}) for name, f1 in (("new", 0.4), ("newer", 0.4), ("old", 0.1))]
+    other = outcome("other", 0.1, {"k": 9}, k="9")
+    assert tied_in_words(Sweep([*runs, other], {})) == "k 5, 2 of 3 runs with these settings"
 
 
 def test_a_p_value_at_the_border_is_not_rounded_across_it():

@@ -59,7 +59,7 @@ def test_the_summary_has_a_row_a_configuration_best_first(swept, shared_applicat
     _, parent, children = swept
     table = pd.read_csv(shared_application.artifacts(parent) / "results/summary_statistics.csv")
     f1 = {run.info.run_name: run.data.metrics["f1"] for run in children}
-    assert dict(zip(table["configuration"], table["f1"], strict=True)) == pytest.approx(f1)
+    assert dict(zip(table["name"], table["f1"], strict=True)) == pytest.approx(f1)
     assert table["f1"].is_monotonic_decreasing
 
 
@@ -198,6 +198,19 @@ def test_a_failed_job_leaves_its_traceback(application, tmp_path):
         traceback = (application.artifacts(run) / "error/traceback.txt").read_text()
         assert traceback.startswith("Traceback (most recent call last):")
         assert 'raise MemoryError("no room for the index")' in traceback
+
+
+def test_a_report_that_cannot_be_written_loses_nothing_else(application, tmp_path):
+    (application.home / "outputs/summary/report.html").mkdir(parents=True)  # in its place
+    process = application.run("-m", *arguments(tmp_path / "data"), "retriever=sparse", "k=1,2")
+    [parent] = application.parents()
+    assert process.returncode == 1
+    assert "ragsweep: The report could not be written: [Errno 21] Is a directory" in process.stderr
+    assert process.stdout.splitlines()[3].startswith("configuration ")
+    assert parent.info.status == "FAILED"
+    assert parent.data.tags["best.k"] == "1"
+    assert (application.artifacts(parent) / "results/summary_statistics.csv").exists()
+    assert [run.info.status for run in application.children()] == ["FINISHED"] * 2
 
 
 def test_fail_fast_starts_no_job_after_a_failed_one(application, tmp_path):

@@ -18,6 +18,7 @@ from ragsweep.evaluation.selection import (
 )
 from ragsweep.evaluation.statistics import EQUAL, Array
 
+PATTERNS_A_TEST = 100  # with fewer sign patterns a test of many, corrected by Holm, could not find anything
 WORTHWHILE = 0.02  # the difference for which the queries are counted that would show it
 
 
@@ -86,12 +87,14 @@ def decide(
     several = queries > 1 and configurations > 1
     with_best = compare_with_best(scores, resamples=resamples, seed=seed)
     typed = len({kind for kind in types if kind is not None}) > 1
+    by_type = select_by_type(scores, types, resamples=resamples, seed=seed) if several and typed else None
+    enough = max(resamples, PATTERNS_A_TEST * configurations)
     return Decision(
         with_best=with_best,
         wins=win_frequency(scores, resamples=resamples, seed=seed),
-        baseline=None if baseline is None else compare(scores, baseline, resamples=resamples, seed=seed),
-        selection=select(scores, types, seed=seed) if several else None,
-        by_type=select_by_type(scores, types, resamples=resamples, seed=seed) if several and typed else None,
+        baseline=None if baseline is None else compare(scores, baseline, resamples=enough, seed=seed),
+        selection=by_type.for_all if by_type else select(scores, types, seed=seed) if several else None,
+        by_type=by_type,
         power=_power(scores, with_best) if several else None,
     )
 

@@ -35,8 +35,7 @@ def in_background(task: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Ca
     """Begin a task in the other process; where there is none, it is done here when it is waited for.
 
     Returns:
-        A function that waits for the task, and returns or raises what it did. Where several tasks have begun, they are
-        waited for in their order.
+        A function that waits for the task, and returns or raises what it did.
     """
     if not _workers:
         return partial(task, *args, **kwargs)

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from ragsweep.evaluation import compare_with_best
+from ragsweep.evaluation.statistics import EQUAL
 from ragsweep.report.style import BEST, BLUE, INTERVALS, MARKERS, dress, figure, label, panels, shades, ticks, word
-from ragsweep.report.sweep import METHOD_SETTINGS, Sweep, short
+from ragsweep.report.sweep import METHOD_SETTINGS, Sweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,14 +25,15 @@ GREY = "#b5b5b5"
 
 def heat_map(sweep: Sweep, x: str, y: str) -> Figure:
     """Where is the plateau, and where does it end?"""
-    rows = sweep.like_best(x, y)
+    rows = sweep.like_best(x, y).dropna(subset=[x, y])
+    panel_ties = len(rows) <= MOST_CELLS
+    framed = "the panel's best, which has a dot" if panel_ties else f"the best {word(sweep.decided_by)}"
     columns, lines = sweep.values_of(x), sweep.values_of(y)
     drawing = figure(
         12.5,
         6.6,
-        f"Which {short(x)} and {short(y)} are as good as the best?",
-        f"Mean over queries, dark is high; framed: cannot be told from the panel's best, which has a dot (p > 0.05)"
-        f"{sweep.held(x, y)}",
+        f"Which {sweep.short(x)} and {sweep.short(y)} are as good as the best?",
+        f"Mean over queries, dark is high; framed: cannot be told from {framed} (p > 0.05){sweep.held(x, y)}",
         left=0.9,
         top=1.1,
     )
@@ -57,7 +59,7 @@ def heat_map(sweep: Sweep, x: str, y: str) -> Figure:
         axes.set_xticks(*ticks(columns))
         axes.set_yticks(*ticks(lines))
         axes.tick_params(length=0, labelsize=8)
-    label(used, short(x), short(y))
+    label(used, sweep.short(x), sweep.short(y))
     return drawing
 
 
@@ -90,13 +92,13 @@ def best_against_baseline(sweep: Sweep) -> Figure:
     other = decision.baseline.reference if decision.baseline else sweep.table["outcome"].iloc[1]
     scores = sweep.scores(sweep.decided_by)
     differences = np.sort(scores[decision.best] - scores[other])[::-1]
-    wins, losses = int((differences > 1e-12).sum()), int((differences < -1e-12).sum())
+    wins, losses = int((differences > EQUAL).sum()), int((differences < -EQUAL).sum())
     role = "baseline" if decision.baseline else "runner-up"
     drawing = figure(
         10,
         4.8,
         f"On which queries does the best configuration beat the {role}?",
-        f"{sweep.best['configuration']} minus {sweep.outcomes[other].name}\nA bar a query: {wins} better, "
+        f"{sweep.best['name']} minus {sweep.outcomes[other].name}\nA bar a query: {wins} better, "
         f"{len(differences) - wins - losses} equal, {losses} worse; line: mean {differences.mean():+.3f}",
         top=1.1,
     )
@@ -129,10 +131,12 @@ def recall_by_cutoff(sweep: Sweep) -> Figure:
     longest = 0
     for index, (_, row) in enumerate(shown.iterrows()):
         facts = sweep.outcomes[row["outcome"]].facts
-        curve, bounds = facts["at_k"]["recall"], facts["at_k_ci"]["recall"]
+        curve = facts["at_k"]["recall"]
         cutoffs = np.arange(1, len(curve) + 1)
         longest = max(longest, len(curve))
-        axes.fill_between(cutoffs, bounds["low"], bounds["high"], color=colours[row["method"]], alpha=0.13, linewidth=0)
+        if bounds := facts.get("at_k_ci", {}).get("recall"):  # runs of the first version have none
+            band = {"color": colours[row["method"]], "alpha": 0.13, "linewidth": 0}
+            axes.fill_between(cutoffs, bounds["low"], bounds["high"], **band)
         marker = MARKERS[index % len(MARKERS)]
         axes.plot(cutoffs, curve, color=colours[row["method"]], marker=marker, markersize=4, label=row["method"])
     for k in sweep.values_of("k"):

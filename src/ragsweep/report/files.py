@@ -62,14 +62,8 @@ def drawing(folder: Path, evaluation: Evaluation) -> Iterator[None]:
         folder: The run's folder.
         evaluation: The measurement.
     """
-    wait = in_background(_save, folder / "charts", run_charts.draw, evaluation)
-    try:
+    with _drawing(folder / "charts", run_charts.draw, evaluation):
         yield
-    except BaseException:
-        with suppress(Exception):  # the charts' answer is taken, and the error stays the one that is raised
-            wait()
-        raise
-    wait()
 
 
 def write_sweep(folder: Path, sweep: Sweep, origin: Origin) -> str:
@@ -83,16 +77,14 @@ def write_sweep(folder: Path, sweep: Sweep, origin: Origin) -> str:
     Returns:
         The report, in Markdown.
     """
-    _ = sweep.table  # once for the charts' process and this one, as the decision below
-    settings = in_background(_save, folder / "charts", sweep_charts.of_settings, sweep)
-    _ = sweep.decision
-    decision = in_background(_save, folder / "charts", sweep_charts.of_decision, sweep)
     results = folder / "results"
     results.mkdir(parents=True, exist_ok=True)
-    _write_table(results / f"evaluation_results_{origin.started}.csv", sweep.per_query)
-    _write_table(results / "summary_statistics.csv", sweep.summary_statistics)
-    first, second = settings(), decision()  # in the order in which they were begun
-    return write_report(folder, sweep, origin, [*second, *first])
+    _ = sweep.table  # once for the charts' process and this one, as the decision
+    with _drawing(folder / "charts", sweep_charts.of_settings, sweep) as of_settings:
+        _write_table(results / "summary_statistics.csv", sweep.summary_statistics)
+    with _drawing(folder / "charts", sweep_charts.of_decision, sweep) as of_decision:
+        _write_table(results / f"evaluation_results_{origin.started}.csv", sweep.per_query)
+    return write_report(folder, sweep, origin, [*of_decision, *of_settings])
 
 
 def write_comparison(path: Path, sweep: Sweep, command: str, started: str) -> None:
@@ -107,6 +99,20 @@ def write_comparison(path: Path, sweep: Sweep, command: str, started: str) -> No
     with tempfile.TemporaryDirectory() as folder:
         write_sweep(Path(folder), sweep, Origin(command, "", "", started))
         shutil.copyfile(Path(folder) / "report.html", path)
+
+
+@contextmanager
+def _drawing(folder: Path, draw: Callable[..., Iterable[tuple[str, Figure]]], *args: Any) -> Iterator[list[Chart]]:
+    """Draw charts while the block does something else; the list is filled when it ends."""
+    charts: list[Chart] = []
+    wait = in_background(_save, folder, draw, *args)
+    try:
+        yield charts
+    except BaseException:
+        with suppress(Exception):  # the charts' answer is taken, and the error stays the one that is raised
+            wait()
+        raise
+    charts += wait()
 
 
 def _save(folder: Path, draw: Callable[..., Iterable[tuple[str, Figure]]], *args: Any) -> list[Chart]:

@@ -94,9 +94,9 @@ def _of_type(sweep: Sweep, kind: str, scores: np.ndarray, own: Selection, held_o
 
 def audit(sweep: Sweep) -> Iterator[str]:
     """What is odd about the dataset, a sentence each; nothing where all is well."""
-    facts = sweep.outcomes[0].facts
+    facts = sweep.winner.facts
     unit = facts["dataset"]["unit"]
-    if absent := facts["units_without_passage"]:
+    if absent := facts.get("units_without_passage"):
         yield (
             f"{_named(absent, f'relevant {unit}')} without a passage, which no retriever can find: "
             f"{facts['coverage']:.1%} of the relevant {unit}s can be found."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import shlex
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ragsweep.report import findings
 from ragsweep.report.style import word
-from ragsweep.report.sweep import Sweep, short
+from ragsweep.report.sweep import Sweep
 from ragsweep.report.words import against_best, baseline_rows, decision, evidence, interval
 
 DIGITS = 12  # of a digest that is shown
@@ -115,7 +116,7 @@ def _content(sweep: Sweep, origin: Origin) -> dict[str, Any]:
 
 
 def _title(sweep: Sweep) -> str:
-    names = [short(name) for name in sweep.axes]
+    names = [sweep.short(name) for name in sweep.axes]
     asked = " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)
     return f"Which {asked or 'configuration'} for {sweep.dataset}?"
 
@@ -131,7 +132,7 @@ def _rows(sweep: Sweep) -> Iterator[Row]:
     for _, row in table.iterrows():
         verdict = against_best(sweep, row["outcome"])
         yield Row(
-            name=row["configuration"],
+            name=row["name"],
             mark=verdict.partition(",")[0],
             verdict=verdict,
             mean=row[metric],
@@ -171,5 +172,5 @@ def _when(started: str) -> str:
 
 
 def _cell(text: object) -> str:
-    """A text within a line of a Markdown table."""
-    return " ".join(str(text).split()).replace("|", "\\|")
+    """A text within a line of a Markdown table, without a meaning of its own."""
+    return html.escape(" ".join(str(text).split()), quote=False).replace("|", "\\|").replace("`", "&#96;")

@@ -8,7 +8,7 @@ import numpy as np
 
 from ragsweep.evaluation import confidence_intervals
 from ragsweep.report.style import BEST, BLUE, INTERVALS, dress, figure, positions, ticks, word
-from ragsweep.report.sweep import Sweep, short
+from ragsweep.report.sweep import Sweep
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,7 +53,7 @@ def parallel_coordinates(sweep: Sweep) -> Figure:
     for height in np.linspace(0, 1, 5):
         label = f"{means.min() + height * (means.max() - means.min()):.3f}"
         axes.text(places[-1] + 0.03, height, label, ha="left", va="center", fontsize=9)
-    axes.set_xticks(places, [*map(short, names), word(metric)])
+    axes.set_xticks(places, [*map(sweep.short, names), word(metric)])
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
     axes.set_yticks([])
@@ -79,9 +79,11 @@ def main_effects(sweep: Sweep) -> Figure:
         averaged = np.array([scores[rows].mean(axis=0) for rows in members])  # [values, queries]
         means = averaged.mean(axis=1)
         low, high = confidence_intervals(averaged, resamples=sweep.resamples, seed=sweep.seed)
-        axes.errorbar(positions(values), means, yerr=[means - low, high - means], fmt="o-", color=BLUE, capsize=3)
+        axes.errorbar(
+            positions(values), means, yerr=np.abs([means - low, high - means]), fmt="o-", color=BLUE, capsize=3
+        )
         axes.set_xticks(*ticks(values, at=positions(values)))
-        axes.set_xlabel(short(name))
+        axes.set_xlabel(sweep.short(name))
         axes.margins(x=0.12)
         if place == 0:
             axes.set_ylabel(f"mean {word(metric)}")

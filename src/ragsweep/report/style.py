@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -65,6 +66,12 @@ def ticks(values: Sequence[Any], *, at: Sequence[float] | None = None) -> tuple[
     step = -(-len(values) // MOST_TICKS)
     labels = [f"{value:g}" if is_number(value) else str(value) for value in values]
     return list(places)[::step], labels[::step]
+
+
+def whiskers(rows: pd.DataFrame, metric: str) -> list[Any]:
+    """How far a mean's interval reaches below and above it; never less than 0, as rounding may have it."""
+    reach = rows[metric] - rows[f"{metric}_low"], rows[f"{metric}_high"] - rows[metric]
+    return [distance.clip(lower=0) for distance in reach]
 
 
 def panels(drawing: Figure, number: int, **space: float) -> tuple[list[Axes], list[Axes]]:

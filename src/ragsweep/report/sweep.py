@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ragsweep.evaluation import Decision, confidence_intervals, decide
+from ragsweep.evaluation.statistics import first_best
 from ragsweep.report.style import is_number
 from ragsweep.report.tables import spread
 
@@ -42,6 +43,13 @@ class Outcome:
     per_query: pd.DataFrame
     facts: Mapping[str, Any]
 
+    @property
+    def task(self) -> dict[str, Any]:
+        """What was asked and how it is measured: only runs in which all of it is the same can be compared."""
+        measures = {name: value for name, value in self.settings.items() if name.startswith("evaluation.")}
+        measures.pop("evaluation.resamples", None)
+        return {"dataset": self.facts["dataset"]["digest"], "queries": list(self.per_query["query_id"]), **measures}
+
 
 @dataclass(frozen=True)
 class Sweep:
@@ -61,11 +69,10 @@ class Sweep:
 
     @cached_property
     def by_dataset(self) -> list[Sweep]:
-        """The sweep taken apart, since the numbers of different datasets or queries cannot be compared."""
-        parts: dict[tuple[str, ...], list[Outcome]] = {}
+        """The sweep taken apart, since numbers of different data or measures cannot be compared."""
+        parts: dict[str, list[Outcome]] = {}
         for outcome in self.outcomes:
-            task = (outcome.facts["dataset"]["digest"], *outcome.per_query["query_id"])
-            parts.setdefault(task, []).append(outcome)
+            parts.setdefault(str(outcome.task), []).append(outcome)
         return [replace(self, outcomes=part) for part in parts.values()]
 
     @property
@@ -105,6 +112,10 @@ class Sweep:
         names = [ALPHA if name == NAMED and alphas else name for name in self.swept]
         axes = {name: self.values_of(name) for name in names}
         return {name: values for name, values in axes.items() if len(values) > 1}
+
+    def short(self, name: str) -> str:
+        """The last word of a setting's name, where no other axis has the same."""
+        return dict(zip(self.axes, short_names([*self.axes]), strict=True)).get(name, short(name))
 
     def values_of(self, name: str) -> list[Any]:
         """The values of a column of the table, without missing ones: numbers in their order, others as given."""
@@ -152,17 +163,20 @@ class Sweep:
         The column `outcome` is its position in `outcomes`, `method` how it retrieves, in a few words.
         """
         table = pd.DataFrame(self._rows)
-        by_mean = table[self.decided_by].round(12)  # what differs by less differs by rounding
-        return table.loc[by_mean.sort_values(ascending=False, kind="stable").index].reset_index(drop=True)
+        means = np.array(table[self.decided_by], dtype=float)
+        means[first_best(means)] = np.inf  # of those that only rounding tells apart, the first is best
+        return table.iloc[np.argsort(-means, kind="stable")].reset_index(drop=True)
 
     @cached_property
     def _rows(self) -> list[dict[str, Any]]:
         return [self._row(position, outcome) for position, outcome in enumerate(self.outcomes)]
 
     def _row(self, position: int, outcome: Outcome) -> dict[str, Any]:
-        row = {name: "null" if value is None else value for name, value in outcome.swept.items()}
-        row |= {"configuration": outcome.name, "method": _method(outcome), "outcome": position}
-        row.update({name: as_number(outcome.settings[name]) for name in ("k", ALPHA) if name in outcome.settings})
+        row = {"name": outcome.name, "method": _method(outcome), "outcome": position}
+        row |= {name: "null" if value is None else value for name, value in outcome.swept.items()}
+        row.setdefault("k", as_number(outcome.settings["k"]))
+        if (alpha := alpha_of(outcome)) is not None:
+            row.setdefault(ALPHA, alpha)
         values = outcome.per_query[list(self.metrics)].to_numpy().T
         resamples, seed = (int(outcome.settings[name]) for name in ("evaluation.resamples", "seed"))
         low, high = confidence_intervals(values, resamples=resamples, seed=seed)
@@ -207,27 +221,28 @@ class Sweep:
         queries = [len(outcome.per_query) for outcome in self.outcomes]
         names = [outcome.name for outcome in self.outcomes]
         columns = {name: [outcome.swept.get(name) for outcome in self.outcomes] for name in self.swept}
-        for place, (name, values) in enumerate({**columns, "configuration": names}.items()):
+        for place, (name, values) in enumerate({"name": names, **columns}.items()):
             table.insert(place, name, np.repeat(np.array(values, dtype=object), queries))
-        return table[["configuration", *(name for name in table if name != "configuration")]]
+        return table
 
     @cached_property
     def methods(self) -> pd.DataFrame:
         """A configuration for each way to retrieve, sparse before dense; all else as in the best one."""
         rows = self.like_best(*METHOD_SETTINGS).drop_duplicates("method")
-        return rows.sort_values(ALPHA, kind="stable") if ALPHA in rows else rows
+        alphas = rows["outcome"].map(lambda position: alpha_of(self.outcomes[position]))
+        return rows.loc[alphas.astype(float).sort_values(kind="stable").index]  # those without one come last
 
     def held(self, *free: str | None) -> str:
         """The swept settings that a chart holds at the best one's values, in words for its subtitle."""
-        settings = [f"{short(name)}={self.best[name]}" for name in self.axes if name not in free]
+        settings = [f"{self.short(name)}={self.best[name]}" for name in self.axes if name not in free]
         return f"; at {' '.join(settings)}, as the best" if settings else ""
 
     def like_best(self, *free: str | None) -> pd.DataFrame:
-        """The configurations that have the settings in `free`, and share the best one's value of all others."""
-        rows = self.table.dropna(subset=[name for name in free if name in self.axes])
+        """The configurations that share the best one's value of every setting that they have, but those in `free`."""
+        rows = self.table
         for name in self.axes:
             if name not in free:
-                rows = rows[rows[name].map(str) == str(self.best[name])]
+                rows = rows[rows[name].isna() | (rows[name].map(str) == str(self.best[name]))]
         return rows
 
 
@@ -271,18 +286,26 @@ def short_names(names: Sequence[str]) -> list[str]:
     return [word if last.count(word) == 1 else name for word, name in zip(last, names, strict=True)]
 
 
+def alpha_of(outcome: Outcome) -> float | int | None:
+    """The weight of the dense part: 0 of sparse retrieval, 1 of dense; None of a retriever that is not ours."""
+    retriever = outcome.settings.get("retriever", "")
+    if retriever != "HybridRetriever":
+        return {"SparseRetriever": 0, "DenseRetriever": 1}.get(retriever)
+    alpha = as_number(outcome.settings.get(ALPHA, ""))
+    return None if isinstance(alpha, str) else alpha
+
+
 def is_sparse(outcome: Outcome) -> bool:
     """Whether this run retrieves by words alone, without an encoder."""
-    alpha = outcome.settings.get(ALPHA)
-    return outcome.settings.get("retriever") == "SparseRetriever" if alpha is None else float(alpha) == 0
+    return alpha_of(outcome) == 0
 
 
 def _method(outcome: Outcome) -> str:
     """How this run retrieves, in a few words."""
-    if "configuration" in outcome.swept:
-        return str(outcome.swept["configuration"])
-    alpha = as_number(outcome.settings.get(ALPHA, ""))
-    if isinstance(alpha, str):
+    if NAMED in outcome.swept:
+        return str(outcome.swept[NAMED])
+    alpha = alpha_of(outcome)
+    if alpha is None or outcome.settings["retriever"] != "HybridRetriever":
         return str(outcome.swept.get("retriever", outcome.settings.get("retriever", "")))
     kind = "pure dense" if alpha == 1 else "pure sparse" if alpha == 0 else "hybrid"
     return f"{kind}, alpha {alpha:g}"

@@ -22,9 +22,10 @@ from ragsweep.report.style import (
     positions,
     shades,
     ticks,
+    whiskers,
     word,
 )
-from ragsweep.report.sweep import ALPHA, METHOD_SETTINGS, Sweep, short
+from ragsweep.report.sweep import ALPHA, METHOD_SETTINGS, Sweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,8 +43,10 @@ def of_decision(sweep: Sweep) -> Iterator[tuple[str, Figure]]:
     """The charts that show how sure the decision is, with their file names."""
     if len(sweep.table) == 1:
         return
-    if len(sweep.axes) > 1 and len(sweep.like_best(*_by_use(sweep)[:2])) > 1:
-        yield "heat_map.png", heat_map(sweep, *_by_use(sweep)[:2])
+    if len(sweep.axes) > 1:
+        x, y = _by_use(sweep)[:2]
+        if len(sweep.like_best(x, y).dropna(subset=[x, y])) > 1:
+            yield "heat_map.png", heat_map(sweep, x, y)
     if len(sweep.axes) > 2:
         yield "parallel_coordinates.png", parallel_coordinates(sweep)
     yield "best_against_baseline.png", best_against_baseline(sweep)
@@ -103,7 +106,7 @@ def retrieval_methods(sweep: Sweep, methods: pd.DataFrame) -> Figure:
         )
     axes.set_xticks(position, [word(name) for name in sweep.metrics])
     axes.set_ylabel("mean over queries")
-    axes.set_ylim(0, 1)
+    axes.set_ylim(min(0, axes.get_ylim()[0]), max(1, axes.get_ylim()[1]))  # a metric of the user's may be any number
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
     dress(axes)
     return drawing
@@ -114,7 +117,7 @@ def sensitivity(sweep: Sweep, x: str, lines: str | None) -> Figure:
     drawing = figure(
         12,
         6.4,
-        QUESTIONS.get(x, f"How much does {short(x)} matter?"),
+        QUESTIONS.get(x, f"How much does {sweep.short(x)} matter?"),
         f"Mean over queries; whiskers: {INTERVALS}{sweep.held(x, lines)}",
         left=0.7,
         top=1.1,
@@ -128,23 +131,23 @@ def sensitivity(sweep: Sweep, x: str, lines: str | None) -> Figure:
     step = (max(places.values()) - min(places.values())) * 0.012  # beside each other: no whisker hides another
     for axes, metric in zip(used, sweep.metrics, strict=True):
         for index, (value, group) in enumerate(groups):
-            at = group[x].map(places).sort_values()
+            at = group[x].map(places).dropna().sort_values()
             ordered = group.loc[at.index]
             axes.errorbar(
                 at + step * (index - (len(groups) - 1) / 2),
                 ordered[metric],
-                yerr=[ordered[metric] - ordered[f"{metric}_low"], ordered[f"{metric}_high"] - ordered[metric]],
+                yerr=whiskers(ordered, metric),
                 color=colours[value],
                 marker=MARKERS[index % len(MARKERS)],
                 markersize=5,
                 elinewidth=0.9,
-                label=f"{short(lines or '')} = {value:g}" if is_number(value) else str(value),
+                label=f"{sweep.short(lines or '')} = {value:g}" if is_number(value) else str(value),
             )
         axes.set_title(word(metric), fontsize=11)
         dress(axes)
     label(used, AXES.get(x, x), "mean over queries")
     used[0].set_xticks(*ticks(values, at=positions(values)))
-    used[0].set_ylim(0, None)
+    used[0].set_ylim(min(0, *(sweep.table[f"{metric}_low"].min() for metric in sweep.metrics)), None)
     if len(groups) > 1:
         place = spare[0] if spare else used[-1]
         place.legend(*used[0].get_legend_handles_labels(), loc="center", frameon=False)
@@ -163,7 +166,7 @@ def comparison(sweep: Sweep) -> Figure:
     """Which configuration is best, by every metric?"""
     rows = sweep.table.head(MOST_ROWS)
     left_out = f"; the best {MOST_ROWS} of {len(sweep.table)}" if len(sweep.table) > MOST_ROWS else ""
-    beside = 0.3 + 0.092 * max(map(len, rows["configuration"]))
+    beside = 0.3 + 0.092 * max(map(len, rows["name"]))
     drawing = figure(
         beside + 7,
         1.4 + 0.3 * len(rows),
@@ -193,7 +196,7 @@ def comparison(sweep: Sweep) -> Figure:
         if value == high[x]:
             _frame(axes, x, y)
     axes.set_xticks(range(len(sweep.metrics)), [word(name) for name in sweep.metrics])
-    axes.set_yticks(range(len(rows)), rows["configuration"])
+    axes.set_yticks(range(len(rows)), rows["name"])
     for name, tied in zip(axes.get_yticklabels(), sweep.decision.with_best.tied[rows["outcome"]], strict=True):
         name.set_fontweight("bold" if tied else "normal")
     axes.xaxis.tick_top()
@@ -217,7 +220,7 @@ def radar(sweep: Sweep, methods: pd.DataFrame) -> Figure:
     axes = drawing.subplots(subplot_kw={"projection": "polar", "theta_offset": np.pi / 2})
     angles = np.linspace(0, 2 * np.pi, len(sweep.metrics), endpoint=False)
     colours = shades(list(methods["method"]))
-    shown = set(methods.nlargest(MOST_METHODS, "f1").index)
+    shown = set(methods.nlargest(MOST_METHODS, sweep.decided_by).index)
     for index, (row_label, row) in enumerate(methods.iterrows()):
         if row_label not in shown:
             continue
@@ -232,7 +235,7 @@ def radar(sweep: Sweep, methods: pd.DataFrame) -> Figure:
         )
     axes.set_xticks(angles, [word(name) for name in sweep.metrics])
     axes.tick_params(axis="x", pad=14)
-    axes.set_ylim(0, 1)
+    axes.set_ylim(0, max(1, axes.get_ylim()[1]))
     axes.set_yticks([0.2, 0.4, 0.6, 0.8], ["0.2", "0.4", "0.6", "0.8"], fontsize=8, color="#555555")
     axes.legend(loc="center left", bbox_to_anchor=(1.18, 0.5), frameon=False)
     return drawing
@@ -243,10 +246,8 @@ def _at_k(rows: pd.DataFrame) -> str:
 
 
 def _means_and_whiskers(row: pd.Series, metrics: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
-    means = np.array([row[name] for name in metrics])
-    low = np.array([row[f"{name}_low"] for name in metrics])
-    high = np.array([row[f"{name}_high"] for name in metrics])
-    return means, np.array([means - low, high - means])
+    means, low, high = (np.array([row[f"{name}{end}"] for name in metrics]) for end in ("", "_low", "_high"))
+    return means, np.array([means - low, high - means]).clip(min=0)
 
 
 def _frame(axes: Axes, x: int, y: int) -> None:

@@ -16,7 +16,7 @@ def terminal_table(sweep: Sweep) -> str:
     header = ["configuration", *sweep.metrics, f"{sweep.decided_by} 95 % interval", "against the best"]
     cells = [
         [
-            row["configuration"],
+            row["name"],
             *(f"{row[name]:.4f}" for name in sweep.metrics),
             interval(row, sweep.decided_by),
             against_best(sweep, row["outcome"]),

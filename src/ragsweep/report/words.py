@@ -8,7 +8,7 @@ from typing import Any
 
 from ragsweep.evaluation import WORTHWHILE
 from ragsweep.report.style import is_number, word
-from ragsweep.report.sweep import Sweep, is_sparse, short
+from ragsweep.report.sweep import Sweep, is_sparse
 
 Place = tuple[Any, ...]  # a configuration's value on each axis; None where it lacks the setting
 
@@ -37,13 +37,12 @@ def _headline(sweep: Sweep) -> str:
     measured = f"{word(metric)} {best[metric]:.3f} {interval(best, metric)}"
     number = len(sweep.outcomes)
     if number == 1:
-        return f"{best['configuration']}: {measured}. One configuration alone leaves nothing to choose."
+        return f"{best['name']}: {measured}. One configuration alone leaves nothing to choose."
     if sweep.decision.with_best.tied.all():
         return (
-            f"No winner: none of the {number} configurations can be told from the best, "
-            f"{best['configuration']} with {measured}."
+            f"No winner: none of the {number} configurations can be told from the best, {best['name']} with {measured}."
         )
-    return f"Ship {best['configuration']}: {measured}."
+    return f"Ship {best['name']}: {measured}."
 
 
 def _ties(sweep: Sweep) -> Iterator[str]:
@@ -80,9 +79,9 @@ def _against_baseline(sweep: Sweep) -> Iterator[str]:
         return
     p = against.p_holm[best] if sweep.baseline else decision.with_best.p[against.reference]
     yield (
-        f"Against {sweep.outcomes[against.reference].name}: {against.difference[best]:+.3f} "
-        f"[{against.low[best]:+.3f}, {against.high[best]:+.3f}], p {p_value(p)}, effect size "
-        f"{against.effect_size[best]:.2f}; {against.wins[best]} queries better, {against.ties[best]} equal, "
+        f"Against {sweep.outcomes[against.reference].name}: {against.difference[best]:+.3f} {word(sweep.decided_by)}, "
+        f"p {p_value(p)} corrected for choosing (alone: [{against.low[best]:+.3f}, {against.high[best]:+.3f}], effect "
+        f"size {against.effect_size[best]:.2f}); {against.wins[best]} queries better, {against.ties[best]} equal, "
         f"{against.losses[best]} worse."
     )
 
@@ -99,12 +98,13 @@ def _query_types(sweep: Sweep) -> Iterator[str]:
 
 
 def _best_at_each_k(sweep: Sweep) -> Iterator[str]:
-    """F1 falls as k grows past the number of relevant pages, so that a small k wins whatever the retrieval."""
-    if sweep.decided_by in ("f1", "precision") and len(sweep.values_of("k")) > 1:
-        rows = sweep.table.drop_duplicates("k").sort_values("k")
-        each = ", ".join(f"{row['configuration']} {row[sweep.decided_by]:.3f}" for _, row in rows.iterrows())
-        falls = f"{word(sweep.decided_by)} falls as k grows, so choose k by recall and the prompt"
-        yield f"Best at each k ({falls}): {each}."
+    """F1 and precision mostly fall as k grows past the number of relevant pages, whatever the retrieval."""
+    rows = sweep.table.drop_duplicates("k").sort_values("k")
+    if len(rows) > 1:
+        each = ", ".join(f"{row['name']} {row[sweep.decided_by]:.3f}" for _, row in rows.iterrows())
+        falls = sweep.decided_by in ("f1", "precision") and rows[sweep.decided_by].is_monotonic_decreasing
+        hint = f" ({word(sweep.decided_by)} falls as k grows, so choose k by recall and the prompt)" if falls else ""
+        yield f"Best at each k{hint}: {each}."
 
 
 def _power(sweep: Sweep) -> Iterator[str]:
@@ -112,8 +112,8 @@ def _power(sweep: Sweep) -> Iterator[str]:
     if power:
         metric = word(sweep.decided_by)
         yield (
-            f"These {len(sweep.queries)} queries can show a difference of {power.detectable:.3f} {metric} between such "
-            f"configurations (80 % power); one of {WORTHWHILE} would need {power.needed:,}."
+            f"Between two configurations as alike as these, compared alone, {len(sweep.queries)} queries show a "
+            f"difference of {power.detectable:.3f} {metric} (80 % power); one of {WORTHWHILE} needs {power.needed:,}."
         )
 
 
@@ -162,7 +162,7 @@ def tied_in_words(sweep: Sweep) -> str:
     axes = sweep.table.sort_values("outcome")[[*sweep.axes]].astype(object)
     places = [tuple(row) for row in axes.where(axes.notna(), None).itertuples(index=False)]
     tied = [place for place, chosen in zip(places, sweep.decision.with_best.tied, strict=True) if chosen]
-    groups = _boxes(dict(sweep.axes), places, tied)
+    groups = _boxes({sweep.short(name): values for name, values in sweep.axes.items()}, places, tied)
     more = len(groups) - MOST_GROUPS
     return "; ".join(groups[:MOST_GROUPS]) + (f"; and {more} more such groups" if more > 0 else "")
 
@@ -171,22 +171,24 @@ def _boxes(axes: dict[str, list[Any]], places: Sequence[Place], chosen: Sequence
     """Some places of a grid in words: as one box where they are one, else one by one along the shortest axis."""
     spans = [{place[axis] for place in chosen} for axis in range(len(axes))]
     inside = [place for place in places if all(value in span for value, span in zip(place, spans, strict=True))]
-    if len(inside) == len(chosen):
+    splits = [axis for axis in range(len(axes)) if len(spans[axis]) > 1]
+    if len(inside) == len(chosen) or not splits:
         everywhere = [{place[axis] for place in places} for axis in range(len(axes))]
         parts = [
-            f"any {short(name)}" if span == every else f"{short(name)} {_values(values, span)}"
+            f"any {name}" if span == every else f"{name} {_values(values, span)}"
             for (name, values), span, every in zip(axes.items(), spans, everywhere, strict=True)
             if len(every) > 1
         ]
-        return [", ".join(parts)]
-    splitting = min((axis for axis in range(len(axes)) if len(spans[axis]) > 1), key=lambda axis: len(spans[axis]))
+        several = [] if len(inside) == len(chosen) else [f"{len(chosen)} of {len(inside)} runs with these settings"]
+        return [", ".join([*parts, *several])]
+    splitting = min(splits, key=lambda axis: len(spans[axis]))
     name, values = list(axes.items())[splitting]
     alike: dict[tuple[str, ...], set[Any]] = {}
     for value in spans[splitting]:
         here, part = ([place for place in some if place[splitting] == value] for some in (places, chosen))
         alike.setdefault(tuple(_boxes(axes, here, part)), set()).add(value)
     ordered = sorted(alike.items(), key=lambda item: min(map([*values, None].index, item[1])))
-    return [f"{short(name)} {_values(values, found)}: {'; '.join(inner)}" for inner, found in ordered]
+    return [f"{name} {_values(values, found)}: {'; '.join(inner)}" for inner, found in ordered]
 
 
 def _values(values: Sequence[Any], chosen: set[Any]) -> str:

@@ -258,9 +258,9 @@ def close_sweep(parent: RunRecord, sweep: Sweep, description: str, status: str) 
 def _decision(sweep: Sweep) -> Iterator[tuple[str, str]]:
     """The best configuration, its settings and interval, how many are tied with it, and what it promises."""
     best, metric, decision = sweep.best, sweep.decided_by, sweep.decision
-    yield "best.configuration", best["configuration"]
     for name in sweep.swept:
         yield f"best.{name}", str(best[name])
+    yield "best.configuration", best["name"]
     for name in (metric, f"{metric}_low", f"{metric}_high"):
         yield f"best.{name}", f"{best[name]:.6f}"
     yield "best.tied", str(len(sweep.tied) - 1)

@@ -9,6 +9,7 @@ from mlflow import MlflowClient
 from ragsweep.errors import first_line
 from ragsweep.tracking import journal as journals
 from ragsweep.tracking.process import is_gone
+from ragsweep.tracking.run import PARENT
 from ragsweep.tracking.store import UNREACHABLE
 from ragsweep.tracking.view import leave_view_of
 
@@ -33,7 +34,7 @@ def push(folder: Path, uri: str | None = None) -> tuple[int, dict[Path, str]]:
     """
     uploaded = 0
     refused = {}
-    parents = []
+    sweeps = set()
     for place, journal in journals.below(folder):
         if journal.uploaded or uri not in (None, journal.uri):
             continue
@@ -45,10 +46,9 @@ def push(folder: Path, uri: str | None = None) -> tuple[int, dict[Path, str]]:
         try:
             journals.upload(journal, place)
             uploaded += 1
-            if not journal.metrics:  # the parent of a sweep, perhaps
-                parents.append(journal)
+            sweeps.add((journal.uri, journal.tags.get(PARENT, journal.run_id)))
         except UNREACHABLE as error:
             refused[place] = first_line(error)
-    for parent in parents:  # only now: the sweep's runs may have been uploaded after it
-        leave_view_of(MlflowClient(parent.uri), str(parent.run_id))
+    for store, parent in sweeps:  # only now: all runs of the sweep are there
+        leave_view_of(MlflowClient(store), str(parent))
     return uploaded, refused
