@@ -38,9 +38,10 @@ def main() -> int:
     overrides = [each for each in arguments.run_ids if "=" in each]
     if not run_ids:
         parser.error("expected the id of a run or of a sweep")
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` closes the pipe before all is written
     try:
         sweep = compare(Request(run_ids, arguments.baseline, arguments.metric, overrides))
-        text = "\n".join(report.comparison(sweep))
+        print(printable("\n".join(report.comparison(sweep))))
         if arguments.html:
             command = shlex.join(["python", "scripts/compare.py", *sys.argv[1:]])
             report.write_comparison(arguments.html, sweep, command, f"{datetime.now():%Y%m%d_%H%M%S}")
@@ -50,8 +51,6 @@ def main() -> int:
     except (RagsweepError, OmegaConfBaseException, OSError) as error:
         print(f"compare: {printable(' '.join(str(error).split()))}", file=sys.stderr)
         return 2
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` closes the pipe before all is written
-    print(printable(text))
     return 0
 
 

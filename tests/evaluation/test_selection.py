@@ -205,9 +205,15 @@ def test_the_win_frequency_of_two_is_that_of_the_multinomial_distribution():
     better, worse, queries = 12, 7, 40  # so a resample draws them so often, and the other queries are ties
     scores = np.zeros((2, queries))
     scores[0, :better] = scores[1, better : better + worse] = 1
-    counts = [(won, lost, queries - won - lost) for won in range(41) for lost in range(41 - won) if won >= lost]
-    expected = multinomial.pmf(counts, queries, [better / queries, worse / queries, 21 / queries]).sum()
+    counts = np.array([(won, lost, queries - won - lost) for won in range(41) for lost in range(41 - won)])
+    chances = multinomial.pmf(counts, queries, [better / queries, worse / queries, 21 / queries])
+    expected = chances[counts[:, 0] > counts[:, 1]].sum() + chances[counts[:, 0] == counts[:, 1]].sum() / 2
     assert win_frequency(scores)[0] == pytest.approx(expected, abs=4 * np.sqrt(0.25 / 10_000))
+
+
+def test_equal_configurations_win_equally_often():
+    scores = np.random.default_rng(0).random((2, 30))
+    assert win_frequency(np.array([scores[0], scores[0], scores[0] - 1])).tolist() == pytest.approx([0.5, 0.5, 0])
 
 
 @given(SCORES)

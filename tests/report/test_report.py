@@ -83,7 +83,8 @@ def test_every_configuration_has_its_interval_and_its_mark(report):
     _, markdown = report
     rows = [line for line in markdown.splitlines() if line.startswith("| alpha=")]
     assert len(rows) >= 6
-    assert rows[0].startswith("| alpha=1 k=3 | best | 0.3700 | [0.34")
+    assert rows[0].startswith("| alpha=1 k=3 | best |  | 0.3700 | [0.34")
+    assert "| -0.020\N{NO-BREAK SPACE}[-0.020,\N{NO-BREAK SPACE}-0.020] |" in "".join(rows)
     assert all("| worse,\N{NO-BREAK SPACE}p" in row for row in rows[1:6])
 
 
@@ -96,7 +97,7 @@ def test_the_report_says_how_to_make_the_sweep_again(report):
 
 def test_queries_that_nobody_answers_are_named_and_can_be_explained(tmp_path):
     page, markdown = written(tmp_path, answers())
-    assert "1 query of 4 gets nothing relevant from any configuration." in markdown
+    assert "1 query of 4 without anything relevant from any configuration." in markdown
     assert "- 1: Question 1? Relevant: a.pdf#1" in markdown
     assert "python scripts/explain.py id-alpha=0 1" in page
 

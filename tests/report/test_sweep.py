@@ -160,6 +160,26 @@ def test_runs_recorded_without_intervals_of_their_curves_can_be_drawn():
     assert "recall_by_cutoff" in charts(Sweep(old, {}))
 
 
+def test_a_group_without_a_value_on_the_axis_is_left_out():
+    """Chunk sizes are of one chunker alone, and candidates of hybrid retrieval alone."""
+    pages = [outcome("pages", 0.3, {"chunker": "page", "k": k}, k=str(k)) for k in (3, 5)]
+    cut = [
+        outcome(f"{size} {k}", 0.4, {"chunker": "recursive", "chunker.size": size, "k": k}, k=str(k))
+        for size in (300, 500)
+        for k in (3, 5)
+    ]
+    assert "sensitivity_chunker.size" in charts(Sweep([*pages, *cut], {}))
+
+
+def test_recall_is_drawn_for_what_was_swept():
+    [drawing] = [
+        drawing
+        for name, drawing in of_settings(Sweep([outcome(f"s{s}", 0.3, {"chunker.size": s}) for s in (300, 500)], {}))
+        if name == "recall_by_cutoff.png"
+    ]
+    assert [text.get_text() for text in drawing.axes[0].get_legend().get_texts()] == ["size 300", "size 500"]
+
+
 def test_settings_with_the_same_last_word_keep_their_names():
     backends = {"encoder.backend": "torch", "retriever.sparse.backend": "bm25s"}
     runs = [outcome("a", 0.3, backends), outcome("b", 0.4, dict.fromkeys(backends, "other"))]

@@ -42,6 +42,18 @@ def test_a_tie_with_sparse_retrieval_is_pointed_out():
     )
 
 
+def test_so_few_queries_that_nothing_can_be_shown_are_pointed_out():
+    sweep = over_alpha(noisy([0.3, 0.7], queries=4), [0, 1])
+    assert "4 queries only: intervals and tests of so few are not to be relied on." in decision(sweep)
+    assert "4 queries can show no difference at all: no test over so few has a p below 0.05." in evidence(sweep)
+
+
+def test_a_difference_must_be_larger_to_show_among_many():
+    power = over_alpha(noisy([0.5, 0.5, 0.5]), [0, 0.5, 1]).decision.power
+    assert power.detectable < power.detectable_among_all
+    assert power.needed < power.needed_among_all
+
+
 def test_one_configuration_leaves_nothing_to_choose():
     [line] = decision(Sweep([alpha_k(0.7, 5, 0.3)], {}))
     assert line.startswith("alpha=0.7 k=5: F1 0.300 [")
@@ -62,8 +74,8 @@ def test_f1_is_said_to_fall_with_k_only_where_it_does():
 def test_the_baseline_is_compared_in_counts_and_with_a_test():
     sweep = over_alpha(noisy([0.3, 0.7]), [0, 1])
     against = next(evidence(sweep))
-    assert against.startswith("Against alpha=0: +0.4")
-    assert "p < 0.001 corrected for choosing (alone: [+0.3" in against
+    assert against.startswith("Against pure sparse retrieval, alpha=0: +0.4")
+    assert "p < 0.001 corrected for choosing (this pair alone: [+0.3" in against
     assert against.endswith("40 queries better, 0 equal, 0 worse.")
 
 

@@ -8,7 +8,7 @@ from ragsweep.evaluation.comparison import (
     holm,
     randomisation_test,
 )
-from ragsweep.evaluation.decision import WORTHWHILE, Decision, Power, decide
+from ragsweep.evaluation.decision import LEVEL, WORTHWHILE, Decision, Power, decide
 from ragsweep.evaluation.evaluation import Evaluation, Metric, evaluate
 from ragsweep.evaluation.judging import NOTHING, Judged, judge
 from ragsweep.evaluation.metrics import average_precision, f1, hit_rate, mrr, ndcg, precision, recall
@@ -17,6 +17,7 @@ from ragsweep.evaluation.selection import Selection, SelectionByType, select, se
 from ragsweep.evaluation.statistics import confidence_intervals
 
 __all__ = [
+    "LEVEL",
     "NOTHING",
     "WORTHWHILE",
     "Comparison",

@@ -16,9 +16,10 @@ from ragsweep.evaluation.selection import (
     select_by_type,
     win_frequency,
 )
-from ragsweep.evaluation.statistics import EQUAL, Array
+from ragsweep.evaluation.statistics import EQUAL, Array, confidence_intervals
 
 PATTERNS_A_TEST = 100  # with fewer sign patterns a test of many, corrected by Holm, could not find anything
+LEVEL = 0.05
 WORTHWHILE = 0.02  # the difference for which the queries are counted that would show it
 
 
@@ -27,12 +28,17 @@ class Power:
     """What the queries can show about two configurations that are as alike as the best of this sweep.
 
     Attributes:
-        detectable: The smallest difference that is found in 80 of 100 such sets of queries, in the metric's unit.
+        detectable: The smallest difference that is found in 80 of 100 such sets of queries where nothing else is
+            compared, in the metric's unit.
         needed: How many queries a difference of `WORTHWHILE` needs for that.
+        detectable_among_all: The same as `detectable` where all pairs of the sweep are compared; a little cautious.
+        needed_among_all: The same as `needed`.
     """
 
     detectable: float
     needed: int
+    detectable_among_all: float
+    needed_among_all: int
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,9 @@ class Decision:
 
     Attributes:
         with_best: Which configurations cannot be told from the best.
+        difference: Mean over queries of configuration minus best, in the metric's unit.
+        difference_low: Lower bound of its 95 % bootstrap interval, of this pair alone.
+        difference_high: Upper bound.
         wins: How often each would be the best, had other queries been drawn.
         baseline: Every configuration against the one that was fixed beforehand; None where there is none.
         selection: What choosing the best yields on other queries; None for a single query.
@@ -49,6 +58,9 @@ class Decision:
     """
 
     with_best: ComparisonWithBest
+    difference: Array
+    difference_low: Array
+    difference_high: Array
     wins: Array
     baseline: Comparison | None
     selection: Selection | None
@@ -63,7 +75,7 @@ class Decision:
     @property
     def types_pay(self) -> bool:
         """Whether a configuration for each type of query is better on held-out queries, by more than chance."""
-        return self.by_type is not None and self.by_type.gain > 0 and self.by_type.p <= 0.05
+        return self.by_type is not None and self.by_type.gain > 0 and self.by_type.p <= LEVEL
 
 
 def decide(
@@ -88,9 +100,14 @@ def decide(
     with_best = compare_with_best(scores, resamples=resamples, seed=seed)
     typed = len({kind for kind in types if kind is not None}) > 1
     by_type = select_by_type(scores, types, resamples=resamples, seed=seed) if several and typed else None
+    differences = scores - scores[with_best.best]
+    low, high = confidence_intervals(differences, resamples=resamples, seed=seed)
     enough = max(resamples, PATTERNS_A_TEST * configurations)
     return Decision(
         with_best=with_best,
+        difference=differences.mean(axis=1),
+        difference_low=low,
+        difference_high=high,
         wins=win_frequency(scores, resamples=resamples, seed=seed),
         baseline=None if baseline is None else compare(scores, baseline, resamples=enough, seed=seed),
         selection=by_type.for_all if by_type else select(scores, types, seed=seed) if several else None,
@@ -111,7 +128,11 @@ def _power(scores: Array, with_best: ComparisonWithBest) -> Power | None:
         return None
     close = different & with_best.tied
     deviation = float(np.median(deviations[close if close.any() else different]))
+    configurations, queries = scores.shape
+    corrected = LEVEL / (configurations * (configurations - 1) / 2)
     return Power(
-        detectable=float(detectable_difference(deviation, scores.shape[1])),
+        detectable=float(detectable_difference(deviation, queries)),
         needed=int(queries_needed(deviation, WORTHWHILE)),
+        detectable_among_all=float(detectable_difference(deviation, queries, level=corrected)),
+        needed_among_all=int(queries_needed(deviation, WORTHWHILE, level=corrected)),
     )

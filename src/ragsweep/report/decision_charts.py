@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,9 +34,10 @@ def heat_map(sweep: Sweep, x: str, y: str) -> Figure:
         12.5,
         6.6,
         f"Which {sweep.short(x)} and {sweep.short(y)} are as good as the best?",
-        f"Mean over queries, dark is high; framed: cannot be told from {framed} (p > 0.05){sweep.held(x, y)}",
+        f"Mean over queries, dark is high; framed: cannot be told from {framed} (p > 0.05){sweep.held(x, y)}\n"
+        "The test asks how consistently queries differ: a lower mean may be tied where a higher one is worse",
         left=0.9,
-        top=1.1,
+        top=1.25,
     )
     used, _ = panels(drawing, len(sweep.metrics), wspace=0.08, hspace=0.22)
     for axes, metric in zip(used, sweep.metrics, strict=True):
@@ -116,18 +118,18 @@ def best_against_baseline(sweep: Sweep) -> Figure:
 
 def recall_by_cutoff(sweep: Sweep) -> Figure:
     """How many passages does it take to find what is relevant?"""
-    methods = sweep.methods
-    shown = methods[methods.index.isin(methods.nlargest(MOST_CURVES, sweep.decided_by).index)]
-    some = f"; the best {len(shown)} of {len(methods)}" if len(shown) < len(methods) else ""
+    rows, label, free = _compared(sweep)
+    shown = rows[rows.index.isin(rows.nlargest(MOST_CURVES, sweep.decided_by).index)]
+    some = f"; the best {len(shown)} of {len(rows)}" if len(shown) < len(rows) else ""
     drawing = figure(
         9,
         5,
         "How many passages does it take to find what is relevant?",
-        f"Mean recall over queries; bands: {INTERVALS}{some}{sweep.held('k', *METHOD_SETTINGS)}",
+        f"Mean recall over queries; bands: {INTERVALS}{some}{sweep.held('k', *free)}",
         right=2.2,
     )
     axes = drawing.subplots()
-    colours = shades(list(methods["method"]))
+    colours = shades(list(rows[label]))
     longest = 0
     for index, (_, row) in enumerate(shown.iterrows()):
         facts = sweep.outcomes[row["outcome"]].facts
@@ -135,10 +137,17 @@ def recall_by_cutoff(sweep: Sweep) -> Figure:
         cutoffs = np.arange(1, len(curve) + 1)
         longest = max(longest, len(curve))
         if bounds := facts.get("at_k_ci", {}).get("recall"):  # runs of the first version have none
-            band = {"color": colours[row["method"]], "alpha": 0.13, "linewidth": 0}
+            band = {"color": colours[row[label]], "alpha": 0.13, "linewidth": 0}
             axes.fill_between(cutoffs, bounds["low"], bounds["high"], **band)
         marker = MARKERS[index % len(MARKERS)]
-        axes.plot(cutoffs, curve, color=colours[row["method"]], marker=marker, markersize=4, label=row["method"])
+        axes.plot(
+            cutoffs,
+            curve,
+            color=colours[row[label]],
+            marker=marker,
+            markersize=4,
+            label=f"{'' if label == 'method' else sweep.short(label) + ' '}{row[label]}",
+        )
     for k in sweep.values_of("k"):
         axes.axvline(k, color="#777777", linewidth=0.9, linestyle=":")
     axes.text(max(sweep.values_of("k")), 1.015, " measured at the dotted k", fontsize=8, color="#555555", ha="center")
@@ -152,21 +161,30 @@ def recall_by_cutoff(sweep: Sweep) -> Figure:
     return drawing
 
 
+def _compared(sweep: Sweep) -> tuple[pd.DataFrame, str, Sequence[str]]:
+    """The ways to retrieve; or where there is one, the values of another setting: rows, their column, what is free."""
+    others = [name for name in sweep.axes if name != "k"]
+    if len(sweep.methods) > 1 or not others:
+        return sweep.methods, "method", METHOD_SETTINGS
+    rows = sweep.like_best(others[0]).dropna(subset=[others[0]]).drop_duplicates(others[0])
+    return rows, others[0], others[:1]
+
+
 def win_frequency(sweep: Sweep) -> Figure:
-    """Which configuration would win on other queries?"""
+    """Which configuration is best when these queries are resampled?"""
     wins, tied = sweep.decision.wins, sweep.decision.with_best.tied
     order = np.argsort(-wins, kind="stable")[:MOST_BARS]
     order = order[wins[order] >= min(0.001, wins.max())]
     names = [sweep.outcomes[position].name for position in order]
     beside = 0.3 + 0.085 * max(map(len, names))
     left = len(wins) - len(order)
-    others = f"; the other {left}: {abs(1 - wins[order].sum()):.1%} together" if left else ""
+    others = f"; others: {abs(1 - wins[order].sum()):.1%}" if left else ""
     drawing = figure(
         beside + 6,
         1.7 + 0.3 * len(order),
-        "Which configuration would win on other queries?",
+        "Which configuration is best when these queries are resampled?",
         f"Share of bootstrap resamples of the {len(sweep.queries)} queries with the highest {word(sweep.decided_by)}"
-        f"{others}\nDark: cannot be told from the best (p > 0.05)",
+        f"{others}\nDark: cannot be told from the best (p > 0.05); of equals, the luckier one is favoured",
         left=beside,
         top=1.0,
     )

@@ -49,12 +49,22 @@ def disputed(sweep: Sweep) -> list[Dispute]:
 
     Of configurations with the best's k where there are several: a larger k lowers F1 and precision of every query.
     """
-    same_k = sweep.table[sweep.table["k"] == sweep.best["k"]]["outcome"].tolist()
-    rows = same_k if len(same_k) > 1 else sweep.table["outcome"].tolist()
+    rows = _comparable(sweep)
     scores = sweep.scores(sweep.decided_by)[rows]
     deviation = scores.std(axis=0)
     order = [query for query in np.argsort(-deviation, kind="stable").tolist() if deviation[query] > EQUAL]
     return [_dispute(sweep, [sweep.outcomes[row] for row in rows], scores, query) for query in order[:MOST_DISPUTED]]
+
+
+def disputed_in_words(sweep: Sweep) -> str:
+    """Which configurations `disputed` is about."""
+    some = len(_comparable(sweep)) < len(sweep.outcomes)
+    return f"The configurations{f' with k={sweep.best.k}, as the best,' if some else ''} disagree most on these:"
+
+
+def _comparable(sweep: Sweep) -> list[int]:
+    same_k = sweep.table[sweep.table["k"] == sweep.best["k"]]["outcome"].tolist()
+    return same_k if len(same_k) > 1 else sweep.table["outcome"].tolist()
 
 
 def _dispute(sweep: Sweep, outcomes: Sequence[Outcome], scores: Array, query: int) -> Dispute:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ragsweep.report import findings
 from ragsweep.report.style import word
 from ragsweep.report.sweep import Sweep
-from ragsweep.report.words import against_best, baseline_rows, decision, evidence, interval
+from ragsweep.report.words import against_best, baseline_rows, count, decision, evidence, interval
 
 DIGITS = 12  # of a digest that is shown
 
@@ -48,6 +48,7 @@ class Row(NamedTuple):
     name: str
     mark: str
     verdict: str
+    difference: str
     mean: float
     interval: str
     left: float
@@ -55,6 +56,7 @@ class Row(NamedTuple):
     middle: float
     others: list[float]
     wins: float
+    run_id: str
 
 
 def write_report(folder: Path, sweep: Sweep, origin: Origin, charts: Sequence[Chart]) -> str:
@@ -89,7 +91,7 @@ def _content(sweep: Sweep, origin: Origin) -> dict[str, Any]:
     number = len(sweep.outcomes)
     return {
         "title": _title(sweep),
-        "facts": f"{number} configuration{'s' * (number > 1)}, {len(sweep.queries)} queries, {_when(origin.started)}"
+        "facts": f"{count(number, 'configuration')}, {count(len(sweep.queries), 'query')}, {_when(origin.started)}"
         f"{f', commit {origin.commit}' if origin.commit else ''}",
         "decision": [*decision(sweep), *evidence(sweep)],
         "unfinished": ", ".join(f"{name} ({status})" for name, status in sweep.unfinished.items()),
@@ -104,10 +106,11 @@ def _content(sweep: Sweep, origin: Origin) -> dict[str, Any]:
         "about_types": "Held out: the mean over queries that did not take part in the choice, by repeated 5-fold "
         "cross-validation. Only a better held-out mean shows that a type deserves a configuration of its own.",
         "unanswered": unanswered,
-        "unanswered_in_words": f"{len(unanswered) or 'No'} quer{'y' if len(unanswered) == 1 else 'ies'} of "
-        f"{len(sweep.queries)} get{'s' * (len(unanswered) == 1)} nothing relevant from any configuration.",
+        "unanswered_in_words": f"{count(len(unanswered), 'query')} of {len(sweep.queries)} "
+        f"without anything relevant from any configuration.",
         "winner": sweep.winner,
         "disputed": findings.disputed(sweep),
+        "disputed_in_words": findings.disputed_in_words(sweep),
         "audit": list(findings.audit(sweep)),
         "again": _again(sweep, origin),
         "about_numbers": f"Dataset digest {sweep.winner.facts['dataset']['digest'][:DIGITS]}; {sweep.resamples:,} "
@@ -135,6 +138,7 @@ def _rows(sweep: Sweep) -> Iterator[Row]:
             name=row["name"],
             mark=verdict.partition(",")[0],
             verdict=verdict,
+            difference=_difference(sweep, row["outcome"]),
             mean=row[metric],
             interval=interval(row, metric),
             left=round((row[f"{metric}_low"] - low) * scale, 1),
@@ -142,14 +146,29 @@ def _rows(sweep: Sweep) -> Iterator[Row]:
             middle=round((row[metric] - low) * scale, 1),
             others=[row[name] for name in _others(sweep)],
             wins=100 * sweep.decision.wins[row["outcome"]],
+            run_id=sweep.outcomes[row["outcome"]].run_id,
         )
 
 
+def _difference(sweep: Sweep, position: int) -> str:
+    decision = sweep.decision
+    if position == decision.best:
+        return ""
+    low, high = decision.difference_low[position], decision.difference_high[position]
+    return f"{decision.difference[position]:+.3f} [{low:+.3f}, {high:+.3f}]"
+
+
 def _about_table(sweep: Sweep) -> str:
-    return (
-        f"Means over {len(sweep.queries)} queries. Intervals: 95 %, bootstrap over queries. Against the best: paired "
-        "randomisation test, corrected for all pairs of configurations (max-T), since the best was chosen by the same "
-        "queries; tied where p > 0.05. Best in: share of bootstrap resamples in which it has the highest mean."
+    return " ".join(
+        (
+            f"Means over {count(len(sweep.queries), 'query')}; intervals: 95 %, bootstrap over queries.",
+            "Against the best: paired randomisation test, corrected for all pairs of configurations (max-T), since the",
+            "best was chosen by the same queries; tied where p > 0.05. It asks how consistently the queries differ, so",
+            "a lower mean may be tied where a higher one is worse. The difference has the interval of this pair alone.",
+            "Best in: share of bootstrap resamples of these queries in which it has the highest mean, which favours",
+            "the luckier of equals. Effect size: the mean of the differences over their standard deviation (Cohen's",
+            "d_z). The runs' ids and more statistics: results/summary_statistics.csv.",
+        )
     )
 
 

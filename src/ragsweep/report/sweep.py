@@ -206,13 +206,16 @@ class Sweep:
     def summary_statistics(self) -> pd.DataFrame:
         """The table with what the decision says of each configuration, without what only the charts need."""
         decision, order = self.decision, self.table["outcome"]
-        return self.table.drop(columns=["method", "outcome"]).assign(
-            **{
-                "tied_with_best": decision.with_best.tied[order],
-                "p_vs_best": decision.with_best.p[order],
-                "win_frequency": decision.wins[order],
-            }
-        )
+        columns: dict[str, Any] = {
+            "run_id": [self.outcomes[position].run_id for position in order],
+            f"{self.decided_by}_minus_best": decision.difference[order],
+            f"{self.decided_by}_minus_best_low": decision.difference_low[order],
+            f"{self.decided_by}_minus_best_high": decision.difference_high[order],
+            "tied_with_best": decision.with_best.tied[order],
+            "p_vs_best": decision.with_best.p[order],
+            "win_frequency": decision.wins[order],
+        }
+        return self.table.drop(columns=["method", "outcome"]).assign(**columns)
 
     @cached_property
     def per_query(self) -> pd.DataFrame:

@@ -117,7 +117,7 @@ def sensitivity(sweep: Sweep, x: str, lines: str | None) -> Figure:
     drawing = figure(
         12,
         6.4,
-        QUESTIONS.get(x, f"How much does {sweep.short(x)} matter?"),
+        QUESTIONS.get(x, f"What does {sweep.short(x)} change?"),
         f"Mean over queries; whiskers: {INTERVALS}{sweep.held(x, lines)}",
         left=0.7,
         top=1.1,
@@ -126,7 +126,9 @@ def sensitivity(sweep: Sweep, x: str, lines: str | None) -> Figure:
     rows = sweep.like_best(x, lines)
     values = sweep.axes[x]
     places = dict(zip(values, positions(values), strict=True))
-    groups = [(value, rows[rows[lines] == value]) for value in _some(sweep, lines)] if lines else [("", rows)]
+    groups = [(value, rows[rows[lines] == value]) for value in _some(sweep, lines)] if lines else []
+    groups = [(value, group) for value, group in groups if group[x].notna().any()] or [("", rows)]
+    ordered_values = all(map(is_number, values))
     colours = shades([value for value, _ in groups], "viridis" if lines == ALPHA else "plasma")
     step = (max(places.values()) - min(places.values())) * 0.012  # beside each other: no whisker hides another
     for axes, metric in zip(used, sweep.metrics, strict=True):
@@ -141,12 +143,17 @@ def sensitivity(sweep: Sweep, x: str, lines: str | None) -> Figure:
                 marker=MARKERS[index % len(MARKERS)],
                 markersize=5,
                 elinewidth=0.9,
+                linestyle="-" if ordered_values else "none",
                 label=f"{sweep.short(lines or '')} = {value:g}" if is_number(value) else str(value),
             )
         axes.set_title(word(metric), fontsize=11)
         dress(axes)
     label(used, AXES.get(x, x), "mean over queries")
     used[0].set_xticks(*ticks(values, at=positions(values)))
+    if not ordered_values:
+        used[0].set_xlim(-0.6, len(values) - 0.4)
+        for axes in used:
+            axes.tick_params(axis="x", labelsize=8 if len(values) < 4 else 6)
     used[0].set_ylim(min(0, *(sweep.table[f"{metric}_low"].min() for metric in sweep.metrics)), None)
     if len(groups) > 1:
         place = spare[0] if spare else used[-1]

@@ -6,18 +6,21 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from ragsweep.evaluation import WORTHWHILE
+from ragsweep.evaluation import LEVEL, WORTHWHILE
 from ragsweep.report.style import is_number, word
 from ragsweep.report.sweep import Sweep, is_sparse
 
 Place = tuple[Any, ...]  # a configuration's value on each axis; None where it lacks the setting
 
+FEW = 20  # queries; an interval from fewer holds less than it says
 MOST_GROUPS = 6  # of tied configurations that are spelt out
 
 
 def decision(sweep: Sweep) -> Iterator[str]:
     """Which configuration to ship, what is as good, and what to expect of it: a paragraph each."""
     yield _headline(sweep)
+    if len(sweep.queries) < FEW:
+        yield f"{count(len(sweep.queries), 'query')} only: intervals and tests of so few are not to be relied on."
     if len(sweep.outcomes) > 1:
         yield from _ties(sweep)
         yield from _expectation(sweep)
@@ -63,12 +66,11 @@ def _expectation(sweep: Sweep) -> Iterator[str]:
     selection = sweep.decision.selection
     if selection is None:
         return
-    metric, optimism = word(sweep.decided_by), selection.optimism
-    below = f"{optimism:.3f} below" if optimism >= 0.0005 else "no less than"
+    own, expected = round(selection.apparent, 3), round(selection.expected, 3)
+    below = f"{own - expected:.3f} below" if expected < own else "no less than"
     yield (
-        f"Expected on new queries: {metric} {selection.expected:.3f}, by cross-validation; that is {below} its own "
-        "score, which was chosen and measured on the same queries. "
-        f"On other such queries it would be the best in {sweep.decision.wins[sweep.decision.best]:.0%} of cases."
+        f"Expected on new queries: {word(sweep.decided_by)} {expected:.3f}, by cross-validation; that is {below} its "
+        "own score, which was chosen and measured on the same queries."
     )
 
 
@@ -78,11 +80,12 @@ def _against_baseline(sweep: Sweep) -> Iterator[str]:
     if against is None or against.reference == best:
         return
     p = against.p_holm[best] if sweep.baseline else decision.with_best.p[against.reference]
+    baseline = "the baseline" if sweep.baseline else "pure sparse retrieval"
+    alone = f"[{against.low[best]:+.3f}, {against.high[best]:+.3f}], effect size {against.effect_size[best]:.2f}"
     yield (
-        f"Against {sweep.outcomes[against.reference].name}: {against.difference[best]:+.3f} {word(sweep.decided_by)}, "
-        f"p {p_value(p)} corrected for choosing (alone: [{against.low[best]:+.3f}, {against.high[best]:+.3f}], effect "
-        f"size {against.effect_size[best]:.2f}); {against.wins[best]} queries better, {against.ties[best]} equal, "
-        f"{against.losses[best]} worse."
+        f"Against {baseline}, {sweep.outcomes[against.reference].name}: {against.difference[best]:+.3f} "
+        f"{word(sweep.decided_by)}, p {p_value(p)} corrected for choosing (this pair alone: {alone}); "
+        f"{count(int(against.wins[best]), 'query')} better, {against.ties[best]} equal, {against.losses[best]} worse."
     )
 
 
@@ -93,7 +96,7 @@ def _query_types(sweep: Sweep) -> Iterator[str]:
     verdict = "pays" if sweep.decision.types_pay else "is not shown to pay"
     yield (
         f"A configuration for each query type {verdict}: {by_type.gain:+.3f} {word(sweep.decided_by)} on held-out "
-        f"queries against one for all (p {p_value(by_type.p)} were the types alike)."
+        f"queries against one for all (test whether types want different ones: p {p_value(by_type.p)})."
     )
 
 
@@ -108,12 +111,17 @@ def _best_at_each_k(sweep: Sweep) -> Iterator[str]:
 
 
 def _power(sweep: Sweep) -> Iterator[str]:
-    power = sweep.decision.power
-    if power:
-        metric = word(sweep.decided_by)
+    power, queries, number = sweep.decision.power, len(sweep.queries), len(sweep.outcomes)
+    if 2 ** (1 - queries) > LEVEL:
+        yield f"{count(queries, 'query')} can show no difference at all: no test over so few has a p below {LEVEL}."
+    elif power:
+        shown, needed = f"{power.detectable:.3f} {word(sweep.decided_by)}", f"{power.needed:,}"
+        if number > 2:
+            shown += f" if compared alone, {power.detectable_among_all:.3f} among all {number}"
+            needed += f", or {power.needed_among_all:,}"
         yield (
-            f"Between two configurations as alike as these, compared alone, {len(sweep.queries)} queries show a "
-            f"difference of {power.detectable:.3f} {metric} (80 % power); one of {WORTHWHILE} needs {power.needed:,}."
+            f"Of two configurations as alike as the best and its ties, {queries} queries show a difference of {shown} "
+            f"(80 % power); one of {WORTHWHILE} needs {needed}."
         )
 
 
@@ -143,6 +151,11 @@ def against_best(sweep: Sweep, position: int) -> str:
     if position == with_best.best:
         return "best"
     return f"{'tied' if with_best.tied[position] else 'worse'}, p {p_value(with_best.p[position])}"
+
+
+def count(number: int, one: str) -> str:
+    """A number of queries or configurations."""
+    return f"{number} {one if number == 1 else f'{one[:-1]}ies' if one.endswith('y') else f'{one}s'}"
 
 
 def interval(row: Any, metric: str) -> str:
@@ -188,7 +201,7 @@ def _boxes(axes: dict[str, list[Any]], places: Sequence[Place], chosen: Sequence
         here, part = ([place for place in some if place[splitting] == value] for some in (places, chosen))
         alike.setdefault(tuple(_boxes(axes, here, part)), set()).add(value)
     ordered = sorted(alike.items(), key=lambda item: min(map([*values, None].index, item[1])))
-    return [f"{name} {_values(values, found)}: {'; '.join(inner)}" for inner, found in ordered]
+    return [": ".join(filter(None, [f"{name} {_values(values, found)}", "; ".join(inner)])) for inner, found in ordered]
 
 
 def _values(values: Sequence[Any], chosen: set[Any]) -> str:
