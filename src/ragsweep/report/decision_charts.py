@@ -29,7 +29,7 @@ def heat_map(sweep: Sweep, x: str, y: str) -> Figure:
     rows = sweep.like_best(x, y).dropna(subset=[x, y])
     panel_ties = len(rows) <= MOST_CELLS
     framed = "the panel's best, which has a dot" if panel_ties else f"the best {word(sweep.decided_by)}"
-    columns, lines = sweep.values_of(x), sweep.values_of(y)
+    columns, lines = ([value for value in sweep.values_of(name) if value in set(rows[name])] for name in (x, y))
     drawing = figure(
         12.5,
         6.6,

@@ -237,7 +237,7 @@ class Sweep:
 
     def held(self, *free: str | None) -> str:
         """The swept settings that a chart holds at the best one's values, in words for its subtitle."""
-        settings = [f"{self.short(name)}={self.best[name]}" for name in self.axes if name not in free]
+        settings = [f"{self.short(name)}={as_text(self.best[name])}" for name in self.axes if name not in free]
         return f"; at {' '.join(settings)}, as the best" if settings else ""
 
     def like_best(self, *free: str | None) -> pd.DataFrame:
