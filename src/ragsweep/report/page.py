@@ -80,10 +80,12 @@ def write_report(folder: Path, sweep: Sweep, origin: Origin, charts: Sequence[Ch
         {**chart._asdict(), "data": b64encode((folder / "charts" / chart.name).read_bytes()).decode()}
         for chart in charts
     ]
-    for name in ("report.html", "report.md"):
-        text = environment.get_template(name).render(content, charts=drawn)
-        (folder / name).write_text(text, encoding="utf-8")
-    return text
+    page, markdown = (
+        environment.get_template(name).render(content, charts=drawn) for name in ("report.html", "report.md")
+    )
+    (folder / "report.html").write_text(page, encoding="utf-8")
+    (folder / "report.md").write_text(markdown, encoding="utf-8")
+    return markdown
 
 
 def _content(sweep: Sweep, origin: Origin) -> dict[str, Any]:
