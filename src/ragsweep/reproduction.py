@@ -173,7 +173,7 @@ def _differences(
     run: tracking.Recorded, metrics: Mapping[tuple[str, int], float], table: pd.DataFrame, tolerance: float
 ) -> Iterator[Difference]:
     was, now = _lasting(run.metrics), _lasting(metrics)
-    for key in sorted(was.keys() | now.keys()):
+    for key in sorted(was.keys() | now.keys(), key=lambda key: ("/" in key[0], key)):  # the metrics themselves first
         if not _alike(was.get(key), now.get(key), tolerance):
             yield Difference(f"{key[0]}{f' at {key[1]}' if key[1] else ''}", was.get(key), now.get(key))
     if list(run.per_query.columns) != list(table.columns) or len(run.per_query) != len(table):

@@ -169,7 +169,7 @@ def _about_table(sweep: Sweep) -> str:
             "a lower mean may be tied where a higher one is worse. The difference has the interval of this pair alone.",
             "Best in: share of bootstrap resamples of these queries in which it has the highest mean, which favours",
             "the luckier of equals. Effect size: the mean of the differences over their standard deviation (Cohen's",
-            "d_z). The runs' ids and more statistics: results/summary_statistics.csv.",
+            "d_z). More statistics: results/summary_statistics.csv.",
         )
     )
 

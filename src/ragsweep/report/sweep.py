@@ -207,7 +207,6 @@ class Sweep:
         """The table with what the decision says of each configuration, without what only the charts need."""
         decision, order = self.decision, self.table["outcome"]
         columns: dict[str, Any] = {
-            "run_id": [self.outcomes[position].run_id for position in order],
             f"{self.decided_by}_minus_best": decision.difference[order],
             f"{self.decided_by}_minus_best_low": decision.difference_low[order],
             f"{self.decided_by}_minus_best_high": decision.difference_high[order],
