@@ -180,11 +180,11 @@ def test_a_runs_tables_are_shown(page, site, shoot):
 
 def test_the_report_of_a_sweep_is_shown_with_its_charts(page, site, shoot):
     open_artifact(page, site, site.sweep, "report.html")
-    [frame] = [frame.content_frame() for frame in page.locator("iframe").element_handles()]
+    frame = page.locator("iframe").element_handle().content_frame()  # waits until it is there
     frame.get_by_role("heading", name="Which alpha and k for cho_manual?").wait_for()
     assert frame.get_by_text(f"Ship {site.runs[0].info.run_name}: F1 0.").is_visible()
-    shown = frame.evaluate("[...document.images].map(image => image.complete && image.naturalWidth > 600)")
-    assert shown == [True] * 9
+    frame.wait_for_function("document.images.length === 9 && [...document.images].every(image => image.complete)")
+    assert all(width > 600 for width in frame.evaluate("[...document.images].map(image => image.naturalWidth)"))
     shoot(page)
 
 
