@@ -367,17 +367,18 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
     folders = [
         sweep.job.folder / (f"dataset_{number}" if len(parts) > 1 else "") for number in range(1, len(parts) + 1)
     ]
+    written = True
     try:
         texts = [report.write_sweep(folder, part, origin) for folder, part in zip(folders, parts, strict=True)]
     except Exception as error:  # the runs are measured: whatever keeps the report from being written, the rest goes on
-        failed, texts = True, [f"The report could not be written: {first_line(error)}\n"]
+        failed, written, texts = True, False, [f"The report could not be written: {first_line(error)}\n"]
         print(f"ragsweep: {texts[0]}", end="", file=sys.stderr)
     failed = failed or bool(results.unfinished)
     text = "\n".join(texts) or "No run finished.\n"
     tracking.close_sweep(sweep.parent, results, text, "FAILED" if failed else "FINISHED")
     for folder, part in zip(folders, parts, strict=True):  # only now: nobody may be reading any more
         print(f"\n{report.terminal_table(part)}\n", *report.decision(part), sep="\n")
-        if (folder / "report.html").exists():
+        if written:
             print(f"report: {folder / 'report.html'} (sweep {sweep.parent.run_id or 'not in the tracking store yet'})")
     for name, fate in results.unfinished.items():
         print(f"did not finish: {name} ({fate})", file=sys.stderr)

@@ -207,6 +207,7 @@ def test_a_report_that_cannot_be_written_loses_nothing_else(application, tmp_pat
     assert process.returncode == 1
     assert "ragsweep: The report could not be written: [Errno 21] Is a directory" in process.stderr
     assert process.stdout.splitlines()[3].startswith("configuration ")
+    assert "report: " not in process.stdout
     assert parent.info.status == "FAILED"
     assert parent.data.tags["best.k"] == "1"
     assert (application.artifacts(parent) / "results/summary_statistics.csv").exists()

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ragsweep.evaluation import compare_with_best
-from ragsweep.evaluation.statistics import EQUAL
+from ragsweep.evaluation.statistics import EQUAL, first_best
 from ragsweep.report.style import BEST, BLUE, INTERVALS, MARKERS, dress, figure, label, panels, shades, ticks, word
 from ragsweep.report.sweep import METHOD_SETTINGS, Sweep
 
@@ -55,7 +55,7 @@ def heat_map(sweep: Sweep, x: str, y: str) -> Figure:
                     number = f"{value:.2f}" if len(columns) < 8 else f"{value:.2f}".lstrip("0")
                     axes.text(column, line, number, ha="center", va="center", fontsize=7.5, color=ink)
         _outline(axes, tied)
-        best = cells[int(np.argmax(rows[metric].round(12)))]
+        best = cells[int(first_best(rows[metric].to_numpy()))]
         axes.plot(best[1] + 0.36, best[0] + 0.3, "o", color=BEST, markersize=5)
         axes.set_title(word(metric), fontsize=11)
         axes.set_xticks(*ticks(columns))

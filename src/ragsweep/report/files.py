@@ -97,7 +97,9 @@ def write_comparison(path: Path, sweep: Sweep, command: str, started: str) -> No
         started: YYYYMMDD_HHMMSS.
     """
     with tempfile.TemporaryDirectory() as folder:
-        write_sweep(Path(folder), sweep, Origin(command, "", "", started))
+        drawn = Path(folder) / "charts"
+        charts = [*_save(drawn, sweep_charts.of_decision, sweep), *_save(drawn, sweep_charts.of_settings, sweep)]
+        write_report(Path(folder), sweep, Origin(command, "", "", started), charts)
         shutil.copyfile(Path(folder) / "report.html", path)
 
 
