@@ -119,6 +119,19 @@ def test_runs_on_other_data_are_refused_with_the_reason(compare, sweeps):
     )
 
 
+@pytest.mark.parametrize("damaged", ['{"broken', "{}"], ids=["no JSON", "no dataset"])
+def test_a_damaged_record_is_one_line(compare, sweeps, shared_application, damaged):
+    facts = shared_application.artifacts(children(shared_application, sweeps[0])[0]) / "results/evaluation.json"
+    whole = facts.read_text()
+    facts.write_text(damaged)
+    try:
+        done = compare(sweeps[0])
+    finally:
+        facts.write_text(whole)
+    assert done.returncode == 2
+    assert re.fullmatch(r"compare: \w{32}: its record cannot be read \(.+\)\n", done.stderr)
+
+
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [

@@ -62,6 +62,8 @@ class Member(NamedTuple):
 
     def _read(self, per_query: Path, facts: Path) -> Outcome:
         measured = json.loads(facts.read_text(encoding="utf-8"))
+        if "digest" not in measured.get("dataset", {}):
+            raise ValueError("evaluation.json names no dataset")
         return Outcome(self.name, self.run_id, self.swept, self.settings, read_table(per_query), measured)
 
 
@@ -185,7 +187,7 @@ def collect(job: Job, parent: RunRecord, planned: Sequence[str], store: Stored |
             try:
                 outcomes.append(member.outcome)
                 del fates[member.name]
-            except UNREACHABLE:
+            except (ValueError, *UNREACHABLE):  # also where a file is damaged
                 fates[member.name] = "FINISHED, but its results cannot be read"
     names = {member.name for member in members.values()}
     return Sweep(outcomes, fates | {name: absent for name in planned if name not in names})
