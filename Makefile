@@ -5,13 +5,16 @@ READY := $(VENV)/.ready
 URI := sqlite:///$(CURDIR)/mlruns/mlflow.db
 PORT ?= 5000
 
-.PHONY: sweep test ui bench lint
+.PHONY: sweep test soak ui bench lint
 
 sweep: $(READY)  ## the alpha x k sweep over the bundled manual
 	$(VENV)/bin/python run.py -m retriever.alpha=0,0.3,0.5,0.7,1 k=3,5,10
 
-test: $(READY)  ## every test that this machine can run
-	$(VENV)/bin/python -m pytest
+test: $(READY)  ## every test that this machine can run, in minutes; ARGS are pytest's
+	$(VENV)/bin/python -m pytest -n logical $(ARGS)
+
+soak: $(VENV)/.extras  ## every test with every extra, repeated at full strength: an hour; says what it repeated
+	$(VENV)/bin/python -m pytest -n logical --soak -rs --durations=25 $(ARGS)
 
 ui: $(READY)  ## MLflow on the store of this project, for this machine only
 	@$(VENV)/bin/python -c 'from ragsweep.tracking import print_latest_sweep; print_latest_sweep("$(URI)", "http://127.0.0.1:$(PORT)")'
@@ -30,6 +33,11 @@ $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@
+
+# Everything that conf/ can name and that the tests and benchmarks measure against.
+$(VENV)/.extras: $(READY)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --constraint requirements.lock --editable '.[bench,onnx,openvino,parallel,ray,server,slurm]'
 	touch $@
 
 $(VENV)/.bench: $(READY)

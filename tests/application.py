@@ -5,13 +5,25 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from mlflow import MlflowClient
 from mlflow.entities import Run
+from warm import Process
 
 PROJECT = Path(__file__).resolve().parents[1]
+
+
+def _completed(given: Sequence[str], places: Mapping[str, str]) -> list[str]:
+    """The given arguments, and these settings where they are not among them."""
+    return [*given, *(f"{name}={place}" for name, place in places.items() if not any(name in one for one in given))]
+
+
+def _ended(process: Process) -> subprocess.CompletedProcess[str]:
+    out, err = process.communicate(timeout=300)
+    return subprocess.CompletedProcess([], process.returncode, out, err)
 
 
 @dataclass(frozen=True)
@@ -25,44 +37,49 @@ class Application:
     def uri(self) -> str:
         return f"sqlite:///{self.home}/mlflow.db"
 
-    def command(self, *arguments: str) -> list[str]:
-        places = {
+    @property
+    def places(self) -> dict[str, str]:
+        """The settings that say where it records runs and keeps embeddings."""
+        return {
             "tracking.uri": self.uri,
-            "tracking.artifacts": self.home / "artifacts",
-            "store.path": self.cache,
-            "hydra.run.dir": self.home / "outputs",
-            "hydra.sweep.dir": self.home / "outputs",
+            "tracking.artifacts": f"{self.home}/artifacts",
+            "store.path": str(self.cache),
         }
-        own = [f"{name}={place}" for name, place in places.items() if not any(name in given for given in arguments)]
-        return [sys.executable, str(PROJECT / "run.py"), *arguments, *own]
 
-    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            self.command(*arguments),
-            cwd=self.home,
-            env={**os.environ, **environment},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+    @property
+    def environment(self) -> dict[str, str]:
+        """What it needs in its environment, beside this process's own."""
+        return {}
 
-    def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        process = self.start(*arguments, **environment)
-        out, err = process.communicate(timeout=300)
-        return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+    def arguments(self, *given: str) -> list[str]:
+        """The arguments of `run.py`: those given, and places for whatever they name none for."""
+        outputs = str(self.home / "outputs")
+        return _completed(given, {**self.places, "hydra.run.dir": outputs, "hydra.sweep.dir": outputs})
 
-    def script(
-        self, name: str, *arguments: str, project: Path = PROJECT, **environment: str
-    ) -> subprocess.CompletedProcess[str]:
+    def start(self, *given: str, **environment: str) -> Process:
+        return self._start("run.py", self.arguments(*given), environment)
+
+    def run(self, *given: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return _ended(self.start(*given, **environment))
+
+    def script(self, name: str, *given: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run `scripts/NAME.py` on this store."""
-        places = [
-            f"tracking.uri={self.uri}",
-            f"tracking.artifacts={self.home}/artifacts",
-            f"store.path={self.cache}",
-        ]
-        command = [sys.executable, str(project / f"scripts/{name}.py"), *arguments, *places]
-        environment = {**os.environ, **environment}
+        return _ended(self._start(f"scripts/{name}.py", _completed(given, self.places), environment))
+
+    def push(self) -> subprocess.CompletedProcess[str]:
+        """Run `scripts/push.py` on its outputs."""
+        return _ended(self._start("scripts/push.py", [f"{self.home}/outputs"], {}))
+
+    def interpreted(
+        self, file: str, *given: str, project: Path = PROJECT, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a file of a project in an interpreter that has loaded nothing yet."""
+        command = [sys.executable, str(project / file), *_completed(given, self.places)]
+        environment = {**os.environ, **self.environment, **environment}
         return subprocess.run(command, capture_output=True, text=True, check=False, cwd=self.home, env=environment)
+
+    def _start(self, file: str, arguments: list[str], environment: dict[str, str]) -> Process:
+        return Process(PROJECT / file, arguments, self.home, {**os.environ, **self.environment, **environment})
 
     def client(self) -> MlflowClient:
         return MlflowClient(self.uri)

@@ -1,13 +1,20 @@
-"""What the tests of several rooms share: small real PDFs, a store, an encoder, and the datasets that come with us."""
+"""What tests of several folders share: small real PDFs, stores, an encoder, the bundled data, a tracking server."""
 
 import os
-from collections.abc import Callable
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import small
+import warm
 from application import Application
+from mlflow import MlflowClient
 from reportlab.pdfgen.canvas import Canvas
+from servers import Client, TrackingServer, database
 
 from ragsweep.config import PROJECT
 from ragsweep.datasets import BeirDataset, Collection, Dataset, PageChunker, PdfDataset
@@ -15,6 +22,57 @@ from ragsweep.retrieval import Task
 from ragsweep.store import Store
 
 WritePdf = Callable[..., Path]
+
+
+os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112  # else Ray's workers hardly get a turn beside the other tests
+
+SOAK = "--soak"
+SHARING = "tests/cluster/"  # whose tests share a tracking server
+LONGEST = (SHARING, "tests/browser/", "tests/test_launchers.py")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(SOAK, action="store_true", help="run what is marked soak, and repeat at full strength")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Repeat a test that is marked so; its argument `repetition` counts."""
+    if repeated := metafunc.definition.get_closest_marker("repeat"):
+        times = repeated.kwargs["soak" if metafunc.config.getoption(SOAK) else "usual"]
+        metafunc.parametrize("repetition", range(times))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Keep what shares fixtures in one worker: a file, or all that needs the tracking server."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return SHARING if nodeid.startswith(SHARING) else nodeid.partition("::")[0]
+
+    return Scheduling(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start the files that take longest first, so that no worker is left with one of them in the end."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("soak") and not item.config.getoption(SOAK):
+        pytest.skip("make soak runs it")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say how often the soak has repeated what."""
+    if not config.getoption(SOAK):
+        return
+    passed = terminalreporter.getreports("passed")
+    names = [report.nodeid.partition("[")[0] for report in passed if {"repeat", "soak"} & {*report.keywords}]
+    terminalreporter.section("passed at full strength")
+    for name, times in Counter(names).items():
+        terminalreporter.write_line(f"{times:4} x {name}")
 
 
 class LetterEncoder:
@@ -93,18 +151,60 @@ def scifact(real_data: Path) -> Dataset:
 
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the applications of this session keep their embeddings."""
-    return tmp_path_factory.mktemp("cache")
+    """Where the applications of all workers of this session keep their embeddings."""
+    own = tmp_path_factory.getbasetemp()
+    return (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "cache"
+
+
+@pytest.fixture(scope="session")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The overrides that select the small dataset, which no test may change."""
+    return small.arguments(tmp_path_factory.mktemp("small"))
+
+
+@pytest.fixture(scope="session")
+def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tracking store without runs; MLflow takes seconds to make one."""
+    database = tmp_path_factory.mktemp("database") / "mlflow.db"
+    MlflowClient(f"sqlite:///{database}").search_experiments()
+    return database
 
 
 @pytest.fixture
-def application(tmp_path: Path, cache: Path) -> Application:
+def application(tmp_path: Path, cache: Path, empty_database: Path) -> Application:
     """ragsweep on an empty store."""
     (tmp_path / "home").mkdir()
+    shutil.copy(empty_database, tmp_path / "home")
     return Application(tmp_path / "home", cache)
 
 
 @pytest.fixture(scope="module")
-def shared_application(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Application:
+def shared_application(tmp_path_factory: pytest.TempPathFactory, cache: Path, empty_database: Path) -> Application:
     """ragsweep on a store that the tests of a module share."""
-    return Application(tmp_path_factory.mktemp("home"), cache)
+    home = tmp_path_factory.mktemp("home")
+    shutil.copy(empty_database, home)
+    return Application(home, cache)
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TrackingServer]:
+    """A tracking server for all tests that need one; where PostgreSQL is not installed, on SQLite."""
+    with database() as address:
+        started = TrackingServer(tmp_path_factory.mktemp("server"), address)
+        started.start()
+        yield started
+        started.kill()
+
+
+@pytest.fixture
+def client(server: TrackingServer, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Client:
+    """ragsweep on the tracking server, and the login in the environment of the test."""
+    for name, value in server.login.items():
+        monkeypatch.setenv(name, value)
+    return Client(tmp_path, cache, server)
+
+
+@pytest.fixture(autouse=True)
+def _no_process_outlives_its_test() -> Iterator[None]:
+    yield
+    warm.kill_all()

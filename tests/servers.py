@@ -6,27 +6,28 @@ import os
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from application import PROJECT, Application
+from application import Application
 from mlflow import MlflowClient
 from mlflow.entities import Run
+from werkzeug.security import generate_password_hash
 
-USER = "admin"
+USER, PASSWORD = "admin", "a long passphrase of ours"
 POSTGRES = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-needs_postgres = pytest.mark.skipif(
-    not POSTGRES or find_spec("psycopg") is None, reason="PostgreSQL or the extra server is not installed"
-)
+HAS_POSTGRES = bool(POSTGRES) and find_spec("psycopg") is not None
+needs_postgres = pytest.mark.skipif(not HAS_POSTGRES, reason="PostgreSQL or the extra server is not installed")
 
 
 def free_port() -> int:
@@ -41,8 +42,11 @@ def as_postgres(*command) -> list:
 
 
 @contextmanager
-def postgres() -> Iterator[str]:
-    """The address of a database on a PostgreSQL server of our own."""
+def database() -> Iterator[str | None]:
+    """The address of a database on a PostgreSQL server of our own; None where it is not installed."""
+    if not HAS_POSTGRES:
+        yield None
+        return
     port = free_port()
     tools, place = POSTGRES[-1], ["-h", "127.0.0.1", "-p", str(port)]
     with tempfile.TemporaryDirectory() as folder:  # pytest's own folders are closed to other users
@@ -66,17 +70,15 @@ def postgres() -> Iterator[str]:
 
 @dataclass
 class TrackingServer:
-    """`mlflow server` as conf/tracking/server.yaml says to start it: artifacts go through it alone.
+    """`mlflow server` as conf/tracking/server.yaml says to start it: with a login, and all artifacts go through it.
 
     Attributes:
         folder: Where it keeps artifacts and its log.
         database: Its backend store; SQLite in its folder where none is given.
-        password: Of the user `USER`; without one there is no login.
     """
 
     folder: Path
-    database: str | None = None
-    password: str | None = None
+    database: str | None
     port: int = field(default_factory=free_port)
     process: subprocess.Popen | None = None
 
@@ -87,28 +89,25 @@ class TrackingServer:
     @property
     def login(self) -> dict[str, str]:
         """What a client needs in its environment."""
-        if self.password is None:
-            return {}
-        return {"MLFLOW_TRACKING_USERNAME": USER, "MLFLOW_TRACKING_PASSWORD": self.password}
+        return {"MLFLOW_TRACKING_USERNAME": USER, "MLFLOW_TRACKING_PASSWORD": PASSWORD}
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
-        environment = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+        settings = self.folder / "auth.ini"
+        settings.write_text(
+            f"[mlflow]\ndefault_permission = EDIT\ndatabase_uri = sqlite:///{self.folder}/auth.db\n"
+            f"admin_username = {USER}\nadmin_password = {PASSWORD}\n"
+            "authorization_function = mlflow.server.auth:authenticate_request_basic_auth\n"
+        )
+        environment = {
+            "MLFLOW_AUTH_CONFIG_PATH": str(settings),
+            "MLFLOW_DISABLE_TELEMETRY": "true",
+            "MLFLOW_FLASK_SERVER_SECRET_KEY": "any long random text",
+            "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+        }
         command = ["mlflow", "server", "--backend-store-uri", self.database or f"sqlite:///{self.folder}/mlflow.db"]
         command += ["--artifacts-destination", str(self.folder / "artifacts"), "--host", "127.0.0.1"]
-        command += ["--port", str(self.port), "--workers", "1"]
-        if self.password is not None:
-            settings = self.folder / "auth.ini"
-            settings.write_text(
-                f"[mlflow]\ndefault_permission = EDIT\ndatabase_uri = sqlite:///{self.folder}/auth.db\n"
-                f"admin_username = {USER}\nadmin_password = {self.password}\n"
-                "authorization_function = mlflow.server.auth:authenticate_request_basic_auth\n"
-            )
-            command += ["--app-name", "basic-auth"]
-            environment |= {
-                "MLFLOW_AUTH_CONFIG_PATH": str(settings),
-                "MLFLOW_FLASK_SERVER_SECRET_KEY": "any long random text",
-            }
+        command += ["--port", str(self.port), "--workers", "1", "--app-name", "basic-auth"]
         self.process = subprocess.Popen(
             [sys.executable, "-m", *command],
             env={**os.environ, **environment},
@@ -119,11 +118,17 @@ class TrackingServer:
         for _ in range(1800):
             try:
                 urllib.request.urlopen(f"{self.uri}/health", timeout=1)
-                return
+                return self._hash_cheaply()
             except OSError:
                 assert self.process.poll() is None, (self.folder / "log").read_text()
                 time.sleep(0.1)
         pytest.fail("mlflow server does not answer")
+
+    def _hash_cheaply(self) -> None:
+        """Keep a hash of the password that takes no time: MLflow checks it twice a request, .1 s each by default."""
+        with closing(sqlite3.connect(self.folder / "auth.db")) as users, users:
+            cheap = generate_password_hash(PASSWORD, "pbkdf2:sha256:1")
+            users.execute("UPDATE users SET password_hash = ? WHERE username = ?", [cheap, USER])
 
     def kill(self) -> None:
         os.killpg(self.process.pid, signal.SIGKILL)
@@ -140,27 +145,13 @@ class Client(Application):
     def uri(self) -> str:
         return self.server.uri
 
-    def command(self, *arguments: str) -> list[str]:
-        places = {
-            "tracking.uri": self.uri,
-            "store.path": self.cache,
-            "hydra.run.dir": self.home / "outputs",
-            "hydra.sweep.dir": self.home / "outputs",
-        }
-        own = (f"{name}={place}" for name, place in places.items())
-        return [sys.executable, str(PROJECT / "run.py"), *arguments, *own]
+    @property
+    def places(self) -> dict[str, str]:
+        return {"tracking.uri": self.uri, "store.path": str(self.cache)}
 
-    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-        return super().start(*arguments, **{**self.server.login, **environment})
-
-    def push(self) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, str(PROJECT / "scripts/push.py"), str(self.home / "outputs")],
-            env={**os.environ, **self.server.login},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    @property
+    def environment(self) -> dict[str, str]:
+        return self.server.login
 
     def of(self, experiment: str) -> tuple[MlflowClient, list[Run], list[Run]]:
         """A client, and the parents and children of the runs of one experiment, as the server tells."""

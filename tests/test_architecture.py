@@ -37,10 +37,8 @@ def test_only_tracking_knows_mlflow():
 
 def test_a_warm_run_never_imports_torch(shared_application):
     assert shared_application.run().returncode == 0
-    command = shared_application.command()
-    trace = subprocess.run(
-        [sys.executable, "-X", "importtime", *command[1:]], capture_output=True, text=True, check=True
-    ).stderr
+    arguments = shared_application.arguments()
+    trace = shared_application.interpreted("run.py", *arguments, PYTHONPROFILEIMPORTTIME="1").stderr
     loaded = {line.rpartition("|")[2].strip() for line in trace.splitlines()}
     assert "mlflow" in loaded  # the trace has what it should have
     assert not {"torch", "sentence_transformers", "matplotlib.pyplot"} & loaded

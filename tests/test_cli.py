@@ -105,15 +105,15 @@ def test_v_shows_where_an_error_came_from(application):
     assert "Traceback" in process.stderr
 
 
-def test_a_page_without_text_is_reported_once(application, tmp_path):
-    process = application.run("-m", *arguments(tmp_path / "data"), "retriever=sparse", "k=1,2")
+def test_a_page_without_text_is_reported_once(application, dataset):
+    process = application.run("-m", *dataset, "retriever=sparse", "k=1,2")
     assert process.returncode == 0
     assert process.stderr == "pages without text, never retrieved: 1 (fever.pdf#3)\n"
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
-def test_every_shipped_experiment_runs(application, tmp_path, experiment):
-    process = application.run("-m", f"experiment={experiment}", *arguments(tmp_path / "data"))
+def test_every_shipped_experiment_runs(application, dataset, experiment):
+    process = application.run("-m", f"experiment={experiment}", *dataset)
     assert process.returncode == 0, process.stderr
     assert len(application.children()) == {
         "alpha_sensitivity": 11,
@@ -123,8 +123,8 @@ def test_every_shipped_experiment_runs(application, tmp_path, experiment):
     }.get(experiment, len(application.children()))
 
 
-def test_the_five_methods_keep_the_names_of_the_reference(application, tmp_path):
-    application.run("-m", "experiment=retrieval_methods", *arguments(tmp_path / "data"))
+def test_the_five_methods_keep_the_names_of_the_reference(application, dataset):
+    application.run("-m", "experiment=retrieval_methods", *dataset)
     alphas = {run.info.run_name: run.data.params["retriever.alpha"] for run in application.children()}
     assert alphas == {
         "Pure_Dense_FAISS": "1.0",

@@ -7,9 +7,8 @@ from small import arguments
 
 
 @pytest.fixture(scope="module")
-def sweeps(shared_application, tmp_path_factory):
+def sweeps(shared_application, dataset, tmp_path_factory):
     """Two sweeps over the same small dataset, one over another cut of it, and a run over other questions."""
-    dataset = arguments(tmp_path_factory.mktemp("data"))
     others = arguments(tmp_path_factory.mktemp("other"))
     (tmp_path_factory.getbasetemp() / "other0/questions.json").write_text(
         '[{"query": "Who is tired?", "relevant_docs": ["anaemia.pdf#1"], "query_type": "factual"}]'

@@ -47,7 +47,7 @@ def explain(sweep, shared_application):
         places = [f"dataset.documents={sweep / 'pdfs'}"]
         if not any(each.startswith("dataset.queries=") for each in given):
             places.append(f"dataset.queries={sweep / 'questions.json'}")
-        return shared_application.script("explain", run_id, query, *given, *places, **environment)
+        return shared_application.script("explain", run_id, query, *given, *places, **{"COLUMNS": "100", **environment})
 
     return run
 

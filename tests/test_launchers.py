@@ -10,8 +10,8 @@ import psutil
 import pytest
 from application import Application
 
-SWEEP = ["-m", "retriever.alpha=0,0.3,0.5,0.7,1", "k=3,5,10"]
-SMALLER = ["-m", "retriever.alpha=0,0.5", "k=3,5"]
+SWEEP = ["-m", "retriever.alpha=0,0.5", "k=3,5"]
+FOLDER = "zoë's"
 PLUGINS = {
     "joblib": "hydra_joblib_launcher",
     "ray": "hydra_ray_launcher",
@@ -48,45 +48,41 @@ def recorded(application):
 
 
 @pytest.fixture(scope="module")
-def one_after_the_other(tmp_path_factory, cache):
+def one_after_the_other(tmp_path_factory, cache, dataset):
+    """What the sweep records where one process does all jobs."""
     application = Application(tmp_path_factory.mktemp("basic"), cache)
-    assert application.run(*SWEEP).returncode == 0
+    assert application.run(*SWEEP, *dataset).returncode == 0
     return recorded(application)
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory, cache):
-    application = Application(tmp_path_factory.mktemp("undisturbed"), cache)
-    assert application.run(*SMALLER).returncode == 0
-    return recorded(application)
-
-
-@pytest.mark.parametrize("launcher", LAUNCHERS)
-def test_a_launcher_changes_nothing_of_the_results(application, launcher, one_after_the_other):
-    process = application.run(*SWEEP, f"hydra/launcher={launcher}")
+@pytest.fixture(scope="module", params=LAUNCHERS)
+def launched(request, tmp_path_factory, dataset):
+    """The sweep under a launcher, with nothing encoded yet, in a folder with an unusual name."""
+    home = tmp_path_factory.mktemp("launched")
+    application = Application(home, home / "fresh")
+    folder = f'hydra.sweep.dir="{home}/{FOLDER}"'
+    process = application.run(*SWEEP, *dataset, f"hydra/launcher={request.param}", folder)
     assert process.returncode == 0, process.stderr
-    assert process.stderr == ""
+    return application, process
+
+
+def test_a_launcher_changes_nothing_of_the_results(launched, one_after_the_other):
+    application, _ = launched
     assert recorded(application) == one_after_the_other
 
 
-@pytest.mark.parametrize("launcher", LAUNCHERS)
-def test_a_folder_may_be_called_anything(tmp_path, cache, launcher):
-    application = Application(tmp_path, cache)
-    folder = tmp_path / "zoë's"
-    process = application.run(
-        "-m", "retriever=sparse", "k=1,2", f"hydra/launcher={launcher}", f'hydra.sweep.dir="{folder}"'
-    )
-    assert process.returncode == 0, process.stderr
-    assert len(list(folder.glob("*/tracking.json"))) == 3
+def test_a_launcher_says_nothing_of_its_own(launched):
+    _, process = launched
+    assert {*process.stderr.splitlines()} == {"pages without text, never retrieved: 1 (fever.pdf#3)"}
 
 
-@pytest.mark.parametrize("launcher", LAUNCHERS)
-def test_an_encoding_is_made_once_for_all_workers(tmp_path, launcher):
-    home = tmp_path / "home"
-    home.mkdir()
-    application = Application(home, tmp_path / "fresh")
-    process = application.run(*SMALLER, f"hydra/launcher={launcher}")
-    assert process.returncode == 0, process.stderr
+def test_a_folder_may_be_called_anything(launched):
+    application, _ = launched
+    assert len(list((application.home / FOLDER).glob("*/tracking.json"))) == 5  # of four jobs and their sweep
+
+
+def test_an_encoding_is_made_once_for_all_workers(launched):
+    application, _ = launched
     entries = [file.parent for file in application.cache.glob("embeddings-*/*/checksums.json")]
     assert len(entries) == 2  # queries and passages, each encoded by one process while the others waited
 
@@ -94,7 +90,7 @@ def test_an_encoding_is_made_once_for_all_workers(tmp_path, launcher):
 def test_a_launcher_that_is_not_installed_is_refused_with_what_installs_it(application, tmp_path):
     absent = 'import sys; sys.modules["hydra_plugins.hydra_ray_launcher"] = None'  # whether it is installed or not
     (tmp_path / "sitecustomize.py").write_text(absent)
-    process = application.run(*SWEEP, "hydra/launcher=ray", PYTHONPATH=str(tmp_path))
+    process = application.interpreted("run.py", *SWEEP, "hydra/launcher=ray", PYTHONPATH=str(tmp_path))
     assert process.returncode == 2
     [line] = process.stderr.splitlines()
     assert line == (
@@ -102,24 +98,15 @@ def test_a_launcher_that_is_not_installed_is_refused_with_what_installs_it(appli
     )
 
 
-@pytest.mark.slow
+@pytest.mark.repeat(usual=1, soak=20)
 @pytest.mark.skipif(not there("hydra_joblib_launcher"), reason="hydra_joblib_launcher is not installed")
-def test_twenty_sweeps_of_eight_workers_on_a_fresh_store_lose_nothing(tmp_path):
-    for number in range(20):
-        home = tmp_path / str(number)
-        home.mkdir()
-        application = Application(home, home / "cache")
-        process = application.run(
-            "-m",
-            "hydra/launcher=joblib",
-            "hydra.launcher.n_jobs=8",
-            "retriever=sparse",
-            "retriever.b=0.2,0.4,0.6,0.8",
-            "k=1,2,3,4",
-        )
-        assert process.returncode == 0, process.stderr
-        assert [run.info.status for run in application.children()] == ["FINISHED"] * 16
-        assert [run.info.status for run in application.parents()] == ["FINISHED"]
+def test_a_sweep_of_eight_workers_on_a_fresh_store_loses_nothing(tmp_path, dataset, repetition):
+    application = Application(tmp_path, tmp_path / "cache")
+    workers = ["hydra/launcher=joblib", "hydra.launcher.n_jobs=8"]
+    process = application.run("-m", *workers, *dataset, "retriever=sparse", "retriever.b=0.2,0.4,0.6,0.8", "k=1,2,3,4")
+    assert process.returncode == 0, process.stderr
+    assert [run.info.status for run in application.children()] == ["FINISHED"] * 16
+    assert [run.info.status for run in application.parents()] == ["FINISHED"]
 
 
 def at_work(application):
@@ -132,27 +119,26 @@ def at_work(application):
     return pytest.fail("no worker has begun")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("launcher", LAUNCHERS)
-def test_what_a_killed_worker_leaves_is_named_and_resumed(tmp_path, launcher, undisturbed):
+def test_what_a_killed_worker_leaves_is_named_and_resumed(tmp_path, launcher, dataset, one_after_the_other):
     application = Application(tmp_path, tmp_path / "fresh")  # the first jobs are at work for some seconds
     once = ["hydra.launcher.ray.remote.max_retries=0"] if launcher == "ray" else []
-    process = application.start(*SMALLER, f"hydra/launcher={launcher}", *once)
+    process = application.start(*SWEEP, *dataset, f"hydra/launcher={launcher}", *once)
     run, pid = at_work(application)
     os.kill(pid, signal.SIGKILL)
     _, err = process.communicate(timeout=300)
     assert process.returncode == 1
     assert f"did not finish: {run.info.run_name} (KILLED)" in err
-    resumed = application.run(*SMALLER, f"hydra/launcher={launcher}", "tracking.resume=true")
+    resumed = application.run(*SWEEP, *dataset, f"hydra/launcher={launcher}", "tracking.resume=true")
     assert resumed.returncode == 0, resumed.stderr
-    assert recorded(application) == undisturbed
+    assert recorded(application) == one_after_the_other
 
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_sweep_ends_its_workers_and_leaves_nothing_open(tmp_path, launcher, ending):
+def test_an_interrupted_sweep_ends_its_workers_and_leaves_nothing_open(tmp_path, launcher, dataset, ending):
     application = Application(tmp_path, tmp_path / "fresh")
-    process = application.start(*SMALLER, f"hydra/launcher={launcher}")
+    process = application.start(*SWEEP, *dataset, f"hydra/launcher={launcher}")
     _, pid = at_work(application)
     process.send_signal(ending)
     process.communicate(timeout=60)

@@ -63,7 +63,6 @@ def serves(command, folder, environment):
         server.wait(timeout=30)
 
 
-@pytest.mark.slow
 def test_every_command_block_works(copy):
     environment = {
         **os.environ,

@@ -1,8 +1,6 @@
 """`scripts/reproduce.py`, in processes of its own."""
 
 import shutil
-import subprocess
-import sys
 
 import pytest
 import yaml
@@ -12,9 +10,12 @@ from small import arguments
 PARENT = "mlflow.parentRunId"
 
 
-def reproduce(application, *given, project=PROJECT, **environment):
+REPRODUCE = "scripts/reproduce.py"
+
+
+def reproduce(application, *given, **environment):
     """Run the script on the application's store."""
-    return application.script("reproduce", *given, project=project, **environment)
+    return application.script("reproduce", *given, **environment)
 
 
 @pytest.fixture(scope="module")
@@ -43,11 +44,15 @@ def test_as_many_values_are_compared_as_were_recorded(finished, shared_applicati
     assert f"identical: {len(scalars) + curves * cutoffs + queries * columns} values" in process.stdout
 
 
-@pytest.mark.parametrize("environment", [{"OMP_NUM_THREADS": "1"}, {"OPENBLAS_NUM_THREADS": "3"}])
+@pytest.mark.parametrize(
+    "environment",
+    [{"OMP_NUM_THREADS": "1"}, pytest.param({"OPENBLAS_NUM_THREADS": "3"}, marks=pytest.mark.soak)],
+    ids=str,
+)
 def test_the_number_of_threads_does_not_show(finished, shared_application, tmp_path, environment):
     before = len(shared_application.runs())
-    store = f"store.path={tmp_path / 'store'}"  # so that everything is computed again
-    process = reproduce(shared_application, finished.info.run_id, "--no-log", store, **environment)
+    given = [finished.info.run_id, "--no-log", f"store.path={tmp_path / 'store'}"]  # so that all is computed again
+    process = shared_application.interpreted(REPRODUCE, *given, **environment)
     assert process.returncode == 0, process.stdout + process.stderr
     assert len(shared_application.runs()) == before
 
@@ -111,29 +116,27 @@ def test_a_sweep_is_made_again_as_a_sweep(application):
     assert summaries[0].read_text() == summaries[1].read_text()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("environment", [{}, {"OMP_NUM_THREADS": "1"}, {"OMP_NUM_THREADS": "3"}])
+@pytest.mark.soak
+@pytest.mark.parametrize("environment", [{}, {"OMP_NUM_THREADS": "1"}, {"OMP_NUM_THREADS": "3"}], ids=str)
 def test_every_run_of_the_bundled_sweep_is_computed_again_with_any_threads(bundled_sweep, tmp_path, environment):
     [parent] = bundled_sweep.parents()
-    fresh = f"store.path={tmp_path / 'store'}"
-    assert_identical(reproduce(bundled_sweep, parent.info.run_id, "--no-log", fresh, **environment), 15)
+    given = [parent.info.run_id, "--no-log", f"store.path={tmp_path / 'store'}"]
+    assert_identical(bundled_sweep.interpreted(REPRODUCE, *given, **environment), 15)
 
 
-@pytest.mark.slow
-def test_a_clone_that_never_saw_the_sweep_makes_every_run_again(bundled_sweep, tmp_path):
+def test_a_clone_that_never_saw_the_run_makes_it_again(finished, shared_application, tmp_path):
     clone = tmp_path / "clone"
     for part in ("src", "conf", "scripts", "data"):
         shutil.copytree(PROJECT / part, clone / part, ignore=shutil.ignore_patterns("__pycache__"))
-    [parent] = bundled_sweep.parents()
-    fresh = f"store.path={tmp_path / 'store'}"
-    there = {"project": clone, "PYTHONPATH": str(clone / "src")}
-    assert_identical(reproduce(bundled_sweep, parent.info.run_id, "--no-log", fresh, **there), 15)
+    given = [finished.info.run_id, "--no-log", f"store.path={tmp_path / 'store'}"]
+    process = shared_application.interpreted(REPRODUCE, *given, project=clone, PYTHONPATH=str(clone / "src"))
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert ": identical: " in process.stdout
 
 
 @pytest.mark.parametrize("place", ["tracking.uri=sqlite:////nowhere/mlflow.db", "tracking.uri=http://127.0.0.1:9"])
 def test_a_store_that_is_not_there_is_said_in_a_line(shared_application, place):
-    command = [sys.executable, str(PROJECT / "scripts/reproduce.py"), "abc", place]
-    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    process = reproduce(shared_application, "abc", place)
     assert process.returncode == 2
     [line] = process.stderr.splitlines()
     assert line.startswith(f"reproduce: abc: cannot be read from {place.partition('=')[2]}")

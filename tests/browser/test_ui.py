@@ -10,7 +10,7 @@ TALL = 3400  # px, in which all open charts have room: MLflow draws those in the
 METRICS = ["f1", "precision", "recall", "mrr", "hit_rate", "ndcg", "map"]
 RUN = ".ag-row a[href*='/runs/']"  # a run's name in the list, beside the table's columns or the charts
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = pytest.mark.browser
 
 
 def expect_runs(page, names):

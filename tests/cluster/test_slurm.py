@@ -9,18 +9,16 @@ import subprocess
 import tempfile
 import time
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from servers import Client, TrackingServer, free_port
-from small import arguments
+from servers import free_port
 
 DAEMONS = ("munged", "slurmctld", "slurmd")
 pytestmark = [
     pytest.mark.cluster,
-    pytest.mark.slow,
     pytest.mark.skipif(not all(map(shutil.which, DAEMONS)), reason="Slurm and munge are not installed"),
     pytest.mark.skipif(os.geteuid() != 0, reason="only root may run Slurm's daemons"),
     pytest.mark.skipif(find_spec("submitit") is None, reason="the extra slurm is not installed"),
@@ -94,10 +92,10 @@ PartitionName=lab Nodes={host} Default=YES MaxTime=INFINITE State=UP
         return waiting
 
     def until(self, condition):
-        for _ in range(1200):
+        for _ in range(240):
             if found := condition():
                 return found
-            time.sleep(0.1)
+            time.sleep(0.5)
         return pytest.fail(self.ask("squeue") + self.ask("sinfo") + (self.folder / "slurmd.log").read_text())
 
 
@@ -126,14 +124,6 @@ def slurm():
         cluster.until(lambda: not cluster.ask("squeue", "--noheader"))
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    started = TrackingServer(tmp_path_factory.mktemp("server"))
-    started.start()
-    yield started
-    started.kill()
-
-
 def at_work(client, experiment):
     """A run that a job has open, and the number of its process."""
     for run in client.of(experiment)[2]:
@@ -142,16 +132,11 @@ def at_work(client, experiment):
     return None
 
 
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory):
-    return arguments(tmp_path_factory.mktemp("small"))
-
-
-def test_a_killed_worker_goes_back_into_the_queue_and_on_with_its_own_run(slurm, server, dataset, tmp_path, cache):
-    undisturbed = Client(tmp_path / "undisturbed", cache, server)
-    killed = Client(tmp_path / "killed", tmp_path / "fresh", server)  # its first jobs are at work for some seconds
-    for client in (undisturbed, killed):
-        client.home.mkdir()
+def test_a_killed_worker_goes_back_into_the_queue_and_on_with_its_own_run(slurm, client, dataset, tmp_path):
+    undisturbed = replace(client, home=tmp_path / "undisturbed")
+    killed = replace(client, home=tmp_path / "killed", cache=tmp_path / "fresh")  # its first jobs take some seconds
+    for each in (undisturbed, killed):
+        each.home.mkdir()
     assert undisturbed.run(*SWEEP, *dataset, "tracking.experiment=undisturbed").returncode == 0
 
     process = killed.start(*SWEEP, *dataset, "tracking.experiment=killed", *SUBMITTED, **slurm.environment)
@@ -166,8 +151,8 @@ def test_a_killed_worker_goes_back_into_the_queue_and_on_with_its_own_run(slurm,
     assert killed.summary("killed") == undisturbed.summary("undisturbed")
 
 
-def test_a_sweep_that_is_interrupted_takes_its_jobs_out_of_the_queue(slurm, server, dataset, tmp_path):
-    client = Client(tmp_path, tmp_path / "fresh", server)
+def test_a_sweep_that_is_interrupted_takes_its_jobs_out_of_the_queue(slurm, client, dataset, tmp_path):
+    client = replace(client, cache=tmp_path / "fresh")
     process = client.start(*SWEEP, *dataset, "tracking.experiment=interrupted", *SUBMITTED, **slurm.environment)
     slurm.until(lambda: at_work(client, "interrupted"))
     process.send_signal(signal.SIGINT)

@@ -135,10 +135,14 @@ def test_a_p_value_at_the_border_is_not_rounded_across_it():
     assert [p_value(p) for p in (0.0504, 0.0497, 0.2, 0.0004)] == ["0.0504", "0.0497", "0.20", "< 0.001"]
 
 
-@pytest.mark.slow
-def test_equal_configurations_have_a_winner_in_at_most_five_percent_of_sweeps():
-    """200 sweeps of 15 equal configurations. In 1,000 such sweeps it is 4.4 %, and none has a winner without ties."""
-    sweeps = [over_alpha(f1_like(np.random.default_rng(seed), alike(15)), ALPHAS, **DEFAULT) for seed in range(200)]
+@pytest.mark.parametrize(("count", "most"), [(25, 4), pytest.param(200, 10, marks=pytest.mark.soak)])
+def test_equal_configurations_have_a_winner_in_at_most_five_percent_of_sweeps(count, most):
+    """Sweeps of 15 equal configurations. In 1,000 such sweeps it is 4.4 %, and none has a winner without ties.
+
+    Where the rate is 5 %, 25 sweeps have more than 4 winners with a probability of .7 %; at the 17 % of tests against
+    the best that were not told how it was chosen, with one of 42 %.
+    """
+    sweeps = [over_alpha(f1_like(np.random.default_rng(seed), alike(15)), ALPHAS, **DEFAULT) for seed in range(count)]
     headlines = [next(decision(sweep)) for sweep in sweeps]
-    assert sum(not headline.startswith("No winner: none of the 15") for headline in headlines) <= 10
+    assert sum(not headline.startswith("No winner: none of the 15") for headline in headlines) <= most
     assert not any(len(sweep.tied) == 1 for sweep in sweeps)

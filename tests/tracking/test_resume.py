@@ -8,13 +8,9 @@ import pytest
 from application import Application
 from small import arguments
 
-SWEEP = ["-m", "retriever=sparse", "retriever.b=0,0.3,0.5,0.7,1", "k=1,2,3"]
-SMALLER = ["-m", "retriever=sparse", "retriever.b=0.3,0.5", "k=1,2,3"]
-
-
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory):
-    return arguments(tmp_path_factory.mktemp("small"))
+SWEEP = ["-m", "retriever=sparse", "retriever.b=0,0.3,0.5,1", "k=1,2"]
+JOBS = 8
+SMALLER = ["-m", "retriever=sparse", "retriever.b=0.3,0.5", "k=1,2"]
 
 
 @pytest.fixture(scope="module")
@@ -53,18 +49,9 @@ def names(process):
     return ran, [line.partition(" f1=")[0] for line in lines if line.endswith("(finished before)")]
 
 
-def resume_after(application, dataset, seconds):
-    """Start a sweep, kill it after so many seconds, and resume it."""
-    process = application.start(*SWEEP, *dataset)
-    time.sleep(seconds)
-    process.kill()
-    process.communicate()
-    return application.run(*SWEEP, *dataset, "tracking.resume=true")
-
-
 def assert_whole(application, undisturbed):
-    assert statuses(application) == ["FINISHED"] * 15
-    assert len({run.info.run_name for run in application.children()}) == 15
+    assert statuses(application) == ["FINISHED"] * JOBS
+    assert len({run.info.run_name for run in application.children()}) == JOBS
     assert [run.info.status for run in application.parents()] == ["FINISHED"]
     assert summary(application) == summary(undisturbed)
 
@@ -80,23 +67,22 @@ def test_a_killed_sweep_is_resumed_as_if_nothing_had_happened(application, datas
     assert resumed.returncode == 0, resumed.stderr
     ran, found = names(resumed)
     assert len(found) >= 4
-    assert len(ran) + len(found) == 15
+    assert len(ran) + len(found) == JOBS
     assert_whole(application, undisturbed)
     assert charts(application) == charts(undisturbed)
 
 
-@pytest.mark.slow
-def test_twenty_sweeps_killed_at_any_moment_are_resumed(tmp_path, cache, dataset, undisturbed):
+@pytest.mark.repeat(usual=2, soak=20)
+def test_a_sweep_killed_at_any_moment_is_resumed(tmp_path, cache, dataset, undisturbed, repetition):
     undisturbed, seconds = undisturbed
-    drawn = random.Random(0)
-    for number in range(20):
-        home = tmp_path / str(number)
-        home.mkdir()
-        application = Application(home, cache)
-        moment = drawn.uniform(0, seconds)
-        resumed = resume_after(application, dataset, moment)
-        assert resumed.returncode == 0, (moment, resumed.stderr)
-        assert_whole(application, undisturbed)
+    application = Application(tmp_path, cache)  # on no store yet: it may be killed while it makes one
+    process = application.start(*SWEEP, *dataset)
+    time.sleep(random.Random(repetition).uniform(0, seconds))
+    process.kill()
+    process.communicate()
+    resumed = application.run(*SWEEP, *dataset, "tracking.resume=true")
+    assert resumed.returncode == 0, resumed.stderr
+    assert_whole(application, undisturbed)
 
 
 def test_the_next_start_closes_what_a_killed_process_left_open(application, dataset):
@@ -135,7 +121,7 @@ def test_a_finished_run_stands_in_for_one_that_failed(application, dataset):
     for _ in range(2):
         resumed = application.run(*SMALLER, *dataset, "tracking.resume=true")
         assert resumed.returncode == 0, resumed.stderr
-        assert len(names(resumed)[1]) == 6
+        assert len(names(resumed)[1]) == 4
     assert [run.info.status for run in application.parents()] == ["FINISHED", "FINISHED"]
 
 
@@ -145,7 +131,7 @@ def test_finished_runs_of_a_smaller_sweep_are_joined(application, dataset, undis
     resumed = application.run(*SWEEP, *dataset, "tracking.resume=true")
     assert resumed.returncode == 0, resumed.stderr
     ran, found = names(resumed)
-    assert (len(ran), len(found)) == (9, 6)
+    assert (len(ran), len(found)) == (4, 4)
     smaller, larger = application.parents()
     assert (smaller.info.status, larger.info.status) == ("FINISHED", "FINISHED")
     report = application.artifacts(larger) / "results/summary_statistics.csv"
@@ -156,8 +142,8 @@ def test_finished_runs_of_a_smaller_sweep_are_joined(application, dataset, undis
 def test_without_resume_everything_runs_again(application, dataset):
     for _ in range(2):
         ran, found = names(application.run(*SMALLER, *dataset))
-        assert (len(ran), len(found)) == (6, 0)
-    assert len(application.children()) == 12
+        assert (len(ran), len(found)) == (4, 0)
+    assert len(application.children()) == 8
 
 
 def test_other_data_is_not_taken_for_finished(application, tmp_path):
@@ -166,7 +152,7 @@ def test_other_data_is_not_taken_for_finished(application, tmp_path):
     queries = tmp_path / "data" / "questions.json"
     queries.write_text(queries.read_text().replace("What clears worms?", "Which drug clears worms?"))
     ran, found = names(application.run(*SMALLER, *dataset, "tracking.resume=true"))
-    assert (len(ran), len(found)) == (6, 0)
+    assert (len(ran), len(found)) == (4, 0)
 
 
 def test_a_dry_run_says_what_is_there_and_records_nothing(application, dataset):
@@ -176,8 +162,8 @@ def test_a_dry_run_says_what_is_there_and_records_nothing(application, dataset):
     assert process.returncode == 0, process.stderr
     lines = process.stdout.splitlines()
     assert lines[0] == "b=0 k=1: would run"
-    assert lines[3].startswith("b=0.3 k=1: finished, run ")
-    assert lines[-1] == "9 of 15 would run with tracking.resume=true, all without it"
+    assert lines[2].startswith("b=0.3 k=1: finished, run ")
+    assert lines[-1] == "4 of 8 would run with tracking.resume=true, all without it"
     assert len(application.runs()) == before
 
 

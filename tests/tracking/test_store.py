@@ -2,12 +2,8 @@
 
 import shutil
 import socket
-import subprocess
-import sys
 
 import pytest
-from application import PROJECT
-from small import arguments
 
 
 @pytest.mark.parametrize("kind", ["nobody listens", "nobody answers"])
@@ -24,17 +20,14 @@ def test_a_server_that_cannot_be_reached_is_said_before_any_work(application, ki
     assert process.stdout == ""
 
 
-def test_a_moved_folder_finds_its_artifacts(application, tmp_path):
-    dataset = arguments(tmp_path / "data")
+def test_a_moved_folder_finds_its_artifacts(application, dataset, tmp_path):
     sweep = ["-m", *dataset, "retriever=sparse", "k=1,2"]
     assert application.run(*sweep).returncode == 0
     copy = type(application)(tmp_path / "copy", application.cache)
-    shutil.copytree(application.home, copy.home, ignore=shutil.ignore_patterns("copy", "data"))
+    shutil.copytree(application.home, copy.home, ignore=shutil.ignore_patterns("copy"))
     shutil.rmtree(application.home / "artifacts")
     run, *_ = copy.children()
-    places = [f"tracking.uri={copy.uri}", f"store.path={copy.cache}", *dataset[2:]]
-    reproduce = [sys.executable, PROJECT / "scripts/reproduce.py", run.info.run_id, "--no-log", *places]
-    again = subprocess.run(reproduce, capture_output=True, text=True, check=False)
+    again = copy.script("reproduce", run.info.run_id, "--no-log", *dataset[2:])
     assert again.returncode == 0, again.stderr
     process = copy.run(*sweep, "tracking.resume=true")
     assert process.returncode == 0, process.stderr

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from small import arguments
+from application import Application
 
 FAILING = """
 from dataclasses import dataclass
@@ -132,11 +132,11 @@ def test_the_terminal_shows_progress_table_best_and_address(swept):
     assert process.stderr == ""
 
 
-def test_a_failed_job_is_failed_and_the_others_go_on(application, tmp_path):
+def test_a_failed_job_is_failed_and_the_others_go_on(application, dataset, tmp_path):
     (tmp_path / "failing.py").write_text(FAILING)
     process = application.run(
         "-m",
-        *arguments(tmp_path / "data"),
+        *dataset,
         "retriever=sparse",
         "retriever._target_=failing.Failing",
         "+retriever.fails=false,true",
@@ -169,8 +169,8 @@ def test_an_interrupted_sweep_leaves_no_running_run(application, sent, status):
     assert [run.info.status for run in application.parents()] == ["KILLED"]
 
 
-def test_two_sweeps_may_open_a_fresh_store_together(application, tmp_path):
-    dataset = arguments(tmp_path / "data")
+def test_two_sweeps_may_open_a_fresh_store_together(tmp_path, cache, dataset):
+    application = Application(tmp_path, cache)
     places = [f"hydra.sweep.dir={tmp_path / name}" for name in ("one", "two")]
     both = [application.start("-m", *dataset, "retriever=sparse", "k=1,2", place) for place in places]
     results = [process.communicate(timeout=120) for process in both]
@@ -178,8 +178,7 @@ def test_two_sweeps_may_open_a_fresh_store_together(application, tmp_path):
     assert [run.info.status for run in application.runs()] == ["FINISHED"] * 6
 
 
-def test_a_sweep_over_retrievers_and_chunkers_is_summarised(application, tmp_path):
-    dataset = arguments(tmp_path / "data")
+def test_a_sweep_over_retrievers_and_chunkers_is_summarised(application, dataset):
     process = application.run("-m", *dataset, "retriever=dense,sparse,hybrid", "chunker=page,recursive")
     assert process.returncode == 0, process.stderr
     [parent] = application.parents()
@@ -188,10 +187,10 @@ def test_a_sweep_over_retrievers_and_chunkers_is_summarised(application, tmp_pat
     assert not {"2_alpha_sensitivity", "3_topk_analysis"} & charts
 
 
-def test_a_failed_job_leaves_its_traceback(application, tmp_path):
+def test_a_failed_job_leaves_its_traceback(application, dataset, tmp_path):
     (tmp_path / "failing.py").write_text(FAILING)
     failing = ["retriever=sparse", "retriever._target_=failing.Failing", "+retriever.fails=true", "k=1,2"]
-    process = application.run("-m", *arguments(tmp_path / "data"), *failing, PYTHONPATH=str(tmp_path))
+    process = application.run("-m", *dataset, *failing, PYTHONPATH=str(tmp_path))
     assert process.returncode == 1
     for run in application.children():
         assert run.data.tags["error"] == "MemoryError: no room for the index"
@@ -200,9 +199,9 @@ def test_a_failed_job_leaves_its_traceback(application, tmp_path):
         assert 'raise MemoryError("no room for the index")' in traceback
 
 
-def test_a_report_that_cannot_be_written_loses_nothing_else(application, tmp_path):
+def test_a_report_that_cannot_be_written_loses_nothing_else(application, dataset):
     (application.home / "outputs/summary/report.html").mkdir(parents=True)  # in its place
-    process = application.run("-m", *arguments(tmp_path / "data"), "retriever=sparse", "k=1,2")
+    process = application.run("-m", *dataset, "retriever=sparse", "k=1,2")
     [parent] = application.parents()
     assert process.returncode == 1
     assert "ragsweep: The report could not be written: [Errno 21] Is a directory" in process.stderr
@@ -214,11 +213,11 @@ def test_a_report_that_cannot_be_written_loses_nothing_else(application, tmp_pat
     assert [run.info.status for run in application.children()] == ["FINISHED"] * 2
 
 
-def test_fail_fast_starts_no_job_after_a_failed_one(application, tmp_path):
+def test_fail_fast_starts_no_job_after_a_failed_one(application, dataset, tmp_path):
     (tmp_path / "failing.py").write_text(FAILING)
     sweep = [
         "-m",
-        *arguments(tmp_path / "data"),
+        *dataset,
         "retriever=sparse",
         "retriever._target_=failing.Failing",
         "+retriever.fails=false,true",

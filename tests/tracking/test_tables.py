@@ -4,7 +4,7 @@ import csv
 
 import pandas as pd
 import pytest
-from small import QUERIES, arguments
+from small import QUERIES
 
 import ragsweep
 from ragsweep.errors import TrackingError
@@ -14,9 +14,8 @@ SWEEP = ["-m", "retriever=sparse", "k=2"]
 
 
 @pytest.fixture(scope="module")
-def store(shared_application, tmp_path_factory):
+def store(shared_application, dataset):
     """A sweep of two jobs, one of three that takes over these two, a run of its own, and a run that failed."""
-    dataset = arguments(tmp_path_factory.mktemp("small"))
     for command in (
         [*SWEEP, *dataset, "retriever.b=0.3,0.75"],
         [*SWEEP, *dataset, "retriever.b=0.75,0,0.3", "tracking.resume=true"],

@@ -3,16 +3,13 @@
 import base64
 import json
 import sqlite3
-import subprocess
-import sys
 import uuid
 import zlib
 from contextlib import closing
 
 import pytest
-from application import PROJECT, Application
+from application import Application
 from mlflow.entities import Metric, Run, RunData, RunInfo, RunTag
-from small import arguments
 
 from ragsweep.tracking import leave_view, print_latest_sweep
 from ragsweep.tracking.colours import colour
@@ -21,11 +18,6 @@ from ragsweep.tracking.sweep import Part, Stored
 SWEEP = ["-m", "retriever=sparse", "retriever.b=0.3,0.5", "k=1,2"]
 METRICS = ["f1", "precision", "recall", "mrr", "hit_rate", "ndcg", "map"]
 TAG = "mlflow.sharedViewState."
-
-
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory):
-    return arguments(tmp_path_factory.mktemp("small"))
 
 
 @pytest.fixture(scope="module")
@@ -148,8 +140,7 @@ def test_a_sweep_that_is_uploaded_later_gets_its_view(application, dataset):
     application.client().delete_experiment_tag(experiment.experiment_id, f"{TAG}{key}")
     journal = application.home / "outputs" / "summary" / "tracking.json"
     journal.write_text(json.dumps({**json.loads(journal.read_text()), "uploaded": False}))
-    command = [sys.executable, PROJECT / "scripts/push.py", application.home / "outputs"]
-    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "1 runs uploaded\n"
+    assert application.push().stdout == "1 runs uploaded\n"
     assert [(again, shown) for again, _, shown in views(application)["small"]] == [(key, state)]
 
 
