@@ -10,10 +10,10 @@ PORT ?= 5000
 sweep: $(READY)  ## the alpha x k sweep over the bundled manual
 	$(VENV)/bin/python run.py -m retriever.alpha=0,0.3,0.5,0.7,1 k=3,5,10
 
-test: $(READY)  ## every test that this machine can run, in minutes; ARGS are pytest's
+test: $(READY)  ## every test that this machine can run; ARGS are pytest's
 	$(VENV)/bin/python -m pytest -n logical $(ARGS)
 
-soak: $(VENV)/.extras  ## every test with every extra, repeated at full strength: an hour; says what it repeated
+soak: $(VENV)/.extras  ## all tests with every extra and at full strength, in about an hour; says what it repeated
 	$(VENV)/bin/python -m pytest -n logical --soak -rs --durations=25 $(ARGS)
 
 ui: $(READY)  ## MLflow on the store of this project, for this machine only
@@ -35,11 +35,8 @@ $(READY): requirements.lock pyproject.toml
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
-# Everything that conf/ can name and that the tests and benchmarks measure against.
-$(VENV)/.extras: $(READY)
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --constraint requirements.lock --editable '.[bench,onnx,openvino,parallel,ray,server,slurm]'
-	touch $@
-
-$(VENV)/.bench: $(READY)
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --constraint requirements.lock --editable '.[bench]'
+$(VENV)/.bench: EXTRAS = bench
+$(VENV)/.extras: EXTRAS = bench,onnx,openvino,parallel,ray,server,slurm
+$(VENV)/.bench $(VENV)/.extras: $(READY)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --constraint requirements.lock --editable '.[$(EXTRAS)]'
 	touch $@

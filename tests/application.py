@@ -16,12 +16,12 @@ from warm import Process
 PROJECT = Path(__file__).resolve().parents[1]
 
 
-def _completed(given: Sequence[str], places: Mapping[str, str]) -> list[str]:
-    """The given arguments, and these settings where they are not among them."""
-    return [*given, *(f"{name}={place}" for name, place in places.items() if not any(name in one for one in given))]
+def _with_defaults(given: Sequence[str], defaults: Mapping[str, object]) -> list[str]:
+    """The given arguments, and each default whose name does not appear in them."""
+    return [*given, *(f"{name}={value}" for name, value in defaults.items() if not any(name in one for one in given))]
 
 
-def _ended(process: Process) -> subprocess.CompletedProcess[str]:
+def _wait_for(process: Process) -> subprocess.CompletedProcess[str]:
     out, err = process.communicate(timeout=300)
     return subprocess.CompletedProcess([], process.returncode, out, err)
 
@@ -38,48 +38,44 @@ class Application:
         return f"sqlite:///{self.home}/mlflow.db"
 
     @property
-    def places(self) -> dict[str, str]:
+    def places(self) -> dict[str, object]:
         """The settings that say where it records runs and keeps embeddings."""
         return {
             "tracking.uri": self.uri,
-            "tracking.artifacts": f"{self.home}/artifacts",
-            "store.path": str(self.cache),
+            "tracking.artifacts": self.home / "artifacts",
+            "store.path": self.cache,
         }
 
-    @property
-    def environment(self) -> dict[str, str]:
-        """What it needs in its environment, beside this process's own."""
-        return {}
-
     def arguments(self, *given: str) -> list[str]:
-        """The arguments of `run.py`: those given, and places for whatever they name none for."""
-        outputs = str(self.home / "outputs")
-        return _completed(given, {**self.places, "hydra.run.dir": outputs, "hydra.sweep.dir": outputs})
+        """The arguments of `run.py`, with the places of this application where they name none."""
+        outputs = self.home / "outputs"
+        return _with_defaults(given, {**self.places, "hydra.run.dir": outputs, "hydra.sweep.dir": outputs})
 
     def start(self, *given: str, **environment: str) -> Process:
         return self._start("run.py", self.arguments(*given), environment)
 
     def run(self, *given: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return _ended(self.start(*given, **environment))
+        return _wait_for(self.start(*given, **environment))
 
     def script(self, name: str, *given: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run `scripts/NAME.py` on this store."""
-        return _ended(self._start(f"scripts/{name}.py", _completed(given, self.places), environment))
+        return _wait_for(self._start(f"scripts/{name}.py", _with_defaults(given, self.places), environment))
 
     def push(self) -> subprocess.CompletedProcess[str]:
         """Run `scripts/push.py` on its outputs."""
-        return _ended(self._start("scripts/push.py", [f"{self.home}/outputs"], {}))
+        return _wait_for(self._start("scripts/push.py", [f"{self.home}/outputs"], {}))
 
-    def interpreted(
+    def in_new_interpreter(
         self, file: str, *given: str, project: Path = PROJECT, **environment: str
     ) -> subprocess.CompletedProcess[str]:
-        """Run a file of a project in an interpreter that has loaded nothing yet."""
-        command = [sys.executable, str(project / file), *_completed(given, self.places)]
-        environment = {**os.environ, **self.environment, **environment}
+        """Run `run.py` or a script as a user does, with nothing loaded yet."""
+        arguments = self.arguments(*given) if file == "run.py" else _with_defaults(given, self.places)
+        command = [sys.executable, project / file, *arguments]
+        environment = {**os.environ, **environment}
         return subprocess.run(command, capture_output=True, text=True, check=False, cwd=self.home, env=environment)
 
     def _start(self, file: str, arguments: list[str], environment: dict[str, str]) -> Process:
-        return Process(PROJECT / file, arguments, self.home, {**os.environ, **self.environment, **environment})
+        return Process(PROJECT / file, arguments, self.home, {**os.environ, **environment})
 
     def client(self) -> MlflowClient:
         return MlflowClient(self.uri)

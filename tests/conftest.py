@@ -24,11 +24,11 @@ from ragsweep.store import Store
 WritePdf = Callable[..., Path]
 
 
-os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112  # else Ray's workers hardly get a turn beside the other tests
+os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112  # Ray lowers the priority of its workers: here they starve
 
 SOAK = "--soak"
-SHARING = "tests/cluster/"  # whose tests share a tracking server
-LONGEST = (SHARING, "tests/browser/", "tests/test_launchers.py")
+SERVER_TESTS = "tests/cluster/"  # they share one tracking server
+START_FIRST = (SERVER_TESTS, "tests/browser/", "tests/test_launchers.py", "tests/retrieval/test_encoder.py")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -44,19 +44,19 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Keep what shares fixtures in one worker: a file, or all that needs the tracking server."""
+    """Give tests that share fixtures to one worker: those of a file, and all that share the tracking server."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return SHARING if nodeid.startswith(SHARING) else nodeid.partition("::")[0]
+            return SERVER_TESTS if nodeid.startswith(SERVER_TESTS) else nodeid.partition("::")[0]
 
     return Scheduling(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start the files that take longest first, so that no worker is left with one of them in the end."""
-    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
+    items.sort(key=lambda item: not item.nodeid.startswith(START_FIRST))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -189,11 +189,14 @@ def shared_application(tmp_path_factory: pytest.TempPathFactory, cache: Path, em
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TrackingServer]:
     """A tracking server for all tests that need one; where PostgreSQL is not installed, on SQLite."""
+    pytest.importorskip("flask_wtf", reason="the extra server is not installed")
     with database() as address:
         started = TrackingServer(tmp_path_factory.mktemp("server"), address)
-        started.start()
-        yield started
-        started.kill()
+        try:
+            started.start()
+            yield started
+        finally:
+            started.kill()
 
 
 @pytest.fixture
@@ -201,6 +204,8 @@ def client(server: TrackingServer, tmp_path: Path, cache: Path, monkeypatch: pyt
     """ragsweep on the tracking server, and the login in the environment of the test."""
     for name, value in server.login.items():
         monkeypatch.setenv(name, value)
+    if not server.is_running:  # a test that failed has left it so
+        server.start()
     return Client(tmp_path, cache, server)
 
 

@@ -1,4 +1,4 @@
-"""Servers that tests start for themselves, on loopback: MLflow's with or without a login, and PostgreSQL."""
+"""Servers that tests start for themselves, on loopback: MLflow with a login, and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -130,9 +130,14 @@ class TrackingServer:
             cheap = generate_password_hash(PASSWORD, "pbkdf2:sha256:1")
             users.execute("UPDATE users SET password_hash = ? WHERE username = ?", [cheap, USER])
 
+    @property
+    def is_running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
     def kill(self) -> None:
-        os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        if self.is_running:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
 
 
 @dataclass(frozen=True)
@@ -146,12 +151,8 @@ class Client(Application):
         return self.server.uri
 
     @property
-    def places(self) -> dict[str, str]:
-        return {"tracking.uri": self.uri, "store.path": str(self.cache)}
-
-    @property
-    def environment(self) -> dict[str, str]:
-        return self.server.login
+    def places(self) -> dict[str, object]:
+        return {"tracking.uri": self.uri, "store.path": self.cache}
 
     def of(self, experiment: str) -> tuple[MlflowClient, list[Run], list[Run]]:
         """A client, and the parents and children of the runs of one experiment, as the server tells."""

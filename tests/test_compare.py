@@ -58,6 +58,11 @@ def test_runs_of_two_sweeps_are_named_by_what_differs(compare, sweeps):
     }
 
 
+def test_it_says_the_same_in_a_new_interpreter(compare, sweeps, shared_application):
+    process = shared_application.in_new_interpreter("scripts/compare.py", *sweeps[:2])
+    assert (process.stdout, process.stderr) == (compare(*sweeps[:2]).stdout, "")
+
+
 def test_the_numbers_are_those_of_the_runs(compare, sweeps, shared_application):
     shown = rows(compare(sweeps[0]).stdout)
     logged = {run.info.run_name: round(run.data.metrics["f1"], 4) for run in children(shared_application, sweeps[0])}

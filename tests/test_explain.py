@@ -92,6 +92,13 @@ def test_the_ranking_is_that_of_the_trec_file(runs, explained, shared_applicatio
         assert not first or float(score) == pytest.approx(first[2], abs=1e-4)
 
 
+def test_it_says_the_same_in_a_new_interpreter(runs, sweep, shared_application, explained):
+    places = [f"dataset.documents={sweep / 'pdfs'}", f"dataset.queries={sweep / 'questions.json'}"]
+    given = [runs["SparseRetriever"].info.run_id, WORMS, *places]
+    process = shared_application.in_new_interpreter("scripts/explain.py", *given, COLUMNS="100")
+    assert (process.stdout, process.stderr) == (explained("SparseRetriever", WORMS), "")
+
+
 def test_the_metrics_are_the_recorded_ones(explained, runs, shared_application):
     names, values = (line.split() for line in explained("HybridRetriever", WOMAN).splitlines()[4:6])
     assert values[:2] == ["recorded,", "k=3"]

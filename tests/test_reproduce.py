@@ -52,7 +52,7 @@ def test_as_many_values_are_compared_as_were_recorded(finished, shared_applicati
 def test_the_number_of_threads_does_not_show(finished, shared_application, tmp_path, environment):
     before = len(shared_application.runs())
     given = [finished.info.run_id, "--no-log", f"store.path={tmp_path / 'store'}"]  # so that all is computed again
-    process = shared_application.interpreted(REPRODUCE, *given, **environment)
+    process = shared_application.in_new_interpreter(REPRODUCE, *given, **environment)
     assert process.returncode == 0, process.stdout + process.stderr
     assert len(shared_application.runs()) == before
 
@@ -117,11 +117,12 @@ def test_a_sweep_is_made_again_as_a_sweep(application):
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("environment", [{}, {"OMP_NUM_THREADS": "1"}, {"OMP_NUM_THREADS": "3"}], ids=str)
 def test_every_run_of_the_bundled_sweep_is_computed_again_with_any_threads(bundled_sweep, tmp_path, environment):
     [parent] = bundled_sweep.parents()
     given = [parent.info.run_id, "--no-log", f"store.path={tmp_path / 'store'}"]
-    assert_identical(bundled_sweep.interpreted(REPRODUCE, *given, **environment), 15)
+    assert_identical(bundled_sweep.in_new_interpreter(REPRODUCE, *given, **environment), 15)
 
 
 def test_a_clone_that_never_saw_the_run_makes_it_again(finished, shared_application, tmp_path):
@@ -129,7 +130,7 @@ def test_a_clone_that_never_saw_the_run_makes_it_again(finished, shared_applicat
     for part in ("src", "conf", "scripts", "data"):
         shutil.copytree(PROJECT / part, clone / part, ignore=shutil.ignore_patterns("__pycache__"))
     given = [finished.info.run_id, "--no-log", f"store.path={tmp_path / 'store'}"]
-    process = shared_application.interpreted(REPRODUCE, *given, project=clone, PYTHONPATH=str(clone / "src"))
+    process = shared_application.in_new_interpreter(REPRODUCE, *given, project=clone, PYTHONPATH=str(clone / "src"))
     assert process.returncode == 0, process.stdout + process.stderr
     assert ": identical: " in process.stdout
 

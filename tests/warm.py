@@ -1,25 +1,27 @@
 """Starts scripts in processes that have the libraries loaded already.
 
 Importing MLflow, Hydra, pandas and scipy takes most of the time of a small run. Python's fork server imports them once
-a test session. Every start is still a process of its own, with its own arguments, environment, folder, streams,
-signals and exit status. Tests of what happens while libraries load start the interpreter instead.
+per test session. Every start is still a process of its own, with its own arguments, environment, folder, streams,
+signals and exit status. Two things differ from a new interpreter: all processes share one seed for the hashes of
+strings, and variables that the interpreter or a library reads while it starts have no effect.
 """
 
 from __future__ import annotations
 
 import atexit
+import multiprocessing
 import os
 import runpy
 import sys
 import tempfile
 import threading
 from functools import cache
-from multiprocessing import active_children, forkserver, get_context
-from multiprocessing.reduction import DupFd
+from multiprocessing import forkserver
+from multiprocessing.connection import Connection
 from pathlib import Path
 from subprocess import TimeoutExpired
-from typing import Any
 
+PROJECT = Path(__file__).resolve().parents[1]
 LOADED = (
     "mlflow.data.meta_dataset",
     "mlflow.store.tracking.sqlalchemy_store",
@@ -32,8 +34,8 @@ LOADED = (
 )
 STDOUT, STDERR = 1, 2
 
-_forking = get_context("forkserver")
-_forking.set_forkserver_preload([*LOADED])
+_context = multiprocessing.get_context("forkserver")
+_context.set_forkserver_preload([*LOADED])
 
 
 @cache
@@ -47,16 +49,20 @@ class Process:
     """A script that has been started, with those members of `subprocess.Popen` that the tests use."""
 
     def __init__(self, script: Path, arguments: list[str], folder: Path, environment: dict[str, str]) -> None:
-        before = _start_fork_server()
-        changed = {name: environment.get(name) for name in {*before, *environment}}
-        changed = {name: value for name, value in changed.items() if value != before.get(name)}
+        inherited = _start_fork_server()
+        names = {*inherited, *environment}
+        changed = {name: environment.get(name) for name in names if environment.get(name) != inherited.get(name)}
+        unheard = [name for name in changed if name.endswith("_NUM_THREADS") or name == "PYTHONHASHSEED"]
+        assert not unheard, f"{unheard} have an effect in a new interpreter only"
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  # communicate() closes it
-        reading, writing = os.pipe()
-        streams = {STDOUT: DupFd(writing), STDERR: DupFd(self._errors.fileno())}
-        self._process = _forking.Process(target=_run, args=(script, arguments, folder, changed, streams))
+        reading, writing = multiprocessing.Pipe(duplex=False)
+        streams = {STDOUT: writing, STDERR: Connection(os.dup(self._errors.fileno()), readable=False)}
+        self._process = _context.Process(target=_run, args=(script, arguments, folder, changed, streams))
         self._process.start()
-        os.close(writing)
-        self.stdout = os.fdopen(reading)
+        for stream in streams.values():
+            stream.close()
+        self.stdout = os.fdopen(os.dup(reading.fileno()))
+        reading.close()
 
     @property
     def pid(self) -> int:
@@ -68,47 +74,56 @@ class Process:
         return self._process.exitcode
 
     def send_signal(self, number: int) -> None:
-        os.kill(self.pid, number)
+        if self.returncode is None:
+            os.kill(self.pid, number)
 
     def kill(self) -> None:
         self._process.kill()
 
     def communicate(self, timeout: float | None = None) -> tuple[str, str]:
-        """What the process still prints, and all of its standard error."""
-        out = self.stdout.read()
-        self._process.join(timeout)
-        if self.returncode is None:
+        """Wait for the end of the process: what it has printed since the last read, and all of its standard error."""
+        rest: list[str] = []
+        reader = threading.Thread(target=lambda: rest.append(self.stdout.read()), daemon=True)
+        reader.start()
+        reader.join(timeout)
+        self._process.join(0 if reader.is_alive() else timeout)
+        if reader.is_alive() or self.returncode is None:
             raise TimeoutExpired(self._process.name, timeout or 0)
         self.stdout.close()
         with self._errors:
             self._errors.seek(0)
-            return out, self._errors.read()
+            return rest[0], self._errors.read()
 
 
 def kill_all() -> None:
     """End what a failed test has left running, which would keep the session from ending."""
-    for process in active_children():
+    for process in multiprocessing.active_children():
         process.kill()
 
 
 def _run(
-    script: Path, arguments: list[str], folder: Path, changed: dict[str, str | None], streams: dict[int, Any]
+    script: Path, arguments: list[str], folder: Path, changed: dict[str, str | None], streams: dict[int, Connection]
 ) -> None:
     """Do what `python SCRIPT ARGUMENTS` does."""
     for number, stream in streams.items():
-        os.dup2(stream.detach(), number)
-    sys.stdout = sys.__stdout__ = os.fdopen(STDOUT, "w", closefd=False)  # the fork server's took them for files
+        os.dup2(stream.fileno(), number)
+        stream.close()
+    # The inherited objects still describe the files of the fork server.
+    sys.stdout = sys.__stdout__ = os.fdopen(STDOUT, "w", closefd=False)
     sys.stderr = sys.__stderr__ = os.fdopen(STDERR, "w", 1, errors="backslashreplace", closefd=False)
-    for name, value in changed.items():  # and leave alone what the libraries have set
+    multiprocessing.set_start_method(None, force=True)
+    for name, value in changed.items():  # variables that the libraries have set stay
         if value is None:
             os.environ.pop(name, None)
         else:
             os.environ[name] = value
     os.chdir(folder)
     sys.argv = [str(script), *arguments]
-    sys.path[:0] = [str(script.parent), *filter(None, os.environ.get("PYTHONPATH", "").split(":"))]
+    of_pytest = {str(PROJECT / name) for name in ("", "tests", "scripts")}
+    own = [str(script.parent), *filter(None, os.environ.get("PYTHONPATH", "").split(":"))]
+    sys.path[:] = [*own, *(each for each in sys.path if each not in of_pytest)]
     try:
         runpy.run_path(str(script), run_name="__main__")
     finally:
-        threading._shutdown()  # these two as the interpreter does when it ends; multiprocessing leaves the second out
+        threading._shutdown()  # the interpreter does both of these when it ends, multiprocessing only the first
         atexit._run_exitfuncs()

@@ -139,7 +139,7 @@ def at_work(client, experiment, users=("first", "second")):
                 if store.get_run(run.info.run_id).info.status == "RUNNING":
                     return run, worker
                 worker.resume()
-        time.sleep(0.5)  # every question to a server with a login costs it a tenth of a second
+        time.sleep(0.5)
     return pytest.fail("no worker has begun")
 
 
@@ -164,7 +164,7 @@ def test_a_job_whose_worker_is_killed_goes_on_with_its_own_run(client, sweep, ex
     process = client.start(*sweep, **TOKEN)
     disturbed, worker = at_work(client, experiment)
     worker.kill()
-    _, err = process.communicate(timeout=600)
+    _, err = process.communicate(timeout=240)
     assert process.returncode == 0, err
     children, summary = finished(client, experiment)
     assert summary == undisturbed
@@ -176,7 +176,7 @@ def test_the_jobs_of_a_node_that_is_gone_go_on_elsewhere(client, second, sweep, 
     process = client.start(*sweep, **TOKEN)
     disturbed, _ = at_work(client, experiment, users=["second"])
     second.kill()
-    _, err = process.communicate(timeout=600)
+    _, err = process.communicate(timeout=240)
     assert process.returncode == 0, err
     children, summary = finished(client, experiment)
     assert summary == undisturbed

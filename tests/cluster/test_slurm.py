@@ -143,7 +143,7 @@ def test_a_killed_worker_goes_back_into_the_queue_and_on_with_its_own_run(slurm,
     run_id, pid = slurm.until(lambda: at_work(killed, "killed"))
     os.kill(pid, signal.SIGKILL)
     slurm.until(slurm.hurry)
-    _, err = process.communicate(timeout=600)
+    _, err = process.communicate(timeout=240)
     assert process.returncode == 0, err
     _, [parent], children = killed.of("killed")
     assert [run.info.status for run in [parent, *children]] == ["FINISHED"] * 7

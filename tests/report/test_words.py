@@ -139,8 +139,8 @@ def test_a_p_value_at_the_border_is_not_rounded_across_it():
 def test_equal_configurations_have_a_winner_in_at_most_five_percent_of_sweeps(count, most):
     """Sweeps of 15 equal configurations. In 1,000 such sweeps it is 4.4 %, and none has a winner without ties.
 
-    Where the rate is 5 %, 25 sweeps have more than 4 winners with a probability of .7 %; at the 17 % of tests against
-    the best that were not told how it was chosen, with one of 42 %.
+    If the true rate is 5 %, more than 4 winners in 25 sweeps have a probability of .7 %; at 17 %, the rate of a test
+    that ignores how the best was chosen, of 42 %.
     """
     sweeps = [over_alpha(f1_like(np.random.default_rng(seed), alike(15)), ALPHAS, **DEFAULT) for seed in range(count)]
     headlines = [next(decision(sweep)) for sweep in sweeps]

@@ -159,7 +159,7 @@ np.savez(file, **embeddings)
 
 
 @pytest.fixture(scope="module")
-def of_three_threads(exports, tmp_path_factory):
+def with_three_threads(exports, tmp_path_factory):
     """The embeddings of `LENGTHS` for each combination that this machine has, made by a process with three threads."""
     here = [each.id for each in COMBINATIONS if not any(mark.args[0] for mark in each.marks)]
     file = tmp_path_factory.mktemp("threads") / "embeddings.npz"
@@ -169,9 +169,11 @@ def of_three_threads(exports, tmp_path_factory):
 
 
 @pytest.mark.parametrize(("backend", "precision"), COMBINATIONS)
-def test_an_embedding_is_the_same_to_the_bit_with_any_number_of_threads(exports, of_three_threads, backend, precision):
+def test_an_embedding_is_the_same_to_the_bit_with_any_number_of_threads(
+    exports, with_three_threads, backend, precision
+):
     encoder = SentenceTransformerEncoder(device="cpu", backend=backend, precision=precision, store=exports)
-    np.testing.assert_array_equal(of_three_threads[f"{backend}-{precision}"], encoder.encode(LENGTHS, "passage"))
+    np.testing.assert_array_equal(with_three_threads[f"{backend}-{precision}"], encoder.encode(LENGTHS, "passage"))
 
 
 def test_encoding_leaves_torchs_threads_as_they_were():

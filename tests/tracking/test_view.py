@@ -140,7 +140,8 @@ def test_a_sweep_that_is_uploaded_later_gets_its_view(application, dataset):
     application.client().delete_experiment_tag(experiment.experiment_id, f"{TAG}{key}")
     journal = application.home / "outputs" / "summary" / "tracking.json"
     journal.write_text(json.dumps({**json.loads(journal.read_text()), "uploaded": False}))
-    assert application.push().stdout == "1 runs uploaded\n"
+    pushed = application.push()
+    assert (pushed.returncode, pushed.stdout) == (0, "1 runs uploaded\n")
     assert [(again, shown) for again, _, shown in views(application)["small"]] == [(key, state)]
 
 
