@@ -28,7 +28,7 @@ os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112  # Ray lowers the priori
 
 SOAK = "--soak"
 SERVER_TESTS = "tests/cluster/"  # they share one tracking server
-START_FIRST = (SERVER_TESTS, "tests/browser/", "tests/test_launchers.py", "tests/retrieval/test_encoder.py")
+START_FIRST = (SERVER_TESTS, "tests/browser/", "tests/test_launchers.py", "tests/test_readme.py")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
