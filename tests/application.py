@@ -63,7 +63,11 @@ class Application:
 
     def push(self) -> subprocess.CompletedProcess[str]:
         """Run `scripts/push.py` on its outputs."""
-        return _wait_for(self._start("scripts/push.py", [f"{self.home}/outputs"], {}))
+        return self.start_script("push", f"{self.home}/outputs", "--uri", self.uri)
+
+    def start_script(self, name: str, *given: str) -> subprocess.CompletedProcess[str]:
+        """Run `scripts/NAME.py` with these arguments alone."""
+        return _wait_for(self._start(f"scripts/{name}.py", [*given], {}))
 
     def in_new_interpreter(
         self, file: str, *given: str, project: Path = PROJECT, **environment: str
@@ -97,3 +101,13 @@ class Application:
     def artifacts(self, run: Run) -> Path:
         """The folder of a run's artifacts."""
         return self.home / "artifacts" / run.info.run_id / "artifacts"
+
+
+def assert_refused(process: subprocess.CompletedProcess[str], application: Application, expected: str) -> None:
+    """One line that says it, exit status 2, no traceback, and nothing recorded."""
+    assert process.returncode == 2, process.stderr
+    assert process.stdout == ""
+    [line] = process.stderr.splitlines()
+    assert expected in line
+    assert application.runs() == []
+    assert not (application.home / "outputs").exists()

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import small
 import warm
 from application import Application
+from hypothesis import settings
+from letters import LetterEncoder
 from mlflow import MlflowClient
 from reportlab.pdfgen.canvas import Canvas
 from servers import Client, TrackingServer, database
@@ -24,6 +25,8 @@ from ragsweep.store import Store
 WritePdf = Callable[..., Path]
 
 
+settings.register_profile("ragsweep", deadline=None)  # the machine may be busy
+settings.load_profile("ragsweep")
 os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112  # Ray lowers the priority of its workers: here they starve
 
 SOAK = "--soak"
@@ -73,16 +76,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     terminalreporter.section("passed at full strength")
     for name, times in Counter(names).items():
         terminalreporter.write_line(f"{times:4} x {name}")
-
-
-class LetterEncoder:
-    """Embeds a text by how often it has each letter: an encoder of one's own, exact and fast."""
-
-    fingerprint = "letters"
-
-    def encode(self, texts, role):
-        counts = np.array([[text.lower().count(chr(letter)) for letter in range(97, 123)] for text in texts], float)
-        return (counts / np.linalg.norm(counts, axis=1, keepdims=True).clip(min=1)).astype(np.float32)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ragsweep.report import Outcome, Sweep
+from ragsweep.report.facts import facts_of
 
 MEASURED = {"dataset.name": "manual", "evaluation.resamples": "1000", "seed": "0"}
 CURVE = np.linspace(0.2, 0.9, 20)
@@ -37,7 +38,7 @@ def of_scores(name, scores, swept, types=None, facts=(), **settings) -> Outcome:
         }
     )
     settings = {"k": "5", "retriever": "HybridRetriever", **MEASURED, **settings}
-    return Outcome(name, f"id-{name}", swept, settings, table, {**FACTS, **dict(facts)})
+    return Outcome(name, f"id-{name}", swept, settings, table, facts_of({**FACTS, **dict(facts)}))
 
 
 def outcome(name, f1, swept, **settings) -> Outcome:

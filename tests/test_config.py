@@ -1,11 +1,25 @@
 """What the configuration accepts, and what it says took effect."""
 
+import re
+
 import pytest
 from hydra import compose, initialize_config_dir
+from omegaconf import OmegaConf
 
-from ragsweep.config import PROJECT, build, check, nearest, portable, register_resolvers, took_effect
+from ragsweep.config import (
+    PROJECT,
+    build,
+    by_short_names,
+    check,
+    effective_settings,
+    nearest,
+    portable,
+    register_resolvers,
+)
+from ragsweep.datasets import RecursiveChunker
 from ragsweep.errors import ConfigError
-from ragsweep.retrieval import HybridRetriever, SparseRetriever
+from ragsweep.retrieval import SparseRetriever
+from ragsweep.retrieval.model_files import MINILM
 
 
 @pytest.fixture
@@ -46,7 +60,66 @@ def test_a_value_of_the_wrong_kind_is_refused_by_its_name(composed, override):
         check(composed(override))
 
 
-def test_what_a_users_own_class_takes_is_its_own_affair(composed):
+ONE_MORE_ENCODER = "+retriever.dense.encoder={_target_:ragsweep.retrieval.SentenceTransformerEncoder,batch_size:0}"
+
+
+@pytest.mark.parametrize(
+    ("override", "expected"),
+    [
+        ("k={a:1}", "k: found {'a': 1}, expected a whole number from 1 to 1000"),
+        ("k=null", "k: found null, expected"),
+        ("k=[1,2]", "k: found [1, 2], expected"),
+        ("~k", "k: found null, expected"),
+        ("seed={a:1}", "seed: found {'a': 1}, expected"),
+        ("evaluation.collapse={a:1}", "evaluation.collapse: found {'a': 1}, expected after_cutoff or before_cutoff"),
+        (
+            "evaluation.resamples=1000000000",
+            "evaluation.resamples: found 1000000000, expected a whole number from 100",
+        ),
+        ("~evaluation.relevance_level", "evaluation.relevance_level: found null"),
+        ("evaluation.metrics.f1=null", "evaluation.metrics.f1: found null, expected a mapping with _target_"),
+        ("evaluation.metrics=null", "evaluation.metrics: f1 is missing"),
+        ("evaluation.metrics.ndcg.gain=cubic", "evaluation.metrics.ndcg.gain: found 'cubic', expected linear or"),
+        ("~retriever", "retriever: found null, expected a mapping with _target_"),
+        ("~chunker", "chunker: found null"),
+        ("~evaluation", "evaluation.collapse: found null"),
+        ("store=null", "store: found null"),
+        ("store=foo", "store: found 'foo'"),
+        ("retriever.dense.encoder=null", "retriever.dense.encoder: found null, expected the settings of an Encoder"),
+        ("retriever.dense=foo", "retriever.dense: found 'foo', expected the settings of a Retriever"),
+        ("retriever.dense=null", "retriever.dense: found null"),
+        (ONE_MORE_ENCODER, "retriever.dense.encoder.batch_size: found 0, expected a whole number of at least 1"),
+        ("retriever.candidates=[1]", "retriever.candidates: found [1]"),
+        ("retriever.alpha={a:1}", "retriever.alpha: found {'a': 1}, expected a number from 0 to 1"),
+        ("retriever._target_=5", "retriever: found {"),
+        ("k=500", "retriever.candidates: found 100, expected at least k (500)"),
+        ("dataset.name={a:1}", "dataset.name: found {'a': 1}, expected a text"),
+        ("dataset.store=null", "dataset.store: found null, expected the settings of a Store"),
+        ("tracking.uri={a:1}", "tracking.uri: found {'a': 1}"),
+        ("tracking.resume={a:1}", "tracking.resume: found {'a': 1}"),
+        ("store.max_gb={a:1}", "store.max_gb: found {'a': 1}"),
+    ],
+)
+def test_no_mapping_and_no_null_gets_round_a_rule(composed, override, expected):
+    with pytest.raises(ConfigError, match=f"^{re.escape(expected)}"):
+        check(composed(override))
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        "k=100",
+        "k=500 retriever.alpha=1",
+        "k=500 retriever.candidates=null",
+        "k=500 index=hnsw retriever=sparse",
+        "k=500 index=hnsw retriever.alpha=0",
+    ],
+)
+def test_k_may_be_as_large_as_the_candidates(composed, overrides):
+    check(composed(*overrides.split()))
+
+
+def test_what_a_users_own_class_does_not_annotate_is_not_checked(composed):
     check(composed("retriever=sparse", "retriever._target_=theirs.Retriever", "retriever.b=12"))
 
 
@@ -55,24 +128,29 @@ def test_a_sweep_needs_f1_to_be_decided(composed):
         check(composed("~evaluation.metrics.f1"))
 
 
+def used(config, *names):
+    """The settings that these parts of a configuration really use, by their paths and by their short names."""
+    config = check(config)
+    settings = effective_settings(config, {name: build(config[name], name) for name in names})
+    return settings, by_short_names(settings, config)
+
+
 def test_settings_are_read_from_the_built_objects(composed):
     config = composed("retriever=sparse", "retriever.k1=0.9")
-    settings = took_effect(config, {"retriever": SparseRetriever(store=None, k1=1.2)})
+    settings = effective_settings(config, {"retriever": SparseRetriever(store=None, k1=1.2)})
     assert settings["retriever.k1"] == 1.2
 
 
-def test_a_shared_part_is_named_by_its_group(composed):
-    config = composed("encoder.device=cpu")
-    settings = took_effect(config, {"retriever": build(config.retriever, "retriever")})
-    assert settings["encoder.device"] == "cpu"
-    assert isinstance(build(config.retriever, "retriever"), HybridRetriever)
+def test_a_shared_part_is_shown_by_its_group(composed):
+    by_path, shown = used(composed("encoder.device=cpu"), "retriever")
+    assert by_path["retriever.dense.encoder.device"] == shown["encoder.device"] == "cpu"
+    assert len(by_path) == len(shown)
 
 
 @pytest.mark.parametrize("retriever", ["dense", "hybrid"])
-def test_the_index_is_named_by_its_group(composed, retriever):
-    config = composed(f"retriever={retriever}", "index=hnsw", "index.m=7")
-    settings = took_effect(config, {"retriever": build(config.retriever, "retriever")})
-    assert {name: value for name, value in settings.items() if name.startswith("index")} == {
+def test_the_index_is_shown_by_its_group(composed, retriever):
+    _, shown = used(composed(f"retriever={retriever}", "index=hnsw", "index.m=7"), "retriever")
+    assert {name: value for name, value in shown.items() if name.startswith("index")} == {
         "index": "HnswIndex",
         "index.m": 7,
         "index.ef_construction": 200,
@@ -80,13 +158,28 @@ def test_the_index_is_named_by_its_group(composed, retriever):
     }
 
 
-def test_a_setting_that_alpha_leaves_no_say_is_not_logged(composed):
-    config = composed("retriever.alpha=0")
-    settings = took_effect(config, {"retriever": build(config.retriever, "retriever")})
+ANOTHER_DENSE = {
+    "_target_": "ragsweep.retrieval.DenseRetriever",
+    "store": "${store}",
+    "encoder": {"_target_": "ragsweep.retrieval.SentenceTransformerEncoder", "model": MINILM, "device": "cpu"},
+}
+
+
+def test_two_encoders_in_one_retriever_keep_their_settings_apart(composed):
+    config = composed("encoder.device=cpu", "index=hnsw")
+    config.retriever.sparse = ANOTHER_DENSE
+    settings, shown = used(config, "retriever")
+    assert settings["retriever.dense.encoder.model"] == settings["retriever.sparse.encoder.model"] == MINILM
+    assert settings.items() >= {"retriever.dense.index.m": 32, "retriever.dense.encoder.device": "cpu"}.items()
+    assert {"retriever.dense.encoder.model", "retriever.sparse.encoder.model", "index.m"} <= shown.keys()
+    assert "encoder.model" not in shown
+
+
+def test_a_setting_that_has_no_effect_at_this_alpha_is_not_logged(composed):
+    settings, shown = used(composed("retriever.alpha=0"), "retriever")
     assert "retriever.sparse.k1" in settings
-    assert not any(
-        name.startswith(("encoder", "index", "retriever.dense", "retriever.candidates")) for name in settings
-    )
+    absent = ("encoder", "index", "retriever.dense", "retriever.candidates")
+    assert not any(name.startswith(absent) for name in [*settings, *shown])
 
 
 @pytest.mark.parametrize(
@@ -99,8 +192,7 @@ def test_a_setting_that_alpha_leaves_no_say_is_not_logged(composed):
     ids=["rank_bm25", "lucene", "bm25+"],
 )
 def test_a_setting_of_another_bm25_is_not_logged(composed, overrides, logged):
-    config = composed("retriever.alpha=0", *overrides)
-    settings = took_effect(config, {"retriever": build(config.retriever, "retriever")})
+    settings, _ = used(composed("retriever.alpha=0", *overrides), "retriever")
     shared = {f"retriever.sparse.{name}" for name in ("k1", "b", "stop_words", "stemmer")}
     own = {f"retriever.sparse.{name}" for name in logged}
     assert {name for name in settings if name.startswith("retriever.sparse.")} == shared | own
@@ -108,8 +200,37 @@ def test_a_setting_of_another_bm25_is_not_logged(composed, overrides, logged):
 
 def test_the_metrics_arguments_are_logged(composed):
     config = composed("evaluation.metrics.ndcg.gain=exponential")
-    settings = took_effect(config, {"evaluation": config.evaluation})
+    settings = effective_settings(config, {"evaluation": config.evaluation})
     assert settings["evaluation.metrics.ndcg"] == "ragsweep.evaluation.ndcg(gain=exponential)"
+
+
+def test_positional_arguments_of_a_metric_are_logged(composed):
+    config = composed("+evaluation.metrics.ndcg._args_=[3]")
+    settings = effective_settings(config, {"evaluation": config.evaluation})
+    assert "_args_=[3]" in settings["evaluation.metrics.ndcg"]
+
+
+class Several:
+    """A retriever of a user's, made of others."""
+
+    def __init__(self, parts, store, weights):
+        self.parts, self.store, self.weights = parts, store, {1: object()}
+
+
+def test_parts_in_a_list_are_named_by_their_places():
+    parts = [{"_target_": "ragsweep.datasets.RecursiveChunker", "size": size, "overlap": 0} for size in (9, 8)]
+    config = OmegaConf.create({"retriever": {"parts": parts, "store": "redis", "weights": [1, 2]}})
+    built = Several([RecursiveChunker(9, 0), RecursiveChunker(8, 0)], "redis", [1, 2])
+    assert effective_settings(config, {"retriever": built}) == {
+        "retriever.parts.0": "RecursiveChunker",
+        "retriever.parts.0.overlap": 0,
+        "retriever.parts.0.size": 9,
+        "retriever.parts.1": "RecursiveChunker",
+        "retriever.parts.1.overlap": 0,
+        "retriever.parts.1.size": 8,
+        "retriever.store": "redis",  # only our own store decides no number
+        "retriever.weights": [1, 2],  # what the object has made of it has no words
+    }
 
 
 def test_a_path_that_only_contains_the_projects_is_left_alone():

@@ -1,128 +1,37 @@
-"""The configuration: what its settings may be, how objects are built from it, and what of it took effect."""
+"""The configuration: checks its settings, builds its objects, and lists the settings that were used."""
 
 from __future__ import annotations
 
 import difflib
-import inspect
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any
 
+from hydra._internal.utils import _locate as locate  # `get_object` also prints what it raises
 from hydra.errors import InstantiationException
-from hydra.utils import get_object, instantiate
-from omegaconf import DictConfig, OmegaConf
+from hydra.utils import instantiate
+from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import InterpolationResolutionError, MissingMandatoryValue, OmegaConfBaseException
 
-from ragsweep.digest import digest_file
+from ragsweep.code import digest_of_module
+from ragsweep.constraints import Between, Rule, Text, rule_of, rules_of, shown
 from ragsweep.errors import ConfigError, RagsweepError, first_line
 
 PROJECT = Path(__file__).resolve().parents[2]
 CONF = PROJECT / "conf"
 SWEEP_ID = "RAGSWEEP_SWEEP_ID"  # in the environment, so that every worker of a sweep agrees on it
 
-
-class Rule(NamedTuple):
-    """What a setting may be, in words and as a check."""
-
-    expected: str
-    accepts: Callable[[Any], bool]
-
-
-def _number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _at_least(low: int) -> Rule:
-    return Rule(f"a whole number of at least {low}", lambda value: _whole(value) and value >= low)
-
-
-def _whole_between(low: int, high: int) -> Rule:
-    return Rule(f"a whole number from {low} to {high}", lambda value: _whole(value) and low <= value <= high)
-
-
-def _between(low: float, high: float) -> Rule:
-    return Rule(f"a number from {low:g} to {high:g}", lambda value: _number(value) and low <= value <= high)
-
-
-def _positive(low: float = 0) -> Rule:
-    return Rule(f"a number of at least {low:g}", lambda value: _number(value) and low <= value < float("inf"))
-
-
-def _one_of(*options: str | None) -> Rule:
-    words = ["null" if option is None else option for option in options]
-    return Rule(" or ".join(words), lambda value: value in options)
-
-
-def _or_null(rule: Rule) -> Rule:
-    return Rule(f"{rule.expected}, or null", lambda value: value is None or rule.accepts(value))
-
-
-TEXT = Rule("a text that is not empty", lambda value: isinstance(value, str) and value.strip() != "")
-ADDRESS = Rule(
-    "an address such as http://127.0.0.1:5000 or sqlite:////home/me/mlflow.db",
-    lambda value: isinstance(value, str) and "://" in value,
-)
-SWITCH = Rule("true or false", lambda value: isinstance(value, bool))
-
-# Settings by the names that users type; `*` stands for the retriever itself or the part of a hybrid one.
-RULES = {
-    "k": _whole_between(1, 1000),  # every cutoff up to k is measured and logged
-    "seed": _at_least(0),
-    "dataset.name": TEXT,
-    "dataset.documents": TEXT,
-    "dataset.queries": TEXT,
-    "dataset.path": TEXT,
-    "dataset.split": TEXT,
-    "dataset.page_numbers": _one_of("physical", "label"),
-    "dataset.match": _one_of("qualified", "page_number"),
-    "dataset.unit": _one_of("page", "document"),
-    "chunker.size": _at_least(1),
-    "chunker.overlap": _at_least(0),
-    "encoder.model": TEXT,
-    "encoder.device": _or_null(TEXT),
-    "encoder.backend": _one_of("torch", "onnx", "openvino"),
-    "encoder.precision": _one_of("fp32", "bf16", "int8"),
-    "encoder.batch_size": _at_least(1),
-    "index.m": _whole_between(2, 512),
-    "index.ef_construction": _at_least(1),
-    "index.ef_search": _at_least(1),
-    "index.lists": _at_least(1),
-    "index.probes": _at_least(1),
-    "index.subquantizers": _at_least(1),
-    "index.seed": _at_least(0),
-    "retriever.alpha": _between(0, 1),
-    "retriever.candidates": _or_null(_at_least(1)),
-    "retriever*.k1": _positive(),
-    "retriever*.b": _between(0, 1),
-    "retriever.backend": _one_of("rank_bm25", "bm25s"),
-    "retriever.sparse.backend": _one_of("rank_bm25", "bm25s"),
-    "retriever*.epsilon": _positive(),
-    "retriever*.variant": _one_of("lucene", "robertson", "atire", "bm25l", "bm25+"),
-    "retriever*.delta": _positive(),
-    "retriever*.stop_words": _one_of("english", None),
-    "retriever*.stemmer": _or_null(TEXT),
-    "evaluation.collapse": _one_of("after_cutoff", "before_cutoff"),
-    "evaluation.relevance_level": _at_least(1),
-    "evaluation.gain": _one_of("linear", "exponential"),
-    "evaluation.resamples": _at_least(100),
-    "tracking.uri": ADDRESS,
-    "tracking.artifacts": _or_null(TEXT),
-    "tracking.resume": SWITCH,
-    "tracking.fail_fast": SWITCH,
-    "tracking.experiment": TEXT,
-    "store.path": TEXT,
-    "store.enabled": SWITCH,
-    "store.max_gb": _or_null(_positive()),
-}
+GROUPS = ("dataset", "chunker", "retriever")  # each is one component
+SHARED = ("store", "encoder", "index")  # each is one, too, for whatever takes it over by interpolation
+OPTIONAL = ("encoder", "index")  # what needs one says so
+STORE = "ragsweep.store.Store"
+HYDRA_KEYS = ("_target_", "_partial_", "_recursive_", "_convert_")
+PLAIN = (bool, int, float, str, type(None))
 
 
 def register_resolvers() -> None:
@@ -145,20 +54,86 @@ def check(config: DictConfig) -> DictConfig:
     """
     with suppress(OmegaConfBaseException):  # `leaves` says better what is missing
         config = DictConfig(OmegaConf.to_container(config, resolve=True, throw_on_missing=True))
-    for name, value in leaves(config):
-        for pattern, rule in RULES.items():
-            if fnmatchcase(name, pattern) and _ours(config, name) and not rule.accepts(value):
-                found = "null" if value is None else repr(value)
-                raise ConfigError(f"{name}: found {found}, expected {rule.expected}")
-    if "f1" not in (config.evaluation.metrics or {}):
+    for _ in leaves(config):  # each has a value
+        pass
+    for name in (*SHARED, *GROUPS):
+        if config.get(name) is not None or name not in OPTIONAL:
+            _check_component(name, config.get(name))
+    for name, rule in rules_of_settings().items():
+        _check(name, OmegaConf.select(config, name), rule)
+    metrics = OmegaConf.select(config, "evaluation.metrics")
+    if not isinstance(metrics, DictConfig) or "f1" not in metrics:
         raise ConfigError("evaluation.metrics: f1 is missing; a sweep is decided by it")
-    size, overlap = (OmegaConf.select(config, f"chunker.{name}") for name in ("size", "overlap"))
-    if _ours(config, "chunker.size") and size is not None and overlap is not None and overlap >= size:
-        raise ConfigError(f"chunker.overlap: found {overlap}, expected less than chunker.size ({size})")
-    depth = OmegaConf.select(config, "index.ef_search")
-    if _ours(config, "index.ef_search") and depth is not None and depth < config.k:
-        raise ConfigError(f"index.ef_search: found {depth}, expected at least k ({config.k})")
+    for name in map(str, metrics):
+        _check_component(f"evaluation.metrics.{name}", metrics[name])
+    _check_depths(config)
     return config
+
+
+@cache
+def rules_of_settings() -> Mapping[str, Rule]:
+    """The rules of the settings that belong to no class; all others are annotated where they are taken."""
+    from ragsweep.evaluation.judging import Collapse
+    from ragsweep.evaluation.metrics import Gain
+
+    hints: Mapping[str, object] = {
+        "k": Annotated[int, Between(1, 1000)],  # every cutoff up to k is measured and logged
+        "seed": Annotated[int, Between(0, 2**63 - 1)],
+        "evaluation.collapse": Collapse,
+        "evaluation.relevance_level": Annotated[int, Between(1, 2**31)],
+        "evaluation.gain": Gain,
+        "evaluation.resamples": Annotated[int, Between(100, 100_000)],
+        "tracking.uri": Text,
+        "tracking.artifacts": Text | None,
+        "tracking.experiment": Text,
+        "tracking.resume": bool,
+        "tracking.fail_fast": bool,
+    }
+    rules = {name: rule_of(hint) for name, hint in hints.items()}
+    return {name: rule for name, rule in rules.items() if rule}
+
+
+def _check(name: str, value: object, rule: Rule | None) -> None:
+    found = OmegaConf.to_container(value) if OmegaConf.is_config(value) else value
+    if rule and not rule.accepts(found):
+        raise ConfigError(f"{name}: found {shown(found)}, expected {rule.expected}")
+
+
+def _check_component(name: str, node: object) -> None:
+    """Check the settings of a component, and of those within it, by the annotations of what they are handed to."""
+    if not isinstance(node, DictConfig) or not isinstance(node.get("_target_"), str):
+        _check(name, node, Rule("a mapping with _target_ and its arguments", lambda _: False))
+        return
+    for path, part in _parts(name, node):
+        target = _target(str(part._target_))
+        for key, rule in (rules_of(target) if target else {}).items():
+            if key in part:
+                _check(f"{path}.{key}", part[key], rule)
+
+
+def _check_depths(config: DictConfig) -> None:
+    """Refuse a k that goes deeper than what a part of the retriever can give."""
+    alpha = config.retriever.get("alpha")
+    unused = "retriever.sparse" if alpha == 1 else "retriever.dense" if alpha == 0 else ""
+    for name, part in _parts("retriever", config.retriever):
+        if not part._target_.startswith("ragsweep.") or (unused and name.startswith(unused)):
+            continue
+        for setting in ("ef_search", *(() if unused else ("candidates",))):
+            depth = part.get(setting)
+            if isinstance(depth, int) and depth < config.k:
+                group = name.rpartition(".")[2]
+                shown_name = group if config.get(group) == part else name  # as its user sets it
+                raise ConfigError(f"{shown_name}.{setting}: found {depth}, expected at least k ({config.k})")
+
+
+def _parts(name: str, node: DictConfig) -> Iterator[tuple[str, DictConfig]]:
+    """A component and those within it, by their paths."""
+    yield name, node
+    for key in map(str, node):
+        value = node[key]
+        for at, part in enumerate(value) if isinstance(value, ListConfig) else [(None, value)]:
+            if isinstance(part, DictConfig) and isinstance(part.get("_target_"), str):
+                yield from _parts(f"{name}.{key}" if at is None else f"{name}.{key}.{at}", part)
 
 
 def leaves(config: DictConfig, prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -180,11 +155,13 @@ def leaves(config: DictConfig, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def _ours(config: DictConfig, name: str) -> bool:
-    """Whether a setting belongs to a class of ragsweep; what a user's own class takes is its own affair."""
-    node = OmegaConf.select(config, name.rpartition(".")[0]) if "." in name else None
-    target = node.get("_target_", "ragsweep.") if isinstance(node, DictConfig) else "ragsweep."
-    return str(target).startswith("ragsweep.")
+@cache
+def _target(name: str) -> Callable[..., Any] | None:
+    """The class or function of this name; None where there is none, which building will say."""
+    with suppress(Exception):  # importing a module of the user's can raise anything
+        found: Callable[..., Any] = locate(name)
+        return found
+    return None
 
 
 def build(node: DictConfig, name: str) -> Any:
@@ -207,24 +184,17 @@ def build(node: DictConfig, name: str) -> Any:
 
 
 def digests_of_others(config: DictConfig) -> dict[str, str]:
-    """Digest of the file that each class or function from outside ragsweep is written in, by its dotted name."""
+    """Digest of the code of each class or function from outside ragsweep, by its dotted name."""
     named = {str(value) for name, value in leaves(config) if name.endswith("_target_")}
-    files = {name: _source(name) for name in sorted(named) if not name.startswith("ragsweep.")}
-    return {name: digest_file(Path(file)) for name, file in files.items() if file}
+    targets = {name: _target(name) for name in sorted(named) if not name.startswith("ragsweep.")}
+    return {name: digest_of_module(target.__module__) for name, target in targets.items() if target}
 
 
-def _source(name: str) -> str | None:
-    with suppress(TypeError, ImportError):  # nothing that is written in Python
-        return inspect.getsourcefile(get_object(name))
-    return None
+def effective_settings(config: DictConfig, built: Mapping[str, object]) -> dict[str, Any]:
+    """The settings that were used, flat, by their paths in the configuration.
 
-
-def took_effect(config: DictConfig, built: Mapping[str, object]) -> dict[str, Any]:
-    """The settings that took effect, flat, by the names under which a user sets them.
-
-    A value is read from the built object where that has an attribute of the setting's name. A part that is shared by
-    interpolation, such as the encoder within a retriever, is named by its group; a group that nothing uses is absent,
-    and so is what an object lists as `without_effect`.
+    A value is read from the built object where that has an attribute of the setting's name. Groups that nothing uses
+    are absent, and so is what an object lists as `without_effect`.
 
     Args:
         config: The configuration.
@@ -232,13 +202,28 @@ def took_effect(config: DictConfig, built: Mapping[str, object]) -> dict[str, An
     """
     settings: dict[str, Any] = {}
     for name, part in built.items():
-        settings.update(_settings(config, config[name], part, name))
+        settings.update(_settings(config[name], part, name))
     return dict(sorted(settings.items()))
 
 
-def _settings(config: DictConfig, node: DictConfig, part: object, name: str) -> Iterator[tuple[str, Any]]:
+def by_short_names(settings: Mapping[str, Any], config: DictConfig) -> dict[str, Any]:
+    """The same settings by the names under which a user sets them.
+
+    A group that a single part takes over, such as the encoder of the dense retriever, is named `encoder` instead of
+    `retriever.dense.encoder`.
+    """
+    shortened = dict(settings)
+    for group in (name for name in map(str, config) if name not in settings):
+        paths = [path for path in settings if path.endswith(f".{group}")]
+        if len(paths) == 1 and OmegaConf.select(config, paths[0]) == config[group]:
+            within = re.compile(rf"{re.escape(paths[0])}(?=\.|$)")
+            shortened = {within.sub(group, name, count=1): value for name, value in shortened.items()}
+    return dict(sorted(shortened.items()))
+
+
+def _settings(node: DictConfig, part: object, name: str) -> Iterator[tuple[str, Any]]:
     if "_partial_" in node:
-        arguments = ", ".join(f"{key}={node[key]}" for key in map(str, node) if not key.startswith("_"))
+        arguments = ", ".join(f"{key}={node[key]}" for key in map(str, node) if key not in HYDRA_KEYS)
         yield name, f"{node._target_}({arguments})"
         return
     if "_target_" in node:
@@ -247,13 +232,24 @@ def _settings(config: DictConfig, node: DictConfig, part: object, name: str) -> 
     if hasattr(part, "fingerprint"):
         yield f"{name}.fingerprint", part.fingerprint
     for key in map(str, node):
-        if key == "store" or key.startswith("_") or key in getattr(part, "without_effect", ()):
+        given = node[key]
+        value = getattr(part, key, given)
+        if key in HYDRA_KEYS or key in getattr(part, "without_effect", ()):
             continue
-        value = getattr(part, key, node[key])
-        if isinstance(node[key], DictConfig):
-            yield from _settings(config, node[key], value, key if key in config else f"{name}.{key}")
+        if isinstance(given, DictConfig) and given.get("_target_") == STORE:  # where results are kept decides none
+            continue
+        if isinstance(given, DictConfig):
+            yield from _settings(given, value, f"{name}.{key}")
+        elif isinstance(given, ListConfig) and any(isinstance(each, DictConfig) for each in given):
+            objects = value if isinstance(value, list | tuple) and len(value) == len(given) else given
+            for number, each in enumerate(given):
+                if isinstance(each, DictConfig):
+                    yield from _settings(each, objects[number], f"{name}.{key}.{number}")
+                else:
+                    yield f"{name}.{key}.{number}", portable(each)
         else:
-            yield f"{name}.{key}", portable(value)
+            plain = OmegaConf.to_container(given) if isinstance(given, ListConfig) else given
+            yield f"{name}.{key}", portable(value if isinstance(value, PLAIN) else plain)
 
 
 def portable(value: Any) -> Any:

@@ -17,6 +17,11 @@ def digest(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
+def shortened(text: str, most: int) -> str:
+    """The text, or where it is longer than `most` characters its beginning with a digest of the whole."""
+    return text if len(text) <= most else f"{text[: most - 30]}... (sha256 {digest(text)[:16]})"
+
+
 def digest_texts(texts: Iterable[str]) -> str:
     """Digest of a sequence of texts, one at a time, so that a large corpus is never joined in memory."""
     running = hashlib.sha256()
@@ -40,10 +45,3 @@ def digest_file(path: Path) -> str:
 def version(package: str) -> str:
     """The installed version of a package; another one may compute something else."""
     return metadata.version(package)
-
-
-@cache
-def digest_of_code() -> str:
-    """Digest of the modules of ragsweep as they are now: what a commit says only of a clean checkout."""
-    package = Path(__file__).parent
-    return digest([[str(file.relative_to(package)), digest_file(file)] for file in sorted(package.rglob("*.py"))])

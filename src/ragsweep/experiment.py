@@ -9,18 +9,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from omegaconf import DictConfig, OmegaConf
 
 from ragsweep import report, tracking
-from ragsweep.config import build, check, digests_of_others, portable, took_effect
+from ragsweep.code import digest_of_code
+from ragsweep.config import build, by_short_names, check, digests_of_others, effective_settings, portable
 from ragsweep.datasets import Dataset
-from ragsweep.digest import digest, digest_of_code
+from ragsweep.digest import digest
 from ragsweep.evaluation import Evaluation, Metric, evaluate, judge
 from ragsweep.retrieval import NOTHING, Ranking, Retriever, Task
+from ragsweep.retrieval.checks import expect_method, retrieve
+from ragsweep.terminal import one_line
 
 LEAST_DEPTH = 100  # a ranking holds at least so many passages, and at least k
 
@@ -33,7 +36,7 @@ class Result(NamedTuple):
 
 
 def run(config: DictConfig, job: tracking.Job) -> Result:
-    """Measure one configuration and record the measurement, unless that has been done."""
+    """Measure one configuration and record it. Skips a configuration that is already recorded."""
     with tracking.failures(job):
         experiment = Experiment.of(config)
     job = replace(job, digest=experiment.digest)
@@ -58,7 +61,7 @@ class Experiment:
     """The objects that a configuration describes.
 
     Attributes:
-        settings: The settings that took effect, read from these objects.
+        settings: The settings that were used, read from these objects, by their paths in the configuration.
     """
 
     config: DictConfig
@@ -70,19 +73,28 @@ class Experiment:
     @classmethod
     def of(cls, config: DictConfig) -> Experiment:
         """Build everything; all that can be wrong with the input is found here, before a run is recorded."""
+        tracking.check_address(OmegaConf.select(config, "tracking.uri"))  # first: an error would repeat its password
         config = check(config)
+        tracking.check_names(config)
         retriever = build(config.retriever, "retriever")
+        expect_method(retriever, "retrieve", "retriever")
         metrics = {name: _metric(name, node) for name, node in config.evaluation.metrics.items()}
         source = OmegaConf.to_yaml(OmegaConf.masked_copy(config, ["dataset", "chunker", "store"]))
-        dataset_format, chunker, dataset = _load(source)
+        dataset_format, chunker, dataset = _checked(source, config.evaluation.relevance_level)
         built = {
             "dataset": dataset_format,
             "chunker": chunker,
             "retriever": retriever,
             "evaluation": config.evaluation,
         }
-        settings = took_effect(config, built) | {"k": config.k, "seed": config.seed}
+        settings = effective_settings(config, built) | {"k": config.k, "seed": config.seed}
         return cls(config, dataset, retriever, metrics, settings)
+
+    @cached_property
+    def params(self) -> dict[str, Any]:
+        """The settings by the names under which a user sets them; k and the seed come last."""
+        params = by_short_names(self.settings, self.config)
+        return params | {name: params.pop(name) for name in ("k", "seed")}
 
     @property
     def digest(self) -> str:
@@ -105,13 +117,13 @@ class Experiment:
         ranking, evaluation, measures = measurement
         with report.drawing(job.folder, evaluation):
             self.write(job, ranking, evaluation)
-            record.log(self.settings, self.dataset, evaluation, measures)
+            record.log(self.params, self.dataset, evaluation, measures)
             record.log_files("config", "results", "environment")
         record.log_files("charts")
 
     def retrieve(self) -> Ranking:
         """Rank the passages for every query."""
-        return self.retriever.retrieve(self.task, max(LEAST_DEPTH, self.config.k))
+        return retrieve(self.retriever, self.task, max(LEAST_DEPTH, self.config.k))
 
     def evaluate(self, ranking: Ranking) -> Evaluation:
         """Judge the ranking and measure it."""
@@ -126,12 +138,13 @@ class Experiment:
             collapse=settings.collapse,
             relevance_level=settings.relevance_level,
         )
-        query_types = tuple(self.dataset.queries[row].query_type for row in judged.queries)
+        queries = [self.dataset.queries[row] for row in judged.queries]
         return evaluate(
             judged,
             self.metrics,
             self.config.k,
-            query_types,
+            tuple(query.query_type for query in queries),
+            tuple(query.query_id for query in queries),
             resamples=settings.resamples,
             seed=self.config.seed,
         )
@@ -163,20 +176,40 @@ def _metric(name: str, node: DictConfig) -> Metric:
     return partial(metric.func, *metric.args, **metric.keywords) if isinstance(metric, partial) else metric
 
 
-@lru_cache(maxsize=4)  # the runs of a sweep mostly share their dataset
-def _load(nodes: str) -> tuple[object, object, Dataset]:
-    """Read and chunk the dataset that these nodes of the configuration describe, and say what is odd about it."""
-    config = OmegaConf.create(nodes)
-    dataset_format, chunker = build(config.dataset, "dataset"), build(config.chunker, "chunker")
-    dataset = Dataset.from_collection(dataset_format.load(), chunker, build(config.store, "store"))
+@lru_cache(maxsize=4)
+def _checked(nodes: str, relevance_level: int) -> tuple[object, object, Dataset]:
+    """What `_load` gives, unless nothing in it is relevant; says what is odd about the dataset."""
+    dataset_format, chunker, dataset = _load(nodes)
+    irrelevant = dataset.without_relevant(relevance_level)
     unjudged = set(range(len(dataset.queries))) - set(dataset.qrels.query.tolist())
     absent = set(dataset.qrels.unit.tolist()) - set(dataset.passage_units.tolist())
+    no_relevant = f"queries without a {dataset.unit} of grade {relevance_level} or more, scoring 0 in all but NDCG"
+    _notice(dataset.skipped, "documents left out, as dataset.skip says")
     _notice(dataset.empty_pages, "pages without text, never retrieved")
     _notice([dataset.queries[row].text for row in sorted(unjudged)], "queries without judgments, left out")
+    _notice([dataset.queries[row].text for row in irrelevant], no_relevant)
     _notice([dataset.units[unit] for unit in sorted(absent)], f"judged {dataset.unit}s without a passage, never found")
     return dataset_format, chunker, dataset
 
 
+@lru_cache(maxsize=4)  # the runs of a sweep mostly share their dataset
+def _load(nodes: str) -> tuple[object, object, Dataset]:
+    """Read and chunk the dataset that these nodes of the configuration describe."""
+    config = OmegaConf.create(nodes)
+    dataset_format, chunker = build(config.dataset, "dataset"), build(config.chunker, "chunker")
+    return (
+        dataset_format,
+        chunker,
+        Dataset.from_collection(dataset_format.load(), chunker, build(config.store, "store")),
+    )
+
+
 def _notice(names: Sequence[str], what: str) -> None:
     if names:
-        print(f"{what}: {len(names)} ({', '.join(names[:3])}{', ...' if len(names) > 3 else ''})", file=sys.stderr)
+        shown = ", ".join(map(one_line, names[:3])) + (", ..." if len(names) > 3 else "")
+        _say(f"{what}: {len(names)} ({shown})")
+
+
+@cache  # once, also where only the relevance level is another one
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)

@@ -14,6 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
+from itertools import islice
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,11 +25,12 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType
 from hydra.core.utils import JobReturn
+from hydra.errors import ConfigCompositionException
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from ragsweep.config import PROJECT, SWEEP_ID, sweep_id
-from ragsweep.digest import digest
+from ragsweep.digest import digest, shortened
 from ragsweep.errors import ConfigError, first_line
 
 if TYPE_CHECKING:
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 SWEEP = "RAGSWEEP_SWEEP"  # in the environment: what every job of a sweep needs to know of it, as JSON
 UNNAMED = ("dataset", "tracking", "store", "hydra", "dry_run")  # settings that a run is not named by
 ABOUT_THIS_START = ("tracking.resume", "dry_run")  # settings that another start of the same sweep need not have
+MOST_JOBS = 100_000
 SECONDS_TO_END = 0.5  # for a worker, before it is killed
 LAUNCHERS = {"JoblibLauncher": "joblib", "LocalLauncher": "submitit", "SlurmLauncher": "submitit", "RayLauncher": "ray"}
 EXTRAS = {"joblib": "parallel", "submitit": "slurm", "ray": "ray"}  # what installs a launcher
@@ -77,7 +81,7 @@ class SweepCallback(Callback):
                 report.start_drawing()
             from ragsweep import tracking  # only now: it takes a second, in which the other process gets ready
 
-            tracking.check_server(OmegaConf.select(config, "tracking.uri"))
+            tracking.check_store(config)
             _check_launcher(config.hydra.launcher._target_)
             jobs, swept = _jobs(config)
             first, planned = _check_all(config, jobs, swept)
@@ -122,19 +126,42 @@ def _jobs(config: DictConfig) -> tuple[list[list[str]], list[str]]:
 
     parser = OverridesParser.create(config_loader=GlobalHydra.instance().config_loader())
     params = [f"{name}={value}" for name, value in (config.hydra.sweeper.get("params") or {}).items()]
-    overrides = parser.parse_overrides(params + list(config.hydra.overrides.task))
+    overrides = parser.parse_overrides(params + _as_given(config.hydra.overrides.task))
     last = {override.get_key_element(): override for override in overrides}  # as the sweeper does: the last one counts
     swept = [name.lstrip("+") for name, override in last.items() if override.is_sweep_override()]
+    _check_values(overrides)
     if not config.hydra.sweeper._target_.endswith((".BasicSweeper", ".CheckedSweeper")):
         return [], swept
     [jobs] = BasicSweeper.split_arguments(overrides, None)
     return jobs, swept
 
 
+def _check_values(overrides: Sequence[Override]) -> None:
+    """Raise `ConfigError` where a swept setting lists no value, or the jobs are too many to be listed."""
+    jobs = 1
+    for override in overrides:
+        if override.is_sweep_override():
+            try:
+                values = sum(1 for _ in islice(override.sweep_iterator(), MOST_JOBS + 1))
+            except ValueError as error:
+                raise ConfigError(f"{override.input_line}: {first_line(error)}") from error
+            if not values:
+                raise ConfigError(f"{override.input_line}: lists no value, so that nothing would run")
+            jobs *= values
+    if jobs > MOST_JOBS:
+        raise ConfigError(f"the sweep would have {jobs:,} jobs or more; expected at most {MOST_JOBS:,}")
+
+
+def _as_given(overrides: Any) -> list[str]:
+    """The overrides as they were typed; one that names an unknown setting, as `${nosuch}`, could not be resolved."""
+    given: list[str] = OmegaConf.to_container(overrides, resolve=False)  # type: ignore[assignment]
+    return given
+
+
 def _check_all(config: DictConfig, jobs: Sequence[list[str]], swept: Sequence[str]) -> tuple[DictConfig, list[Planned]]:
     """Build what every job will build, so that bad input stops the sweep before anything is recorded.
 
-    Composing is dear, and Hydra does it twice for every job: jobs that differ in values only share a composition here.
+    Composing a configuration is slow, and Hydra does it twice per job. Here, jobs that differ only in values share one.
 
     Returns:
         The configuration of the first job, since that of the whole sweep lacks what is swept; and what is planned.
@@ -158,7 +185,10 @@ def _check_all(config: DictConfig, jobs: Sequence[list[str]], swept: Sequence[st
         ]
         others = tuple(str(override.input_line) for override in parsed if override not in values)
         if others not in compositions:
-            compositions[others] = loader.load_sweep_config(config, overrides)
+            try:
+                compositions[others] = loader.load_sweep_config(config, overrides)
+            except ValueError as error:  # Hydra's word for a group that is set to null
+                raise ConfigCompositionException(str(error)) from error
         composed = compositions[others]
         for override in values:
             OmegaConf.update(composed, override.key_or_group, override.value(), merge=True)
@@ -208,7 +238,7 @@ def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned
     job = tracking.Job(
         name=f"sweep {' '.join(report.short_names(swept)) or sweep_id()}",
         folder=Path(config.hydra.sweep.dir) / "summary",
-        overrides=config.hydra.overrides.task,
+        overrides=_as_given(config.hydra.overrides.task),
         command=_command(sys.argv[1:]),
         swept={},
         sweep_id=sweep_id(),
@@ -218,7 +248,7 @@ def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned
     )
     tracking.close_orphans(store)
     if store.resume:
-        uploaded, _ = tracking.push(PROJECT / "outputs", store.uri)
+        uploaded = tracking.push(PROJECT / "outputs", store.uri, store.artifacts).uploaded
         if uploaded:
             print(f"{uploaded} runs that were waiting in outputs/ uploaded")
     earlier = tracking.unfinished_sweep(job) if store.resume and planned else None
@@ -249,7 +279,7 @@ def tracked_job(config: DictConfig) -> Job:
 
     in_sweep = sweep_of_job()
     hydra_config = HydraConfig.get()
-    task = list(hydra_config.overrides.task)
+    task = _as_given(hydra_config.overrides.task)
     parsed = OverridesParser.create().parse_overrides(task)
     name, swept = _named(parsed, in_sweep["swept"] if in_sweep else [])
     mode = ["hydra.mode=RUN"] if any(override.startswith("experiment=") for override in task) else []
@@ -275,20 +305,26 @@ def sweep_of_job() -> dict[str, Any] | None:
 
 def _command(arguments: Sequence[str]) -> str:
     """What runs this again."""
-    kept = [each for each in arguments if each.lstrip("+").partition("=")[0] not in ABOUT_THIS_START]
+    names = [each.lstrip("+").partition("=")[0] for each in arguments]
+    kept = [
+        each
+        for each, name in zip(arguments, names, strict=True)
+        if name not in ABOUT_THIS_START and not name.startswith("hydra.job.env_set")  # where people put passwords
+    ]
     return shlex.join(["python", "run.py", *kept])
 
 
 def _named(parsed: Sequence[Override], swept: Sequence[str]) -> tuple[str, dict[str, Any]]:
     """A run's name and the settings in it: the swept ones, or else those that were set."""
     from ragsweep import report
+    from ragsweep.tracking.names import LONGEST_NAME
 
     by_name = {override.key_or_group: override for override in parsed}
     telling = [name for name in by_name if name.partition(".")[0] not in UNNAMED]
     shown = [name for name in swept or telling if name in by_name]
     words = zip(report.short_names(shown), (by_name[name].get_value_element_as_str() for name in shown), strict=True)
     name = " ".join(_word(short, value) for short, value in words) or "defaults"
-    return name, {name: _plain(by_name[name]) for name in shown}
+    return shortened(name, LONGEST_NAME), {name: _plain(by_name[name]) for name in shown}
 
 
 def _word(name: str, value: str) -> str:
@@ -303,7 +339,8 @@ def _word(name: str, value: str) -> str:
 def _plain(override: Override) -> Any:
     """An override's value as JSON can hold it."""
     value = override.value()
-    return value if isinstance(value, bool | int | float | None) else override.get_value_element_as_str()
+    plain = isinstance(value, bool | int | None) or (isinstance(value, float) and isfinite(value))
+    return value if plain else override.get_value_element_as_str()
 
 
 def end_killed(sweep: OpenSweep) -> None:
@@ -337,11 +374,11 @@ def _say_what_waits(sweep: OpenSweep) -> int:
     """Say how many runs, the sweep's own among them, the tracking store lacks, and what brings them there."""
     from ragsweep import tracking
 
-    folder = sweep.job.folder.parent
+    folder, store = sweep.job.folder.parent, sweep.job.tracking
     if waiting := tracking.waiting(folder):
         print(
             f"{waiting} runs are not in the tracking store ({sweep.parent.trouble or 'it was out of reach'}); "
-            f"they are complete in {folder}: python scripts/push.py {shlex.quote(str(folder))} uploads them",
+            f"they are complete in {folder}: {tracking.push_command(folder, store.uri, store.artifacts)} uploads them",
             file=sys.stderr,
         )
     return waiting

@@ -1,0 +1,154 @@
+"""Reads JSON and YAML that somebody else wrote, within limits: whatever it holds, reading it ends soon."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterable, Iterator
+from itertools import chain, count
+from pathlib import Path
+from typing import Any, NoReturn
+
+import yaml
+
+DEEPEST = 50  # lists and objects within each other
+MB = 10**6
+
+
+class MalformedError(ValueError):
+    """A text that is not what it should be; says in a few words what is wrong with it.
+
+    Attributes:
+        line: Where a JSON text ceases to be one, from 1; None for any other fault.
+    """
+
+    line: int | None = None
+
+
+def from_json(text: str, *, allow_nan: bool = False) -> Any:
+    """The value that a JSON text stands for.
+
+    Args:
+        text: Of a single value.
+        allow_nan: Whether NaN and infinities may be in it, which many programs write although JSON has none.
+
+    Raises:
+        MalformedError: It is not JSON, nested deeper than `DEEPEST`, or has a number that is not finite or of thousands
+            of digits.
+    """
+    try:
+        return _shallow((WITH_NAN if allow_nan else JSON).decode(text))
+    except json.JSONDecodeError as error:
+        malformed = MalformedError(f"not JSON ({error.msg}, line {error.lineno}, column {error.colno})")
+        malformed.line = error.lineno
+        raise malformed from error
+    except RecursionError as error:
+        raise MalformedError(f"nested more than {DEEPEST} deep") from error
+    except MalformedError:
+        raise
+    except ValueError as error:  # Python refuses to convert them
+        raise MalformedError("a number has thousands of digits") from error
+
+
+def from_yaml(text: str) -> Any:
+    """The value that a YAML text stands for: plain values only, and no alias, by which a line can stand for gigabytes.
+
+    Raises:
+        MalformedError: It is not such YAML, or nested deeper than `DEEPEST`.
+    """
+    try:
+        return _shallow(yaml.load(text, _NoAliases))  # a SafeLoader
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f", line {mark.line + 1}" if mark else ""
+        raise MalformedError(f"not plain YAML ({getattr(error, 'problem', None) or 'unreadable'}{place})") from error
+    except RecursionError as error:
+        raise MalformedError(f"nested more than {DEEPEST} deep") from error
+    except MalformedError:
+        raise
+    except ValueError as error:  # a number of thousands of digits, a date that no calendar has
+        raise MalformedError("a value cannot be converted") from error
+
+
+def read_text(path: Path, most_mb: float) -> str:
+    """The text of a UTF-8 file, with or without a byte order mark.
+
+    Raises:
+        MalformedError: It is not UTF-8, not a plain file, or larger than `most_mb` megabytes (10^6 bytes).
+        OSError: It cannot be read.
+    """
+    _refuse_other_than_file(path)
+    with path.open("rb") as file:
+        content = file.read(int(most_mb * MB) + 1)
+    if len(content) > most_mb * MB:
+        raise MalformedError(f"larger than {most_mb:g} MB")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise MalformedError(f"not UTF-8 (line {line})") from error
+
+
+def read_lines(path: Path, most_mb: float) -> Iterator[tuple[int, str]]:
+    """The lines of a UTF-8 file, each with its number from 1; a name that ends in `.gz` is unzipped.
+
+    Holds one line at a time, so that a file may be larger than the memory.
+
+    Raises:
+        MalformedError: It is not UTF-8, not a plain file, cannot be unzipped, or a line is larger than `most_mb`
+            megabytes (10^6 bytes).
+        OSError: It cannot be read.
+    """
+    _refuse_other_than_file(path)
+    longest = int(most_mb * MB)
+    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+        for number in count(1):
+            try:
+                line = file.readline(longest + 1)
+            except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+                raise MalformedError(f"cannot be unzipped to its end ({error})") from error
+            if not line:
+                return
+            if len(line) > longest:
+                raise MalformedError(f"larger than {most_mb:g} MB (line {number})")
+            try:
+                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                raise MalformedError(f"not UTF-8 (line {number})") from error
+
+
+def _refuse_other_than_file(path: Path) -> None:
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise MalformedError("not a file")
+
+
+class _NoAliases(yaml.SafeLoader):  # type: ignore[misc]
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise MalformedError(f"holds an alias (line {self.peek_event().start_mark.line + 1})")
+        return super().compose_node(parent, index)
+
+
+def _not_finite(word: str) -> NoReturn:
+    raise MalformedError(f"holds {word}, which is no JSON number")
+
+
+WITH_NAN = json.JSONDecoder()
+JSON = json.JSONDecoder(parse_constant=_not_finite)  # made once: files of a JSON object a line have millions
+
+
+def _shallow(value: Any) -> Any:
+    """The value; raises `MalformedError` where it is nested too deeply for those that walk through it."""
+    level = _containers([value])
+    for _ in range(DEEPEST):
+        if not level:
+            return value
+        level = _containers(chain.from_iterable(each.values() if isinstance(each, dict) else each for each in level))
+    if level:
+        raise MalformedError(f"nested more than {DEEPEST} deep")
+    return value
+
+
+def _containers(values: Iterable[Any]) -> list[Any]:
+    return [value for value in values if isinstance(value, dict | list)]
