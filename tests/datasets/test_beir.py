@@ -1,10 +1,14 @@
 """Benchmarks in BEIR's layout."""
 
 import gzip
+import json
+import os
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
-from ragsweep.datasets import BeirDataset, Judgment
+from ragsweep.datasets import BeirDataset, Dataset, Judgment, PageChunker
 from ragsweep.errors import DatasetError
 
 CORPUS = (
@@ -70,6 +74,28 @@ def test_windows_line_ends_change_nothing(folder, name):
 
 
 @pytest.mark.parametrize("name", ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv"])
+def test_a_byte_order_mark_changes_nothing(folder, name):
+    plain = load(folder)
+    (folder / name).write_bytes(b"\xef\xbb\xbf" + (folder / name).read_bytes())
+    assert load(folder) == plain
+
+
+def test_grades_may_be_written_as_pandas_writes_them(folder):
+    plain = load(folder)
+    (folder / "qrels" / "test.tsv").write_text(QRELS.replace("\t2\n", "\t2.0\n"))
+    assert load(folder) == plain
+
+
+def test_an_id_may_be_a_whole_number_as_pandas_writes_it(folder):
+    (folder / "corpus.jsonl").write_text('{"_id": 1, "text": "Fever."}\n')
+    (folder / "queries.jsonl").write_text('{"_id": 7, "text": "what causes chills"}\n')
+    (folder / "qrels" / "test.tsv").write_text("7\t1\t1\n")
+    collection = load(folder)
+    assert collection.documents[0].source == "1"
+    assert collection.judgments == (Judgment("7", "1", 1),)
+
+
+@pytest.mark.parametrize("name", ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv"])
 def test_empty_lines_change_nothing(folder, name):
     plain = load(folder)
     (folder / name).write_bytes((folder / name).read_bytes() + b"\n\n")
@@ -102,8 +128,17 @@ def test_a_missing_file_is_named(folder, name):
     [
         ("corpus.jsonl", '{"_id": "d3", "text"', r"corpus\.jsonl, line 3: not JSON"),
         ("corpus.jsonl", '["d3"]', r"corpus\.jsonl, line 3: expected an object with _id and text"),
-        ("corpus.jsonl", '{"_id": "d3"}', r"corpus\.jsonl, line 3: the field 'text' is missing or not a text"),
-        ("corpus.jsonl", '{"_id": 3, "text": ""}', r"corpus\.jsonl, line 3: the field '_id' is missing or not a text"),
+        ("corpus.jsonl", '{"_id": "d3"}', r"corpus\.jsonl, line 3: the field 'text' is missing; found '_id'"),
+        ("corpus.jsonl", '{"_id": "d3", "text": null}', r"line 3: the field 'text' is null; expected a text"),
+        ("corpus.jsonl", '{"_id": 3.0, "text": ""}', r"line 3: the field '_id' is 3\.0; expected a text"),
+        ("corpus.jsonl", '{"_id": true, "text": ""}', r"line 3: the field '_id' is true; expected a text"),
+        ("corpus.jsonl", '{"_id": "", "text": ""}', r"corpus\.jsonl, line 3: the field '_id' is blank"),
+        ("queries.jsonl", '{"_id": " ", "text": "a"}', r"queries\.jsonl, line 3: the field '_id' is blank"),
+        ("corpus.jsonl", r'{"_id": "d\n3", "text": ""}', r"line 3: the field '_id' contains a control character"),
+        ("corpus.jsonl", '{"_id": NaN, "text": ""}', r"line 3: the field '_id' is NaN"),
+        ("corpus.jsonl", "[" * 2_000, r"line 3: nested more than"),
+        ("corpus.jsonl", f'{{"_id": {"9" * 5_000}}}', r"line 3: a number has thousands of digits"),
+        ("corpus.jsonl", '{"_id": "d3"]', r"line 3: not JSON \(Expecting ',' delimiter, column 13\)"),
         (
             "corpus.jsonl",
             '{"_id": "d1", "text": ""}',
@@ -113,6 +148,19 @@ def test_a_missing_file_is_named(folder, name):
         ("queries.jsonl", "{}", r"queries\.jsonl, line 3: the field '_id' is missing"),
         ("qrels/test.tsv", "q1 0 d1 1", r"test\.tsv, line 4: expected query-id, corpus-id and score between tabs"),
         ("qrels/test.tsv", "q1\td1\thigh", r"test\.tsv, line 4: the score 'high' is not a whole number"),
+        ("qrels/test.tsv", "q1\td1\t1.5", r"test\.tsv, line 4: the score '1\.5' is not a whole number"),
+        (
+            "qrels/test.tsv",
+            f"q1\td1\t{10**30}",
+            r"line 4: the score '10*' is not a whole number from -1000000000 to 10",
+        ),
+        ("qrels/test.tsv", f"q1\td1\t{'9' * 5_000}", r"line 4: the score '9{80}' is not a whole number"),
+        ("qrels/test.tsv", "q1\t \t1", r"test\.tsv, line 4: the corpus-id '' is blank"),
+        (
+            "qrels/test.tsv",
+            "q1\td1\t1",
+            r"test\.tsv, line 4: document 'd1' has the score 1 for query 'q1', but 2 in line 2; expected one",
+        ),
         ("qrels/test.tsv", "q9\td1\t1", r"test\.tsv: judges query 'q9', which is not in queries\.jsonl"),
     ],
 )
@@ -120,6 +168,39 @@ def test_a_bad_line_is_named_with_file_and_number(folder, name, line, message):
     with (folder / name).open("a") as file:
         file.write(f"{line}\n")
     with pytest.raises(DatasetError, match=message):
+        load(folder)
+
+
+def test_the_same_judgment_twice_is_no_contradiction(folder):
+    (folder / "qrels" / "test.tsv").write_text(f"{QRELS}q1\td1\t2\n")
+    assert Dataset.from_collection(load(folder), PageChunker()).qrels.grade.tolist() == [2, 0]
+
+
+def test_a_query_without_text_is_refused_only_where_it_is_asked(folder):
+    (folder / "queries.jsonl").write_text(QUERIES + '{"_id": "q3", "text": ""}\n')
+    load(folder)
+    (folder / "qrels" / "test.tsv").write_text(f"{QRELS}q3\td1\t2\n")
+    with pytest.raises(DatasetError, match=r"queries\.jsonl, line 3: the field 'text' is blank"):
+        load(folder)
+
+
+@pytest.mark.parametrize("content", ["", "query-id\tcorpus-id\tscore\n", "\n\n"])
+def test_qrels_without_a_judgment_are_bad_input(folder, content):
+    (folder / "qrels" / "test.tsv").write_text(content)
+    with pytest.raises(DatasetError, match=r"qrels/test\.tsv: holds no judgment"):
+        load(folder)
+
+
+def test_a_file_is_no_folder(folder):
+    with pytest.raises(DatasetError, match=r"dataset\.path: .*corpus\.jsonl is a file; expected a folder"):
+        load(folder / "corpus.jsonl")
+
+
+@pytest.mark.parametrize("name", ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv"])
+def test_a_pipe_is_refused_instead_of_waited_for(folder, name):
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(DatasetError, match=f"{name}: not a file"):
         load(folder)
 
 
@@ -144,11 +225,42 @@ def test_a_query_that_stands_in_the_file_twice_is_bad_input(folder):
 def test_a_gzip_file_that_was_cut_short_is_named(folder):
     (folder / "corpus.jsonl").unlink()
     (folder / "corpus.jsonl.gz").write_bytes(gzip.compress(CORPUS.encode())[:-12])
-    with pytest.raises(DatasetError, match=r"corpus\.jsonl\.gz: cannot be read to its end"):
+    with pytest.raises(DatasetError, match=r"corpus\.jsonl\.gz: cannot be unzipped to its end"):
         load(folder)
 
 
 def test_a_file_in_another_encoding_is_named(folder):
     (folder / "queries.jsonl").write_bytes('{"_id": "q1", "text": "fièvre"}\n'.encode("latin-1"))
-    with pytest.raises(DatasetError, match=r"queries\.jsonl: cannot be read to its end"):
+    with pytest.raises(DatasetError, match=r"queries\.jsonl: not UTF-8 \(line 1\)"):
         load(folder)
+
+
+# Whatever a line holds
+
+ODD = st.sampled_from(
+    ["", " ", "q1", "d1", "\ud83e", "a\nb", "1", "1.0", "-1", 7, 7.5, True, None, [], {}, [[]], 10**400]
+)
+OBJECTS = st.dictionaries(st.sampled_from(["_id", "text", "title"]), ODD).map(lambda entry: json.dumps(entry).encode())
+ROWS = st.lists(ODD, max_size=4).map(lambda fields: "\t".join(map(str, fields)).encode(errors="surrogatepass"))
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    root = tmp_path_factory.mktemp("written")
+    (root / "qrels").mkdir()
+    return root
+
+
+@pytest.mark.parametrize("name", ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv"])
+@settings(max_examples=150)
+@given(line=st.binary(max_size=30) | OBJECTS | ROWS)
+@example(line=b"\xff")
+def test_whatever_a_line_holds_loading_gives_a_dataset_or_one_line(written, name, line):
+    for file, content in {"corpus.jsonl": CORPUS, "queries.jsonl": QUERIES, "qrels/test.tsv": QRELS}.items():
+        (written / file).write_bytes(content.encode() + (line if file == name else b""))
+    message = "one line"
+    try:
+        Dataset.from_collection(load(written), PageChunker())
+    except DatasetError as error:
+        message = str(error)
+    assert len(message.splitlines()) == 1

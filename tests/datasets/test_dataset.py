@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query, RecursiveChunker
+from ragsweep.datasets import Collection, Dataset, Document, Judgment, Page, PageChunker, Query, RecursiveChunker
 from ragsweep.errors import DatasetError
 
 PAGES = (("1", "a.pdf#1", "Iron tablets"), ("2", "a.pdf#2", "Birth plan"))
@@ -16,6 +16,22 @@ SMALL = Collection(
     (Document.from_pages("a.pdf", PAGES),),
     (Query("q1", "iron", "factual"), Query("q2", "plan", "factual")),
     (Judgment("q1", "a.pdf#1", 1), Judgment("q2", "a.pdf#2", 2)),
+)
+
+
+NUMBERS, UNITS, TEXTS = (
+    st.sampled_from(words) for words in (["1", "i"], ["1", "a#1"], ["", "a", "a\fb", "a\f", "\fb"])
+)
+IDS = st.sampled_from(["1", "2", "None"])
+PLACES = st.integers(0, 1)
+PAGE = st.builds(Page, PLACES, NUMBERS, UNITS, PLACES, PLACES)
+COLLECTIONS = st.builds(
+    Collection,
+    st.sampled_from(["one", "other"]),
+    st.sampled_from(["page", "document"]),
+    st.lists(st.builds(Document, IDS, TEXTS, st.lists(PAGE, max_size=2).map(tuple)), max_size=2).map(tuple),
+    st.lists(st.builds(Query, IDS, TEXTS, st.none() | IDS), max_size=2).map(tuple),
+    st.lists(st.builds(Judgment, IDS, UNITS, PLACES), max_size=2).map(tuple),
 )
 
 
@@ -126,6 +142,97 @@ def test_the_same_data_have_the_same_digest():
 )
 def test_other_data_have_another_digest(changes):
     assert chunked(**changes).digest != chunked().digest
+
+
+@settings(max_examples=300)
+@given(COLLECTIONS, COLLECTIONS, st.sampled_from(["unit", "documents", "queries", "judgments"]))
+def test_two_collections_share_a_digest_only_where_all_but_their_names_is_the_same(one, other, changed):
+    other = replace(one, **{"name": other.name, changed: getattr(other, changed)})
+    assert (one.digest == other.digest) == (replace(one, name="") == replace(other, name=""))
+
+
+@given(st.lists(PAGE, max_size=2), st.lists(PAGE, max_size=2))
+def test_all_of_a_page_counts(one, other):
+    of_one, of_other = (
+        replace(SMALL, documents=(Document("a.pdf", "text", tuple(pages)),)).digest for pages in (one, other)
+    )
+    assert (of_one == of_other) == (one == other)
+
+
+def test_page_borders_are_data():
+    cut_after_one = Document.from_pages("a.pdf", [("1", "1", "one"), ("2", "2", "two\fthree")])
+    cut_after_two = Document.from_pages("a.pdf", [("1", "1", "one\ftwo"), ("2", "2", "three")])
+    assert cut_after_one.text == cut_after_two.text
+    assert chunked(documents=(cut_after_one,)).digest != chunked(documents=(cut_after_two,)).digest
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"judgments": (*SMALL.judgments, Judgment("q1", "a.pdf#1", 2))},
+            "small: judgment of 'a.pdf#1' for query 'q1': found the grades 1 and 2, expected one",
+        ),
+        (
+            {"judgments": (Judgment("q1", "a.pdf#1", 10**30),)},
+            f"small: judgment of 'a.pdf#1' for query 'q1': found the grade {10**30}, expected a whole number from "
+            "-10^9 to 10^9",
+        ),
+        (
+            {"judgments": (Judgment("q1", "a.pdf#1", 0.5),)},
+            "small: judgment of 'a.pdf#1' for query 'q1': found the grade 0.5, expected a whole number from "
+            "-10^9 to 10^9",
+        ),
+        (
+            {"judgments": (Judgment("q3", "a.pdf#1", 1),)},
+            "small: judgment of 'a.pdf#1' for query 'q3': there is no such query",
+        ),
+        ({"judgments": (Judgment("q1", " ", 1),)}, "small: the judged unit ' ' is blank"),
+        ({"queries": SMALL.queries * 2}, "small: the query id 'q1' is there 2 times; expected once"),
+        ({"documents": SMALL.documents * 2}, "small: the document 'a.pdf' is there 2 times; expected once"),
+        ({"queries": (Query("", "iron"),)}, "small: the query id '' is blank"),
+        ({"queries": (Query(7, "iron"),)}, "small: the query id 7 is of type int; expected a text"),
+        (
+            {"queries": (Query("q\n1", "iron"),)},
+            r"small: the query id 'q\n1' contains a control character or a line end",
+        ),
+        (
+            {"queries": (Query("q1", "iron", "\x1b[2J"),)},
+            r"small: the query type '\x1b[2J' contains a control character or a line end",
+        ),
+        (
+            {"queries": (Query("q1", "\ud83e"),)},
+            "small: the text of query 'q1' contains an invalid surrogate, half of a character",
+        ),
+        (
+            {"documents": documents("iron \ud83e")},
+            "small: the text of document 'a.pdf' contains an invalid surrogate, half of a character",
+        ),
+    ],
+    ids=range(13),
+)
+def test_what_no_format_may_read_is_refused_in_one_line(changes, message):
+    with pytest.raises(DatasetError) as error:
+        chunked(**changes)
+    assert str(error.value) == message
+
+
+def test_queries_for_which_nothing_is_relevant_are_known():
+    judgments = (Judgment("q1", "a.pdf#1", 2), Judgment("q2", "a.pdf#1", 1))
+    assert chunked(judgments=judgments).without_relevant(2) == [1]
+
+
+@pytest.mark.parametrize(("grades", "level"), [((0, 0), 1), ((-1, 0), 1), ((1, 2), 3)])
+def test_a_dataset_in_which_nothing_is_relevant_is_refused(grades, level):
+    judgments = tuple(
+        Judgment(query.query_id, "a.pdf#1", grade) for query, grade in zip(SMALL.queries, grades, strict=True)
+    )
+    with pytest.raises(DatasetError) as error:
+        chunked(judgments=judgments).without_relevant(level)
+    assert str(error.value) == (
+        f"small: nothing is relevant: found no grade above {max(grades)}, "
+        f"expected some of at least {level} (evaluation.relevance_level)"
+    )
 
 
 def test_chunks_of_another_size_are_the_same_data_cut_otherwise():

@@ -1,11 +1,20 @@
 """PDF files and the questions about their pages."""
 
 import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reportlab.pdfgen.canvas import Canvas
 
 from ragsweep.datasets import Dataset, PageChunker, PdfDataset
-from ragsweep.errors import DatasetError
+from ragsweep.errors import ConfigError, DatasetError
+
+ENTRY = {"query": "q", "relevant_docs": ["1"], "query_type": "t"}
 
 
 @pytest.fixture
@@ -45,7 +54,7 @@ def test_kept_text_is_the_text_that_was_read(dataset, store):
 def test_text_is_read_once(dataset, store):
     dataset({"a.pdf": ["Iron tablets"]}, store=store)
     dataset({"c/a.pdf": ["Iron tablets"]}, ["a.pdf#1"], store=store)
-    assert [entry.stage for entry in store.entries()] == ["pages-1"]
+    assert [entry.stage for entry in store.entries()] == ["pages"]
 
 
 def test_a_changed_file_is_read_again(dataset, store):
@@ -113,6 +122,26 @@ def test_a_page_named_twice_by_a_query_is_judged_once(dataset):
 def test_an_unknown_page_is_named_with_the_pages_that_exist(dataset):
     with pytest.raises(DatasetError, match=r"queries\.json, query 2: page '9' .*\(a\.pdf has pages 1 to 3\)"):
         dataset({"a.pdf": ["one", "two", "three"]}, ["1", "9"])
+
+
+@pytest.mark.parametrize(
+    ("key", "instead"),
+    [
+        ("d.pdf#9", r"\(d\.pdf has pages 1 to 2\)"),
+        ("d.pdf", r"\(d\.pdf has pages 1 to 2\)"),
+        ("dd.pdf#1", r"\(did you mean 'd\.pdf'"),
+        ("zebra#1", r"\(there are 'a\.pdf', 'b\.pdf', 'c\.pdf', 'd\.pdf'\)"),
+        ("9", r"\(a\.pdf has pages 1 to 1, .*c\.pdf has pages 1 to 1 and 1 more documents\)"),
+    ],
+)
+def test_an_unknown_page_is_named_with_what_its_key_comes_near_to(dataset, key, instead):
+    with pytest.raises(DatasetError, match=instead):
+        dataset({"a.pdf": ["one"], "b.pdf": ["one"], "c.pdf": ["one"], "d.pdf": ["one", "two"]}, [key])
+
+
+def test_an_unknown_document_is_named_with_the_nearest(dataset):
+    with pytest.raises(DatasetError, match=r"document 'b\.pdf#1' is not in the documents \(did you mean 'b\.pdf'"):
+        dataset({"a.pdf": ["one"], "b.pdf": ["one"]}, ["b.pdf#1"], unit="document")
 
 
 def test_an_ambiguous_page_is_listed_with_the_form_that_tells_it_apart(dataset):
@@ -228,6 +257,161 @@ def test_a_pdf_with_a_damaged_page_is_named(tmp_path):
         PdfDataset("small", str(tmp_path), "queries.json").load()
 
 
+@pytest.fixture
+def folder(tmp_path, write_pdf):
+    """A folder with a PDF in it, and one in a subfolder."""
+    write_pdf(tmp_path / "pdf" / "a.pdf", "one")
+    write_pdf(tmp_path / "pdf" / "more" / "b.pdf", "two")
+    (tmp_path / "queries.json").write_text(json.dumps([{**ENTRY, "relevant_docs": ["a.pdf#1"]}]))
+    return tmp_path / "pdf"
+
+
+def load(folder, **settings):
+    return PdfDataset("small", str(folder), str(folder.parent / "queries.json"), **settings).load()
+
+
+def sources(collection):
+    return [document.source for document in collection.documents]
+
+
+@pytest.fixture
+def unprivileged():
+    """Files are opened as somebody may who is not root."""
+    before = os.geteuid()
+    if before == 0:
+        os.seteuid(65534)
+    yield
+    os.seteuid(before)
+
+
+@pytest.fixture
+def open_folder(folder):
+    """The same where everybody can reach it."""
+    with tempfile.TemporaryDirectory() as root:
+        Path(root).chmod(0o755)
+        shutil.copytree(folder.parent, Path(root) / "data").chmod(0o755)
+        yield Path(root) / "data" / "pdf"
+
+
+def test_a_subfolder_that_cannot_be_listed_is_named(open_folder, request):
+    (open_folder / "more").chmod(0)
+    request.getfixturevalue("unprivileged")
+    with pytest.raises(DatasetError, match=r"pdf/more: cannot be listed \(Permission denied\)"):
+        load(open_folder)
+
+
+@pytest.mark.parametrize("name", ["a.pdf", "more/b.pdf"])
+def test_a_pdf_that_may_not_be_read_is_named(open_folder, name, request):
+    (open_folder / name).chmod(0)
+    request.getfixturevalue("unprivileged")
+    with pytest.raises(DatasetError, match=rf"{name}: cannot be read \(Permission denied\); dataset.skip=\[{name}\]"):
+        load(open_folder)
+
+
+def test_a_query_file_that_may_not_be_read_is_named(open_folder, request):
+    (open_folder.parent / "queries.json").chmod(0)
+    request.getfixturevalue("unprivileged")
+    with pytest.raises(DatasetError, match=r"queries\.json' cannot be read \(Permission denied\)"):
+        load(open_folder)
+
+
+@pytest.mark.parametrize("place", ["pdf", "queries.json"])
+def test_a_place_that_cannot_be_reached_is_named(open_folder, place, request):
+    open_folder.parent.chmod(0)
+    request.getfixturevalue("unprivileged")
+    with pytest.raises(DatasetError, match=r"cannot be read \(Permission denied\)"):
+        load(open_folder)
+
+
+def test_a_link_that_leads_nowhere_is_named(folder):
+    (folder / "lost.pdf").symlink_to("gone.pdf")
+    with pytest.raises(
+        DatasetError, match=r"lost\.pdf: does not exist, or links to what does not; dataset\.skip=\[lost"
+    ):
+        load(folder)
+
+
+def test_a_link_to_itself_is_named(folder):
+    (folder / "self.pdf").symlink_to("self.pdf")
+    with pytest.raises(DatasetError, match=r"self\.pdf': cannot be read \(Too many levels of symbolic links\)"):
+        load(folder)
+
+
+def test_a_linked_folder_belongs_to_the_corpus(folder, tmp_path, write_pdf):
+    write_pdf(tmp_path / "elsewhere" / "c.pdf", "three")
+    (folder / "link").symlink_to(tmp_path / "elsewhere")
+    assert sources(load(folder)) == ["a.pdf", "link/c.pdf", "more/b.pdf"]
+
+
+@pytest.mark.parametrize(
+    "links",
+    [
+        {"more/loop": ".."},
+        {"more/loop": "."},
+        {"latest": "more"},
+        {"more/x": "../other", "other/y": "../more"},
+        {"self": "self"},
+    ],
+    ids=range(5),
+)
+def test_no_document_is_found_twice_by_a_link(folder, links):
+    (folder / "other").mkdir()
+    for link, target in links.items():
+        (folder / link).symlink_to(target)
+    assert sources(load(folder)) == ["a.pdf", "more/b.pdf"]
+
+
+def test_a_pipe_is_refused_instead_of_waited_for(folder):
+    os.mkfifo(folder / "pipe.pdf")
+    with pytest.raises(DatasetError, match=r"pipe\.pdf: is neither a file nor a folder; dataset\.skip=\[pipe\.pdf\]"):
+        load(folder)
+
+
+@pytest.mark.parametrize("name", [b"caf\xe9.pdf", b"a\nb.pdf"])
+def test_a_file_name_that_nothing_can_write_is_refused(folder, name):
+    shutil.copy(folder / "a.pdf", os.fsencode(folder) + b"/" + name)
+    with pytest.raises(
+        DatasetError, match=r"pdf: the file name '(caf\\udce9|a\\nb)\.pdf' contains .*; rename the file"
+    ):
+        load(folder)
+
+
+def test_a_file_that_cannot_be_read_can_be_left_out_by_name(folder):
+    (folder / "more" / "not a pdf.pdf").write_text("Dear reader")
+    with pytest.raises(DatasetError, match=r"dataset\.skip=\['more/not a pdf\.pdf'\] leaves it out"):
+        load(folder)
+    (folder / "worse.pdf").write_text("Dear reader")
+    with pytest.raises(DatasetError, match=r"dataset\.skip=\['more/not a pdf\.pdf',worse\.pdf\] leaves it out"):
+        load(folder, skip=["more/not a pdf.pdf"])
+    collection = load(folder, skip=["more/not a pdf.pdf", "worse.pdf"])
+    assert sources(collection) == ["a.pdf", "more/b.pdf"]
+    assert collection.skipped == ("more/not a pdf.pdf", "worse.pdf")
+
+
+def test_what_is_left_out_counts_as_if_it_had_not_been_there(folder):
+    without = load(folder, skip=["more/b.pdf"])
+    (folder / "more" / "b.pdf").unlink()
+    assert without.digest == load(folder).digest
+
+
+@pytest.mark.parametrize(
+    ("skip", "message"),
+    [
+        (["more/c.pdf"], r"dataset\.skip: .*pdf has no PDF file 'more/c\.pdf'; did you mean 'more/b\.pdf'"),
+        (["a.pdf", "more/b.pdf"], r"dataset\.skip: names every PDF file in .*pdf; expected one to be left"),
+    ],
+)
+def test_what_is_left_out_must_be_there_and_not_everything(folder, skip, message):
+    with pytest.raises(DatasetError, match=message):
+        load(folder, skip=skip)
+
+
+@pytest.mark.parametrize("skip", ["a.pdf", [1]])
+def test_what_is_left_out_is_a_list_of_names(folder, skip):
+    with pytest.raises(ConfigError, match=r"dataset\.skip: found .*, expected a list of file names"):
+        load(folder, skip=skip)
+
+
 # Query files that cannot be read
 
 
@@ -239,26 +423,33 @@ def test_a_missing_query_file_names_the_setting(tmp_path, write_pdf):
 
 def test_a_query_file_in_another_encoding_is_named(tmp_path, write_pdf):
     write_pdf(tmp_path / "a.pdf", "one")
-    (tmp_path / "latin.json").write_bytes('["é"]'.encode("latin-1"))
-    with pytest.raises(DatasetError, match=r"latin\.json: not a UTF-8 text file; expected a JSON list"):
+    (tmp_path / "latin.json").write_bytes('[\n"é"]'.encode("latin-1"))
+    with pytest.raises(DatasetError, match=r"latin\.json: not UTF-8 \(line 2\); expected a JSON list"):
         PdfDataset("small", str(tmp_path), str(tmp_path / "latin.json")).load()
-
-
-ENTRY = {"query": "q", "relevant_docs": ["1"], "query_type": "t"}
 
 
 @pytest.mark.parametrize(
     ("queries", "message"),
     [
-        ('[\n{"query": }]', r"queries\.json, line 2: not JSON"),
+        ('[\n{"query": }]', r"queries\.json, line 2: not JSON \(Expecting value, column 11\)"),
+        ("[" * 2_000, r"queries\.json: nested more than"),
+        ("9" * 5_000, r"queries\.json: a number has thousands of digits"),
+        ("[NaN]", r"queries\.json: holds NaN"),
+        ("", r"queries\.json, line 1: not JSON"),
         ("{}", "expected a JSON list of at least one query, found an object"),
         ("[]", "expected a JSON list of at least one query, found an empty list"),
-        ('["q"]', "query 1: expected an object, found "),
+        ('["q"]', 'query 1: expected an object, found "q"'),
+        ('[["a"]]', r'query 1: expected an object, found \["a"\]'),
+        (json.dumps([["a" * 90]]), r'query 1: expected an object, found \["a{75}\.\.\.$'),
+        ("[[]]", "query 1: expected an object, found an empty list"),
+        ("[null]", "query 1: expected an object, found null"),
         (
             json.dumps([ENTRY, {"query": "q", "query_type": "t"}]),
             "query 2: the field 'relevant_docs' is missing; found",
         ),
         (json.dumps([{**ENTRY, "query": " "}]), "query 1: 'query' must be a text that is not empty"),
+        (json.dumps([{**ENTRY, "query_type": "a\nb"}]), "query 1: 'query_type' contains a control character"),
+        (json.dumps([{**ENTRY, "relevant_docs": {"a": 1}}]), 'a list of texts like "34", found an object'),
         (json.dumps([{**ENTRY, "query_type": 3}]), "query 1: 'query_type' must be a text that is not empty, found 3"),
         (
             json.dumps([{**ENTRY, "relevant_docs": [34]}]),
@@ -273,6 +464,53 @@ ENTRY = {"query": "q", "relevant_docs": ["1"], "query_type": "t"}
 def test_a_bad_query_file_is_named_with_place_and_expectation(dataset, queries, message):
     with pytest.raises(DatasetError, match=message):
         dataset({"a.pdf": ["one"]}, queries=queries)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_a_query_file_that_is_no_file_is_refused_instead_of_waited_for(folder, make):
+    (folder.parent / "queries.json").unlink()
+    make(folder.parent / "queries.json")
+    with pytest.raises(DatasetError, match=r"queries\.json: not a file; expected a JSON list of queries"):
+        load(folder)
+
+
+@pytest.mark.parametrize("place", ["documents", "queries"])
+def test_a_path_with_a_null_character_is_refused(folder, place):
+    places = {"documents": str(folder), "queries": str(folder.parent / "queries.json"), place: "a\0b"}
+    with pytest.raises(DatasetError, match=r"'a\\x00b'.* cannot be read"):
+        PdfDataset("small", **places).load()
+
+
+ODD = st.sampled_from(
+    ["", " ", "q", "1", "a.pdf#1", "a#", "#", "\ud83e", "a\nb", 7, 1e300, True, None, [], {}, ["1"], [[]]]
+)
+FIELDS = st.sampled_from(["query", "relevant_docs", "query_type", "other"])
+ENTRIES = st.lists(st.dictionaries(FIELDS, ODD | st.lists(ODD, max_size=2)) | ODD, max_size=2).map(
+    lambda entries: json.dumps(entries).encode()
+)
+
+
+@pytest.fixture(scope="module")
+def one_page(tmp_path_factory):
+    root = tmp_path_factory.mktemp("one_page")
+    canvas = Canvas(str(root / "a.pdf"))
+    canvas.drawString(20, 700, "one")
+    canvas.save()
+    return root
+
+
+@settings(max_examples=200)
+@given(content=st.binary(max_size=30) | ENTRIES)
+def test_whatever_a_query_file_holds_loading_gives_a_dataset_or_one_line(one_page, content):
+    (one_page / "queries.json").write_bytes(content)
+    message = "one line"
+    try:
+        Dataset.from_collection(
+            PdfDataset("one", f"{one_page}/a.pdf", f"{one_page}/queries.json").load(), PageChunker()
+        )
+    except DatasetError as error:
+        message = str(error)
+    assert len(message.splitlines()) == 1
 
 
 def test_half_an_emoji_in_a_query_is_bad_input(dataset):

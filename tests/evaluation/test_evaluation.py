@@ -57,7 +57,22 @@ def test_a_metric_of_ones_own_is_measured(judged):
     assert evaluate(judged, {"mine": first_is_page_5}, 2, TYPES, resamples=100).per_query.tolist() == [[0, 1, 0]]
 
 
-@pytest.mark.parametrize("values", [0.5, [0.5], [0.5, 0.5, np.nan]], ids=["a mean", "too few", "not a number"])
-def test_a_metric_that_gives_no_number_a_query_is_named(judged, values):
-    with pytest.raises(ConfigError, match=r"evaluation\.metrics\.mine: gave .* expected \(3,\) finite numbers"):
-        evaluate(judged, {"mine": lambda judged, k: np.array(values)}, 2, TYPES, resamples=100)
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        (0.5, "values of shape ()"),
+        ([0.5], "values of shape (1,)"),
+        ([[0.5]] * 3, "values of shape (3, 1)"),
+        ([0.5, 0.5, np.nan], "nan for query 'third'"),
+        ([0.5, -np.inf, np.nan], "-inf for query 'second'"),
+        (None, "a NoneType that holds other things than numbers"),
+        (["high"] * 3, "a list that holds other things than numbers"),
+        ([[1], [1, 2], 3], "a list that holds other things than numbers"),
+    ],
+    ids=range(8),
+)
+def test_a_metric_that_gives_no_number_a_query_is_named_with_what_it_gave(judged, values, found):
+    with pytest.raises(ConfigError) as error:
+        evaluate(judged, {"mine": lambda judged, k: values}, 2, TYPES, ("first", "second", "third"), resamples=100)
+    expected = f"gave {found} at k=1; expected an array of shape (3,), a finite number a query"
+    assert str(error.value) == f"evaluation.metrics.mine: {expected}"

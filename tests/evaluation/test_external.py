@@ -8,7 +8,7 @@ import pytest
 import pytrec_eval
 import yaml
 from application import PROJECT
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import ragsweep
@@ -61,6 +61,10 @@ def files(run, qrels, folder):
     return folder / "run", str(folder / "qrels")
 
 
+def highest(qrels):
+    return max(grade for grades in qrels.values() for grade in grades.values())
+
+
 def rows(numbers):
     return [(query, document, number) for query, found in numbers.items() for document, number in found.items()]
 
@@ -91,6 +95,7 @@ def trec_eval(run, qrels, k, relevance_level):
 @pytest.mark.parametrize("form", [dicts, lists, frames, files])
 @given(run=RUNS, qrels=QRELS, cut=CUTS)
 def test_every_metric_of_every_query_equals_trec_evals_in_whichever_form(form, tmp_path_factory, run, qrels, cut):
+    assume(highest(qrels) >= cut["relevance_level"])
     rankings, judgments = form(run, qrels, tmp_path_factory.getbasetemp())
     found = values(ragsweep.evaluate(rankings, judgments, **cut, resamples=1))
     expected = trec_eval(run, qrels, **cut)
@@ -165,10 +170,40 @@ def test_where_nothing_at_all_was_retrieved_everything_is_0():
 
 @given(run=RUNS, qrels=QRELS)
 def test_the_queries_stand_in_the_order_of_the_qrels(run, qrels):
+    assume(highest(qrels) >= 1)
     moved = dict(reversed(run.items()))
     expected = ragsweep.evaluate(run, qrels, resamples=50)
     assert expected.per_query["query_id"].tolist() == list(qrels)
     pd.testing.assert_frame_equal(ragsweep.evaluate(moved, qrels, resamples=50).summary, expected.summary)
+
+
+def test_a_query_without_a_relevant_document_scores_0_and_is_named():
+    result = ragsweep.evaluate({"q1": ["a"], "q2": ["a"]}, {"q1": {"a": 2}, "q2": {"a": 1}}, relevance_level=2)
+    assert result.without_relevant == ("q2",)
+    assert result.means["recall"] == 0.5
+    assert "without a relevant document, scoring 0 in all but NDCG: 1 ('q2')" in repr(result)
+
+
+def test_a_relevance_level_above_every_grade_is_refused():
+    with pytest.raises(DatasetError, match=r"found no grade above 1, expected some of at least 2 \(relevance_level\)"):
+        ragsweep.evaluate(RANKED, JUDGED, relevance_level=2)
+
+
+def test_lines_that_contradict_each_other_are_both_named(tmp_path):
+    file = tmp_path / "qrels.trec"
+    file.write_text("q 0 a 1\n# again\nq 0 a 1.0\nq 0 a 2\n")
+    with pytest.raises(DatasetError) as error:
+        ragsweep.evaluate({"q": ["a"]}, file)
+    place = f"{file}, line 4, query 'q', document 'a'"
+    assert str(error.value) == f"{place}: found the grades 1 (line 1) and 2, expected one"
+
+
+@given(st.dictionaries(DOCUMENTS, st.integers(0, 3), min_size=1).filter(lambda grades: max(grades.values()) > 0))
+def test_no_grade_is_too_high_for_exponential_gains(grades):
+    ranked, higher = {"q": sorted(grades)}, {name: 3_000 * grade for name, grade in grades.items()}
+    found = measured(ranked, {"q": higher}, gain="exponential")["ndcg"]
+    best = max(grades.values())
+    assert found == pytest.approx(measured(ranked, {"q": [name for name in grades if grades[name] == best]})["ndcg"])
 
 
 # What is asked for
@@ -288,9 +323,19 @@ def test_a_setting_that_cannot_be_is_named(settings, message):
         ),
         (RANKED, {"q": {"a": 0.5}}, "qrels, query 'q', document 'a': found the grade 0.5, expected a whole number"),
         (RANKED, {"q": {"a": np.inf}}, "qrels, query 'q', document 'a': found the grade inf, expected a whole number"),
+        (
+            RANKED,
+            {"q": {"a": 10**30}},
+            "qrels, query 'q', document 'a': found the grade 1e+30, expected a whole number from -10^9 to 10^9",
+        ),
+        (
+            RANKED,
+            {"q": {"a": 0, "b": -1}},
+            "qrels: nothing is relevant: found no grade above 0, expected some of at least 1 (relevance_level)",
+        ),
         (RANKED, {"q": {"a": 1, "a ": 2}}, "qrels, query 'q', document 'a': found the grades 1 and 2, expected one"),
     ],
-    ids=range(7),
+    ids=range(9),
 )
 def test_input_that_says_nothing_or_contradicts_itself_is_refused(rankings, qrels, message):
     with pytest.raises(DatasetError) as error:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
-from ragsweep.datasets.dataset import Collection, Document, Judgment, Query, is_unicode
+from ragsweep.constraints import Text
+from ragsweep.datasets.dataset import Collection, Document, Judgment, Query
+from ragsweep.datasets.fields import LARGEST_GRADE, flaw_of_name, flaw_of_text, grade_of, kind, listed
+from ragsweep.datasets.files import what_is
 from ragsweep.errors import DatasetError
+from ragsweep.parsing import MalformedError, from_json, read_lines
+
+LONGEST_LINE_MB = 100
+HEADER = ["query-id", "corpus-id", "score"]
 
 
 @dataclass(frozen=True)
@@ -25,96 +28,126 @@ class BeirDataset:
         split: Which qrels to take: `test`, `train` or `dev`. Only queries that the split judges are asked.
     """
 
-    name: str
-    path: str
-    split: str = "test"
+    name: Text
+    path: Text
+    split: Text = "test"
 
     def load(self) -> Collection:
         """Read corpus, qrels, then the queries that the qrels judge."""
         root = Path(self.path)
-        if not root.is_dir():
-            raise DatasetError(f"dataset.path: {root} does not exist; expected a folder with corpus.jsonl")
+        if (found := what_is(root)) != "a folder":
+            problem = f"is {found}" if found else "does not exist"
+            raise DatasetError(f"dataset.path: {root} {problem}; expected a folder with corpus.jsonl")
         documents = tuple(_documents(root / "corpus.jsonl"))
-        judgments = tuple(_judgments(root / "qrels" / f"{self.split}.tsv"))
+        qrels = root / "qrels" / f"{self.split}.tsv"
+        judgments = tuple(judgment for _, judgment in read_qrels(qrels))
+        if not judgments:
+            raise DatasetError(f"{qrels}: holds no judgment; expected lines of query-id, corpus-id and score")
         if not {document.source for document in documents} & {judgment.unit for judgment in judgments}:
             raise DatasetError(f"{root}: no document that qrels/{self.split}.tsv judges is in corpus.jsonl")
         judged = {judgment.query_id for judgment in judgments}
-        queries = tuple(query for query in _queries(root / "queries.jsonl") if query.query_id in judged)
+        queries = tuple(_queries(root / "queries.jsonl", judged))
         missing = judged - {query.query_id for query in queries}
         if missing:
             raise DatasetError(
-                f"{root}/qrels/{self.split}.tsv: judges query {min(missing)!r}, which is not in queries.jsonl "
-                f"({len(missing)} such queries)"
+                f"{qrels}: judges query {min(missing)!r}, which is not in queries.jsonl ({len(missing)} such queries)"
             )
         return Collection(self.name, "document", documents, queries, judgments)
 
 
+def read_qrels(path: Path) -> Iterator[tuple[int, Judgment]]:
+    """The judgments of a file of query id, document id and grade, each with the number of its line.
+
+    The first line may be a header, as BEIR writes it.
+
+    Raises:
+        DatasetError: The file or a line cannot be read, or two lines contradict each other.
+    """
+    earlier: dict[tuple[str, str], tuple[int, int]] = {}
+    for number, (where, line) in enumerate(_lines(path), start=1):
+        fields = [field.strip() for field in line.split("\t")]
+        if fields == [""] or (number == 1 and fields[0] == HEADER[0]):
+            continue
+        if len(fields) != len(HEADER):
+            raise DatasetError(f"{where}: expected query-id, corpus-id and score between tabs, found {line[:80]!r}")
+        for name, text in zip(HEADER, fields[:2], strict=False):
+            if flaw := flaw_of_name(text):
+                raise DatasetError(f"{where}: the {name} {text[:80]!r} {flaw}")
+        grade = grade_of(fields[2])
+        if grade is None:
+            found = f"{where}: the score {fields[2][:80]!r} is not a whole number"
+            raise DatasetError(f"{found} from -{LARGEST_GRADE} to {LARGEST_GRADE}")
+        other, line_of_other = earlier.setdefault((fields[0], fields[1]), (grade, number))
+        if grade != other:
+            raise DatasetError(
+                f"{where}: document {fields[1]!r} has the score {grade} for query {fields[0]!r}, "
+                f"but {other} in line {line_of_other}; expected one"
+            )
+        yield number, Judgment(fields[0], fields[1], grade)
+
+
 def _documents(path: Path) -> Iterator[Document]:
     """Every document is one page, so that a chunker may cut it; its text is title, space, text."""
-    for where, entry in _json_lines(path, ("_id", "text")):
-        source, title = entry["_id"], entry.get("title") or ""
-        if not isinstance(title, str) or not is_unicode(title):
-            raise DatasetError(f"{where}: the field 'title' is not a text")
-        yield Document.from_pages(source, [("1", source, f"{title} {entry['text']}".strip())])
+    for where, entry in _entries(path):
+        title = _text(entry, "title", where) if entry.get("title") else ""
+        yield Document.from_pages(entry["_id"], [("1", entry["_id"], f"{title} {entry['text']}".strip())])
 
 
-def _queries(path: Path) -> Iterator[Query]:
-    for _, entry in _json_lines(path, ("_id", "text")):
+def _queries(path: Path, judged: Set[str]) -> Iterator[Query]:
+    for where, entry in _entries(path):
+        if entry["_id"] not in judged:
+            continue
+        if not entry["text"].strip():
+            raise DatasetError(f"{where}: the field 'text' is blank; expected the text of the query")
         yield Query(entry["_id"], entry["text"])
 
 
-def _json_lines(path: Path, fields: tuple[str, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
-    seen: set[str] = set()
-    with _open(path) as file:
-        for number, line in enumerate(file, start=1):
-            where = f"{path}, line {number}"
-            if not line.strip():
-                continue
-            try:
-                entry = json.loads(line)
-            except json.JSONDecodeError as error:
-                raise DatasetError(f"{where}: not JSON ({error.msg}, column {error.colno})") from error
-            if not isinstance(entry, dict):
-                raise DatasetError(f"{where}: expected an object with {' and '.join(fields)}")
-            for field in fields:
-                if not isinstance(entry.get(field), str):
-                    raise DatasetError(f"{where}: the field {field!r} is missing or not a text")
-                if not is_unicode(entry[field]):
-                    raise DatasetError(
-                        f"{where}: the field {field!r} holds half a character, which is no valid Unicode"
-                    )
-            entry["_id"] = entry["_id"].strip()
-            if entry["_id"] in seen:
-                raise DatasetError(f"{where}: the _id {entry['_id']!r} stands in the file twice")
-            seen.add(entry["_id"])
-            yield where, entry
+def _entries(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects of a file with a JSON object a line, each with the words that say where it stands."""
+    seen: dict[str, int] = {}
+    for number, (where, line) in enumerate(_lines(path), start=1):
+        if not line.strip():
+            continue
+        try:
+            entry = from_json(line, allow_nan=True)  # in fields that are not read
+        except MalformedError as error:
+            raise DatasetError(f"{where}: {str(error).replace('line 1, ', '')}") from error
+        if not isinstance(entry, dict):
+            raise DatasetError(f"{where}: expected an object with _id and text, found {kind(entry)}")
+        if isinstance(entry.get("_id"), int) and not isinstance(entry["_id"], bool):
+            entry["_id"] = str(entry["_id"])  # pandas writes a column of numbers so; qrels know only texts
+        entry["_id"] = _text(entry, "_id", where).strip()
+        _text(entry, "text", where)
+        if flaw := flaw_of_name(entry["_id"]):
+            raise DatasetError(f"{where}: the field '_id' {flaw}")
+        if entry["_id"] in seen:
+            first = seen[entry["_id"]]
+            raise DatasetError(f"{where}: the _id {entry['_id']!r} stands in the file twice, first in line {first}")
+        seen[entry["_id"]] = number
+        yield where, entry
 
 
-def _judgments(path: Path) -> Iterator[Judgment]:
-    """Rows of query id, document id and grade; the first line is a header, as BEIR writes it."""
-    with _open(path) as file:
-        for number, line in enumerate(file, start=1):
-            fields = [field.strip() for field in line.split("\t")]
-            if fields == [""] or (number == 1 and fields[0] == "query-id"):
-                continue
-            where = f"{path}, line {number}"
-            if len(fields) != 3:
-                raise DatasetError(f"{where}: expected query-id, corpus-id and score between tabs, found {line!r}")
-            try:
-                grade = int(fields[2])
-            except ValueError as error:
-                raise DatasetError(f"{where}: the score {fields[2]!r} is not a whole number") from error
-            yield Judgment(fields[0], fields[1], grade)
+def _text(entry: dict[str, Any], field: str, where: str) -> str:
+    if field not in entry:
+        raise DatasetError(f"{where}: the field {field!r} is missing; found {listed(entry)}")
+    text = entry[field]
+    if not isinstance(text, str):
+        raise DatasetError(f"{where}: the field {field!r} is {kind(text)}; expected a text")
+    if flaw := flaw_of_text(text):
+        raise DatasetError(f"{where}: the field {field!r} {flaw}")
+    return text
 
 
-@contextmanager
-def _open(path: Path) -> Iterator[TextIO]:
-    """Open a file or, where it is not there, its gzipped form."""
+def _lines(path: Path) -> Iterator[tuple[str, str]]:
+    """The lines of a file or, where it is not there, of its gzipped form, each with the words that say where it is."""
     zipped = path.with_name(f"{path.name}.gz")
-    if not path.exists() and not zipped.exists():
-        raise DatasetError(f"{path} does not exist, nor does {zipped.name}")
+    found = path if what_is(path) or not what_is(zipped) else zipped
     try:
-        with path.open(encoding="utf-8") if path.exists() else gzip.open(zipped, "rt", encoding="utf-8") as file:
-            yield file
-    except (OSError, zlib.error, EOFError, UnicodeDecodeError) as error:
-        raise DatasetError(f"{path if path.exists() else zipped}: cannot be read to its end ({error})") from error
+        for number, line in read_lines(found, LONGEST_LINE_MB):
+            yield f"{found}, line {number}", line
+    except FileNotFoundError as error:
+        raise DatasetError(f"{path} does not exist, nor does {zipped.name}") from error
+    except MalformedError as error:
+        raise DatasetError(f"{found}: {error}") from error
+    except OSError as error:
+        raise DatasetError(f"{found}: cannot be read ({error.strerror or error})") from error

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
+from ragsweep.constraints import Between
 from ragsweep.datasets.dataset import Span
+from ragsweep.errors import ConfigError
 
 SEPARATORS = ("\n\n", "\n", ". ", " ", "")
 
@@ -31,8 +34,12 @@ class RecursiveChunker:
         overlap: How much of a passage's end the next one repeats, at most, in characters.
     """
 
-    size: int = 500
-    overlap: int = 50
+    size: Annotated[int, Between(1)] = 500
+    overlap: Annotated[int, Between(0)] = 50
+
+    def __post_init__(self) -> None:
+        if self.overlap >= self.size:
+            raise ConfigError(f"chunker.overlap: found {self.overlap}, expected less than chunker.size ({self.size})")
 
     def split(self, text: str) -> list[Span]:
         """Spans of the passages, in order."""

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
+from numbers import Integral
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from ragsweep.code import code_of
+from ragsweep.datasets.fields import LARGEST_GRADE, flaw_of_name, flaw_of_text
 from ragsweep.digest import digest, digest_texts
 from ragsweep.errors import DatasetError
 from ragsweep.store import NO_STORE, Arrays, Store
@@ -108,26 +113,37 @@ class Qrels:
 
 @dataclass(frozen=True)
 class Collection:
-    """What a dataset format reads, before chunking: documents, queries and judgments."""
+    """What a dataset format reads, before chunking: documents, queries and judgments.
+
+    Attributes:
+        skipped: Documents that the user had left out, by name.
+    """
 
     name: str
     unit: Unit
     documents: tuple[Document, ...]
     queries: tuple[Query, ...]
     judgments: tuple[Judgment, ...]
+    skipped: tuple[str, ...] = ()
 
     @property
     def digest(self) -> str:
-        """Digest over corpus, queries and qrels, before chunking: the same digest means the same task."""
+        """Digest over corpus, queries and qrels, before chunking: the same digest means the same task.
+
+        Everything counts but the name and what was skipped.
+        """
         return digest(
             [
                 self.unit,
-                digest_texts(text for document in self.documents for text in (document.source, document.text)),
-                digest_texts(page.unit for document in self.documents for page in document.pages),
+                digest_texts(
+                    field
+                    for document in self.documents
+                    for field in (document.source, document.text, repr(document.pages))
+                ),
                 digest_texts(query.text for query in self.queries),
                 digest_texts(query.query_id for query in self.queries),
                 [query.query_type for query in self.queries],
-                self.judgments,
+                [(query_id, unit, int(grade)) for query_id, unit, grade in self.judgments],
             ]
         )
 
@@ -157,6 +173,7 @@ class Dataset:
         units: Every unit of the corpus in corpus order, then judged units that the corpus lacks.
         passage_units: Position in `units` of each passage's unit, shape [passages].
         empty_pages: Pages without text, as `source#page_number`: known, but never retrieved.
+        skipped: Documents that the user had left out.
     """
 
     name: str
@@ -168,6 +185,7 @@ class Dataset:
     units: tuple[str, ...]
     passage_units: Indices
     empty_pages: tuple[str, ...]
+    skipped: tuple[str, ...] = ()
 
     @classmethod
     def from_collection(cls, collection: Collection, chunker: Chunker, store: Store = NO_STORE) -> Dataset:
@@ -177,7 +195,12 @@ class Dataset:
             collection: What a dataset format read.
             chunker: Cuts the pages.
             store: Keeps where our own chunkers cut; what another one does is not known by its name.
+
+        Raises:
+            DatasetError: There is nothing to retrieve or to measure, a name cannot be one, or judgments contradict each
+                other.
         """
+        _check(collection)
         passages: list[Passage] = []
         keys: list[str] = []
         positions: dict[str, int] = {}
@@ -195,17 +218,11 @@ class Dataset:
                     positions.setdefault(page.unit, len(positions))
         if not passages:
             raise DatasetError(f"{collection.name}: the documents hold no text, so nothing can be retrieved")
-        if not collection.judgments:
-            raise DatasetError(f"{collection.name}: no query has a judgment, so nothing can be measured")
         for key in (*keys, *(judgment.unit for judgment in collection.judgments)):
             positions.setdefault(key, len(positions))
         rows = {query.query_id: row for row, query in enumerate(collection.queries)}
-        grades = {
-            (
-                rows[judgment.query_id],
-                positions[judgment.unit],
-            ): judgment.grade  # a pair judged twice counts once
-            for judgment in collection.judgments
+        grades = {  # a pair judged twice counts once
+            (rows[judgment.query_id], positions[judgment.unit]): judgment.grade for judgment in collection.judgments
         }
         return cls(
             name=collection.name,
@@ -221,6 +238,7 @@ class Dataset:
             units=tuple(positions),
             passage_units=_indices(positions[key] for key in keys),
             empty_pages=tuple(empty),
+            skipped=collection.skipped,
         )
 
     @cached_property
@@ -233,19 +251,70 @@ class Dataset:
         """Digest over what is indexed: how the corpus was cut."""
         return digest([digest_texts(self.texts), digest_texts(passage.chunk_id for passage in self.passages)])
 
+    def without_relevant(self, relevance_level: int) -> list[int]:
+        """Positions of the judged queries for which nothing is of at least this grade.
+
+        Raises:
+            DatasetError: That is every one of them, so that nothing can be found.
+        """
+        relevant = self.qrels.query[self.qrels.grade >= relevance_level]
+        if not len(relevant):
+            raise DatasetError(
+                f"{self.name}: nothing is relevant: found no grade above {self.qrels.grade.max()}, "
+                f"expected some of at least {relevance_level} (evaluation.relevance_level)"
+            )
+        return sorted({*self.qrels.query.tolist()} - {*relevant.tolist()})
+
     def coverage(self, relevance_level: int = 1) -> float:
         """Share of the units of at least this grade that have a passage and so can be retrieved at all."""
         relevant = np.unique(self.qrels.unit[self.qrels.grade >= relevance_level])
-        return float(np.isin(relevant, self.passage_units).mean()) if len(relevant) else 1.0
+        return float(np.isin(relevant, self.passage_units).mean()) if len(relevant) else 0.0
 
 
-def is_unicode(text: str) -> bool:
-    """Whether a text can be written at all: JSON can escape half of a surrogate pair, which nothing can encode."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def _check(collection: Collection) -> None:
+    """Raise `DatasetError` for what cannot be measured or recorded, whichever format has read it."""
+    documents, queries = collection.documents, collection.queries
+    names = {
+        "document": [document.source for document in documents],
+        "page number": [page.page_number for document in documents for page in document.pages],
+        "unit": [page.unit for document in documents for page in document.pages],
+        "query id": [query.query_id for query in queries],
+        "query type": [query.query_type for query in queries if query.query_type is not None],
+        "judged unit": [judgment.unit for judgment in collection.judgments],
+    }
+    for what, found in names.items():
+        for name in found:
+            if flaw := flaw_of_name(name):
+                raise DatasetError(f"{collection.name}: the {what} {name!r} {flaw}")
+    for what in ("document", "query id"):
+        name, times = Counter(names[what]).most_common(1)[0] if names[what] else ("", 0)
+        if times > 1:
+            raise DatasetError(f"{collection.name}: the {what} {name!r} is there {times} times; expected once")
+    texts = chain(
+        ((f"document {document.source!r}", document.text) for document in documents),
+        ((f"query {query.query_id!r}", query.text) for query in queries),
+    )
+    for name, text in texts:
+        if flaw := flaw_of_text(text):
+            raise DatasetError(f"{collection.name}: the text of {name} {flaw}")
+    _check_judgments(collection)
+
+
+def _check_judgments(collection: Collection) -> None:
+    if not collection.judgments:
+        raise DatasetError(f"{collection.name}: no query has a judgment, so nothing can be measured")
+    known = {query.query_id for query in collection.queries}
+    grades: dict[tuple[str, str], int] = {}
+    for query_id, unit, grade in collection.judgments:
+        if query_id not in known:
+            problem = "there is no such query"
+        elif not isinstance(grade, Integral) or isinstance(grade, bool) or abs(grade) > LARGEST_GRADE:
+            problem = f"found the grade {grade!r}, expected a whole number from -10^9 to 10^9"
+        elif grades.setdefault((query_id, unit), grade) != grade:
+            problem = f"found the grades {grades[query_id, unit]} and {grade}, expected one"
+        else:
+            continue
+        raise DatasetError(f"{collection.name}: judgment of {unit!r} for query {query_id!r}: {problem}")
 
 
 def _spans(collection: Collection, chunker: Chunker, store: Store) -> Iterator[Sequence[Span]]:
@@ -258,7 +327,7 @@ def _spans(collection: Collection, chunker: Chunker, store: Store) -> Iterator[S
         return {"spans": flat, "ends": np.cumsum([len(page) for page in spans], dtype=np.int64)}
 
     ours = type(chunker).__module__.startswith("ragsweep.")
-    kept = store.get("spans-1", [repr(chunker), digest_texts(pages)], build) if ours else build()
+    kept = store.get("spans", [repr(chunker), code_of(chunker), digest_texts(pages)], build) if ours else build()
     flat, ends = [(start, end) for start, end in kept["spans"].tolist()], kept["ends"].tolist()
     for start, end in zip([0, *ends], ends, strict=False):
         yield flat[start:end]

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from difflib import get_close_matches
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal
 
-from ragsweep.datasets.dataset import Collection, Document, Judgment, Query, is_unicode
+from ragsweep.constraints import Text
+from ragsweep.datasets.dataset import Collection, Document, Judgment, Query
+from ragsweep.datasets.fields import SHOWN, flaw_of_name, flaw_of_text, kind, listed
+from ragsweep.datasets.files import files_below, what_is
 from ragsweep.digest import digest_file, version
-from ragsweep.errors import DatasetError
+from ragsweep.errors import ConfigError, DatasetError
+from ragsweep.parsing import MalformedError, from_json, read_text
 from ragsweep.store import NO_STORE, Store, packed, unpacked
 
+LARGEST_MB = 100  # of a query file
+NAMED = 3  # documents in a message
+PLAIN = re.compile(r"[\w./-]+", re.ASCII)  # what Hydra reads without quotes
 HYPHENATED = "\ufffe"  # what pdfium writes for a hyphen at which a word was broken at the end of a line
 
 
@@ -29,60 +37,89 @@ class PdfDataset:
         match: `qualified` tells page 34 of one document from page 34 of another; `page_number` does not.
         unit: What `relevant_docs` names: a `page` ("34", "manual.pdf#34") or a `document` ("manual.pdf").
         store: Keeps the pages' texts.
+        skip: Files of the folder to leave out, such as one that cannot be read; by their names below it.
     """
 
-    name: str
-    documents: str
-    queries: str
+    name: Text
+    documents: Text
+    queries: Text
     page_numbers: Literal["physical", "label"] = "physical"
     match: Literal["qualified", "page_number"] = "qualified"
     unit: Literal["page", "document"] = "page"
     store: Store = NO_STORE
+    skip: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        names = self.skip if isinstance(self.skip, Sequence) and not isinstance(self.skip, str) else [None]
+        if not all(isinstance(name, str) for name in names):
+            raise ConfigError(f"dataset.skip: found {self.skip!r}, expected a list of file names, like [a.pdf,b.pdf]")
+        object.__setattr__(self, "skip", tuple(self.skip))  # what Hydra hands over is no plain list
+
+    @property
+    def without_effect(self) -> Sequence[str]:
+        """An empty list leaves nothing out."""
+        return () if self.skip else ("skip",)
 
     def load(self) -> Collection:
         """Read the PDFs, then the questions, whose pages must exist in them."""
-        documents = tuple(self._document(path, source) for path, source in self._files())
+        files = self._files()
+        documents = tuple(self._document(path, source, alone=len(files) == 1) for source, path in files.items())
         pages = _Pages(documents, self.unit)
         queries: list[Query] = []
         judgments: list[Judgment] = []
         for number, (where, entry) in enumerate(_entries(Path(self.queries)), start=1):
-            query = Query(str(number), entry["query"].strip(), entry["query_type"])
+            query = Query(str(number), entry["query"].strip(), entry["query_type"].strip())
             queries.append(query)
             units = {pages.unit(key, where) for key in entry["relevant_docs"]}
             judgments.extend(Judgment(query.query_id, unit, 1) for unit in sorted(units))
-        return Collection(self.name, self.unit, documents, tuple(queries), tuple(judgments))
+        skipped = tuple(sorted(set(self.skip)))
+        return Collection(self.name, self.unit, documents, tuple(queries), tuple(judgments), skipped)
 
-    def _files(self) -> Iterator[tuple[Path, str]]:
-        """The PDF files in a stable order, each with its name relative to the folder."""
+    def _files(self) -> dict[str, Path]:
+        """The PDF files in a stable order, by their names relative to the folder."""
         root = Path(self.documents)
-        if root.is_file():
-            yield root, root.name
-            return
-        if not root.is_dir():
-            raise DatasetError(f"dataset.documents: {root} does not exist; expected a PDF file or a folder of them")
-        files = sorted(path for path in root.rglob("*") if path.suffix.lower() == ".pdf" and path.is_file())
+        found = what_is(root)
+        if found not in ("a file", "a folder"):
+            problem = f"is {found}" if found else "does not exist"
+            raise DatasetError(f"dataset.documents: {root} {problem}; expected a PDF file or a folder of them")
+        paths = [root] if found == "a file" else files_below(root, ".pdf")
+        files = {path.relative_to(root).as_posix() if path != root else root.name: path for path in paths}
         if not files:
             raise DatasetError(f"dataset.documents: no PDF file in {root}")
-        for path in files:
-            yield path, path.relative_to(root).as_posix()
+        for name in self.skip:
+            if name not in files:
+                raise DatasetError(f"dataset.skip: {root} has no PDF file {name!r}; {_nearest(name, files)}")
+        left = {source: path for source, path in files.items() if source not in self.skip}
+        if not left:
+            raise DatasetError(f"dataset.skip: names every PDF file in {root}; expected one to be left")
+        for source in left:
+            if flaw := flaw_of_name(source):
+                raise DatasetError(f"{root}: the file name {source!r} {flaw}; rename the file")
+        return left
 
-    def _document(self, path: Path, source: str) -> Document:
-        return Document.from_pages(
-            source,
-            ((number, self._unit(source, number), text) for number, text in self._pages(path)),
-        )
+    def _document(self, path: Path, source: str, *, alone: bool) -> Document:
+        try:
+            pages = list(self._pages(path))
+        except DatasetError as error:
+            if alone:  # there is nothing to go on with
+                raise
+            names = ",".join(name if PLAIN.fullmatch(name) else repr(name) for name in (*self.skip, source))
+            raise DatasetError(f"{error}; dataset.skip=[{names}] leaves it out") from error
+        return Document.from_pages(source, ((number, self._unit(source, number), text) for number, text in pages))
 
     def _pages(self, path: Path) -> Iterator[tuple[str, str]]:
         """The number and the text of each page."""
+        if (found := what_is(path)) != "a file":
+            raise DatasetError(f"{path}: {f'is {found}' if found else 'does not exist, or links to what does not'}")
         labelled = self.page_numbers == "label"
         try:
             inputs = [digest_file(path), version("pypdfium2"), labelled]
         except OSError as error:
             raise DatasetError(f"{path}: cannot be read ({error.strerror})") from error
-        kept = self.store.get(
-            "pages-1", inputs, lambda: packed(chain.from_iterable(_pages_of(path, labelled=labelled)))
-        )
+        kept = self.store.get("pages", inputs, lambda: packed(chain.from_iterable(_pages_of(path, labelled=labelled))))
         texts = unpacked(kept)
+        if not texts:
+            raise DatasetError(f"{path}: has no pages")
         return zip(texts[::2], texts[1::2], strict=True)
 
     def _unit(self, source: str, page_number: str) -> str:
@@ -105,9 +142,7 @@ class _Pages:
                 units = self._by_number.setdefault(page.page_number, [])
                 if page.unit not in units:
                     units.append(page.unit)
-        self._corpus = ", ".join(_extent(document) for document in documents[:3])
-        if len(documents) > 3:
-            self._corpus += f" and {len(documents) - 3} more documents"
+        self._documents = {document.source: document for document in documents}
 
     def unit(self, key: str, where: str) -> str:
         """The unit that `key` names: exactly, or as a bare page number that one document has."""
@@ -125,15 +160,33 @@ class _Pages:
             return units[0] if units[0] == key else self.unit(units[0], where)
         if units:
             raise DatasetError(
-                f"{where}: page {key!r} is in {len(units)} documents ({', '.join(units)}); "
+                f"{where}: page {key!r} is in {len(units)} documents ({', '.join(units[:NAMED])}"
+                f"{', ...' if len(units) > NAMED else ''}); "
                 f"write {units[0]!r}, or set dataset.match=page_number to count it in any of them"
             )
-        raise DatasetError(f"{where}: {self._word} {key!r} is not in the documents ({self._corpus})")
+        raise DatasetError(f"{where}: {self._word} {key[:SHOWN]!r} is not in the documents ({self._instead(key)})")
+
+    def _instead(self, key: str) -> str:
+        """What the corpus has in place of a key that names nothing: pages of the document that it names, or names."""
+        source = key if key in self._documents else key.rpartition("#")[0]
+        if self._word == "page" and source in self._documents:
+            return _extent(self._documents[source])
+        if source or self._word == "document":
+            return _nearest(source or key, self._documents)
+        extents = ", ".join(_extent(document) for document in islice(self._documents.values(), NAMED))
+        return extents + (f" and {len(self._documents) - NAMED} more documents" if len(self._documents) > NAMED else "")
 
 
 def _extent(document: Document) -> str:
     first, last = document.pages[0].page_number, document.pages[-1].page_number
     return f"{document.source} has pages {first} to {last}"
+
+
+def _nearest(name: str, names: Iterable[str]) -> str:
+    """The names most like this one, or else the first ones."""
+    names = list(names)
+    close = get_close_matches(name, names, n=NAMED, cutoff=0.5)
+    return f"did you mean {' or '.join(map(repr, close))}?" if close else f"there are {listed(names)}"
 
 
 def _pages_of(path: Path, *, labelled: bool) -> Iterator[tuple[str, str]]:
@@ -162,19 +215,22 @@ def _normalised(text: str) -> str:
 def _entries(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """The checked entries of a query file, each with the words that say where it stands."""
     try:
-        entries = json.loads(path.read_text(encoding="utf-8-sig"))
+        entries = from_json(read_text(path, LARGEST_MB))
     except FileNotFoundError as error:
         raise DatasetError(f"dataset.queries: {path} does not exist; expected a JSON file of queries") from error
-    except (UnicodeDecodeError, IsADirectoryError) as error:
-        raise DatasetError(f"{path}: not a UTF-8 text file; expected a JSON list of queries") from error
-    except json.JSONDecodeError as error:
-        raise DatasetError(f"{path}, line {error.lineno}: not JSON ({error.msg})") from error
+    except MalformedError as error:
+        where = f"{path}, line {error.line}" if error.line else path
+        problem = str(error).replace(f"line {error.line}, ", "")
+        raise DatasetError(f"{where}: {problem}; expected a JSON list of queries") from error
+    except (OSError, ValueError) as error:  # a null character in the path is a ValueError
+        reason = getattr(error, "strerror", error)
+        raise DatasetError(f"dataset.queries: {str(path)!r} cannot be read ({reason})") from error
     if not isinstance(entries, list) or not entries:
-        raise DatasetError(f"{path}: expected a JSON list of at least one query, found {_kind(entries)}")
+        raise DatasetError(f"{path}: expected a JSON list of at least one query, found {kind(entries)}")
     for number, entry in enumerate(entries, start=1):
         where = f"{path}, query {number}"
         if not isinstance(entry, dict):
-            raise DatasetError(f"{where}: expected an object, found {_kind(entry)}")
+            raise DatasetError(f"{where}: expected an object, found {kind(entry)}")
         _check(entry, where)
         yield where, entry
 
@@ -182,19 +238,12 @@ def _entries(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 def _check(entry: dict[str, Any], where: str) -> None:
     for field in ("query", "relevant_docs", "query_type"):
         if field not in entry:
-            raise DatasetError(f"{where}: the field {field!r} is missing; found {', '.join(map(repr, entry))}")
-    for field in ("query", "query_type"):
+            raise DatasetError(f"{where}: the field {field!r} is missing; found {listed(entry)}")
+    for field, flaw_of in (("query", flaw_of_text), ("query_type", flaw_of_name)):
         if not isinstance(entry[field], str) or not entry[field].strip():
-            raise DatasetError(f"{where}: {field!r} must be a text that is not empty, found {_kind(entry[field])}")
-        if not is_unicode(entry[field]):
-            raise DatasetError(f"{where}: {field!r} holds half a character, which is no valid Unicode")
+            raise DatasetError(f"{where}: {field!r} must be a text that is not empty, found {kind(entry[field])}")
+        if flaw := flaw_of(entry[field]):
+            raise DatasetError(f"{where}: {field!r} {flaw}")
     pages = entry["relevant_docs"]
     if not isinstance(pages, list) or not all(isinstance(page, str) for page in pages):
-        raise DatasetError(
-            f"{where}: 'relevant_docs' must be a list of texts like \"34\", found {json.dumps(pages)[:80]}"
-        )
-
-
-def _kind(value: object) -> str:
-    kinds = {dict: "an object", list: "an empty list", str: "an empty text", type(None): "null"}
-    return kinds.get(type(value), json.dumps(value)[:80])
+        raise DatasetError(f"{where}: 'relevant_docs' must be a list of texts like \"34\", found {kind(pages)}")

@@ -75,6 +75,7 @@ def evaluate(
     metrics: Mapping[str, Metric],
     k: int,
     query_types: tuple[str | None, ...],
+    query_ids: tuple[str, ...] = (),
     *,
     resamples: int = 10_000,
     seed: int = 0,
@@ -86,6 +87,7 @@ def evaluate(
         metrics: Functions `(judged, k)` by name.
         k: The run's cutoff, at least 1.
         query_types: Type of each judged query, shape [queries].
+        query_ids: Id of each judged query, for the error, shape [queries]; their positions where there are none.
         resamples: Bootstrap resamples.
         seed: Seed of the bootstrap.
 
@@ -93,16 +95,32 @@ def evaluate(
         ConfigError: A metric gave something else than one number a query.
     """
     cutoffs = range(1, max(CURVE, k) + 1)
+    names = query_ids or tuple(str(query) for query in judged.queries)
     values = np.array(
-        [[_checked(name, metric(judged, cutoff), judged) for cutoff in cutoffs] for name, metric in metrics.items()]
+        [
+            [_checked(metric(judged, cutoff), names, name, cutoff) for cutoff in cutoffs]
+            for name, metric in metrics.items()
+        ]
     )
     low, high = confidence_intervals(values[:, k - 1], resamples=resamples, seed=seed)
     return Evaluation(k, tuple(metrics), values, low, high, query_types, judged, resamples, seed)
 
 
-def _checked(name: str, values: PerQuery, judged: Judged) -> PerQuery:
-    if np.shape(values) != judged.queries.shape or not np.isfinite(values).all():
-        raise ConfigError(
-            f"evaluation.metrics.{name}: gave {np.shape(values)} values, expected {judged.queries.shape} finite numbers"
-        )
-    return values
+def _checked(values: object, query_ids: tuple[str, ...], name: str, cutoff: int) -> PerQuery:
+    """What a metric gave, where it is a finite number a query."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of several lengths
+        array = np.array(None)
+    if array.dtype.kind not in "biuf":
+        found = f"a {type(values).__name__} that holds other things than numbers"
+    elif array.shape != (len(query_ids),):
+        found = f"values of shape {array.shape}"
+    elif (faulty := np.flatnonzero(~np.isfinite(array))).size:
+        found = f"{array[faulty[0]]} for query {query_ids[faulty[0]]!r}"
+    else:
+        return array.astype(np.float64, copy=False)
+    raise ConfigError(
+        f"evaluation.metrics.{name}: gave {found} at k={cutoff}; "
+        f"expected an array of shape ({len(query_ids)},), a finite number a query"
+    )

@@ -12,6 +12,7 @@ from typing import Any, get_args
 import numpy as np
 import pandas as pd
 
+from ragsweep.datasets.fields import LARGEST_GRADE
 from ragsweep.errors import ConfigError, DatasetError
 from ragsweep.evaluation.evaluation import Evaluation, Metric
 from ragsweep.evaluation.evaluation import evaluate as measure
@@ -32,12 +33,14 @@ class RankingEvaluation:
         query_ids: The judged queries, in the order of the qrels, shape [queries].
         without_judgments: Queries that were left out, because nothing is judged for them.
         without_results: Judged queries for which the rankings have no document; they score 0.
+        without_relevant: Judged queries without a relevant document; they score 0, but NDCG counts every grade above 0.
     """
 
     evaluation: Evaluation
     query_ids: tuple[str, ...]
     without_judgments: tuple[str, ...]
     without_results: tuple[str, ...]
+    without_relevant: tuple[str, ...]
 
     @property
     def means(self) -> dict[str, float]:
@@ -76,6 +79,7 @@ class RankingEvaluation:
         notes = {
             "without judgments, left out": self.without_judgments,
             "without results, scoring 0": self.without_results,
+            "without a relevant document, scoring 0 in all but NDCG": self.without_relevant,
         }
         told = [f"{what}: {len(ids)} ({_some(ids)})" for what, ids in notes.items() if ids]
         if not self.evaluation.judged.hits.any():
@@ -106,19 +110,21 @@ def evaluate(
     of the list cut at k.
 
     - Ids are texts or whole numbers; 34, "34" and " 34" are the same, 340 is another. Those of a TREC file count as
-      they stand there; ragsweep's own has %20 for a space.
+      they stand there; ragsweep's own has %20 for a space. A line of it that starts with # is a comment.
     - Documents of a query are ranked by descending score; equal scores keep the order given, where trec_eval would
       order them by document id. A TREC file's column of ranks does not count, as it does not for trec_eval.
     - An id that a ranking repeats, such as the page of several passages, earns credit once, at its first rank.
-    - A query without judgments is left out, and named in the result. A judged query without results scores 0.
+    - A query without judgments is left out, and named in the result. A judged query without results scores 0, and so
+      does one without a relevant document.
     - A grade of 0 or less says judged and not relevant; a document that is not judged earns nothing.
 
     Args:
         rankings: `{query_id: [doc_id, ...]}`, best first; or `{query_id: {doc_id: score}}`; or a DataFrame with the
-            columns query_id (or qid), doc_id (or docno) and score; or the path of a TREC run file.
+            columns query_id (or qid), doc_id (or docno) and score; or the path of a TREC run file. Scores are finite.
         qrels: `{query_id: {doc_id: grade}}`; or `{query_id: [doc_id, ...]}`, all relevant, of grade `relevance_level`;
             or a DataFrame with the columns query_id (or qid), doc_id (or docno) and grade (or relevance, or label); or
-            the path of a TREC qrels file. Grades are whole numbers.
+            the path of a TREC qrels file. BEIR's qrels too, as a DataFrame or a file: query-id, corpus-id and score.
+            Grades are whole numbers.
         k: Cutoff, from 1 to 1000.
         metrics: Names of those that are wanted; or functions `(judged, k)` by name, as in `ragsweep.evaluation`; None
             for all seven.
@@ -134,8 +140,8 @@ def evaluate(
 
     Raises:
         ConfigError: A setting has a value that it cannot take.
-        DatasetError: Rankings or qrels cannot be read, judge a document twice and differently, or have no query in
-            common.
+        DatasetError: Rankings or qrels cannot be read, judge a document twice and differently, have no query in common,
+            or nothing is relevant.
     """
     k = _whole("k", k, 1, LARGEST_K)
     relevance_level = _whole("relevance_level", relevance_level, 1)
@@ -149,17 +155,18 @@ def evaluate(
     _check_meet(found, judgments)
     judged = judge(
         _ranked(found, rows, units),
-        *_judgments(judgments, rows, units),
+        *_judgments(judgments, rows, units, relevance_level),
         collapse=collapse,
         relevance_level=relevance_level,
     )
     no_types = (None,) * len(rows)
     ranked = set(found.queries)
     return RankingEvaluation(
-        measure(judged, wanted, k, no_types, resamples=resamples, seed=seed),
+        measure(judged, wanted, k, no_types, tuple(rows), resamples=resamples, seed=seed),
         tuple(rows),
         without_judgments=tuple(_positions(query for query in (*found.named, *judgments.named) if query not in rows)),
         without_results=tuple(query for query in rows if query not in ranked),
+        without_relevant=tuple(query for query, relevant in zip(rows, judged.relevant, strict=True) if not relevant),
     )
 
 
@@ -183,17 +190,27 @@ def _ranked(found: Entries, rows: Mapping[str, int], units: Mapping[str, int]) -
 
 
 def _judgments(
-    judgments: Entries, rows: Mapping[str, int], units: Mapping[str, int]
+    judgments: Entries, rows: Mapping[str, int], units: Mapping[str, int], relevance_level: int
 ) -> tuple[Indices, Indices, Indices]:
     """Query, unit and grade of each judgment, shape [judgments] each; one that is made twice counts once."""
-    grades: dict[tuple[int, int], float] = {}
-    for query, document, grade in zip(judgments.queries, judgments.documents, judgments.numbers.tolist(), strict=True):
-        where = f"{judgments.where}, query {query!r}, document {document!r}"
-        if grade % 1:
-            raise DatasetError(f"{where}: found the grade {grade:g}, expected a whole number")
-        other = grades.setdefault((rows[query], units[document]), grade)
+    grades: dict[tuple[int, int], int] = {}
+    first: dict[tuple[int, int], int] = {}
+    pairs = zip(judgments.queries, judgments.documents, judgments.numbers.tolist(), strict=True)
+    for entry, (query, document, grade) in enumerate(pairs):
+        if grade % 1 or abs(grade) > LARGEST_GRADE:
+            bounds = "" if grade % 1 else " from -10^9 to 10^9"
+            raise DatasetError(f"{judgments.where(entry)}: found the grade {grade:g}, expected a whole number{bounds}")
+        pair = rows[query], units[document]
+        other = grades.setdefault(pair, int(grade))
         if grade != other:
-            raise DatasetError(f"{where}: found the grades {other:g} and {grade:g}, expected one")
+            place = f" (line {judgments.lines[first[pair]]})" if judgments.lines else ""
+            raise DatasetError(f"{judgments.where(entry)}: found the grades {other}{place} and {grade:g}, expected one")
+        first.setdefault(pair, entry)
+    if max(grades.values()) < relevance_level:
+        raise DatasetError(
+            f"{judgments.source}: nothing is relevant: found no grade above {max(grades.values())}, "
+            f"expected some of at least {relevance_level} (relevance_level)"
+        )
     query_of, unit_of = np.array([*grades], dtype=np.int64).T
     return query_of, unit_of, np.array([*grades.values()], dtype=np.int64)
 
@@ -201,11 +218,11 @@ def _judgments(
 def _check_meet(found: Entries, judgments: Entries) -> None:
     """Raise where there is nothing to measure, or all would be 0 because the two name their queries differently."""
     if not judgments.queries:
-        raise DatasetError(f"{judgments.where}: no query has a judgment, so nothing can be measured")
+        raise DatasetError(f"{judgments.source}: no query has a judgment, so nothing can be measured")
     if not set(judgments.queries) & set(found.named):
         ranked = f"the queries {_some(found.named)}" if found.named else "no query"
         judged = _some(dict.fromkeys(judgments.queries))
-        raise DatasetError(f"{found.where}: found {ranked}, expected some that {judgments.where} judges: {judged}")
+        raise DatasetError(f"{found.source}: found {ranked}, expected some that {judgments.source} judges: {judged}")
 
 
 def _metrics(wanted: Sequence[str] | Mapping[str, Metric] | None, gain: Gain) -> Mapping[str, Metric]:

@@ -103,7 +103,8 @@ def ndcg(judged: Judged, k: int, *, gain: Gain = "linear") -> PerQuery:
     Returns:
         Values in [0, 1], shape [queries]; 0 where no unit of the query has a grade above 0.
     """
-    dcg, ideal = _dcg(judged.gains[:, :k], gain), _dcg(judged.ideal[:, :k], gain)
+    highest = judged.ideal[:, :1]
+    dcg, ideal = (_dcg(grades[:, :k], highest, gain) for grades in (judged.gains, judged.ideal))
     ratio = np.divide(dcg, ideal, out=np.zeros_like(dcg), where=ideal > 0)
     return np.minimum(ratio, 1)  # the two sums may round differently
 
@@ -131,7 +132,8 @@ def _hits(judged: Judged, k: int) -> PerQuery:
     return hits
 
 
-def _dcg(gains: Gains, gain: Gain) -> PerQuery:
-    values = gains if gain == "linear" else np.exp2(gains) - 1
-    discounted: PerQuery = (values / np.log2(np.arange(gains.shape[1]) + 2)).sum(axis=1)
+def _dcg(grades: Gains, highest: Gains, gain: Gain) -> PerQuery:
+    """The sum; exponential gains are divided by 2^highest, so that no grade is too high for them."""
+    values = grades if gain == "linear" else np.exp2(grades - highest) - np.exp2(-highest)
+    discounted: PerQuery = (values / np.log2(np.arange(grades.shape[1]) + 2)).sum(axis=1)
     return discounted

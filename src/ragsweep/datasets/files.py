@@ -1,0 +1,59 @@
+"""Finds the files of a corpus, and says what stands in the way of one."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, NoReturn
+
+from ragsweep.errors import DatasetError
+
+
+def what_is(path: Path) -> Literal["a file", "a folder", "neither a file nor a folder", None]:
+    """What a path leads to, links followed; None where there is nothing.
+
+    Raises:
+        DatasetError: It cannot be known, as in a folder that may not be read.
+    """
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:  # a null character is a ValueError
+        raise DatasetError(f"{str(path)!r}: cannot be read ({getattr(error, 'strerror', error)})") from error
+    if stat.S_ISREG(mode):
+        return "a file"
+    return "a folder" if stat.S_ISDIR(mode) else "neither a file nor a folder"
+
+
+def files_below(root: Path, suffix: str) -> list[Path]:
+    """What has this suffix in a folder and its subfolders, in a stable order.
+
+    A link to a folder is followed, unless it leads to one that is below `root` or holds it: no file is found twice.
+
+    Raises:
+        DatasetError: A subfolder cannot be listed.
+    """
+    return sorted(path for path in _below(root) if path.suffix.lower() == suffix)
+
+
+def _below(root: Path) -> Iterator[Path]:
+    top = root.resolve()
+    for name, folders, files in os.walk(root, onerror=_refuse, followlinks=True):
+        folder = Path(name)
+        folders[:] = [each for each in folders if not (folder / each).is_symlink() or _is_elsewhere(folder / each, top)]
+        yield from (folder / each for each in files)
+
+
+def _is_elsewhere(link: Path, top: Path) -> bool:
+    try:
+        target = link.resolve()
+    except (OSError, RuntimeError):  # a link to itself
+        return False
+    return not target.is_relative_to(top) and not link.parent.resolve().is_relative_to(target)
+
+
+def _refuse(error: OSError) -> NoReturn:
+    raise DatasetError(f"{error.filename}: cannot be listed ({error.strerror})") from error

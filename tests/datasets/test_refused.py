@@ -1,0 +1,95 @@
+"""Datasets that no run may be made of: one line, exit status 2, and nothing recorded."""
+
+import os
+
+import pytest
+from application import assert_refused
+from small import write_pdf, write_queries
+
+CORPUS = b'{"_id": "d1", "text": "Fever."}\n{"_id": "d2", "text": "Rest."}\n{"_id": "d3", "text": "Tea."}\n'
+QUERIES = b'{"_id": "q1", "text": "what is a fever"}\n{"_id": "q2", "text": "what helps"}\n'
+FILES = {"corpus.jsonl": CORPUS, "queries.jsonl": QUERIES, "qrels/test.tsv": b"q1\td1\t1\nq2\td2\t1\n"}
+
+
+@pytest.fixture
+def beir(tmp_path):
+    """Write a small benchmark with some of its files changed; the overrides that select it."""
+
+    def write(**changed):
+        (tmp_path / "beir" / "qrels").mkdir(parents=True)
+        for name, content in {**FILES, **changed}.items():
+            (tmp_path / "beir" / name).write_bytes(content)
+        return ["dataset=beir", f"dataset.path={tmp_path}/beir", "dataset.name=small", "retriever=sparse"]
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"qrels/test.tsv": b"q1\td1\t0\n"}, "small: nothing is relevant: found no grade above 0, expected some of at"),
+        (
+            {"qrels/test.tsv": b"q1\td1\t1\nq1\td1\t2\n"},
+            "line 2: document 'd1' has the score 2 for query 'q1', but 1 in",
+        ),
+        ({"qrels/test.tsv": b"q1\td1\t1" + b"0" * 30}, "test.tsv, line 1: the score '1000"),
+        ({"corpus.jsonl": b'{"_id": "", "text": "Fever."}'}, "corpus.jsonl, line 1: the field '_id' is blank"),
+        ({"corpus.jsonl": CORPUS + b"[" * 10**5}, "corpus.jsonl, line 4: nested more than 50 deep"),
+        ({"queries.jsonl": b"\xff"}, "queries.jsonl: not UTF-8 (line 1)"),
+    ],
+    ids=range(6),
+)
+def test_a_benchmark_that_cannot_be_measured_is_refused(beir, application, changed, expected):
+    assert_refused(application.run(*beir(**changed)), application, expected)
+
+
+@pytest.mark.parametrize("mode", [[], ["-m", "k=1,2"]], ids=["run", "sweep"])
+def test_a_relevance_level_above_every_grade_is_refused(beir, application, mode):
+    expected = "found no grade above 1, expected some of at least 2 (evaluation.relevance_level)"
+    assert_refused(application.run(*mode, *beir(), "evaluation.relevance_level=2"), application, expected)
+
+
+def test_a_query_for_which_nothing_is_relevant_is_named_and_scores_0(beir, application):
+    process = application.run(*beir(**{"qrels/test.tsv": b"q1\td1\t1\nq2\td2\t0\n"}))
+    assert process.returncode == 0
+    assert "queries without a document of grade 1 or more, scoring 0 in all but NDCG: 1 (what helps)" in process.stderr
+    [run] = application.runs()
+    assert run.data.metrics["recall"] == 0.5
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Two PDF files, of which one is none, and a question about the other."""
+    (tmp_path / "pdfs").mkdir()
+    write_pdf(tmp_path / "pdfs" / "a.pdf", ["Fever in a child."])
+    (tmp_path / "pdfs" / "b c.pdf").write_text("Dear reader")
+    write_queries(tmp_path / "queries.json", [("What is hot?", ["a.pdf#1"], "factual")])
+    return tmp_path
+
+
+def overrides(folder, **settings):
+    places = {"documents": folder / "pdfs", "queries": folder / "queries.json", "name": "small", **settings}
+    return ["dataset=pdf", "retriever=sparse", *(f"dataset.{name}={value}" for name, value in places.items())]
+
+
+def test_the_error_of_a_file_that_cannot_be_read_says_how_to_go_on_without_it(folder, application):
+    process = application.run(*overrides(folder))
+    assert_refused(
+        process, application, "b c.pdf: cannot be read as a PDF (data format error); dataset.skip=['b c.pdf']"
+    )
+    process = application.run(*overrides(folder, skip="['b c.pdf']"))
+    assert process.returncode == 0, process.stderr
+    assert "documents left out, as dataset.skip says: 1 (b c.pdf)" in process.stderr
+    [run] = application.runs()
+    assert "b c.pdf" in run.data.params["dataset.skip"]
+
+
+@pytest.mark.parametrize("skip", ["a.pdf", "[1]", "null"])
+def test_what_is_left_out_is_a_list_of_names(folder, application, skip):
+    assert_refused(application.run(*overrides(folder, skip=skip)), application, "dataset.skip: found ")
+
+
+def test_a_pipe_instead_of_a_query_file_is_not_waited_for(folder, application):
+    os.mkfifo(folder / "pipe")
+    process = application.run(*overrides(folder, queries=folder / "pipe", skip="['b c.pdf']"))
+    assert_refused(process, application, "pipe: not a file; expected a JSON list of queries")
