@@ -6,12 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import building
 import numpy as np
 import pytest
 from application import PROJECT
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragsweep.code import code_of_call
 from ragsweep.digest import digest, digest_file
 from ragsweep.store import CHECKSUMS, Store, packed, unpacked
 from ragsweep.store import _verified as verified
@@ -19,6 +21,11 @@ from ragsweep.store import _verified as verified
 
 def refuse():
     raise AssertionError("built again")
+
+
+def place(store, inputs, build=refuse):
+    """Where the store keeps what a function of this module, or another one, has built of these inputs."""
+    return Path(store.path) / "stage" / digest([inputs, code_of_call(build)])
 
 
 def entries(store, stage="stage"):
@@ -77,7 +84,7 @@ def test_a_failed_build_leaves_no_entry(store):
 
 
 def test_what_a_killed_process_left_behind_is_not_taken_for_an_entry(store):
-    partial = Path(store.path) / "stage" / f"{digest(1)}.partial"
+    partial = place(store, 1).with_suffix(".partial")
     partial.mkdir(parents=True)
     (partial / "old.npy").write_bytes(b"half an arr")
     store.get("stage", 1, lambda: {"array": np.ones(1)})
@@ -124,7 +131,7 @@ def test_an_entry_that_lost_a_file_is_built_anew(store, name):
 def fill(store, number, *, used):
     """An entry of a little over 0.1 MB, last used so many seconds after the epoch."""
     store.get("stage", number, lambda: {"array": np.full(12_500, number)})
-    checksums = Path(store.path) / "stage" / digest(number) / CHECKSUMS
+    checksums = place(store, number) / CHECKSUMS
     os.utime(checksums, (used, used))
 
 
@@ -171,7 +178,7 @@ def test_what_is_evicted_stays_readable_for_its_reader(store):
 
 def test_clearing_leaves_nothing(store):
     fill(store, 1, used=100)
-    partial = Path(store.path) / "stage" / f"{digest(2)}.partial"  # of a process that was killed
+    partial = place(store, 2).with_suffix(".partial")  # of a process that was killed
     partial.mkdir()
     store.clear()
     assert {path.suffix for path in Path(store.path).glob("stage/*")} == {".lock"}
@@ -188,9 +195,9 @@ def test_clearing_leaves_what_is_not_the_stores(store):
 
 
 def test_a_plain_file_in_the_place_of_an_entry_is_replaced(store):
-    place = Path(store.path) / "stage" / digest(1)
-    place.parent.mkdir(parents=True)
-    place.write_text("x")
+    entry = place(store, 1)
+    entry.parent.mkdir(parents=True)
+    entry.write_text("x")
     fill(store, 1, used=100)
     assert kept(store) == [1]
 
@@ -203,11 +210,11 @@ def test_an_entry_whose_list_is_empty_is_built_anew(store):
 
 
 def test_clearing_leaves_what_another_process_builds(store):
-    process = subprocess.Popen([sys.executable, "-c", BUILD, store.path], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, building.__file__, store.path], stdout=subprocess.PIPE, text=True)
     process.stdout.readline()
     store.clear()
     process.wait()
-    assert store.get("stage", 1, refuse)["array"].tolist() == [1, 1, 1]
+    assert np.load(place(store, 1, building.build) / "array.npy").tolist() == [1, 1, 1]
 
 
 @given(st.lists(st.text()))
@@ -217,7 +224,7 @@ def test_packed_texts_come_back(texts):
 
 def test_a_disabled_store_deletes_nothing(store):
     fill(store, 1, used=100)
-    (Path(store.path) / "stage" / f"{digest(2)}.partial").mkdir()  # of another process
+    place(store, 2).with_suffix(".partial").mkdir()  # of another process
     before = sorted(Path(store.path).rglob("*"))
     Store(store.path, enabled=False).clear()
     assert sorted(Path(store.path).rglob("*")) == before
@@ -262,30 +269,17 @@ def test_a_store_that_cannot_write_says_so(tmp_path):
         Store(str(tmp_path / "file")).get("stage", 1, lambda: {"array": np.ones(1)})
 
 
-BUILD = """
-import sys, time
-import numpy as np
-from ragsweep.store import Store
-
-def build():
-    print("built", flush=True)
-    time.sleep(1)
-    return {"array": np.ones(3)}
-
-Store(sys.argv[1]).get("stage", 1, build)
-"""
-
-
 def test_processes_that_want_the_same_build_it_once(store):
     processes = [
-        subprocess.Popen([sys.executable, "-c", BUILD, store.path], stdout=subprocess.PIPE, text=True) for _ in range(3)
+        subprocess.Popen([sys.executable, building.__file__, store.path], stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
     ]
     assert "".join(process.communicate()[0] for process in processes) == "built\n"
 
 
 def test_a_process_killed_while_building_holds_nobody_up(store):
-    process = subprocess.Popen([sys.executable, "-c", BUILD, store.path], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, building.__file__, store.path], stdout=subprocess.PIPE, text=True)
     process.stdout.readline()
     process.kill()
     process.wait()
-    assert store.get("stage", 1, lambda: {"array": np.zeros(1)})["array"].tolist() == [0]
+    assert store.get("stage", 1, building.build)["array"].tolist() == [1, 1, 1]

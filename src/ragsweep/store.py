@@ -1,4 +1,4 @@
-"""Expensive intermediate results, kept on disk under the digest of everything that they depend on."""
+"""Expensive intermediate results, kept on disk under the digest of all that decides them: inputs, settings, code."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 from filelock import FileLock
 
+from ragsweep.code import code_of_call
+from ragsweep.constraints import Between, Text
 from ragsweep.digest import digest, digest_file
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -60,21 +62,22 @@ class Store:
         max_gb: How large it may grow, in gigabytes (10^9 bytes); None sets no limit.
     """
 
-    path: str
+    path: Text
     enabled: bool = True
-    max_gb: float | None = None
+    max_gb: Annotated[float, Between(0)] | None = None
 
     def get(self, stage: str, inputs: object, build: Callable[[], Arrays]) -> Arrays:
         """The arrays of a stage, from the store or built and kept.
 
         Args:
-            stage: Name of the stage, with its version: another way to compute is another stage.
-            inputs: JSON-like value that determines the result.
+            stage: Name of the stage.
+            inputs: JSON-like value that, with the code of `build`, determines the result: parts that may be somebody
+                else's class are named by `code_of` them.
             build: Computes the arrays.
         """
         if not self.enabled:
             return build()
-        entry = Path(self.path) / stage / digest(inputs)
+        entry = Path(self.path) / stage / digest([inputs, code_of_call(build)])
         kept = _load(entry)
         if kept is not None:
             with suppress(OSError):  # a store that can only be read

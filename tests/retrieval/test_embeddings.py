@@ -2,10 +2,11 @@
 
 import subprocess
 import sys
-from dataclasses import dataclass, field
 
+import letters as letters_module
 import numpy as np
 import pytest
+from letters import LetterEncoder, numbered
 
 from ragsweep.retrieval import SentenceTransformerEncoder
 from ragsweep.retrieval.embeddings import PIECE, embed, encoding_ms
@@ -14,29 +15,16 @@ from ragsweep.store import Store
 CORPUS = ("zinc", "iron", "calcium")
 
 
-@dataclass
-class Asked:
-    """An encoder that remembers what it was asked for."""
-
-    encoder: object
-    fingerprint: str = "letters"
-    texts: list[str] = field(default_factory=list)
-
-    def encode(self, texts, role):
-        self.texts += texts
-        return self.encoder.encode(texts, role)
-
-
 @pytest.fixture
 def asked(letters, store):
     """What is encoded for a corpus, after `CORPUS` was."""
 
     def of(texts, role="passage", fingerprint="letters"):
         embed(letters, store, CORPUS, "passage")
-        encoder = Asked(letters, fingerprint)
+        encoder = LetterEncoder(fingerprint)
         embeddings = embed(encoder, store, texts, role)
         np.testing.assert_array_equal(embeddings, letters.encode(texts, role))
-        return encoder.texts
+        return encoder.asked
 
     return of
 
@@ -68,11 +56,11 @@ def test_what_was_appended_bit_by_bit_is_found_in_all_its_entries(asked, letters
 
 
 def test_a_disabled_store_encodes_all_and_gives_the_same(letters, tmp_path):
-    encoder = Asked(letters)
+    encoder = LetterEncoder()
     for _ in range(2):
         embeddings = embed(encoder, Store(str(tmp_path), enabled=False), CORPUS, "passage")
     np.testing.assert_array_equal(embeddings, letters.encode(CORPUS, "passage"))
-    assert encoder.texts == [*CORPUS, *CORPUS]
+    assert encoder.asked == [*CORPUS, *CORPUS]
 
 
 def test_a_disabled_store_leaves_the_pieces_of_others(letters, store):
@@ -100,10 +88,10 @@ def test_appending_gives_what_one_fresh_encoding_gives_bit_for_bit(store):
 
 
 def test_the_time_of_a_query_is_taken_once(letters, store):
-    encoder = Asked(letters)
+    encoder = LetterEncoder()
     first, second = (encoding_ms(encoder, store, CORPUS).tolist() for _ in range(2))
     assert first == second
-    assert encoder.texts == ["zinc", *CORPUS]  # one call that warms up
+    assert encoder.asked == ["zinc", *CORPUS]  # one call that warms up
 
 
 def test_a_store_gives_the_arrays_of_every_entry_of_a_stage(store):
@@ -114,30 +102,9 @@ def test_a_store_gives_the_arrays_of_every_entry_of_a_stage(store):
     assert list(store.arrays("absent")) == []
 
 
-PROCESS = """
-import sys, time
-from conftest import LetterEncoder
-from ragsweep.retrieval.embeddings import embed
-from ragsweep.store import Store
-
-class Slow(LetterEncoder):
-    def encode(self, texts, role):
-        print(len(texts), flush=True)
-        time.sleep(float(sys.argv[3]))
-        return super().encode(texts, role)
-
-embed(Slow(), Store(sys.argv[1]), ["a" * (n % 89) + "b" * (1 + n // 89) for n in range(int(sys.argv[2]))], "passage")
-"""
-
-
-def numbered(end):
-    """Different texts, with different embeddings."""
-    return ["a" * (number % 89) + "b" * (1 + number // 89) for number in range(end)]
-
-
 def process(store, end, seconds):
     """Encode `numbered(end)` in a process that says how many texts it encodes at a time."""
-    arguments = [sys.executable, "-c", PROCESS, store.path, str(end), str(seconds)]
+    arguments = [sys.executable, letters_module.__file__, store.path, str(end), str(seconds)]
     return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env={"PYTHONPATH": ":".join(sys.path)})
 
 
@@ -151,9 +118,9 @@ def test_processes_that_grow_a_corpus_at_once_do_not_spoil_it(letters, store):
     for each in [process(store, 10, seconds=1), process(store, 20, seconds=1)]:
         each.communicate()
     texts = numbered(20)
-    encoder = Asked(letters)
+    encoder = LetterEncoder()
     np.testing.assert_array_equal(embed(encoder, store, texts, "passage"), letters.encode(texts, "passage"))
-    assert encoder.texts == []
+    assert encoder.asked == []
 
 
 def test_a_killed_encoding_goes_on_where_it_was(letters, store):
@@ -163,9 +130,9 @@ def test_a_killed_encoding_goes_on_where_it_was(letters, store):
     killed.kill()
     killed.wait()
     texts = numbered(2 * PIECE + 1)
-    encoder = Asked(letters)
+    encoder = LetterEncoder()
     np.testing.assert_array_equal(embed(encoder, store, texts, "passage"), letters.encode(texts, "passage"))
-    assert encoder.texts == texts[PIECE:]
+    assert encoder.asked == texts[PIECE:]
     assert len(list(store.entries())) == 1
 
 

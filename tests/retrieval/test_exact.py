@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
@@ -29,7 +29,6 @@ def same(one, other):
     return np.array_equal(one.passages, other.passages) and np.array_equal(one.scores, other.scores)
 
 
-@settings(deadline=None)
 @given(FEW, FEW, st.integers(1, 50), st.integers(1, 50), st.integers(1, 3))
 def test_the_order_is_score_then_corpus_order_whatever_the_ties(queries, passages, depth, block, threads):
     queries, passages = np.array(queries, np.float32), np.array(passages, np.float32)

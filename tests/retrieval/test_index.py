@@ -89,7 +89,7 @@ class TestApproximateIndex:
     def test_a_kept_index_finds_what_a_new_one_does(self, retrieve, index, store):
         retrieve(index, 9)  # builds the index
         assert same(retrieve(index), retrieve(index, store=Store(store.path, enabled=False)))
-        assert entries(store, "index-1") == 1
+        assert entries(store, "index") == 1
 
     def test_hybrid_passes_the_recall_on(self, retrieve, index, store, task):
         hybrid = HybridRetriever(
@@ -114,12 +114,12 @@ def test_the_number_of_threads_does_not_show_in_an_index(index):
 def test_settings_of_the_search_do_not_build_anew(retrieve, store):
     for index in (HnswIndex(ef_search=12), HnswIndex(ef_search=20), IvfPqIndex(8, 1, 2), IvfPqIndex(8, 8, 2)):
         retrieve(index)
-    assert entries(store, "index-1") == 2
+    assert entries(store, "index") == 2
 
 
 def test_exact_search_keeps_no_index_and_claims_no_recall(retrieve, store):
     assert retrieve(ExactIndex()).recall_of_exact.tolist() == []
-    assert not (Path(store.path) / "index-1").exists()
+    assert not (Path(store.path) / "index").exists()
 
 
 def test_no_more_passages_come_back_than_the_graph_search_holds(retrieve):

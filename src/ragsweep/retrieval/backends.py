@@ -116,7 +116,7 @@ def _onnx_model(transformer: Any, precision: Precision, files: str, store: Store
 
     makers = (*EXPORTER, "onnxruntime") if precision == "int8" else EXPORTER
     libraries = [version(name) for name in makers]
-    kept: bytes = store.get("onnx-1", [files, precision, libraries], build)["model"].tobytes()
+    kept: bytes = store.get("onnx", [files, precision, libraries], build)["model"].tobytes()
     return kept
 
 

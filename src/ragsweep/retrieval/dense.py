@@ -6,12 +6,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ragsweep.code import code_of, kind_of
 from ragsweep.digest import digest_texts, version
+from ragsweep.errors import ConfigError, EncoderError
+from ragsweep.retrieval.checks import checked, expect_method
 from ragsweep.retrieval.embeddings import embed, encoding_ms
-from ragsweep.retrieval.encoder import Encoder
+from ragsweep.retrieval.encoder import Encoder, identity
 from ragsweep.retrieval.exact import ExactSearch
 from ragsweep.retrieval.index import ExactIndex, Index
-from ragsweep.retrieval.ranking import Indices, Ranking, Scores, Task, kind_of, sample, timed
+from ragsweep.retrieval.ranking import Indices, Ranking, Scores, Task, sample, timed
 from ragsweep.store import Store
 
 
@@ -30,31 +33,39 @@ class DenseRetriever:
     index: Index = field(default_factory=ExactIndex)
 
     def __post_init__(self) -> None:
-        _ = self.encoder.fingerprint  # an encoder that is not there is better known now
+        expect_method(self.encoder, "encode", "encoder")
+        expect_method(self.index, "open", "index")
+        fingerprint: object = self.encoder.fingerprint  # an encoder that is not there is better known now
+        if not isinstance(fingerprint, str):
+            found = type(fingerprint).__name__
+            raise ConfigError(
+                f"encoder: {kind_of(self.encoder)}.fingerprint is a {found}, expected a property with text"
+            )
 
     def retrieve(self, task: Task, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
-        index = [kind_of(self.index), vars(self.index)]
+        index = [code_of(self.index), vars(self.index)]
         if not isinstance(self.index, ExactIndex):
             index.append(version("faiss-cpu"))
-        inputs = [kind_of(self), self.encoder.fingerprint, index, task.digest, depth]
-        return Ranking(**self.store.get("dense-2", inputs, lambda: vars(self._search(task, depth))))
+        inputs = [code_of(self), identity(self.encoder), index, task.digest, depth]
+        return Ranking(**self.store.get("dense", inputs, lambda: vars(self._search(task, depth))))
 
     def _search(self, task: Task, depth: int) -> Ranking:
         queries = embed(self.encoder, self.store, task.queries, "query")
         passages = embed(self.encoder, self.store, task.passages, "passage")
-        texts = [self.encoder.fingerprint, digest_texts(task.passages)]
-        search = self.index.open(
-            passages, lambda settings, build: self.store.get("index-1", [*texts, *settings], build)
-        )
-        found = search(queries, depth)
+        if queries.shape[1] != passages.shape[1]:
+            differ = f"queries in {queries.shape[1]} dimensions and passages in {passages.shape[1]}"
+            raise EncoderError(f"{kind_of(self.encoder)}: embeds {differ}, expected the same")
+        texts = [identity(self.encoder), digest_texts(task.passages)]
+        search = self.index.open(passages, lambda settings, build: self.store.get("index", [*texts, *settings], build))
+        found = checked(search(queries, depth), task, depth, kind_of(self.index))
         search_ms = timed(lambda row: search(queries[[row]], depth), sample(len(queries)).tolist())
         latency_ms = encoding_ms(self.encoder, self.store, task.queries) + search_ms
         found = replace(found, latency_ms=latency_ms)
         if isinstance(self.index, ExactIndex):
             return found
         exact = self.store.get(
-            "exact-1",
+            "exact",
             [*texts, task.digest, depth],
             lambda: {"passages": ExactSearch(passages)(queries, depth).passages},
         )

@@ -10,8 +10,11 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
+from ragsweep.code import digest_of_module, kind_of
 from ragsweep.digest import digest, digest_texts
-from ragsweep.retrieval.encoder import Embeddings, Encoder, Role
+from ragsweep.errors import EncoderError
+from ragsweep.retrieval.checks import check_embeddings
+from ragsweep.retrieval.encoder import Embeddings, Encoder, Role, identity
 from ragsweep.retrieval.ranking import Milliseconds, sample, timed
 from ragsweep.store import Arrays, Store
 
@@ -32,12 +35,15 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role) -> E
         store: Keeps an entry a corpus, under a stage of the encoder's own.
         texts: Passages or queries; the same text may be there several times.
         role: Which of the two.
+
+    Raises:
+        EncoderError: What the encoder returned is no embeddings, or the same one for every passage.
     """
-    stage = f"embeddings-2-{digest([encoder.fingerprint, role])[:16]}"
+    stage = f"embeddings-{digest([digest_of_module(__name__), identity(encoder), role])[:16]}"
     pieces = f"{stage}-pieces"  # of a corpus that is being encoded, or was when its process was killed
 
     def encoded(piece: Sequence[str]) -> Arrays:
-        return {"digests": _digests(piece), "embeddings": encoder.encode(piece, role)}
+        return {"digests": _digests(piece), "embeddings": check_embeddings(encoder.encode(piece, role), encoder, piece)}
 
     def build() -> Arrays:
         digests = _digests(texts)
@@ -56,7 +62,14 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role) -> E
                 found.append(encoded(piece))
             else:
                 found.append(store.get(pieces, digest_texts(piece), partial(encoded, piece)))
-        return {"digests": digests, "embeddings": _gathered(digests, found)}
+        dimensions = sorted({part["embeddings"].shape[1] for part in found})
+        if len(dimensions) > 1:
+            raise EncoderError(f"{kind_of(encoder)}: embeds texts in {dimensions} dimensions, expected the same")
+        embeddings = _gathered(digests, found)
+        blocks = (embeddings[start : start + PIECE] for start in range(0, len(embeddings), PIECE))
+        if role == "passage" and len(first) > 1 and all((rows == embeddings[0]).all() for rows in blocks):
+            raise EncoderError(f"{kind_of(encoder)}: gives {len(first)} different passages the same embedding")
+        return {"digests": digests, "embeddings": embeddings}
 
     kept = store.get(stage, digest_texts(texts), build)["embeddings"]
     store.clear(entry for entry in store.entries() if entry.stage == pieces)
@@ -69,7 +82,7 @@ def encoding_ms(encoder: Encoder, store: Store, queries: Sequence[str]) -> Milli
     def build() -> Arrays:
         return {"ms": timed(lambda row: encoder.encode([queries[row]], "query"), sample(len(queries)).tolist())}
 
-    return store.get("encoding-1", [encoder.fingerprint, digest_texts(queries)], build)["ms"]
+    return store.get("encoding", [identity(encoder), digest_texts(queries)], build)["ms"]
 
 
 def _digests(texts: Sequence[str]) -> Digests:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import logging
+import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from ragsweep.code import code_of
+from ragsweep.constraints import Between, Text
 from ragsweep.digest import digest, version
 from ragsweep.errors import EncoderError, first_line
 from ragsweep.retrieval.backends import PRECISIONS, Backend, Precision, packages, run_in
@@ -40,12 +45,17 @@ class Encoder(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Changes whenever the embeddings would: stored embeddings are found by it."""
+        """Changes whenever the embeddings would: stored embeddings are found by it, and by the code of the class."""
         ...
 
     def encode(self, texts: Sequence[str], role: Role) -> Embeddings:
         """Embeddings of length 1, shape [texts, dimensions]; `role` says what the texts are."""
         ...
+
+
+def identity(encoder: Encoder) -> list[object]:
+    """What tells the embeddings of an encoder from all others: its code and its `fingerprint`."""
+    return [code_of(encoder), encoder.fingerprint]
 
 
 @dataclass(frozen=True)
@@ -66,11 +76,11 @@ class SentenceTransformerEncoder:
         store: Keeps the export of the model that `onnx` and `openvino` run.
     """
 
-    model: str = MINILM
-    device: str | None = None
+    model: Text = MINILM
+    device: Text | None = None
     backend: Backend = "torch"
     precision: Precision = "fp32"
-    batch_size: int = 32
+    batch_size: Annotated[int, Between(1)] = 32
     store: Store = NO_STORE
 
     def __post_init__(self) -> None:
@@ -95,7 +105,7 @@ class SentenceTransformerEncoder:
 
     @property
     def without_effect(self) -> tuple[str, ...]:
-        """The settings that the device leaves no say."""
+        """Settings that have no effect on this device."""
         return ("batch_size",) if self._kind == "cpu" else ()
 
     @cached_property
@@ -189,13 +199,55 @@ def _load(folder: Path, device: str, backend: Backend, precision: Precision, sto
     if device.startswith("cuda") and precision == "bf16" and not torch.cuda.is_bf16_supported(False):
         raise EncoderError("encoder.precision: this GPU has no bf16; use fp32")
     try:
-        model = SentenceTransformer(str(folder), device=device, local_files_only=True)
-    except (OSError, ValueError, RuntimeError) as error:
+        with _made_up_weights() as made_up:
+            model = SentenceTransformer(
+                str(folder),
+                device=device,
+                local_files_only=True,
+                trust_remote_code=False,
+                model_kwargs={"use_safetensors": True},
+            )
+    except Exception as error:  # the libraries of tokenizers and weights raise anything
         reason = first_line(error)
         raise EncoderError(f"encoder.model: {folder} cannot be loaded ({reason})") from error
+    if made_up:
+        raise EncoderError(f"encoder.model: the weights in {folder} lack {made_up[0]}, which would be made up")
+    _check_tokenizer(model, folder)
     if (backend, precision) != ("torch", "fp32"):
         run_in(backend, precision, model, digest_of_model(folder), store)
     return model
+
+
+@contextmanager
+def _made_up_weights() -> Iterator[list[str]]:
+    """The names of weights that transformers makes up at random since the files lack them, instead of its report.
+
+    Poolers do not count: sentence-transformers takes the tokens, and many of its models were saved without one.
+    """
+    names: list[str] = []
+
+    def collect(record: logging.LogRecord) -> bool:
+        text = record.getMessage()
+        names.extend(name for name in re.findall(r"^([^|\n]+?) *\|[^|\n]*MISSING", text, re.M) if "pooler" not in name)
+        return "LOAD REPORT" not in text
+
+    library, logger = logging.getLogger("transformers"), logging.getLogger("transformers.modeling_utils")
+    level = library.level
+    library.setLevel(min(level, logging.WARNING))  # TRANSFORMERS_VERBOSITY can have silenced it
+    logger.addFilter(collect)
+    try:
+        yield names
+    finally:
+        logger.removeFilter(collect)
+        library.setLevel(level)
+
+
+def _check_tokenizer(model: SentenceTransformer, folder: Path) -> None:
+    """Raise `EncoderError` where most of the tokens that the weights have are unknown to the tokenizer."""
+    expected = getattr(getattr(model[0], "config", None), "vocab_size", None)
+    if isinstance(expected, int) and len(model.tokenizer) < expected / 2:
+        found = f"{len(model.tokenizer)} tokens and the weights {expected}"
+        raise EncoderError(f"encoder.model: the tokenizer in {folder} has {found}; it is damaged or not complete")
 
 
 def _check_device(device: str) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 
+from ragsweep.constraints import Between
+from ragsweep.retrieval.checks import expect_method, retrieve
 from ragsweep.retrieval.fusion import weighted_sum
 from ragsweep.retrieval.ranking import Ranking, Retriever, Task, sample, timed
 
@@ -23,12 +26,16 @@ class HybridRetriever:
 
     dense: Retriever
     sparse: Retriever
-    alpha: float = 0.7
-    candidates: int | None = 100
+    alpha: Annotated[float, Between(0, 1)] = 0.7
+    candidates: Annotated[int, Between(1)] | None = 100
+
+    def __post_init__(self) -> None:
+        expect_method(self.dense, "retrieve", "retriever.dense")
+        expect_method(self.sparse, "retrieve", "retriever.sparse")
 
     @property
     def without_effect(self) -> tuple[str, ...]:
-        """The settings that alpha leaves no say."""
+        """Settings that have no effect at this alpha."""
         if self.alpha in (0, 1):
             return ("sparse" if self.alpha == 1 else "dense", "candidates")
         return ()
@@ -36,9 +43,9 @@ class HybridRetriever:
     def retrieve(self, task: Task, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
         if self.alpha == 1:
-            return self.dense.retrieve(task, depth)
+            return retrieve(self.dense, task, depth)
         if self.alpha == 0:
-            return self.sparse.retrieve(task, depth)
+            return retrieve(self.sparse, task, depth)
         dense, sparse = self.parts(task)
         fused = replace(weighted_sum(dense, sparse, self.alpha, depth), recall_of_exact=dense.recall_of_exact)
         fusion_ms = timed(
@@ -53,4 +60,4 @@ class HybridRetriever:
     def parts(self, task: Task) -> tuple[Ranking, Ranking]:
         """The dense and the sparse candidates that are fused."""
         candidates = self.candidates or len(task.passages)
-        return self.dense.retrieve(task, candidates), self.sparse.retrieve(task, candidates)
+        return retrieve(self.dense, task, candidates), retrieve(self.sparse, task, candidates)

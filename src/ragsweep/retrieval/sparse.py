@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from ragsweep.code import code_of
+from ragsweep.constraints import Between, Text
 from ragsweep.digest import digest_texts, version
 from ragsweep.errors import ConfigError
 from ragsweep.retrieval.bm25 import WITH_DELTA, Bm25Index, Variant, bm25s_weighting, rank_bm25_weighting
-from ragsweep.retrieval.ranking import Ranking, Task, kind_of, sample, timed
+from ragsweep.retrieval.ranking import Ranking, Task, sample, timed
 from ragsweep.retrieval.tokens import TermCounts, Tokenizer
 from ragsweep.store import Store
 
@@ -34,14 +36,14 @@ class SparseRetriever:
     """
 
     store: Store
-    k1: float = 1.5
-    b: float = 0.75
+    k1: Annotated[float, Between(0)] = 1.5
+    b: Annotated[float, Between(0, 1)] = 0.75
     backend: Literal["rank_bm25", "bm25s"] = "rank_bm25"
-    epsilon: float = 0.25
+    epsilon: Annotated[float, Between(0)] = 0.25
     variant: Variant = "lucene"
-    delta: float = 0.5
+    delta: Annotated[float, Between(0)] = 0.5
     stop_words: Literal["english"] | None = None
-    stemmer: str | None = None
+    stemmer: Text | None = None
 
     def __post_init__(self) -> None:
         self._tokens.stems([])  # a language that does not exist is better known now
@@ -50,20 +52,20 @@ class SparseRetriever:
 
     @property
     def without_effect(self) -> tuple[str, ...]:
-        """The settings that backend and variant leave no say."""
+        """Settings that have no effect with this backend and variant."""
         if self.backend == "rank_bm25":
             return ("variant", "delta")
         return ("epsilon",) if self.variant in WITH_DELTA else ("epsilon", "delta")
 
     def retrieve(self, task: Task, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
-        inputs = [kind_of(self), self._settings, task.digest, depth]
-        return Ranking(**self.store.get("sparse-2", inputs, lambda: vars(self._search(task, depth))))
+        inputs = [code_of(self), self._settings, task.digest, depth]
+        return Ranking(**self.store.get("sparse", inputs, lambda: vars(self._search(task, depth))))
 
     def index(self, passages: Sequence[str]) -> Bm25Index:
         """Weigh every term of every passage."""
-        inputs = [digest_texts(passages), self.stop_words, self.stemmer, version("PyStemmer")]
-        kept = self.store.get("terms-1", inputs, lambda: vars(TermCounts.of(passages, self._tokens)))
+        inputs = [code_of(self), digest_texts(passages), self.stop_words, self.stemmer, version("PyStemmer")]
+        kept = self.store.get("terms", inputs, lambda: vars(TermCounts.of(passages, self._tokens)))
         counts = TermCounts(**kept)
         if not len(counts.frequency):
             reason = "stop_words leaves" if self.stop_words else "there is"

@@ -1,0 +1,162 @@
+"""Checks what retrievers, indexes and encoders return, before it is measured, fused or stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ragsweep.code import kind_of
+from ragsweep.errors import ConfigError, EncoderError, RetrieverError, Terminated
+from ragsweep.retrieval.encoder import Embeddings, Encoder
+from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, Retriever, Scores, Task
+
+LARGEST = 1e30  # of a score: TREC files have 32-bit numbers, and fusing takes differences
+TOLERANCE = 1e-3  # of the length of an embedding
+
+
+def expect_method(thing: object, method: str, setting: str) -> None:
+    """Raise `ConfigError` where an object that a setting describes lacks a method that will be called."""
+    if not callable(getattr(thing, method, None)):
+        raise ConfigError(f"{setting}: {kind_of(thing)} has no method {method!r}")
+
+
+def retrieve(retriever: Retriever, task: Task, depth: int) -> Ranking:
+    """Rank the passages for every query; what any retriever returns is checked.
+
+    Raises:
+        RetrieverError: It is not a ranking of this task.
+        RuntimeError: The retriever called `sys.exit`, which is not for it to decide.
+    """
+    try:
+        returned = retriever.retrieve(task, depth)
+    except Terminated:
+        raise
+    except SystemExit as error:
+        raise RuntimeError(f"{kind_of(retriever)} called sys.exit({error.code!r})") from error
+    return checked(returned, task, depth, kind_of(retriever))
+
+
+def checked(ranking: object, task: Task, depth: int, name: str) -> Ranking:
+    """The ranking with its arrays as int64 and float64.
+
+    Args:
+        ranking: What was returned.
+        task: What was to be ranked.
+        depth: The most passages that were asked for.
+        name: Of the class that returned it.
+
+    Raises:
+        RetrieverError: It is not a ranking: names the class, the first entry that is wrong and what it should be.
+    """
+    if not isinstance(ranking, Ranking):
+        raise RetrieverError(f"{name}: returned {type(ranking).__name__}, expected a Ranking")
+    passages: Indices = _array(ranking.passages, "int64", f"{name}: passages")
+    scores: Scores = _array(ranking.scores, "float64", f"{name}: scores")
+    queries = len(task.queries)
+    if passages.ndim != 2 or len(passages) != queries or not 1 <= passages.shape[1] <= depth:
+        expected = f"[{queries} queries, 1 to {depth} passages]"
+        raise RetrieverError(f"{name}: passages: found shape {[*passages.shape]}, expected {expected}")
+    if scores.shape != passages.shape:
+        expected = f"that of passages, {[*passages.shape]}"
+        raise RetrieverError(f"{name}: scores: found shape {[*scores.shape]}, expected {expected}")
+    _check_passages(passages, len(task.passages), name)
+    _check_scores(passages, scores, name)
+    latency_ms = _array(ranking.latency_ms, "float64", f"{name}: latency_ms")
+    if latency_ms.ndim != 1 or len(latency_ms) > queries or not (np.isfinite(latency_ms) & (latency_ms >= 0)).all():
+        raise RetrieverError(f"{name}: latency_ms: expected a row of at most {queries} numbers of at least 0")
+    recall = _array(ranking.recall_of_exact, "float64", f"{name}: recall_of_exact")
+    if recall.shape not in ((0,), (queries,)) or not ((recall >= 0) & (recall <= 1)).all():
+        raise RetrieverError(f"{name}: recall_of_exact: expected none or {queries} numbers from 0 to 1")
+    return Ranking(passages, scores, latency_ms, recall)
+
+
+def _array(value: object, kind: str, what: str) -> npt.NDArray[Any]:
+    """The value, if it is an array of this kind of number or of a smaller one of it, as an array of this kind."""
+    wanted = np.dtype(kind)
+    if not isinstance(value, np.ndarray):
+        raise RetrieverError(f"{what}: found {type(value).__name__}, expected an array of {kind}")
+    if value.dtype.kind != wanted.kind or value.dtype.itemsize > wanted.itemsize:
+        raise RetrieverError(f"{what}: found an array of {value.dtype}, expected {kind}")
+    return np.asarray(value).astype(wanted, copy=False)
+
+
+def _check_passages(passages: Indices, corpus: int, name: str) -> None:
+    retrieved = passages != NOTHING
+    faults = [
+        ((passages < NOTHING) | (passages >= corpus), f"expected 0 to {corpus - 1}, or {NOTHING} for nothing"),
+        (_before(~retrieved[:, :-1] & retrieved[:, 1:]), f"expected {NOTHING} behind the last passage only"),
+    ]
+    for wrong, expected in faults:
+        if wrong.any():
+            at, place = _first(wrong)
+            raise RetrieverError(f"{name}: passages{place}: found {passages[at]}, {expected}")
+    ordered = np.sort(passages, axis=1)
+    repeats = ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != NOTHING)).any(axis=1)
+    if repeats.any():
+        query = int(repeats.argmax())
+        row = passages[query].tolist()
+        rank = next(rank for rank, passage in enumerate(row) if passage != NOTHING and passage in row[:rank])
+        place = f"[{query}, {rank}] (query {query}, rank {rank + 1})"
+        raise RetrieverError(f"{name}: passages{place}: found {row[rank]} again, expected a passage once per query")
+
+
+def _check_scores(passages: Indices, scores: Scores, name: str) -> None:
+    retrieved = passages != NOTHING
+    in_range = np.abs(scores) <= LARGEST  # NaN is not
+    faults = [
+        (retrieved & ~in_range, f"expected a number from {-LARGEST:g} to {LARGEST:g}"),
+        (~retrieved & (scores != -np.inf), "expected -inf where there is no passage"),
+        (_after(scores[:, 1:] > scores[:, :-1]), "expected scores in descending order"),
+        (
+            _after(retrieved[:, 1:] & (scores[:, 1:] == scores[:, :-1]) & (passages[:, 1:] < passages[:, :-1])),
+            "expected passages of equal scores in corpus order (ragsweep.retrieval.ranked orders them)",
+        ),
+    ]
+    for wrong, expected in faults:
+        if wrong.any():
+            at, place = _first(wrong)
+            raise RetrieverError(f"{name}: scores{place}: found {scores[at]} of passage {passages[at]}, {expected}")
+
+
+def _before(wrong: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Marks the earlier rank of each faulty pair."""
+    return np.pad(wrong, ((0, 0), (0, 1)))
+
+
+def _after(wrong: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Marks the later rank of each faulty pair."""
+    return np.pad(wrong, ((0, 0), (1, 0)))
+
+
+def _first(wrong: npt.NDArray[np.bool_]) -> tuple[tuple[int, int], str]:
+    """The first entry that is wrong, and how it is named."""
+    query, rank = divmod(int(wrong.argmax()), wrong.shape[1])
+    return (query, rank), f"[{query}, {rank}] (query {query}, rank {rank + 1})"
+
+
+def check_embeddings(embeddings: object, encoder: Encoder, texts: Sequence[str]) -> Embeddings:
+    """What an encoder returned for these texts.
+
+    Raises:
+        EncoderError: It is not an array of finite floats, or not [texts, dimensions], or a row's length is not 1.
+    """
+    name = kind_of(encoder)
+    if not isinstance(embeddings, np.ndarray):
+        raise EncoderError(f"{name}: returned {type(embeddings).__name__}, expected an array of float32")
+    if embeddings.dtype.kind != "f":
+        raise EncoderError(f"{name}: returned an array of {embeddings.dtype}, expected float32")
+    if embeddings.ndim != 2 or len(embeddings) != len(texts) or not embeddings.shape[1]:
+        expected = f"[{len(texts)} texts, dimensions]"
+        raise EncoderError(f"{name}: returned embeddings of shape {[*embeddings.shape]}, expected {expected}")
+    with np.errstate(over="ignore"):
+        lengths = np.linalg.norm(embeddings.astype(np.float64, copy=False), axis=1)
+    wrong = ~(np.abs(lengths - 1) <= TOLERANCE)  # NaN is wrong, too
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise EncoderError(
+            f"{name}: the embedding of text {row} of {len(texts)} has length {lengths[row]:g}, expected 1"
+        )
+    return np.asarray(embeddings).astype(np.float32, copy=False)

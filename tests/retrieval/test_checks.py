@@ -1,0 +1,347 @@
+"""What classes of users return: either it is a ranking, or one line says what is wrong with it."""
+
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from ragsweep.errors import ConfigError, EncoderError, RetrieverError, Terminated
+from ragsweep.retrieval import NOTHING, DenseRetriever, HybridRetriever, Ranking, SparseRetriever, Task
+from ragsweep.retrieval.checks import check_embeddings, checked, retrieve
+
+TASK = Task(("zinc", "iron", "iodine", "folate"), ("which metal?", "which vitamin?"))
+DEPTH = 3
+GOOD = Ranking(np.array([[2, 0, 3], [1, NOTHING, NOTHING]]), np.array([[0.9, 0.5, 0.5], [0.1, -np.inf, -np.inf]]))
+NAN, INF = np.nan, np.inf
+
+
+def changed(array, at, value):
+    copy = np.array(array)
+    copy[at] = value
+    return copy
+
+
+def with_passage(at, value):
+    return replace(GOOD, passages=changed(GOOD.passages, at, value))
+
+
+def with_score(at, value):
+    return replace(GOOD, scores=changed(GOOD.scores, at, value))
+
+
+def with_scores(*first_row):
+    return replace(GOOD, scores=changed(GOOD.scores, 0, first_row))
+
+
+WRONG = {
+    "no ranking": (None, "returned NoneType, expected a Ranking"),
+    "a list": ([[1, 2]], "returned list, expected a Ranking"),
+    "lists": (Ranking([[1]], [[0.1]]), "passages: found list, expected an array of int64"),
+    "float positions": (
+        replace(GOOD, passages=GOOD.passages.astype(float)),
+        "an array of float64, expected int64",
+    ),
+    "whole scores": (replace(GOOD, scores=GOOD.passages), "scores: found an array of int64, expected float64"),
+    "objects": (replace(GOOD, scores=GOOD.scores.astype(object)), "scores: found an array of object, expected float64"),
+    "one row": (
+        Ranking(GOOD.passages[0], GOOD.scores[0]),
+        "passages: found shape [3], expected [2 queries, 1 to 3 passages]",
+    ),
+    "a row too few": (Ranking(GOOD.passages[:1], GOOD.scores[:1]), "found shape [1, 3], expected [2 queries,"),
+    "a row too many": (Ranking(np.zeros((3, 1), int), np.zeros((3, 1))), "found shape [3, 1], expected [2 queries,"),
+    "too deep": (Ranking(np.zeros((2, 4), int), np.zeros((2, 4))), "found shape [2, 4], expected [2 queries, 1 to 3"),
+    "no column": (Ranking(GOOD.passages[:, :0], GOOD.scores[:, :0]), "found shape [2, 0], expected [2 queries, 1 to 3"),
+    "other scores": (replace(GOOD, scores=GOOD.scores[:, :2]), "scores: found shape [2, 2], expected that of passages"),
+    "beyond the corpus": (with_passage((0, 2), 4), "passages[0, 2] (query 0, rank 3): found 4, expected 0 to 3, or -1"),
+    "below -1": (with_passage((1, 0), -2), "passages[1, 0] (query 1, rank 1): found -2, expected 0 to 3, or -1"),
+    "a hole": (
+        with_passage((0, 1), NOTHING),
+        "passages[0, 1] (query 0, rank 2): found -1, expected -1 behind",
+    ),
+    "twice": (with_passage((0, 2), 2), "passages[0, 2] (query 0, rank 3): found 2 again, expected a passage once"),
+    "nan": (with_score((0, 1), NAN), "scores[0, 1] (query 0, rank 2): found nan of passage 0, expected a number"),
+    "infinite": (with_score((0, 0), INF), "scores[0, 0] (query 0, rank 1): found inf of passage 2, expected a number"),
+    "-inf": (with_score((0, 2), -INF), "scores[0, 2] (query 0, rank 3): found -inf of passage 3, expected a number"),
+    "huge": (with_score((0, 0), 1e31), "found 1e+31 of passage 2, expected a number from -1e+30 to 1e+30"),
+    "a score of nothing": (
+        with_score((1, 1), 0),
+        "(query 1, rank 2): found 0.0 of passage -1, expected -inf where",
+    ),
+    "ascending": (
+        with_scores(0.5, 0.6, 0.1),
+        "(query 0, rank 2): found 0.6 of passage 0, expected scores in",
+    ),
+    "ties": (
+        with_scores(0.9, 0.9, 0.1),
+        "found 0.9 of passage 0, expected passages of equal scores in corpus",
+    ),
+    "latency of nan": (replace(GOOD, latency_ms=np.array([NAN])), "latency_ms: expected a row of at most 2 numbers"),
+    "latency below 0": (replace(GOOD, latency_ms=np.array([-1.0])), "latency_ms: expected a row of at most 2 numbers"),
+    "latencies": (replace(GOOD, latency_ms=np.zeros((1, 2))), "latency_ms: expected a row of at most 2 numbers"),
+    "recall": (replace(GOOD, recall_of_exact=np.ones(1)), "recall_of_exact: expected none or 2 numbers from 0 to 1"),
+    "recall of nan": (replace(GOOD, recall_of_exact=np.array([1, NAN])), "recall_of_exact: expected none or 2 numbers"),
+}
+
+
+def test_a_ranking_passes_as_it_is():
+    found = checked(GOOD, TASK, DEPTH, "theirs")
+    for name, array in vars(GOOD).items():
+        np.testing.assert_array_equal(getattr(found, name), array)
+
+
+def test_smaller_numbers_are_widened():
+    narrow = Ranking(GOOD.passages.astype(np.int32), GOOD.scores.astype(np.float32))
+    found = checked(narrow, TASK, DEPTH, "theirs")
+    assert (found.passages.dtype, found.scores.dtype) == (np.int64, np.float64)
+
+
+@pytest.mark.parametrize(("ranking", "expected"), WRONG.values(), ids=WRONG)
+def test_what_is_no_ranking_is_refused_in_one_line(ranking, expected):
+    with pytest.raises(RetrieverError) as refused:
+        checked(ranking, TASK, DEPTH, "theirs")
+    message = str(refused.value)
+    assert message.startswith("theirs: ")
+    assert expected in message
+    assert "\n" not in message
+
+
+POSITIONS = st.one_of(st.integers(0, 3), st.integers(-3, 5))
+VALUES = st.one_of(st.sampled_from([-INF, NAN, INF, 0.0, -0.0, 1e30, 1e31]), st.integers(-2, 2).map(float))
+SHAPES = st.one_of(st.tuples(st.just(2), st.integers(1, 3)), st.lists(st.integers(0, 4), max_size=3).map(tuple))
+
+
+@st.composite
+def anything(draw):
+    """Two arrays, mostly of the shape that is expected, often sorted as expected."""
+    shape = draw(SHAPES)
+    passages = draw(arrays(np.int64, shape, elements=POSITIONS))
+    scores = draw(arrays(np.float64, draw(st.one_of(st.just(shape), SHAPES)), elements=VALUES))
+    if scores.ndim and scores.shape == shape and draw(st.booleans()):
+        scores = -np.sort(-np.where(passages == NOTHING, -INF, scores), axis=-1)
+    return passages, scores
+
+
+def is_ranking(passages, scores):
+    """The rules of `Ranking`, one entry after the other."""
+    if passages.ndim != 2 or passages.shape[0] != 2 or not 1 <= passages.shape[1] <= DEPTH:
+        return False
+    if scores.shape != passages.shape:
+        return False
+    for row, values in zip(passages.tolist(), scores.tolist(), strict=True):
+        ended, seen = False, []
+        for passage, score in zip(row, values, strict=True):
+            if passage == NOTHING:
+                ended = True
+                if score != -INF:
+                    return False
+                continue
+            if ended or not 0 <= passage < 4 or not -1e30 <= score <= 1e30:
+                return False
+            if any(passage == other for other, _ in seen):
+                return False
+            if seen and (score > seen[-1][1] or (score == seen[-1][1] and passage < seen[-1][0])):
+                return False
+            seen.append((passage, score))
+    return True
+
+
+@given(anything())
+def test_any_arrays_are_a_ranking_or_refused(both):
+    passages, scores = both
+    if is_ranking(passages, scores):
+        checked(Ranking(passages, scores), TASK, DEPTH, "theirs")
+    else:
+        with pytest.raises(RetrieverError, match=r"\Atheirs: [^\n]+\Z"):
+            checked(Ranking(passages, scores), TASK, DEPTH, "theirs")
+
+
+class Fixed:
+    """Returns what it was given, or raises it."""
+
+    def __init__(self, returned):
+        self.returned = returned
+
+    def retrieve(self, task, depth):
+        if isinstance(self.returned, BaseException):
+            raise self.returned
+        return self.returned
+
+
+@pytest.mark.parametrize("part", ["dense", "sparse"])
+@pytest.mark.parametrize("alpha", [0, 0.5, 1])
+def test_the_parts_of_a_hybrid_are_checked_by_their_own_names(letters, store, part, alpha):
+    parts = {"dense": DenseRetriever(letters, store), "sparse": SparseRetriever(store)} | {part: Fixed(None)}
+    hybrid = HybridRetriever(**parts, alpha=alpha)
+    if (part, alpha) in (("dense", 0), ("sparse", 1)):
+        retrieve(hybrid, TASK, DEPTH)
+    else:
+        with pytest.raises(RetrieverError, match=r"\bFixed: returned NoneType"):
+            retrieve(hybrid, TASK, DEPTH)
+
+
+class Lost:
+    """An index that finds nothing, not even a ranking."""
+
+    def open(self, passages, keep):
+        return lambda queries, depth: None
+
+
+def test_what_an_index_finds_is_checked_before_it_is_kept(letters, store):
+    with pytest.raises(RetrieverError, match=r"\bLost: returned NoneType"):
+        DenseRetriever(letters, store, Lost()).retrieve(TASK, DEPTH)
+    assert not any(entry.stage.startswith("dense") for entry in store.entries())
+
+
+def test_a_retriever_may_not_end_the_process():
+    with pytest.raises(RuntimeError, match=r"\bFixed called sys\.exit\(0\)$"):
+        retrieve(Fixed(SystemExit(0)), TASK, DEPTH)
+
+
+@pytest.mark.parametrize("ending", [Terminated(143), KeyboardInterrupt()], ids=["SIGTERM", "SIGINT"])
+def test_a_signal_ends_the_process_also_within_a_retriever(ending):
+    with pytest.raises(type(ending)):
+        retrieve(Fixed(ending), TASK, DEPTH)
+
+
+@pytest.mark.parametrize(
+    ("build", "expected"),
+    [
+        (
+            lambda letters, store: HybridRetriever(None, SparseRetriever(store)),
+            r"retriever\.dense: builtins\.NoneType has no method",
+        ),
+        (lambda letters, store: DenseRetriever(None, store), "encoder: builtins.NoneType has no method 'encode'"),
+        (
+            lambda letters, store: DenseRetriever(letters, store, store),
+            "index: ragsweep.store.Store has no",
+        ),
+    ],
+    ids=["part", "encoder", "index"],
+)
+def test_a_part_that_lacks_its_method_is_refused_when_it_is_built(letters, store, build, expected):
+    with pytest.raises(ConfigError, match=expected):
+        build(letters, store)
+
+
+def test_a_fingerprint_is_text(store):
+    encoder = SimpleNamespace(fingerprint=lambda: "a method", encode=None.__str__)
+    with pytest.raises(ConfigError, match=r"encoder: types\.SimpleNamespace\.fingerprint is a function, expected"):
+        DenseRetriever(encoder, store)
+
+
+UNIT = np.eye(3, dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    ("embeddings", "expected"),
+    [
+        (None, "returned NoneType, expected an array of float32"),
+        (UNIT.tolist(), "returned list, expected an array of float32"),
+        (UNIT.astype(int), "returned an array of int64, expected float32"),
+        (UNIT[0], r"returned embeddings of shape \[3\], expected \[3 texts, dimensions\]"),
+        (UNIT[:2], r"returned embeddings of shape \[2, 3\], expected \[3 texts, dimensions\]"),
+        (UNIT[:, :0], r"returned embeddings of shape \[3, 0\], expected \[3 texts, dimensions\]"),
+        (UNIT * [[1], [NAN], [1]], "the embedding of text 1 of 3 has length nan, expected 1"),
+        (np.diag([1, 1, INF]), "the embedding of text 2 of 3 has length inf, expected 1"),
+        (UNIT * 0, "the embedding of text 0 of 3 has length 0, expected 1"),
+        (UNIT * 1.01, "the embedding of text 0 of 3 has length 1.01, expected 1"),
+    ],
+)
+def test_what_is_no_embeddings_is_refused_in_one_line(letters, embeddings, expected):
+    with pytest.raises(EncoderError, match=rf"LetterEncoder: {expected}"):
+        check_embeddings(embeddings, letters, ("a", "b", "c"))
+
+
+NUMBERS = st.one_of(st.sampled_from([NAN, INF, 1e300, 0.0, 1.0, -1.0, 0.6, 0.8]), st.floats(-2, 2))
+
+
+@given(arrays(np.float64, st.tuples(st.integers(1, 3), st.integers(0, 2)), elements=NUMBERS))
+def test_any_array_is_embeddings_or_refused(embeddings):
+    texts, encoder = ("a", "b"), SimpleNamespace()
+    lengths = [math.hypot(*row) for row in embeddings.tolist()]
+    if len(embeddings) == 2 and all(abs(length - 1) <= 1e-3 for length in lengths):
+        assert check_embeddings(embeddings, encoder, texts).dtype == np.float32
+    else:
+        with pytest.raises(EncoderError, match=r"\Atypes.SimpleNamespace: [^\n]+\Z"):
+            check_embeddings(embeddings, encoder, texts)
+
+
+def test_a_corpus_whose_passages_all_look_the_same_is_refused(store):
+    same = SimpleNamespace(fingerprint="same", encode=lambda texts, role: np.tile(UNIT[0], (len(texts), 1)))
+    with pytest.raises(EncoderError, match="gives 4 different passages the same embedding"):
+        DenseRetriever(same, store).retrieve(TASK, DEPTH)
+    assert len(list(store.entries())) == 1  # the queries
+
+
+def test_queries_and_passages_have_one_number_of_dimensions(store):
+    def encode(texts, role):
+        return np.eye(len(texts), 4 if role == "query" else 5, dtype=np.float32)
+
+    with pytest.raises(EncoderError, match="embeds queries in 4 dimensions and passages in 5, expected the same"):
+        DenseRetriever(SimpleNamespace(fingerprint="two", encode=encode), store).retrieve(TASK, DEPTH)
+
+
+THEIRS = """
+import sys
+import numpy as np
+from ragsweep.retrieval import SparseRetriever, Ranking
+
+class Theirs(SparseRetriever):
+    how: str = "fine"
+
+    def __init__(self, how, **settings):
+        super().__init__(**settings)
+        object.__setattr__(self, "how", how)
+
+    def retrieve(self, task, depth):
+        ranking = super().retrieve(task, depth)
+        if self.how == "raises":
+            raise KeyError("their bug")
+        if self.how == "exits":
+            sys.exit(0)
+        return Ranking(ranking.passages, ranking.scores * (np.nan if self.how == "scoreless" else 1))
+"""
+
+
+@pytest.fixture
+def theirs(application, dataset, tmp_path):
+    """Run the small dataset with a retriever of a user's own that returns something else."""
+    (tmp_path / "theirs.py").write_text(THEIRS)
+
+    def run(how, *more):
+        settings = ["retriever=sparse", "retriever._target_=theirs.Theirs", f"+retriever.how={how}"]
+        return application.run(*more, *dataset, *settings, PYTHONPATH=str(tmp_path))
+
+    return run
+
+
+def test_a_run_with_a_broken_ranking_is_refused_and_leaves_nothing(theirs, application):
+    process = theirs("scoreless")
+    assert process.returncode == 2
+    assert "ragsweep: theirs.Theirs: scores[0, 0] (query 0, rank 1): found nan of passage" in process.stderr
+    assert application.runs() == []
+    assert not (application.home / "outputs").exists()
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [("raises", "KeyError: 'their bug'"), ("exits", "RuntimeError: theirs.Theirs called sys.exit(0)")],
+)
+def test_a_run_whose_retriever_gives_up_is_failed(theirs, application, how, said):
+    process = theirs(how)
+    assert process.returncode == 1
+    assert process.stderr.splitlines()[1:] == [f"ragsweep: {said} (-v shows where)"]  # the first is of the dataset
+    assert [run.info.status for run in application.runs()] == ["FAILED"]
+
+
+def test_in_a_sweep_a_broken_retriever_costs_its_own_jobs_only(theirs, application):
+    process = theirs("scoreless,exits,fine", "-m")
+    assert process.returncode == 1
+    assert [run.info.status for run in application.children()] == ["FAILED", "FAILED", "FINISHED"]
+    assert "1/3 how=scoreless FAILED: theirs.Theirs: scores[0, 0]" in process.stderr
+    assert len(process.stdout.splitlines()) > 1
