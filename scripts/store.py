@@ -2,7 +2,7 @@
 
 python scripts/store.py                   # what it holds, by stage
 python scripts/store.py --clear           # delete everything
-python scripts/store.py --clear dense-2 embeddings-2   # delete these stages, and those whose names begin so
+python scripts/store.py --clear dense embeddings   # delete these stages, and those whose names begin so
 """
 
 from __future__ import annotations

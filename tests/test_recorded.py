@@ -1,14 +1,18 @@
 """A configuration from a tracking store is data: nothing in it may run, read the environment or leave the project."""
 
 import copy
+from contextlib import suppress
+from datetime import date
 from pathlib import Path
 
 import pytest
 import yaml
 from hydra import compose, initialize_config_dir
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from ragsweep.config import CONF, PROJECT, portable, register_resolvers
+from ragsweep.config import CONF, PROJECT, check, portable, register_resolvers
 from ragsweep.errors import ConfigError
 from ragsweep.experiment import Experiment
 from ragsweep.recorded import trusted
@@ -109,14 +113,131 @@ def test_a_setting_that_the_record_has_not_got_is_refused(logged, today):
         trusted(yaml.safe_dump(logged), today, {"dataset.folder": "x"}, ())
 
 
-def test_a_module_that_the_user_allows_may_be_named(logged, today):
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    """A module of the user's, which imports one that can do anything."""
+    (tmp_path / "mine.py").write_text("import os\nfrom subprocess import run\nclass Retriever: ...\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+
+def test_a_module_that_the_user_allows_may_be_named(logged, today, mine):
     recorded = changed(logged, "retriever", {"_target_": "mine.Retriever"})
     assert trusted(recorded, today, {}, ("mine",)).retriever._target_ == "mine.Retriever"
     with pytest.raises(ConfigError, match=r"retriever\._target_: mine\.Retriever may not be built from a record"):
         trusted(recorded, today, {}, ("min",))
 
 
+@pytest.mark.parametrize("target", ["mine.os.system", "mine.run", "mine.os"])
+def test_what_an_allowed_module_imports_may_not_be_named(logged, today, mine, target):
+    with pytest.raises(ConfigError, match=f"{target} may not be built from a record"):
+        trusted(changed(logged, "retriever", {"_target_": target}), today, {}, ("mine",))
+
+
+def test_an_allowed_module_that_is_not_there_is_said(logged, today):
+    with pytest.raises(ConfigError, match=r"nowhere\.X: cannot be imported"):
+        trusted(changed(logged, "retriever", {"_target_": "nowhere.X"}), today, {}, ("nowhere",))
+
+
 def test_a_path_inside_the_project_is_found_in_this_clone(logged, today):
     assert not Path(logged["dataset"]["documents"]).is_absolute()
     config = trusted(yaml.safe_dump(logged), today, {}, ())
     assert config.dataset.documents.startswith(str(PROJECT))
+
+
+REFUSED = {
+    "a model of the hub": ("encoder.model", "evil/model"),
+    "a model of the hub without a group": ("encoder.model", "evil"),
+    "a model of the hub, inside the retriever": ("retriever.dense.encoder.model", "evil/model"),
+    "a model inside the project": ("encoder.model", "mlruns/artifacts/evil"),
+    "arguments by position": ("retriever._args_", [1]),
+    "a partial retriever": ("retriever._partial_", True),
+    "another conversion": ("retriever._convert_", "object"),
+    "nodes that are not built": ("retriever._recursive_", False),
+    "a metric that is called at once": ("evaluation.metrics.f1._partial_", False),
+    "a function of ours as a retriever": ("retriever._target_", "ragsweep.evaluation.evaluate"),
+    "a metric as a retriever": ("retriever._target_", "ragsweep.evaluation.f1"),
+    "a chunker as an index": ("retriever.dense.index._target_", "ragsweep.datasets.PageChunker"),
+    "a store as a retriever": ("retriever.dense", {"_target_": "ragsweep.store.Store", "path": "x"}),
+    "another class as a store": ("dataset.store._target_", "ragsweep.retrieval.SentenceTransformerEncoder"),
+    "an object as k": ("k", {"_target_": "ragsweep.store.Store", "path": "x"}),
+    "a list as a target": ("retriever._target_", []),
+    "a way up that stays inside": ("dataset.split", "a/../b"),
+    "no path at all": ("dataset.documents", "a\0b"),
+    "half a character": ("dataset.documents", "\ud800"),
+    "a date": ("seed", date(2026, 1, 1)),
+    "no retriever": ("retriever", None),
+    "a retriever of text": ("retriever", "SparseRetriever"),
+}
+
+
+@pytest.mark.parametrize(("name", "value"), REFUSED.values(), ids=REFUSED)
+def test_what_no_configuration_of_ours_has_is_refused(logged, today, name, value):
+    with pytest.raises(ConfigError, match=rf"^{name}[.:\w]* "):
+        trusted(changed(logged, name, value), today, {}, ())
+
+
+def test_a_model_is_the_word_of_the_user_of_today(logged, today):
+    recorded = changed(logged, "encoder.model", "evil/model").replace(
+        "sentence-transformers/all-MiniLM-L6-v2", "evil/model"
+    )
+    with pytest.raises(ConfigError, match=r"allow it by encoder\.model=MODEL$"):
+        trusted(recorded, today, {}, ())
+    config = trusted(recorded, today, {"encoder.model": "good/model"}, ())
+    assert config.retriever.dense.encoder.model == config.encoder.model == "good/model"
+
+
+def test_a_link_out_of_the_project_is_outside(logged, today, tmp_path, monkeypatch):
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "data").symlink_to(tmp_path)
+    monkeypatch.setattr("ragsweep.recorded.PROJECT", tmp_path / "project")
+    with pytest.raises(ConfigError, match=r"^dataset\.documents: found 'data/x', outside the project"):
+        trusted(changed(logged, "dataset.documents", "data/x"), today, {}, ())
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("k", 10**9), ("evaluation.resamples", -1), ("retriever.candidates", 0), ("seed", 10**4000 * -1), ("k", "3")],
+)
+def test_numbers_keep_the_rules_of_any_configuration(logged, today, name, value):
+    with pytest.raises(ConfigError, match=rf"^{name}: found "):
+        check(trusted(changed(logged, name, value), today, {}, ()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["k: &a [1]\nseed: *a\n", "[" * 5000, "{a: " * 60 + "}" * 60, "k: " + "9" * 5000, "k: 2026-99-99", "a: b: c"],
+)
+def test_yaml_that_is_meant_to_harm_is_refused(today, text):
+    with pytest.raises(ConfigError, match=r"^config\.yaml of the run cannot be read \("):
+        trusted(text, today, {}, ())
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.dates() | st.text(max_size=5)
+    | st.sampled_from(["/etc/passwd", "evil/model", "${k}", "os.system", "ragsweep.retrieval.HybridRetriever", "???"]),
+    lambda inner: st.lists(inner, max_size=2)
+    | st.dictionaries(st.sampled_from(["_target_", "_args_", "_partial_", "store", "a", "b/c"]), inner, max_size=3),
+    max_leaves=4,
+)  # fmt: skip
+
+
+def settings_of(node, prefix=""):
+    """The dotted names of a node and of all within it."""
+    for key, value in node.items() if isinstance(node, dict) else ():
+        yield f"{prefix}{key}"
+        yield from settings_of(value, f"{prefix}{key}.")
+
+
+@settings(max_examples=40, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_whatever_a_record_holds_only_what_is_ours_is_built(logged, today, data):
+    changes = st.tuples(st.sampled_from(sorted(settings_of(logged))), VALUES)
+    with suppress(ConfigError):
+        config = OmegaConf.to_container(trusted(changed(logged, *data.draw(changes)), today, {}, ()))
+        for group in ("dataset", "chunker", "retriever", "evaluation"):
+            for name in settings_of(config[group]):
+                value = OmegaConf.select(OmegaConf.create(config[group]), name)
+                if name.endswith("_target_"):
+                    assert value.startswith("ragsweep.")
+                if name.endswith(".model"):
+                    assert value in (None, logged["encoder"]["model"]) or not isinstance(value, str)

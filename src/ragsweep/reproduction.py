@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
+import os
 import re
 import shlex
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import chdir
+from contextlib import chdir, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,11 +15,12 @@ import numpy as np
 import pandas as pd
 
 from ragsweep import report, tracking
+from ragsweep.code import digest_of_code
 from ragsweep.config import PROJECT, sweep_id
-from ragsweep.digest import digest_of_code
 from ragsweep.experiment import Experiment
 from ragsweep.multirun import OpenSweep, finish
-from ragsweep.recorded import composed_today, printable, trusted
+from ragsweep.recorded import composed_today, trusted
+from ragsweep.terminal import one_line
 
 OUTPUTS = PROJECT / "outputs"
 SHOWN = 20  # differences that are printed one by one
@@ -33,6 +35,8 @@ class Request:
         overrides: `name=value`: where the stores and data of the record are on this machine.
         tolerance: The largest difference that counts as none.
         log: Whether to record what is measured as a new run.
+        stored: Whether to take the embeddings, indexes and candidate lists that the store has, instead of computing
+            them anew.
         modules: Modules outside of ragsweep whose classes the record may name.
     """
 
@@ -40,6 +44,7 @@ class Request:
     overrides: Sequence[str]
     tolerance: float
     log: bool
+    stored: bool
     modules: Sequence[str]
 
 
@@ -56,7 +61,10 @@ def reproduce(request: Request) -> bool:
     """Reproduce a run or every finished run of a sweep, and print what came of it; whether all is identical."""
     today, settings = composed_today(request.overrides)
     history = tracking.fetch(today.tracking, request.run_id)
-    with chdir(PROJECT):  # a record means paths inside the project, wherever we are
+    with chdir(PROJECT), _empty_folder(today.store.path) as empty:  # a record means paths inside the project
+        if not request.stored:  # the runs of a sweep still share what one of them has computed
+            today.store.path, today.store.enabled = empty, True
+        _say("embeddings and rankings: from the store" if request.stored else "embeddings and rankings: computed anew")
         pairs = [(run, Experiment.of(trusted(run.config, today, settings, request.modules))) for run in history.runs]
         for line in dict.fromkeys(line for pair in pairs for line in differences_of_origin(*pair)):
             _say(line)
@@ -67,6 +75,16 @@ def reproduce(request: Request) -> bool:
         [(run, experiment)] = pairs
         job = _job(run, experiment, OUTPUTS / sweep_id(), run.run_id) if request.log else None
         return _again(run, experiment, job, request.tolerance)
+
+
+@contextmanager
+def _empty_folder(store: str) -> Iterator[str]:
+    """An empty store within the folder of a store, where there is room, or else where the system keeps such folders."""
+    with suppress(OSError):
+        Path(store).mkdir(parents=True, exist_ok=True)
+    within = store if os.access(store, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="reproduce-", dir=within, ignore_cleanup_errors=True) as folder:
+        yield folder
 
 
 def _sweep_again(
@@ -100,7 +118,8 @@ def _again(run: tracking.Recorded, experiment: Experiment, job: tracking.Job | N
             experiment.log(measurement, job, new)
         made = f" (run {new.run_id})"
         if new.trouble and not job.parent_run_id:
-            made = f" (not in the tracking store: python scripts/push.py {shlex.quote(str(job.folder))} uploads it)"
+            push = tracking.push_command(job.folder, job.tracking.uri, job.tracking.artifacts)
+            made = f" (not in the tracking store: {push} uploads it)"
             complete = False
     else:
         measurement = experiment.measure()
@@ -109,15 +128,16 @@ def _again(run: tracking.Recorded, experiment: Experiment, job: tracking.Job | N
     found = list(_differences(run, metrics, table, tolerance))
     values = len(_lasting(run.metrics)) + run.per_query.size
     if found:
-        _say(f"{run.name}: {len(found)} of {values} values differ{made}\n{_table(found)}")
+        _say(f"{run.name}: {len(found)} of {values} values differ{made}")
+        print(_table(found))
     else:
         _say(f"{run.name}: identical: {values} values{made}")
     return complete and not found
 
 
 def _say(text: str) -> None:
-    """Print what a record says."""
-    print(printable(text))
+    """Print a line, in which a record may have brought anything."""
+    print(text.replace("\n", " "))
 
 
 def _job(
@@ -130,8 +150,8 @@ def _job(
         name=made.name,
         folder=folder,
         overrides=[],
-        command=made.tags.get("reproduce", shlex.join(["python", "scripts/reproduce.py", reproduces])),
-        swept=json.loads(made.tags.get("sweep.values", "{}")),
+        command=shlex.join(["python", "scripts/reproduce.py", reproduces]),
+        swept=made.swept,
         sweep_id=sweep_id(),
         parent_run_id=None,
         tracking=store,
@@ -144,7 +164,7 @@ def differences_of_origin(run: tracking.Recorded, experiment: Experiment) -> Ite
     """What a run was made of and by, where that is not what there is today: a line each."""
     if not experiment.dataset.digest.startswith(run.dataset):
         yield f"dataset: recorded {run.dataset[:12]}, here {experiment.dataset.digest[:12]}"
-    now = {name: str(value) for name, value in experiment.settings.items()}
+    now = tracking.params_of(experiment.params)
     for name in sorted(run.params.keys() | now.keys()):
         if run.params.get(name) != now.get(name):
             yield f"{name}: recorded {run.params.get(name, 'nothing')}, here {now.get(name, 'nothing')}"
@@ -159,9 +179,13 @@ def differences_of_origin(run: tracking.Recorded, experiment: Experiment) -> Ite
         yield f"code: recorded at {commit or 'an unknown commit'}, here something else"
         if commit and re.fullmatch("[0-9a-f]{7,64}", commit):  # it is offered for a shell
             store = f"MLFLOW_TRACKING_URI={shlex.quote(experiment.config.tracking.uri)}"
-            fetched = f"$({store} mlflow artifacts download -r {run.run_id} -a environment/uncommitted.patch)"
+            fetched = (
+                f"$({store} mlflow artifacts download -r {shlex.quote(run.run_id)} -a environment/uncommitted.patch)"
+            )
             patch = f" && git apply {fetched}"
             yield f"    git checkout {commit}{patch if run.tags.get('git.dirty') == 'true' else ''}"
+        if run.tags.get("git.untracked") == "true":
+            yield "    it may have used files that git did not have: the run's environment/untracked.txt names them"
 
 
 def _lasting(metrics: Mapping[tuple[str, int], float]) -> dict[tuple[str, int], float]:
@@ -198,7 +222,7 @@ def _table(differences: Sequence[Difference]) -> str:
     for each in differences[:SHOWN]:
         numbers = isinstance(each.recorded, float) and isinstance(each.now, float)
         difference = f"{each.now - each.recorded:+.3g}" if numbers else ""  # type: ignore[operator]
-        rows.append((each.what, str(each.recorded)[:40], str(each.now)[:40], difference))
+        rows.append((one_line(each.what), one_line(str(each.recorded))[:40], one_line(str(each.now))[:40], difference))
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     lines = ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
     left = len(differences) - SHOWN

@@ -34,6 +34,22 @@ def test_a_wrong_password_is_said_before_any_work(client, dataset):
     assert line.startswith(f"ragsweep: tracking.uri: {client.uri} cannot be opened (")
 
 
+def test_a_sweep_keeps_the_password_to_itself(client, dataset, tmp_path):
+    secret = PASSWORD.encode()
+    process = client.run(*SWEEP, *dataset, "tracking.experiment=secret")
+    assert process.returncode == 0, process.stderr
+    _, [parent], children = client.of("secret")
+    again = client.script("reproduce", children[0].info.run_id)
+    for text in (process.stdout, process.stderr, again.stdout, again.stderr):
+        assert PASSWORD not in text
+    for run in [parent, *children]:
+        assert PASSWORD not in str(run.to_dictionary())
+    left = [*client.home.rglob("*"), *(client.server.folder / "artifacts").rglob("*")]
+    files = [path for path in left if path.is_file()]
+    assert {path.suffix for path in files} >= {".json", ".html", ".yaml", ".csv", ".txt"}
+    assert [path for path in files if secret in path.read_bytes()] == []
+
+
 def test_a_colleague_adds_runs_to_the_same_experiment(client, dataset):
     process = client.run("k=1", "tracking=server", "retriever=sparse", *dataset, "tracking.experiment=ours")
     assert process.returncode == 0, process.stderr
@@ -55,7 +71,7 @@ def test_results_wait_on_disk_while_the_server_is_gone(client, server, dataset):
     out, err = process.communicate(timeout=300)
     assert process.returncode == 1, err
     assert "4/4 b=0.5 k=2 f1=" in out
-    assert f"python scripts/push.py {client.home}/outputs uploads them" in err
+    assert f"python scripts/push.py {client.home}/outputs --uri {client.uri} uploads them" in err
     assert client.push().returncode == 2
     server.start()
     assert int(client.push().stdout.removesuffix(" runs uploaded\n")) > 1

@@ -5,7 +5,7 @@ import re
 import time
 
 import pytest
-from application import Application
+from application import PROJECT, Application
 from small import arguments
 
 SWEEP = ["-m", "retriever=sparse", "retriever.b=0,0.3,0.5,1", "k=1,2"]
@@ -173,3 +173,33 @@ def test_a_dry_run_of_one_configuration_records_nothing(application, dataset):
     process = application.run(*dataset, "retriever=sparse", "k=2", "+dry_run=true")
     assert (process.returncode, process.stdout) == (0, "would run: retriever=sparse k=2\n")
     assert application.runs() == []
+
+
+TWO_ENCODERS = """
+_target_: ragsweep.retrieval.HybridRetriever
+alpha: 0.5
+dense:
+  _target_: ragsweep.retrieval.DenseRetriever
+  store: ${store}
+  encoder: {_target_: letters.LetterEncoder, fingerprint: one}
+sparse:
+  _target_: ragsweep.retrieval.DenseRetriever
+  store: ${store}
+  encoder: {_target_: letters.LetterEncoder, fingerprint: other}
+"""
+
+
+def test_a_pipeline_that_differs_in_one_of_two_encoders_is_not_taken_for_finished(application, dataset, tmp_path):
+    (tmp_path / "conf/retriever").mkdir(parents=True)
+    (tmp_path / "conf/retriever/two.yaml").write_text(TWO_ENCODERS)
+    given = ["-m", *dataset, f"hydra.searchpath=[{tmp_path}/conf]", "retriever=two", "k=1,2", "tracking.resume=true"]
+    tests = {"PYTHONPATH": str(PROJECT / "tests")}
+    for changed in ([], ["retriever.dense.encoder.fingerprint=changed"], []):
+        process = application.run(*given, *changed, **tests)
+        assert process.returncode == 0, process.stderr
+    assert process.stdout.count("(finished before)") == 2  # the third sweep is the first one again
+    digests = [run.data.tags["config.digest"] for run in application.children()]
+    assert len(digests) == len(set(digests)) == 4
+    params = application.children()[-1].data.params
+    assert params["retriever.dense.encoder.fingerprint"] == "changed"
+    assert params["retriever.sparse.encoder.fingerprint"] == "other"

@@ -74,7 +74,7 @@ def test_the_raw_results_are_those_of_the_runs_to_the_last_bit(swept, shared_app
     [path] = (shared_application.artifacts(parent) / "results").glob("evaluation_results_*.csv")
     own = shared_application.artifacts(children[0]) / "results/per_query.csv"
     name = children[0].info.run_name
-    raw = [line.split(",", 1)[1] for line in path.read_text().splitlines() if line.startswith(f"{name},")]
+    raw = [line.split(",", 1)[1] for line in path.read_text().splitlines() if line.startswith(f'"{name}",')]
     # behind the name stand the swept settings, then the run's own line
     assert [line.split(",", 2)[2] for line in raw] == own.read_text().splitlines()[1:]
 
@@ -197,6 +197,19 @@ def test_a_failed_job_leaves_its_traceback(application, dataset, tmp_path):
         traceback = (application.artifacts(run) / "error/traceback.txt").read_text()
         assert traceback.startswith("Traceback (most recent call last):")
         assert 'raise MemoryError("no room for the index")' in traceback
+
+
+def test_jobs_with_long_names_are_found_again(application, dataset):
+    names = ",".join("'" + 350 * "日" + end + "'" for end in "ab")
+    sweep = ["-m", *dataset, "retriever=sparse", "tracking.experiment=long", f"dataset.name={names}"]
+    process = application.run(*sweep, "k=1")
+    assert process.returncode == 0, process.stderr
+    assert "did not finish" not in process.stderr
+    assert all(len(run.info.run_name) == 249 for run in application.children())
+    larger = application.run(*sweep, "k=1,2", "tracking.resume=true")
+    assert larger.returncode == 0, larger.stderr
+    assert larger.stdout.count("(finished before)") == 2
+    assert "did not finish" not in larger.stderr
 
 
 def test_a_report_that_cannot_be_written_loses_nothing_else(application, dataset):

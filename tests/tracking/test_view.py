@@ -2,14 +2,23 @@
 
 import base64
 import json
+import os
+import shlex
+import shutil
+import signal
 import sqlite3
+import subprocess
+import sys
+import time
 import uuid
 import zlib
 from contextlib import closing
 
 import pytest
-from application import Application
+import requests
+from application import PROJECT, Application
 from mlflow.entities import Metric, Run, RunData, RunInfo, RunTag
+from servers import free_port
 
 from ragsweep.tracking import leave_view, print_latest_sweep
 from ragsweep.tracking.colours import colour
@@ -173,6 +182,83 @@ def test_a_store_without_a_sweep_names_none(application, dataset, capsys):
     assert application.run(*dataset, "retriever=sparse").returncode == 0
     print_latest_sweep(application.uri, "http://127.0.0.1:5000")
     assert capsys.readouterr().out == ""
+
+
+JUNK = {
+    "": "not JSON",
+    "sweep-a": "[]",
+    "sweep-b": "{}",
+    "sweep-c": '{"createdAt": "9999999999999"}',
+    "sweep-d": '{"createdAt": true}',
+    "sweep-e": '{"createdAt": null}',
+    "sweep-f": "[" * 9000 + "]" * 9000,
+    "sweep-g": '{"createdAt": 1e999}',
+    "sweep-h": '{"createdAt": -1}',
+}
+
+
+def test_junk_among_the_views_is_left_out(application, dataset, capsys):
+    client = application.client()
+    experiment = client.create_experiment("junk")
+    for name, value in JUNK.items():
+        client.set_experiment_tag(experiment, f"{TAG}{name or 'sweep-'}", value)
+    print_latest_sweep(application.uri, "http://127.0.0.1:5000")
+    assert capsys.readouterr() == ("", "")
+    with closing(sqlite3.connect(application.home / "mlflow.db")) as database, database:
+        view = ("\x1b[2J&x=1#", '{"createdAt": 9}')
+        database.execute(
+            "INSERT INTO experiment_tags (key, value, experiment_id) VALUES (?, ?, ?)",
+            [f"{TAG}sweep-{view[0]}", view[1], experiment],
+        )
+    print_latest_sweep(application.uri, "http://127.0.0.1:5000")
+    line = capsys.readouterr().out
+    assert line.endswith("&viewStateShareKey=sweep-%1B%5B2J%26x%3D1%23\n")
+    assert line.strip().isprintable()
+
+
+def test_a_store_that_cannot_be_read_is_said(tmp_path, capsys):
+    (tmp_path / "mlflow.db").write_text("no database" * 100)
+    print_latest_sweep(f"sqlite:///{tmp_path}/mlflow.db", "http://127.0.0.1:5000")
+    assert capsys.readouterr() == ("", "the latest sweep is not known (file is not a database)\n")
+
+
+def test_make_ui_serves_a_folder_of_any_name(swept, shared_application, tmp_path):
+    project = tmp_path / "it's a $folder & more"
+    (project / ".venv" / "bin").mkdir(parents=True)
+    (project / "mlruns").mkdir()
+    shutil.copy(PROJECT / "Makefile", project)
+    shutil.copy(shared_application.home / "mlflow.db", project / "mlruns")
+    python = project / ".venv" / "bin" / "python"
+    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
+    python.chmod(0o700)
+    for name in ("requirements.lock", "pyproject.toml", ".venv/.ready"):
+        (project / name).touch()
+    port = free_port()
+    log = tmp_path / "log"
+    with log.open("wb") as file:
+        command = ["make", "--no-print-directory", "ui", f"PORT={port}"]
+        serving = subprocess.Popen(command, cwd=project, stdout=file, stderr=file, start_new_session=True)
+    try:
+        wanted = f"http://127.0.0.1:{port}/ajax-api/2.0/mlflow/experiments/get-by-name?experiment_name=small"
+        for _ in range(1200):
+            try:
+                assert requests.get(wanted, timeout=5).json()["experiment"]["name"] == "small"
+                break
+            except requests.ConnectionError:
+                assert serving.poll() is None, log.read_text()
+                time.sleep(0.1)
+        latest = swept[-1].partition(" ")[0].replace(":5000", f":{port}")
+        assert log.read_text().startswith(f"the latest sweep: {latest}\n")
+        assert sorted(path.name for path in project.iterdir()) == [
+            ".venv",
+            "Makefile",
+            "mlruns",
+            "pyproject.toml",
+            "requirements.lock",
+        ]
+    finally:
+        os.killpg(serving.pid, signal.SIGKILL)
+        serving.wait()
 
 
 def test_every_run_of_a_sweep_has_its_colour(swept, shared_application):

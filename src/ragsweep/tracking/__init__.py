@@ -1,9 +1,11 @@
 """The only place that knows MLflow: runs, sweeps, and where the UI shows them."""
 
+from ragsweep.address import check_address
 from ragsweep.tracking.environment import code_version, requirements, write_environment
 from ragsweep.tracking.fetch import History, Recorded, fetch, fetch_outcomes, fetch_run
+from ragsweep.tracking.names import check_names, params_of
 from ragsweep.tracking.run import Job, RunRecord, close_all, failures, metrics_of, open_run, record
-from ragsweep.tracking.store import check_server, run_address, server_hint
+from ragsweep.tracking.store import check_store, run_address, server_hint
 from ragsweep.tracking.sweep import (
     close_open,
     close_orphans,
@@ -15,7 +17,7 @@ from ragsweep.tracking.sweep import (
     stored,
     unfinished_sweep,
 )
-from ragsweep.tracking.uploads import push, waiting
+from ragsweep.tracking.uploads import push, push_command, waiting
 from ragsweep.tracking.view import leave_view, print_latest_sweep, sweep_address
 
 __all__ = [
@@ -23,7 +25,9 @@ __all__ = [
     "Job",
     "Recorded",
     "RunRecord",
-    "check_server",
+    "check_address",
+    "check_names",
+    "check_store",
     "close_all",
     "close_open",
     "close_orphans",
@@ -40,8 +44,10 @@ __all__ = [
     "leave_view",
     "metrics_of",
     "open_run",
+    "params_of",
     "print_latest_sweep",
     "push",
+    "push_command",
     "record",
     "requirements",
     "run_address",

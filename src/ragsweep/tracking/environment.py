@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 import subprocess
 from functools import cache
 from importlib.metadata import distributions
@@ -10,48 +11,48 @@ from pathlib import Path
 
 from ragsweep.config import PROJECT
 
-CODE = (".py", ".yaml", ".yml", ".toml")
-LARGEST_NEW_FILE = 100_000  # bytes
-
 
 def write_environment(folder: Path) -> None:
     """Write what describes the code and the packages into `environment/` below `folder`."""
     environment = folder / "environment"
     environment.mkdir(parents=True, exist_ok=True)
     (environment / "requirements.txt").write_text(requirements(), encoding="utf-8")
-    if patch := uncommitted_patch():
-        (environment / "uncommitted.patch").write_text(patch, encoding="utf-8", errors="surrogateescape")
+    for name, text in (("uncommitted.patch", uncommitted_patch()), ("untracked.txt", untracked())):
+        if text:
+            (environment / name).write_text(text, encoding="utf-8", errors="surrogateescape")
 
 
 @cache  # a process runs the code that it has loaded, whatever is edited meanwhile
-def git_commit() -> str | None:
-    """The commit of the project, or None where it is no git checkout."""
-    commit = _git("rev-parse", "HEAD").strip()
-    return commit or None
+def git_commit(project: Path = PROJECT) -> str | None:
+    """The commit of the project, or None where it is no git checkout, or one without a commit."""
+    return _git(project, "rev-parse", "--verify", "--quiet", "HEAD").strip() or None
 
 
 @cache
-def is_dirty() -> bool:
-    """Whether anything differs from the commit, files that git does not know included."""
-    return bool(_git("status", "--porcelain"))
+def is_dirty(project: Path = PROJECT) -> bool:
+    """Whether a file of the commit differs from it, as `git describe --dirty` means it."""
+    return bool(_git(project, "status", "--porcelain", "--untracked-files=no"))
 
 
 def code_version() -> str:
     """The commit in short, and whether anything differs from it; empty where the project is no git checkout."""
-    return f"{(git_commit() or '')[:10]}{' with uncommitted changes' if is_dirty() else ''}"
+    changed = is_dirty() or untracked()
+    return f"{(git_commit() or '')[:10]}{' with uncommitted changes' if changed else ''}"
 
 
 @cache
-def uncommitted_patch() -> str:
-    """What differs from the commit as a patch for `git apply`; empty where nothing does.
+def uncommitted_patch(project: Path = PROJECT) -> str:
+    """What differs from the commit in its own files, as a patch for `git apply`; empty where nothing does."""
+    return _git(project, "diff", "--binary", "--no-ext-diff", "--no-color", "HEAD")
 
-    Of the files that git does not know, only small ones that can be code or configuration are in it: a patch must
-    neither copy somebody's corpus nor carry secrets away.
+
+@cache
+def untracked(project: Path = PROJECT) -> str:
+    """The names of the files that git neither has nor ignores, a line each; a folder of such files is one line.
+
+    Their content stays here: nobody has decided that it may leave this machine, and it may be a secret.
     """
-    unknown = _git("ls-files", "--others", "--exclude-standard", "-z").split("\0")
-    new = [path for path in unknown if Path(path).suffix in CODE and (PROJECT / path).stat().st_size < LARGEST_NEW_FILE]
-    added = [_git("diff", "--binary", "--no-index", "--", "/dev/null", path) for path in new]
-    return "".join([_git("diff", "--binary", "HEAD"), *added])
+    return _git(project, "ls-files", "--others", "--exclude-standard", "--directory", "--no-empty-directory")
 
 
 @cache
@@ -70,9 +71,23 @@ def user() -> str:
         return "unknown"
 
 
-def _git(*arguments: str) -> str:
+def _git(project: Path, *arguments: str) -> str:
+    """What git says of the project, as long as this is a repository of its own and not part of another one."""
+    return _run(project, *arguments) if _is_repository(project) else ""
+
+
+@cache
+def _is_repository(project: Path) -> bool:
+    top = _run(project, "rev-parse", "--show-toplevel").removesuffix("\n")
+    return top != "" and Path(top).resolve() == project.resolve()
+
+
+def _run(project: Path, *arguments: str) -> str:
+    """The output of a git command; nothing where it fails. A hook of another repository may have set `GIT_DIR`."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
-        command = ["git", "-C", str(PROJECT), *arguments]
-        return subprocess.run(command, capture_output=True, check=False).stdout.decode(errors="surrogateescape")
+        command = ["git", "-C", str(project), *arguments]
+        done = subprocess.run(command, capture_output=True, check=False, env=environment)
+        return done.stdout.decode(errors="surrogateescape") if done.returncode == 0 else ""
     except FileNotFoundError:  # no git on this machine
         return ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,15 +10,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
-from mlflow import MlflowClient
 from mlflow.entities import Run
 from omegaconf import DictConfig
 
 from ragsweep.errors import TrackingError, first_line
+from ragsweep.parsing import MalformedError, read_text
 from ragsweep.report import Outcome
-from ragsweep.tracking.run import SWEPT
+from ragsweep.report.csv_files import read_per_query
+from ragsweep.tracking.client import Client
 from ragsweep.tracking.store import UNREACHABLE, existing_store
-from ragsweep.tracking.sweep import Part, member, parts, read_table
+from ragsweep.tracking.sweep import UNREADABLE, Part, Swept, member, parts, swept_values, unreadable
+
+LARGEST_MB = 10  # of a run's configuration, and of its list of packages
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Recorded:
         requirements: The packages it was made with.
         params: The settings that took effect.
         tags: What says where it comes from.
+        swept: The swept settings and their values.
         dataset: Digest of its dataset, as far as the store keeps it.
         metrics: Every value by name and step.
         per_query: Its table of queries.
@@ -44,6 +47,7 @@ class Recorded:
     requirements: Sequence[str]
     params: Mapping[str, str]
     tags: Mapping[str, str]
+    swept: Swept
     dataset: str
     metrics: Mapping[tuple[str, int], float]
     per_query: pd.DataFrame
@@ -54,7 +58,7 @@ class History(NamedTuple):
 
     name: str
     status: str
-    tags: Mapping[str, str]
+    swept: Swept
     runs: Sequence[Recorded]
 
 
@@ -64,12 +68,11 @@ def fetch(tracking: DictConfig, run_id: str) -> History:
     Raises:
         TrackingError: The store cannot be reached, or has no such finished run.
     """
-    with _reading(tracking.uri, run_id) as client:
+    with _reading(tracking, run_id) as client:
         run = client.get_run(run_id)
-        tags = run.data.tags
         finished = {part.number: part for part in parts(client, run_id) if part.run.info.status == "FINISHED"}
         runs = [_member(client, finished[number]) for number in sorted(finished)] or [_recorded(client, run)]
-        return History(run.info.run_name, run.info.status, tags, runs)
+        return History(run.info.run_name, run.info.status, swept_values(run.data.tags), runs)
 
 
 def fetch_run(tracking: DictConfig, run_id: str) -> Recorded:
@@ -78,7 +81,7 @@ def fetch_run(tracking: DictConfig, run_id: str) -> Recorded:
     Raises:
         TrackingError: The store cannot be reached, or this is no finished run of it; of a sweep, its best run is named.
     """
-    with _reading(tracking.uri, run_id) as client:
+    with _reading(tracking, run_id) as client:
         run = client.get_run(run_id)
         members = {part.name: part.run.info.run_id for part in parts(client, run_id)}
         best = run.data.tags.get("best.configuration")
@@ -89,58 +92,76 @@ def fetch_run(tracking: DictConfig, run_id: str) -> Recorded:
         return _recorded(client, run)
 
 
-def fetch_outcomes(tracking: DictConfig, run_ids: Sequence[str]) -> list[Outcome]:
+def fetch_outcomes(tracking: DictConfig, run_ids: Sequence[str]) -> tuple[list[Outcome], dict[str, str]]:
     """Finished runs, a sweep's parent standing for those in it; each run once, in the order given.
 
+    Returns:
+        The runs, and of sweeps, the names of those whose results cannot be read, with the reason.
+
     Raises:
-        TrackingError: The store cannot be reached, or one of these is no finished run and has none in it.
+        TrackingError: The store cannot be reached, or one of these is no finished run and has none in it, or is a run
+            whose results cannot be read.
     """
     found: dict[str, Outcome] = {}
+    damaged: dict[str, str] = {}
     for run_id in run_ids:
-        with _reading(tracking.uri, run_id) as client:
+        with _reading(tracking, run_id) as client:
             of_sweep = {part.number: part for part in parts(client, run_id) if part.run.info.status == "FINISHED"}
             run = client.get_run(run_id)
             if not of_sweep and run.info.status != "FINISHED":
                 raise TrackingError(f"{run_id}: this run is {run.info.status}, not FINISHED")
             for _, part in sorted(of_sweep.items()) or [(0, Part(0, run.info.run_name, {}, run))]:
                 if part.run.info.run_id not in found:
-                    found[part.run.info.run_id] = member(client, part).outcome
-    return list(found.values())
+                    try:
+                        found[part.run.info.run_id] = member(client, part).outcome
+                    except UNREADABLE as error:
+                        if not of_sweep:
+                            raise
+                        damaged[part.name] = unreadable(error)
+    return list(found.values()), damaged
 
 
 @contextmanager
-def _reading(uri: str, run_id: str) -> Iterator[MlflowClient]:
+def _reading(tracking: DictConfig, run_id: str) -> Iterator[Client]:
     """A client of the store; what goes wrong with it within the block is a `TrackingError` about this run."""
     try:
-        yield existing_store(uri)
+        yield existing_store(tracking.uri, tracking.artifacts)
     except (ValueError, TypeError, KeyError) as error:
         raise TrackingError(f"{run_id}: its record cannot be read ({first_line(error)})") from error
     except UNREACHABLE as error:
         reason = first_line(error)
-        raise TrackingError(f"{run_id}: cannot be read from {uri} ({reason})") from error
+        raise TrackingError(f"{run_id}: cannot be read from {tracking.uri} ({reason})") from error
 
 
-def _member(client: MlflowClient, part: Part) -> Recorded:
+def _member(client: Client, part: Part) -> Recorded:
     """A run by the name and the swept values that it has in the sweep."""
-    made = _recorded(client, part.run)
-    return replace(made, name=part.name, tags={**made.tags, SWEPT: json.dumps(part.swept)})
+    return replace(_recorded(client, part.run), name=part.name, swept=part.swept)
 
 
-def _recorded(client: MlflowClient, run: Run) -> Recorded:
+def _recorded(client: Client, run: Run) -> Recorded:
     if run.info.status != "FINISHED":
         raise TrackingError(f"{run.info.run_id}: this run is {run.info.status}, not FINISHED")
+    try:
+        return _read(client, run)
+    except MalformedError as error:
+        raise TrackingError(f"{run.info.run_id}: its record cannot be read ({error})") from error
+
+
+def _read(client: Client, run: Run) -> Recorded:
     with tempfile.TemporaryDirectory() as folder:
         files = [
             Path(client.download_artifacts(run.info.run_id, path, folder))
             for path in ("config/config.yaml", "environment/requirements.txt", "results/per_query.csv")
         ]
-        config, requirements = (file.read_text(encoding="utf-8") for file in files[:2])
-        per_query = read_table(files[2])
+        config, requirements = (read_text(file, LARGEST_MB) for file in files[:2])
+        per_query = read_per_query(files[2])
     metrics = {(name, 0): value for name, value in run.data.metrics.items() if not name.startswith("at_k/")}
     for name in run.data.metrics:
         if name.startswith("at_k/"):
             metrics |= {(name, point.step): point.value for point in client.get_metric_history(run.info.run_id, name)}
-    [logged] = run.inputs.dataset_inputs
+    datasets = run.inputs.dataset_inputs if run.inputs else []
+    if len(datasets) != 1:
+        raise MalformedError(f"it names {len(datasets)} datasets, expected one")
     return Recorded(
         run.info.run_name,
         run.info.run_id,
@@ -148,7 +169,8 @@ def _recorded(client: MlflowClient, run: Run) -> Recorded:
         requirements.split(),
         run.data.params,
         run.data.tags,
-        logged.dataset.digest,
+        swept_values(run.data.tags),
+        datasets[0].dataset.digest,
         metrics,
         per_query,
     )

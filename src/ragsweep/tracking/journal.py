@@ -1,28 +1,40 @@
-"""What the tracking store shall hold of a run, kept in the run's folder: the store may be out of reach."""
+"""What the tracking store should hold of a run, kept in the run's folder: the store may be out of reach."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import uuid
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from contextlib import suppress
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from itertools import zip_longest
+from math import isfinite
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from mlflow import MlflowClient
 from mlflow.entities import Dataset as LoggedDataset
 from mlflow.entities import DatasetInput, InputTag, Metric, Param, Run, RunTag
+from mlflow.exceptions import MlflowException
 
-from ragsweep.tracking.store import open_store
+from ragsweep.address import without_secret
+from ragsweep.constraints import Rule, or_null
+from ragsweep.errors import RefusedError, TrackingError, first_line
+from ragsweep.parsing import MalformedError, from_json, read_text
+from ragsweep.tracking.conditions import tagged
+from ragsweep.tracking.store import UNREACHABLE, is_refusal, open_store
 
 FILE = "tracking.json"
 KEY = "key"  # tag: names a run before, and whether or not, the tracking store has given it a number
 
 METRICS_A_BATCH = 800  # MLflow takes 1000 of all kinds together
 PARAMS_A_BATCH = 100
+
+LARGEST_MB = 50  # of a journal
+LAST = 253_402_300_799_000  # milliseconds since 1970: the end of the last year that a date can have
 
 T = TypeVar("T")
 
@@ -67,38 +79,155 @@ class Journal:
 
     @classmethod
     def read(cls, folder: Path) -> Journal:
-        """The journal of the run in this folder."""
-        return cls(**json.loads((folder / FILE).read_text(encoding="utf-8")))
+        """The journal of the run in this folder.
+
+        Raises:
+            TrackingError: It is not what `write` has written; somebody else may have made it.
+        """
+        file = folder / FILE
+        try:
+            if file.is_symlink():
+                raise MalformedError("a link")
+            fields = _checked(from_json(read_text(file, LARGEST_MB)))
+            return cls(**{**fields, "uri": without_secret(fields["uri"])})
+        except (MalformedError, OSError, RefusedError) as error:
+            raise TrackingError(f"{file}: {error}") from error
 
     def write(self, folder: Path) -> None:
         """Keep the journal in the run's folder; a reader finds it whole, as it was or as it is."""
         folder.mkdir(parents=True, exist_ok=True)
         draft = folder / f".{FILE}"
-        with draft.open("w", encoding="utf-8") as file:
+        draft.unlink(missing_ok=True)
+        with draft.open("x", encoding="utf-8") as file:  # never through a link that lies there
             json.dump(asdict(self), file)
             file.flush()
             os.fsync(file.fileno())  # else a power cut could leave an empty file under the new name
         draft.replace(folder / FILE)
 
 
+def _is_text(value: object) -> bool:
+    """Whether it is a text that every store can keep: it does not contain an invalid surrogate."""
+    return isinstance(value, str) and not re.search("[\ud800-\udfff]", value)
+
+
+def _is_line(value: object) -> bool:
+    return isinstance(value, str) and value.isprintable() and value.strip() != ""
+
+
+def _is_time(value: object) -> bool:
+    return type(value) is int and 0 <= value <= LAST
+
+
+def _is_metric(value: object) -> bool:
+    if not isinstance(value, list) or len(value) != 3:
+        return False
+    name, step, number = value
+    if not _is_text(name) or type(step) is not int or not 0 <= step < 2**31:
+        return False
+    return (type(number) is float and isfinite(number)) or (type(number) is int and abs(number) < 2**53)
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, str) and re.fullmatch("[0-9a-f]{32}", value) is not None
+
+
+def _texts(value: object) -> bool:
+    return isinstance(value, dict) and all(_is_text(name) and _is_text(each) for name, each in value.items())
+
+
+LINE = Rule("a text of one line", _is_line)
+TEXTS = Rule("texts by their names", _texts)
+TIME = Rule("milliseconds since 1970", _is_time)
+ID = Rule("32 digits from 0 to f", _is_id)
+DATASET = {"name", "digest", "source_type", "source", "profile"}
+STATUSES = ("RUNNING", "FINISHED", "FAILED", "KILLED")
+RULES = {
+    "uri": Rule("an address such as http://127.0.0.1:5000", lambda value: _is_line(value) and "://" in value),
+    "artifacts": or_null(LINE),
+    "experiment": Rule("a text", _is_text),
+    "name": Rule("a text", _is_text),
+    "tags": TEXTS,
+    "started": TIME,
+    "key": ID,
+    "run_id": or_null(ID),
+    "params": TEXTS,
+    "metrics": Rule(
+        "names, steps and values", lambda value: isinstance(value, list) and all(_is_metric(each) for each in value)
+    ),
+    "dataset": or_null(
+        Rule(f"texts named {', '.join(sorted(DATASET))}", lambda value: _texts(value) and set(value) == DATASET)
+    ),
+    "parts": Rule("names", lambda value: isinstance(value, list) and all(_is_text(each) for each in value)),
+    "status": Rule(" or ".join(STATUSES), lambda value: value in STATUSES),
+    "ended": or_null(TIME),
+    "uploaded": Rule("true or false", lambda value: isinstance(value, bool)),
+}
+
+
+def _checked(found: Any) -> dict[str, Any]:
+    """The fields of a journal; raises `MalformedError` where one is missing, unknown or of another kind."""
+    if not isinstance(found, dict):
+        raise MalformedError("not the journal of a run")
+    required = [each.name for each in fields(Journal) if each.default is each.default_factory is MISSING]
+    for name in (*required, *found):
+        if name not in RULES:
+            raise MalformedError(f"{name[:40]!r}: a journal has no such field")
+        if name not in found:
+            raise MalformedError(f"{name} is missing")
+        if not RULES[name].accepts(found[name]):
+            raise MalformedError(f"{name}: expected {RULES[name].expected}")
+    metrics = [(name, step, float(value)) for name, step, value in found.get("metrics", [])]
+    return {**found, "metrics": metrics}
+
+
+def check_parts(folder: Path, parts: Sequence[str]) -> None:
+    """Make sure that what is to be uploaded lies in the run's folder.
+
+    Raises:
+        TrackingError: A part lies elsewhere, or it or something in it is a link, by which it could.
+    """
+    for part in parts:
+        names = Path(part).parts
+        if not names or ".." in names or Path(part).is_absolute() or "\0" in part:
+            raise TrackingError(f"its part {part!r} is not in the run's folder")
+        above = [folder.joinpath(*names[:count]) for count in range(1, len(names))]
+        for each in (*above, folder / part, *(folder / part).rglob("*")):
+            if each.is_symlink() or not (each.is_file() or each.is_dir()):
+                raise TrackingError(f"its part {part!r} does not exist, or has a link or a device in it")
+
+
 def upload(journal: Journal, folder: Path) -> None:
     """Bring the store to the state of the journal, whatever of it is there already; nothing is there twice after it.
 
     Raises:
-        TrackingError: The store cannot be opened; or one of `UNREACHABLE`, where it goes away meanwhile.
+        TrackingError: The store cannot be opened, or the journal names another run or files outside the folder; or one
+            of `UNREACHABLE`, where the store goes away meanwhile.
     """
+    check_parts(folder, journal.parts)
     client, experiment_id = open_store(journal.uri, journal.experiment, journal.artifacts)
-    journal.run_id = journal.run_id or _run_of(client, experiment_id, journal)
-    send_tags(client, journal.run_id, journal.tags)
-    send_numbers(client, journal)
-    send_files(client, journal, folder, journal.parts)
+    if journal.run_id is None:
+        journal.run_id = _run_of(client, experiment_id, journal)
+    elif client.get_run(journal.run_id).data.tags.get(KEY) != journal.key:
+        raise TrackingError(f"run {journal.run_id} of the store is another one")
+    try:
+        send_tags(client, journal.run_id, journal.tags)
+        send_numbers(client, journal)
+        send_files(client, journal, folder, journal.parts)
+    except (RefusedError, *UNREACHABLE) as error:
+        if is_refusal(error):  # else the run would stay open for ever
+            send_tags(client, journal.run_id, {"error": f"the tracking store refuses the run ({first_line(error)})"})
+            client.set_terminated(journal.run_id, "FAILED", journal.ended)
+        raise
+    if "error" not in journal.tags:
+        with suppress(MlflowException):  # only a run that was refused before has one
+            client.delete_tag(journal.run_id, "error")
     client.set_terminated(journal.run_id, journal.status, journal.ended)
     journal.uploaded = True
     journal.write(folder)
 
 
 def _run_of(client: MlflowClient, experiment_id: str, journal: Journal) -> str:
-    found: list[Run] = client.search_runs([experiment_id], f"tags.`{KEY}` = '{journal.key}'", max_results=1)
+    found: list[Run] = client.search_runs([experiment_id], tagged(KEY, journal.key), max_results=1)
     return found[0].info.run_id if found else create_run(client, experiment_id, journal)
 
 
@@ -141,10 +270,19 @@ def _batches(values: Sequence[T], size: int) -> list[Sequence[T]]:
     return [values[start : start + size] for start in range(0, len(values), size)]
 
 
-def below(folder: Path) -> Iterator[tuple[Path, Journal]]:
-    """The folders of runs in a folder, in the order of their names, and their journals; a broken one is named."""
+def read_all(folder: Path) -> Iterator[tuple[Path, Journal | TrackingError]]:
+    """The folders of runs in a folder, in the order of their names, and their journals, or why one cannot be read."""
     for file in sorted(folder.rglob(FILE)):
         try:
             yield file.parent, Journal.read(file.parent)
-        except (OSError, ValueError, TypeError):
-            warnings.warn(f"{file}: cannot be read, so that its run is left out", stacklevel=2)
+        except TrackingError as error:
+            yield file.parent, error
+
+
+def below(folder: Path) -> Iterator[tuple[Path, Journal]]:
+    """The folders of runs in a folder, in the order of their names, and their journals; a broken one is named."""
+    for place, journal in read_all(folder):
+        if isinstance(journal, Journal):
+            yield place, journal
+        else:
+            warnings.warn(f"{journal}, so that its run is left out", stacklevel=2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import re
 import socket
 import uuid
 from contextlib import suppress
@@ -15,8 +16,11 @@ import psutil
 from filelock import FileLock, Timeout
 
 from ragsweep.config import PROJECT
+from ragsweep.parsing import MalformedError, from_json, read_text
 
 LOCKS = PROJECT / "mlruns" / "processes"
+LOCK = re.compile(r"[0-9]{1,10}_[0-9a-f]{8}\.lock")  # the name of a file in it
+UNLOCKABLE = (OSError, NotImplementedError)  # a file system without locks
 
 
 def identity() -> str:
@@ -32,17 +36,23 @@ def identity() -> str:
 
 
 def is_gone(process: str | None) -> bool:
-    """Whether the process of this identity has ended; False where it was on another host, or cannot be known."""
+    """Whether the process of this identity has ended; False where it was on another host, or cannot be known.
+
+    The identity comes from a store, where anybody may have written it: it names a lock, but never another folder.
+    """
     try:
-        known = json.loads(process or "")
-        host, pid, lock, locks = known["host"], int(known["pid"]), str(known["lock"]), str(known["locks"])
-    except (ValueError, TypeError, KeyError):
+        known = from_json(process or "")
+    except MalformedError:
         return False
-    if host != socket.gethostname():
+    if not isinstance(known, dict) or known.get("host") != socket.gethostname():
         return False
-    if not lock:
-        return not psutil.pid_exists(pid)
-    return lock != _lock(os.getpid()) and locks == _name(Path(lock).parent) and _is_free(Path(lock))
+    pid, lock, locks = (known.get(name) for name in ("pid", "lock", "locks"))
+    if lock == "":
+        return type(pid) is int and 0 < pid < 2**31 and not psutil.pid_exists(pid)
+    if not isinstance(lock, str) or locks is None or locks != _name(LOCKS):
+        return False
+    name = lock.removeprefix(f"{LOCKS}{os.sep}")  # earlier versions wrote the whole path
+    return bool(LOCK.fullmatch(name)) and name != _lock(os.getpid()) and _is_free(LOCKS / name)
 
 
 def forget_ended() -> None:
@@ -52,42 +62,42 @@ def forget_ended() -> None:
 
 
 def _is_free(lock: Path) -> bool:
-    """Whether nobody holds this lock, which is deleted then; its file is there as long as its process lives."""
+    """Whether the lock is free. Deletes it if so: its file is there only as long as its process lives."""
     if not lock.is_file():
         return True
     try:
         with FileLock(lock, timeout=0):
             lock.unlink(missing_ok=True)
         return True
-    except (Timeout, OSError):
+    except (Timeout, *UNLOCKABLE):
         return False
 
 
 def _name(locks: Path) -> str | None:
     """The name of a folder of locks, given by whoever asks first; None where there is no such folder."""
     file = locks / "name"
-    with suppress(OSError):
+    with suppress(OSError, MalformedError):
         if not file.exists():
             draft = locks / f".{uuid.uuid4().hex}"
             draft.write_text(uuid.uuid4().hex, encoding="ascii")
             with suppress(FileExistsError):
                 os.link(draft, file)
             draft.unlink()
-        return file.read_text(encoding="ascii")
+        return read_text(file, 0.001)
     return None
 
 
 @cache
 def _lock(pid: int) -> str:
-    """The path of a file that this process holds locked until it ends, or nothing where none can be written."""
+    """The name of a file in `LOCKS` that this process locks until it ends, or nothing where none can be written."""
     lock = FileLock(LOCKS / f"{pid}_{uuid.uuid4().hex[:8]}.lock")
     try:
         LOCKS.mkdir(parents=True, exist_ok=True)
         lock.acquire()
-    except OSError:
+    except UNLOCKABLE:
         return ""
     atexit.register(_release, lock, pid)
-    return str(lock.lock_file)
+    return Path(lock.lock_file).name
 
 
 def _release(lock: FileLock, pid: int) -> None:

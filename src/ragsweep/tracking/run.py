@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import threading
 import time
 import traceback
@@ -18,20 +17,25 @@ from mlflow import MlflowClient
 from mlflow.entities import Run
 from omegaconf import DictConfig
 
+from ragsweep.address import absolute
+from ragsweep.code import digest_of_code
 from ragsweep.config import PROJECT
 from ragsweep.datasets import Dataset
-from ragsweep.digest import digest_of_code
-from ragsweep.errors import RagsweepError, TrackingError, first_line
+from ragsweep.digest import shortened
+from ragsweep.errors import RagsweepError, RefusedError, TrackingError, first_line
 from ragsweep.evaluation import Evaluation
 from ragsweep.tracking import journal as journals
+from ragsweep.tracking.client import Client, absolute_artifacts
 from ragsweep.tracking.colours import colour
-from ragsweep.tracking.environment import git_commit, is_dirty, user
+from ragsweep.tracking.conditions import tagged
+from ragsweep.tracking.environment import git_commit, is_dirty, untracked, user
 from ragsweep.tracking.journal import Journal
+from ragsweep.tracking.names import LONGEST_NAME, json_tag, params_of, tags_of, type_names
 from ragsweep.tracking.process import identity
-from ragsweep.tracking.store import UNREACHABLE, open_store
+from ragsweep.tracking.store import UNREACHABLE, is_refusal, open_store
 
 DIGEST_LENGTH = 36  # the longest that MLflow takes
-LONGEST_TAG = 5000
+LONGEST_ERROR = 5000  # characters of a tag, as is the command
 
 COLOUR = "mlflow.runColor"
 DIGEST = "config.digest"  # tag: of all that decides a run's results
@@ -84,13 +88,14 @@ class Job:
             "mlflow.source.type": "LOCAL",
             "code.digest": digest_of_code(),
             "sweep.id": self.sweep_id,
-            SWEPT: json.dumps(self.swept),
+            SWEPT: json_tag(self.swept),
             PROCESS: identity(),
-            "reproduce": self.command[:LONGEST_TAG],
+            "reproduce": self.command[:LONGEST_ERROR],
             "folder": str(self.folder.relative_to(PROJECT) if self.folder.is_relative_to(PROJECT) else self.folder),
         }
         if commit := git_commit():
             tags |= {"git.commit": commit, "mlflow.source.git.commit": commit, "git.dirty": str(is_dirty()).lower()}
+            tags |= {"git.untracked": "true"} if untracked() else {}
         optional = {DIGEST: self.digest, NUMBER: self.number, PARENT: self.parent_run_id}
         optional |= {"reproduces": self.reproduces}
         if self.number is not None and self.total:
@@ -113,16 +118,22 @@ class RunRecord:
         self.folder = job.folder
         self.trouble = ""
         self._ending = threading.Lock()
-        self._client: MlflowClient | None = None
+        self._client: Client | None = None
         self.experiment_id = ""
         now = int(time.time() * 1000)
         store = job.tracking
-        self._journal = Journal(store.uri, store.artifacts, store.experiment, job.name, job.tags, now)
+        name = shortened(job.name, LONGEST_NAME)
+        artifacts = absolute_artifacts(store.artifacts)
+        self._journal = Journal(absolute(store.uri), artifacts, store.experiment, name, tags_of(job.tags), now)
         if continued:
             self._journal.started, self._journal.run_id = continued.info.start_time, continued.info.run_id
             self._journal.key = continued.data.tags.get(journals.KEY, self._journal.key)
         _records.add(self)  # first: an interrupted opening may have left a run in the store
-        self._send(lambda _: self._open())
+        try:
+            self._send(lambda _: self._open())
+        except RefusedError:
+            self.delete() if self.run_id and not continued else self.forget()
+            raise
 
     @property
     def run_id(self) -> str | None:
@@ -134,7 +145,9 @@ class RunRecord:
         self._client, self.experiment_id = open_store(book.uri, book.experiment, book.artifacts)
         if book.run_id is None:
             book.run_id = journals.create_run(self._client, self.experiment_id, book)
+            self._client.check_run(book.run_id)
         else:
+            self._client.check_run(book.run_id)
             self._client.update_run(book.run_id, "RUNNING", book.name)
             journals.send_tags(self._client, book.run_id, book.tags)
             with suppress(*UNREACHABLE):  # it need not have one
@@ -156,7 +169,7 @@ class RunRecord:
             measures: What else was measured.
         """
         book = self._journal
-        book.params = {name: str(value) for name, value in settings.items()}
+        book.params = params_of(settings)
         book.metrics = [(*key, value) for key, value in metrics_of(evaluation, measures).items()]
         book.dataset = _input(dataset, settings)
         self._send(lambda client: journals.send_numbers(client, book))
@@ -171,8 +184,9 @@ class RunRecord:
 
     def tag(self, tags: Mapping[str, str]) -> None:
         """Set tags."""
-        self._journal.tags |= tags
-        self._send(lambda client: journals.send_tags(client, self.run_id, tags))
+        taken = tags_of(tags)
+        self._journal.tags |= taken
+        self._send(lambda client: journals.send_tags(client, self.run_id, taken))
 
     def delete(self) -> None:
         """Take the run out of the store."""
@@ -201,7 +215,10 @@ class RunRecord:
                         journals.upload(book, self.folder)
                         self.trouble = ""
                 else:
-                    self._send(lambda client: client.set_terminated(book.run_id, status, book.ended))
+                    try:
+                        self._send(lambda client: client.set_terminated(book.run_id, status, book.ended))
+                    except RefusedError as error:  # somebody may have deleted the run
+                        self.trouble = first_line(error)
                     book.uploaded = not self.trouble
                     self._keep()
             except BaseException:  # interrupted on the way: whoever closes it next begins anew
@@ -210,14 +227,21 @@ class RunRecord:
             _records.discard(self)
 
     def _send(self, what: Callable[[MlflowClient], None]) -> None:
-        """Do it unless the store is out of reach, now or before."""
+        """Do it unless the store is out of reach, now or before; raises `RefusedError` where it will not have it."""
         if self.trouble:
             return
         try:
             what(self._client)
         except (TrackingError, *UNREACHABLE) as error:
+            if is_refusal(error):
+                raise self._refused(error) from error
             self.trouble = first_line(error)
             self._keep()
+
+    def _refused(self, error: Exception) -> RefusedError:
+        if isinstance(error, RefusedError):
+            return error
+        return RefusedError(f"the tracking store refuses the run ({first_line(error)}); its files are in {self.folder}")
 
     def _keep(self) -> None:
         with suppress(OSError):  # a full disk must not keep the run open
@@ -266,13 +290,8 @@ def _scalars(evaluation: Evaluation) -> Iterator[tuple[str, float]]:
         yield f"ci/{name}_low", float(low)
         yield f"ci/{name}_high", float(high)
     kinds = np.array(evaluation.query_types, dtype=object)
-    for kind in evaluation.types:
-        yield f"by_type/{_metric_name(kind)}/f1", float(evaluation.per_query[f1, kinds == kind].mean())
-
-
-def _metric_name(query_type: str) -> str:
-    """A query type with every character replaced that MLflow refuses in a part of a metric's name."""
-    return re.sub(r"[^\w \-]", "_", query_type)
+    for kind, name in type_names(evaluation.types).items():
+        yield f"by_type/{name}/f1", float(evaluation.per_query[f1, kinds == kind].mean())
 
 
 @contextmanager
@@ -302,7 +321,8 @@ def record(job: Job, *, keep: bool = False) -> Iterator[RunRecord]:
         yield opened
         opened.close("FINISHED")
     except BaseException as error:
-        if isinstance(error, RagsweepError) and not (keep or job.parent_run_id):
+        keeps_run = keep or job.parent_run_id or isinstance(error, RefusedError)
+        if isinstance(error, RagsweepError) and not keeps_run:
             opened.delete()
         else:
             end_failed(opened, error)
@@ -328,7 +348,7 @@ def _begun(job: Job) -> Run | None:
         return None
     with suppress(TrackingError, *UNREACHABLE):
         client, experiment_id = open_store(job.tracking.uri, job.tracking.experiment, job.tracking.artifacts)
-        mine = f"tags.`{PARENT}` = '{job.parent_run_id}' AND tags.`{NUMBER}` = '{job.number}'"
+        mine = f"{tagged(PARENT, job.parent_run_id)} AND {tagged(NUMBER, job.number)}"
         found = client.search_runs([experiment_id], f"{mine} AND attributes.status != 'FINISHED'", max_results=1)
         return found[0] if found else None
     return None
@@ -339,12 +359,12 @@ def end_failed(opened: RunRecord, error: BaseException) -> None:
     interrupted = isinstance(error, KeyboardInterrupt | SystemExit)
     try:
         with suppress(Exception):
-            opened.tag({"error": "".join(traceback.format_exception_only(error)).strip()[:LONGEST_TAG]})
+            opened.tag({"error": "".join(traceback.format_exception_only(error)).strip()[:LONGEST_ERROR]})
             if not interrupted:
                 folder = opened.folder / "error"
                 folder.mkdir(exist_ok=True)
                 (folder / "traceback.txt").write_text("".join(traceback.format_exception(error)), encoding="utf-8")
-                opened.log_files("error")
+                opened.log_files(*() if isinstance(error, RefusedError) else ("error",))
     finally:  # also where a second signal comes in between
         with suppress(Exception):
             opened.close("KILLED" if interrupted else "FAILED")

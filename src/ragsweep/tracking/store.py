@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
+import re
+import shlex
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from urllib.parse import quote, urlsplit
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")  # 7 would mean minutes of silence
@@ -15,26 +21,32 @@ import requests
 from filelock import FileLock
 from mlflow import MlflowClient
 from mlflow.exceptions import MlflowException
-from omegaconf import DictConfig
-from sqlalchemy import create_engine, text
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import SQLAlchemyError
+from omegaconf import DictConfig, OmegaConf
+from sqlalchemy import NullPool, create_engine, text
+from sqlalchemy.exc import DataError, SQLAlchemyError
 
+from ragsweep.address import SQLITE, check_address, is_server, sqlite_file
 from ragsweep.config import PROJECT
-from ragsweep.errors import TrackingError, first_line
+from ragsweep.errors import RefusedError, TrackingError, first_line
+from ragsweep.tracking.client import Client, absolute_artifacts, is_cloud
 
-SQLITE = "sqlite:///"
 SECONDS_TO_ANSWER = 5
+SECONDS_TO_BE_FREE = 20  # for a database that somebody else is writing to
+SECONDS_TO_MIGRATE = 120  # a database, while all others wait
 HOME = "database"  # tag of an experiment: the folder of the SQLite file when its artifacts were last found
 UNREACHABLE = (
     MlflowException,
     SQLAlchemyError,
     OSError,
 )  # what MLflow raises where its store is; requests' are OSErrors
+FINAL = ("INVALID_PARAMETER_VALUE", "RESOURCE_DOES_NOT_EXIST", "RESOURCE_ALREADY_EXISTS")  # MLflow's codes of errors
+FINAL_STATUSES = (400, 405, 411, 413, 414, 415, 422)  # of HTTP, for an artifact; others may be a proxy's or a login's
+SQL = re.compile(r"sqlalche\.me/e/\w+/(\w+)")  # the code at the end of SQLAlchemy's errors, also of a server's
+FINAL_SQL = (DataError.code,)  # two that add the same at once get an IntegrityError, and may try again
 UI = "http://127.0.0.1:5000"  # where `make ui` serves a local store
 
 
-def open_store(uri: str, experiment: str, artifacts: str | None) -> tuple[MlflowClient, str]:
+def open_store(uri: str, experiment: str, artifacts: str | None) -> tuple[Client, str]:
     """A client of a tracking store and the id of an experiment, which is made if it is new.
 
     An SQLite store is migrated by its first user while all others wait: two at once would break it.
@@ -42,83 +54,202 @@ def open_store(uri: str, experiment: str, artifacts: str | None) -> tuple[Mlflow
     Args:
         uri: The store's address.
         experiment: The experiment's name.
-        artifacts: Folder of a new experiment's artifacts; a server sees to its own.
+        artifacts: Folder or cloud address of a new experiment's artifacts; a server has a place of its own.
 
     Raises:
-        TrackingError: The store cannot be opened.
+        TrackingError: The store cannot be opened; a `RefusedError` where that will stay so.
     """
-    _quiet()
+    _check_place(uri, artifacts)
     try:
-        _check_answers(uri)
-        location = None if uri.startswith("http") or artifacts is None else Path(artifacts).resolve().as_uri()
-        if not uri.startswith(SQLITE):
-            return _opened(uri, experiment, location)
-        database = Path(make_url(uri).database or "").resolve()
+        location = None if is_server(uri) else absolute_artifacts(artifacts)
+        if location and not is_cloud(location):
+            location = Path(location).as_uri()
+        database = sqlite_file(uri)
+        if database is None:
+            return _opened(uri, experiment, location, artifacts)
         database.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(database.with_suffix(".lock")):
-            if not database.exists():
+        with _locked(database):
+            if not _is_database(database):
                 _create(database)
-            client, experiment_id = _opened(uri, experiment, location)
-            _follow(client, database)
+            _follow(MlflowClient(uri), database)
+            client, experiment_id = _opened(uri, experiment, location, artifacts)
             client.set_experiment_tag(experiment_id, HOME, str(database.parent))
             return client, experiment_id
     except UNREACHABLE as error:
         raise _cannot_be_opened(uri, error) from error
 
 
+@contextmanager
+def _locked(database: Path) -> Iterator[None]:
+    """Keep other processes from opening a database. The name of the lock file cannot clash with a file of the user."""
+    lock = database.with_name(f"{database.name}.lock")
+    os.close(os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666))  # FileLock tries for ever where that fails
+    with FileLock(lock, timeout=SECONDS_TO_MIGRATE):
+        yield
+
+
 def _create(database: Path) -> None:
     """Make an SQLite store whole or not at all: one whose making was interrupted could never be opened."""
-    draft = database.with_suffix(".new")
+    draft = database.with_name(f"{database.name}.new")
     draft.unlink(missing_ok=True)
     MlflowClient(f"{SQLITE}{draft}").search_experiments()
     draft.replace(database)
 
 
-def check_server(uri: str | None) -> None:
-    """Raise `TrackingError` where a server is out of reach or refuses us; of a local store, opening it will tell."""
-    if uri and uri.startswith("http"):
+def check_store(config: DictConfig) -> None:
+    """See soon, and without leaving anything behind, whether the store of a configuration can be opened.
+
+    Raises:
+        TrackingError: A server is out of reach or refuses us, a file is not a database, a folder cannot be written to.
+    """
+    uri, artifacts = (OmegaConf.select(config, f"tracking.{name}") for name in ("uri", "artifacts"))
+    if not isinstance(uri, str):  # `check` says what is missing
+        return
+    check_uri(uri, artifacts)
+
+
+def check_uri(uri: str, artifacts: str | None) -> None:
+    """See soon, and without leaving anything behind, whether a store can be opened; raises as `check_store`."""
+    _check_place(uri, artifacts)
+    if is_server(uri):
         try:
-            existing_store(uri).search_experiments(max_results=1)
+            MlflowClient(uri).search_experiments(max_results=1)
         except UNREACHABLE as error:
             raise _cannot_be_opened(uri, error) from error
 
 
+def _check_place(uri: str, artifacts: str | None) -> None:
+    """Raise `TrackingError` where a store does not answer, or a file or folder is not what it has to be."""
+    check_address(uri)
+    _quiet()
+    try:
+        _check_answers(uri)
+        if database := sqlite_file(uri):
+            _is_database(database)
+            _check_folder(database.parent)
+    except UNREACHABLE as error:
+        raise _cannot_be_opened(uri, error) from error
+    if artifacts and "://" in str(artifacts):
+        if not _is_place(artifacts):
+            expected = "a folder, or an address such as s3://bucket/folder without a password"
+            raise RefusedError(f"tracking.artifacts: expected {expected}")
+    elif artifacts and not is_server(uri):
+        try:
+            _check_folder(Path(str(artifacts)).resolve())
+        except OSError as error:
+            raise RefusedError(f"tracking.artifacts: {artifacts} cannot be used ({first_line(error)})") from error
+
+
+def _is_place(address: str) -> bool:
+    """Whether this is a place in a cloud, and no more."""
+    try:
+        place = urlsplit(address)
+    except ValueError:
+        return False
+    has_host = bool(place.netloc) or place.scheme in ("hdfs", "viewfs")  # they have a default one
+    return is_cloud(address) and has_host and place.password is None and not (place.query or place.fragment)
+
+
+def _is_database(file: Path) -> bool:
+    """Whether there is a database of MLflow's in this file, or nothing yet; raises `OSError` where another thing is.
+
+    SQLite itself looks into it: if anything else opened and closed the file, this process would lose all its locks.
+    """
+    if not file.exists():
+        return False
+    if not file.is_file():
+        raise OSError("it is not a file")
+    try:
+        with closing(
+            sqlite3.connect(f"file:{quote(str(file))}?mode=rw", timeout=SECONDS_TO_BE_FREE, uri=True)
+        ) as connection:
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    except sqlite3.Error as error:
+        raise OSError(first_line(error)) from error
+    if tables and "experiments" not in tables:
+        raise OSError("it is a database of another program")
+    return bool(tables)
+
+
+def _check_folder(folder: Path) -> None:
+    """Raise `OSError` where it is not a folder, or is not writable; of a new folder, the nearest one above."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    if not folder.is_dir():
+        raise NotADirectoryError(f"{folder} is not a folder")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(f"{folder} cannot be written to")
+
+
 def _cannot_be_opened(uri: str, error: Exception) -> TrackingError:
-    reason = first_line(error)
-    return TrackingError(f"tracking.uri: {uri} cannot be opened ({reason})")
+    kind = RefusedError if is_refusal(error) else TrackingError
+    return kind(f"tracking.uri: {uri} cannot be opened ({first_line(error)})")
 
 
-def existing_store(uri: str) -> MlflowClient:
-    """A client of a store that is there already; raises one of `UNREACHABLE` where it is not."""
+def is_refusal(error: BaseException) -> bool:
+    """Whether a store rejects what we ask for good. What is not known to be final, such as an outage, is not.
+
+    MLflow calls most errors of its database BAD_REQUEST, a lost connection among them.
+    """
+    if isinstance(error, MlflowException):
+        if error.error_code == "BAD_REQUEST":
+            found = SQL.search(str(error))
+            return found is None or found[1] in FINAL_SQL
+        return error.error_code in FINAL
+    status = getattr(getattr(error, "response", None), "status_code", 0)  # an artifact's, of `requests`
+    return isinstance(error, RefusedError) or status in FINAL_STATUSES
+
+
+def existing_store(uri: str, artifacts: str | None = None) -> Client:
+    """A client of a store that is there already; raises one of `UNREACHABLE` where it is not.
+
+    Args:
+        uri: The store's address.
+        artifacts: Folder or cloud address where the user keeps artifacts, besides the folder of the database.
+
+    Raises:
+        RefusedError: It is not the address of a store.
+    """
+    check_address(uri)
     _quiet()
     _check_answers(uri)
-    if not uri.startswith(SQLITE):
-        return MlflowClient(uri)
-    database = Path(make_url(uri).database or "").resolve()
-    if not database.is_file():
-        raise FileNotFoundError("there is no such file")
-    client = MlflowClient(uri)
-    with FileLock(database.with_suffix(".lock")):
-        _follow(client, database)
-    return client
+    if database := sqlite_file(uri):
+        if not _is_database(database):
+            raise FileNotFoundError("there is no such file")
+        _follow(MlflowClient(uri), database)
+    return Client(uri, artifacts)
 
 
 def _quiet() -> None:
     for name in ("mlflow", "alembic", "urllib3"):
         logging.getLogger(name).setLevel(logging.ERROR if name == "urllib3" else logging.WARNING)
+    for name in ("mlflow.store.db.utils", "sqlalchemy.pool"):  # a traceback for each error, which we say in a line
+        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _check_answers(uri: str) -> None:
-    """Raise `OSError` where a server does not answer soon; MLflow itself would try for minutes."""
-    if uri.startswith("http"):
-        requests.get(f"{uri.rstrip('/')}/health", timeout=SECONDS_TO_ANSWER)
+    """Raise one of `UNREACHABLE` where a server does not answer soon; MLflow itself would try for minutes."""
+    if is_server(uri):
+        requests.get(f"{uri.rstrip('/')}/health", timeout=SECONDS_TO_ANSWER, stream=True).close()
+    elif sqlite_file(uri) is None:
+        try:
+            name = "timeout" if uri.startswith("mssql") else "connect_timeout"
+            create_engine(uri, poolclass=NullPool, connect_args={name: SECONDS_TO_ANSWER}).connect().close()
+        except (ImportError, TypeError, ValueError) as error:  # a driver that is not here, or does not know a setting
+            raise OSError(first_line(error)) from error
 
 
-def _opened(uri: str, name: str, location: str | None) -> tuple[MlflowClient, str]:
-    client = MlflowClient(uri)
+def _opened(uri: str, name: str, location: str | None, artifacts: str | None) -> tuple[Client, str]:
+    client = Client(uri, artifacts)
     experiment = client.get_experiment_by_name(name)
     if experiment is None:
-        return client, client.create_experiment(name, location)
+        try:
+            experiment = client.get_experiment(client.create_experiment(name, location))
+        except MlflowException:  # another worker may have made it meanwhile
+            experiment = client.get_experiment_by_name(name)
+            if experiment is None:
+                raise
+    client.check_experiment(experiment)
     if experiment.lifecycle_stage == "deleted":
         client.restore_experiment(experiment.experiment_id)
     return client, experiment.experiment_id
@@ -129,7 +260,8 @@ def _follow(client: MlflowClient, database: Path) -> None:
     here = str(database.parent)
     homes = {experiment.tags.get(HOME, here) for experiment in client.search_experiments()}
     for home in homes - {here}:
-        _move(database, home, here)
+        if Path(home).is_absolute() and home.isprintable():  # anybody may have written the tag
+            _move(database, home, here)
 
 
 def _move(database: Path, home: str, here: str) -> None:
@@ -152,16 +284,17 @@ def _move(database: Path, home: str, here: str) -> None:
 
 def run_address(tracking: DictConfig, experiment_id: str, run_id: str) -> str:
     """Where the UI shows a run."""
-    return f"{ui_of(tracking.uri)}/#/experiments/{experiment_id}/runs/{run_id}?workflowType=machine_learning"
+    run = f"experiments/{quote(experiment_id, safe='')}/runs/{quote(run_id, safe='')}"
+    return f"{ui_of(tracking.uri)}/#/{run}?workflowType=machine_learning"
 
 
 def server_hint(tracking: DictConfig) -> str:
     """What serves the UI at the printed address, where `make ui` does not."""
-    if tracking.uri.startswith("http") or tracking.uri == f"{SQLITE}{PROJECT / 'mlruns' / 'mlflow.db'}":
+    if is_server(tracking.uri) or tracking.uri == f"{SQLITE}{PROJECT / 'mlruns' / 'mlflow.db'}":
         return ""
-    return f" (served by: mlflow server --backend-store-uri {tracking.uri})"
+    return f" (served by: mlflow server --backend-store-uri {shlex.quote(tracking.uri)})"
 
 
 def ui_of(uri: str) -> str:
     """Where the UI of a store is served."""
-    return uri.rstrip("/") if uri.startswith("http") else UI
+    return uri.rstrip("/") if is_server(uri) else UI

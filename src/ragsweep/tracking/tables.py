@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
-from mlflow import MlflowClient
 from mlflow.entities import Run
 from omegaconf import OmegaConf
 
 from ragsweep.config import CONF, register_resolvers
 from ragsweep.errors import TrackingError, first_line
+from ragsweep.parsing import MalformedError
+from ragsweep.report.csv_files import read_per_query
+from ragsweep.tracking.client import Client
 from ragsweep.tracking.run import PARENT
 from ragsweep.tracking.store import UNREACHABLE, existing_store
-from ragsweep.tracking.sweep import parts, read_table, search
+from ragsweep.tracking.sweep import parts, search
 
 Setting = int | float | bool | str | None
 
@@ -72,13 +74,13 @@ def runs(experiment: str | None = None, *, sweep: str | None = None, uri: str | 
         "experiment": [names[info.experiment_id] for info in infos],
         "sweep": [member.sweep for member in members],
         "status": [info.status for info in infos],
-        "start_time": pd.to_datetime([info.start_time for info in infos], unit="ms", utc=True),
+        "start_time": pd.to_datetime([info.start_time for info in infos], unit="ms", utc=True, errors="coerce"),
     }
     params = [{name: _typed(text) for name, text in member.run.data.params.items()} for member in members]
     return pd.DataFrame({**fixed, **_columns(params), **_columns([_metrics(member.run) for member in members])})
 
 
-def per_query(run_ids: str | Iterable[str], *, uri: str | None = None) -> pd.DataFrame:
+def per_query(run_ids: str | Iterable[str], *, uri: str | None = None, artifacts: str | None = None) -> pd.DataFrame:
     """What finished runs measured for every query, a row per run and query.
 
         >>> table = ragsweep.per_query(ragsweep.runs(sweep="3f0c...").run_id)
@@ -87,6 +89,8 @@ def per_query(run_ids: str | Iterable[str], *, uri: str | None = None) -> pd.Dat
     Args:
         run_ids: A run, or several.
         uri: The tracking store; None for the project's own.
+        artifacts: The folder or cloud address where runs have their artifacts, as `tracking.artifacts` named it;
+            needed for a store that has them neither beside its database nor on its server.
 
     Returns:
         Columns `run_id` and `name`, then those of `results/per_query.csv`: `query_id`; `query`; `query_type`, empty
@@ -97,17 +101,17 @@ def per_query(run_ids: str | Iterable[str], *, uri: str | None = None) -> pd.Dat
         TrackingError: The store cannot be read, or a run has no such table.
     """
     run_ids = [run_ids] if isinstance(run_ids, str) else list(run_ids)
-    with _opened(uri) as client:
+    with _opened(uri, artifacts) as client:
         tables = [_per_query(client, run_id) for run_id in run_ids]
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=QUERY)
 
 
-def _per_query(client: MlflowClient, run_id: str) -> pd.DataFrame:
+def _per_query(client: Client, run_id: str) -> pd.DataFrame:
     try:
         name = client.get_run(run_id).info.run_name
         with tempfile.TemporaryDirectory() as folder:
-            table = read_table(Path(client.download_artifacts(run_id, "results/per_query.csv", folder)))
-    except UNREACHABLE as error:
+            table = read_per_query(Path(client.download_artifacts(run_id, "results/per_query.csv", folder)))
+    except (MalformedError, *UNREACHABLE) as error:
         raise TrackingError(f"{run_id}: has no results/per_query.csv that can be read ({first_line(error)})") from error
     table.insert(0, "run_id", run_id)
     table.insert(1, "name", name)
@@ -115,25 +119,26 @@ def _per_query(client: MlflowClient, run_id: str) -> pd.DataFrame:
 
 
 @contextmanager
-def _opened(uri: str | None) -> Iterator[MlflowClient]:
+def _opened(uri: str | None, artifacts: str | None = None) -> Iterator[Client]:
     """A client of the store, or of the project's own; what goes wrong with it within the block is a `TrackingError`."""
     if uri is None:
         register_resolvers()
-        uri = str(OmegaConf.load(CONF / "tracking" / "local.yaml").uri)
+        local = OmegaConf.load(CONF / "tracking" / "local.yaml")
+        uri, artifacts = str(local.uri), artifacts or str(local.artifacts)
     try:
-        yield existing_store(uri)
+        yield existing_store(uri, artifacts)
     except UNREACHABLE as error:
         raise TrackingError(f"{uri} cannot be read ({first_line(error)})") from error
 
 
-def _made_in(client: MlflowClient, experiments: list[str]) -> list[Member]:
+def _made_in(client: Client, experiments: list[str]) -> list[Member]:
     """The measured runs of these experiments, the earliest first; a sweep's parent measures nothing itself."""
     found = [run for run in search(client, FINISHED, experiments) if run.data.metrics]
     found.sort(key=lambda run: int(run.info.start_time))
     return [Member(run, run.info.run_name, run.data.tags.get(PARENT)) for run in found]
 
 
-def _of_sweep(client: MlflowClient, sweep: str) -> list[Member]:
+def _of_sweep(client: Client, sweep: str) -> list[Member]:
     parent = client.get_run(sweep)
     if parent.data.metrics:
         raise TrackingError(f"sweep: {sweep} is a single run, expected the parent run of a sweep")

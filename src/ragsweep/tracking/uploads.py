@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from mlflow import MlflowClient
 
-from ragsweep.errors import first_line
+from ragsweep.address import absolute, is_server
+from ragsweep.errors import TrackingError, first_line
 from ragsweep.tracking import journal as journals
+from ragsweep.tracking.client import absolute_artifacts
+from ragsweep.tracking.journal import Journal
 from ragsweep.tracking.process import is_gone
 from ragsweep.tracking.run import PARENT
-from ragsweep.tracking.store import UNREACHABLE
+from ragsweep.tracking.store import UNREACHABLE, check_uri, existing_store
 from ragsweep.tracking.view import leave_view_of
+
+
+class Pushed(NamedTuple):
+    """What became of the runs that waited.
+
+    Attributes:
+        uploaded: How many the store has now.
+        refused: Why others stay here, by their folders.
+        elsewhere: The journals of those that wait for another store, by their folders.
+    """
+
+    uploaded: int
+    refused: Mapping[Path, str]
+    elsewhere: Mapping[Path, Journal]
 
 
 def waiting(folder: Path) -> int:
@@ -19,36 +39,69 @@ def waiting(folder: Path) -> int:
     return sum(not journal.uploaded for _, journal in journals.below(folder))
 
 
-def push(folder: Path, uri: str | None = None) -> tuple[int, dict[Path, str]]:
-    """Upload the runs below a folder that the store does not have as they ended.
+def push_command(folder: Path, uri: str, artifacts: str | None) -> str:
+    """The command that uploads the runs of a folder to their store."""
+    command = ["python", "scripts/push.py", str(folder), "--uri", absolute(uri)]
+    if artifacts and not is_server(uri):
+        command += ["--artifacts", str(absolute_artifacts(artifacts))]
+    return shlex.join(command)
+
+
+def push(folder: Path, uri: str | None, artifacts: str | None) -> Pushed:
+    """Upload the runs below a folder that a store does not have as they ended.
+
+    Where they go is never taken from a journal, which may have come from anywhere: it says only which runs these are.
 
     Args:
         folder: Of a run or of sweeps.
-        uri: Only the runs of this store, whatever others are there.
-
-    Returns:
-        How many were uploaded, and why others were not, by their folders.
+        uri: The store, which gets its own runs alone; None for no store at all.
+        artifacts: Where a local store keeps the artifacts of a new experiment.
 
     Raises:
         TrackingError: The store is still out of reach.
     """
-    uploaded = 0
-    refused = {}
-    sweeps = set()
-    for place, journal in journals.below(folder):
-        if journal.uploaded or uri not in (None, journal.uri):
+    ours: dict[Path, Journal] = {}
+    refused: dict[Path, str] = {}
+    elsewhere: dict[Path, Journal] = {}
+    for place, journal in journals.read_all(folder):
+        if isinstance(journal, TrackingError):
+            refused[place] = str(journal)
+        elif journal.uploaded:
             continue
-        if journal.status == "RUNNING":
-            if not is_gone(journal.tags.get("process")):
-                refused[place] = "is still running, or ran on another machine"
-                continue
-            journal.status = "KILLED"
+        elif uri is None or absolute(journal.uri) != absolute(uri):
+            elsewhere[place] = journal
+        else:
+            ours[place] = journal
+    if uri is not None and ours:
+        check_uri(uri, artifacts)
+    parents = set()
+    for place, journal in ours.items():
         try:
-            journals.upload(journal, place)
-            uploaded += 1
-            sweeps.add((journal.uri, journal.tags.get(PARENT, journal.run_id)))
-        except UNREACHABLE as error:
-            refused[place] = first_line(error)
-    for store, parent in sweeps:  # only now: all runs of the sweep are there
-        leave_view_of(MlflowClient(store), str(parent))
-    return uploaded, refused
+            _upload(journal, place, artifacts)
+            parents.add(journal.tags.get(PARENT) or str(journal.run_id))
+        except (TrackingError, *UNREACHABLE) as error:
+            refused[place] = f"{place}: {first_line(error)}"
+    for parent in parents:  # only now: all runs of the sweep are there
+        leave_view_of(MlflowClient(uri), parent)
+    return Pushed(len(ours.keys() - refused.keys()), refused, elsewhere)
+
+
+def _upload(journal: Journal, folder: Path, artifacts: str | None) -> None:
+    if journal.status == "RUNNING":
+        if not is_gone(journal.tags.get("process")):
+            raise TrackingError("is still running, or ran on another machine")
+        journal.status = "KILLED"
+    journal.artifacts = artifacts
+    if artifacts is None and not is_server(journal.uri) and not _has(journal.uri, journal.experiment):
+        raise TrackingError(
+            f"its experiment {journal.experiment!r} is new in {journal.uri}: --artifacts says where to keep its files"
+        )
+    journals.upload(journal, folder)
+
+
+def _has(uri: str, experiment: str) -> bool:
+    """Whether a local store has this experiment."""
+    try:
+        return existing_store(uri).get_experiment_by_name(experiment) is not None
+    except FileNotFoundError:
+        return False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import sys
 import time
 import zlib
 from collections.abc import Iterator, Sequence
@@ -19,8 +20,11 @@ from urllib.parse import quote, urlencode
 from mlflow import MlflowClient
 from omegaconf import DictConfig
 
+from ragsweep.errors import TrackingError, first_line
+from ragsweep.parsing import MalformedError, from_json
 from ragsweep.report.style import METRIC_WORDS
 from ragsweep.report.sweep import DECIDED_BY
+from ragsweep.tracking.conditions import tagged
 from ragsweep.tracking.run import PARENT
 from ragsweep.tracking.store import UNREACHABLE, existing_store, ui_of
 from ragsweep.tracking.sweep import Part, Stored, parts
@@ -64,7 +68,7 @@ def leave_view(sweep: Stored, parent_run_id: str) -> bool:
 
 def leave_view_of(client: MlflowClient, run_id: str) -> bool:
     """Leave the view of the sweep whose parent run this is; of another run, nothing."""
-    with suppress(*UNREACHABLE):
+    with suppress(TrackingError, ValueError, OverflowError, *UNREACHABLE):  # whatever the store says of it
         return leave_view(Stored(client, list(parts(client, run_id))), run_id)
     return False
 
@@ -88,32 +92,46 @@ def sweep_address(tracking: DictConfig, experiment_id: str, parent_run_id: str, 
         "orderByAsc": "false",  # sorted by time, MLflow would hide child runs below their parent
         "compareRunsMode": "CHART",
     }
-    return f"{base}/#/experiments/{experiment_id}/runs?{urlencode(view, quote_via=quote)}"
+    return f"{base}/#/experiments/{quote(experiment_id, safe='')}/runs?{urlencode(view, quote_via=quote)}"
 
 
 def print_latest_sweep(uri: str, ui: str) -> None:
-    """Say where the UI shows the latest sweep of a store, if there is one.
+    """Say where the UI shows the latest sweep of a store, if there is one, or why that cannot be seen.
 
     Args:
         uri: The store, whose artifacts are found again where it was moved.
         ui: Where it is going to be served.
     """
-    with suppress(FileNotFoundError):
+    try:
         views = [
-            (json.loads(value)["createdAt"], experiment.experiment_id, name.removeprefix(TAG))
+            (_created(value), experiment.experiment_id, name.removeprefix(TAG))
             for experiment in existing_store(uri).search_experiments()
             for name, value in experiment.tags.items()
             if name.startswith(f"{TAG}{KEY}")
         ]
-        if views:
-            _, experiment_id, key = max(views)
-            print(f"the latest sweep: {_address(ui, experiment_id, key)}", flush=True)
+    except FileNotFoundError:
+        return
+    except (TrackingError, *UNREACHABLE) as error:
+        print(f"the latest sweep is not known ({first_line(error)})", file=sys.stderr)
+        return
+    created, experiment_id, key = max(views, default=(0, "", ""))
+    if created:
+        print(f"the latest sweep: {_address(ui, experiment_id, key)}", flush=True)
+
+
+def _created(view: str) -> int:
+    """When a view was saved, in milliseconds since 1970; 0 where that cannot be read: anybody may have written it."""
+    with suppress(MalformedError):
+        page = from_json(view)
+        if isinstance(page, dict) and type(page.get("createdAt")) is int:
+            return int(page["createdAt"])
+    return 0
 
 
 def _address(base: str, experiment_id: str, key: str) -> str:
     """An address that opens a view. A filter or an order in it would keep MLflow from loading the view's own."""
     view = {"workflowType": "machine_learning", "compareRunsMode": "CHART", "viewStateShareKey": key}
-    return f"{base}/#/experiments/{experiment_id}/runs?{urlencode(view)}"
+    return f"{base}/#/experiments/{quote(experiment_id, safe='')}/runs?{urlencode(view)}"
 
 
 def _conditions(parent_run_id: str, runs: Sequence[Part]) -> Iterator[str]:
@@ -128,7 +146,7 @@ def _conditions(parent_run_id: str, runs: Sequence[Part]) -> Iterator[str]:
 
 
 def _children(parent_run_id: str) -> str:
-    return f"tags.`{PARENT}` = '{parent_run_id}'"
+    return tagged(PARENT, parent_run_id)
 
 
 def _tag(name: str, state: dict[str, Any]) -> str:

@@ -1,0 +1,201 @@
+"""A client of a tracking store that sends and fetches artifacts only where they belong.
+
+Whoever can write to a store decides where it says that artifacts lie. Followed blindly, a location could have files
+written anywhere on this machine, or the login of the tracking server sent to another host.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO
+from urllib.parse import unquote, urlsplit
+
+from mlflow import MlflowClient
+from mlflow.entities import Experiment
+from mlflow.exceptions import MlflowException
+from mlflow.store.artifact.artifact_repo import ArtifactRepository
+from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
+from mlflow.store.artifact.http_artifact_repo import HttpArtifactRepository
+from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
+from mlflow.utils.file_utils import local_file_uri_to_path
+from mlflow.utils.rest_utils import http_request
+
+from ragsweep.address import is_server, sqlite_file
+from ragsweep.errors import RefusedError, first_line
+
+CLOUD = ("abfss", "gs", "hdfs", "s3", "viewfs", "wasbs")  # their clients have logins of their own
+PROXIED = re.compile(r"mlflow-artifacts:(?://(?P<host>[^/\\\s]*))?(/[^\\\t\r\n]*)?")
+LARGEST = 500 * 10**6  # bytes of an artifact that is fetched
+LONGEST = 600  # seconds that fetching it may take
+CHUNK = 2**20
+
+
+class Client(MlflowClient):  # type: ignore[misc]
+    """MLflow's client, whose artifacts lie on the tracking server itself or where the user said that they may be."""
+
+    def __init__(self, uri: str, artifacts: str | None = None) -> None:
+        """A client of the store at `uri`, whose user keeps artifacts in the folder or cloud address `artifacts`."""
+        super().__init__(uri)
+        self._artifacts = artifacts
+        self._latest: tuple[str, ArtifactRepository] | None = None
+
+    def check_experiment(self, experiment: Experiment) -> None:
+        """Raise `RefusedError` where an experiment keeps its artifacts where they may not be."""
+        self._check(str(experiment.artifact_location), f"experiment {experiment.name!r}")
+
+    def check_run(self, run_id: str) -> None:
+        """Raise `RefusedError` where a run has its artifacts where they may not be."""
+        self._repository(run_id)
+
+    def log_artifact(self, run_id: str, local_path: str, artifact_path: str | None = None) -> None:
+        """Upload a file into a folder of the run's artifacts."""
+        with _own_errors():
+            self._repository(run_id).log_artifact(local_path, artifact_path)
+
+    def log_artifacts(self, run_id: str, local_dir: str, artifact_path: str | None = None) -> None:
+        """Upload what is in a folder into a folder of the run's artifacts."""
+        repository = self._repository(run_id)
+        if not isinstance(repository, LocalArtifactRepository):
+            with _own_errors():
+                repository.log_artifacts(local_dir, artifact_path)
+            return
+        for folder, _, names in os.walk(local_dir):  # one by one: a whole tree would be written through links in it
+            target = _folder(artifact_path or "", Path(folder).relative_to(local_dir).as_posix())
+            for name in names:
+                repository.log_artifact(str(Path(folder, name)), target)
+
+    def download_artifacts(self, run_id: str, path: str, dst_path: str) -> str:
+        """Fetch a file of a run's artifacts; its path below the folder `dst_path`.
+
+        Raises:
+            RefusedError: It is not where artifacts may be.
+            OSError: It is not a file, is larger than `LARGEST`, or cannot be read.
+        """
+        repository = self._repository(run_id)
+        target = Path(dst_path, path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(repository, LocalArtifactRepository):
+            with _opened(Path(repository.artifact_dir), path) as source, target.open("wb") as file:
+                shutil.copyfileobj(source, file)
+            return str(target)
+        with _own_errors():
+            listed = {each.path: each for each in repository.list_artifacts(_folder(PurePosixPath(path).parent))}
+        if path not in listed or listed[path].is_dir:
+            raise FileNotFoundError(f"there is no file {path}")
+        if not 0 <= (listed[path].file_size or 0) <= LARGEST:
+            raise _too_large(path)
+        if not isinstance(repository, HttpArtifactRepository):
+            with _own_errors():
+                return str(repository.download_artifacts(path, dst_path))
+        with target.open("wb") as file:
+            for chunk in _streamed(repository, path):
+                file.write(chunk)
+        return str(target)
+
+    def _repository(self, run_id: str) -> ArtifactRepository:
+        """Where a run's artifacts are; the store is asked once, so that its answer is the one that was checked."""
+        if self._latest is None or self._latest[0] != run_id:
+            location = str(self.get_run(run_id).info.artifact_uri)
+            self._check(location, f"run {run_id!r}")
+            try:
+                self._latest = run_id, get_artifact_repository(location, tracking_uri=self.tracking_uri)
+            except ImportError as error:
+                raise RefusedError(f"run {run_id!r}: {location!r} needs a package ({first_line(error)})") from error
+        return self._latest[1]
+
+    def _check(self, location: str, what: str) -> None:
+        if not self._belongs(location):
+            raise RefusedError(
+                f"{what}: has its artifacts at {location!r}, where nothing is written or read unasked; "
+                "tracking.artifacts=FOLDER_OR_ADDRESS allows a folder of this machine or a place in a cloud"
+            )
+
+    def _belongs(self, location: str) -> bool:
+        """Whether artifacts may be there, as far as this store may say so."""
+        try:
+            scheme = urlsplit(location).scheme
+            if scheme in ("", "file"):
+                folder = Path(local_file_uri_to_path(location)).resolve()  # as LocalArtifactRepository reads it
+                return any(folder.is_relative_to(each) for each in own_folders(self.tracking_uri, self._artifacts))
+        except ValueError:
+            return False
+        if is_server(self.tracking_uri) and (proxied := PROXIED.fullmatch(location)):
+            return (proxied["host"] or "") in ("", urlsplit(self.tracking_uri).netloc)
+        return self._artifacts is not None and is_cloud(self._artifacts) and _is_below(location, self._artifacts)
+
+
+@contextmanager
+def _own_errors() -> Iterator[None]:
+    """Turn an error of a cloud's client, such as a missing login, into the `OSError` of a store out of reach."""
+    try:
+        yield
+    except (RefusedError, MlflowException, OSError):
+        raise
+    except Exception as error:
+        raise OSError(first_line(error)) from error
+
+
+def own_folders(uri: str, artifacts: str | None) -> list[Path]:
+    """The folders of this machine that a store may name: that of its database, and the one that its user named."""
+    database = sqlite_file(uri)
+    named = [Path(artifacts).resolve()] if artifacts and not is_cloud(artifacts) else []
+    return [*([database.parent] if database else []), *named]
+
+
+def is_cloud(artifacts: str) -> bool:
+    """Whether this is an address in a cloud rather than a folder."""
+    return artifacts.partition("://")[0] in CLOUD
+
+
+def absolute_artifacts(artifacts: str | None) -> str | None:
+    """The same place for whoever uses it later, from another folder."""
+    return artifacts if not artifacts or is_cloud(artifacts) else str(Path(artifacts).resolve())
+
+
+def _is_below(location: str, place: str) -> bool:
+    """Whether an address in a cloud is another one or below it, by whole parts of its path."""
+    (scheme, netloc, path, *_), (*host, root, _, _) = urlsplit(location), urlsplit(place)
+    parts, above = ([part for part in each.split("/") if part] for each in (path, root))
+    return [scheme, netloc] == host and parts[: len(above)] == above and ".." not in map(unquote, parts)
+
+
+def _folder(*parts: str | PurePosixPath) -> str | None:
+    """A folder of artifacts as MLflow names it."""
+    path = str(PurePosixPath(*parts))
+    return None if path == "." else path
+
+
+def _opened(folder: Path, name: str) -> IO[bytes]:
+    """A file within a folder, whatever links are on the way."""
+    path = (folder / name).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise RefusedError(f"{folder / name}: leads out of the folder of artifacts")
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe would be waited for
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
+        os.close(descriptor)
+        raise _too_large(name) if stat.S_ISREG(status.st_mode) else OSError(f"{path} is not a file")
+    return os.fdopen(descriptor, "rb")
+
+
+def _streamed(repository: HttpArtifactRepository, path: str) -> Iterator[bytes]:
+    """What a server sends as an artifact; whatever it says of its size, it ends soon enough."""
+    ends, size = time.monotonic() + LONGEST, 0
+    with http_request(repository._host_creds, f"/{path}", "GET", stream=True) as answer:
+        answer.raise_for_status()
+        for chunk in answer.iter_content(CHUNK):
+            size += len(chunk)
+            if size > LARGEST or time.monotonic() > ends:
+                raise _too_large(path)
+            yield chunk
+
+
+def _too_large(path: str) -> OSError:
+    return OSError(f"{path} is larger than {LARGEST // 10**6} MB, or takes more than {LONGEST} s to fetch")

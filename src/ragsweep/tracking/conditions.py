@@ -1,0 +1,18 @@
+"""Conditions by which MLflow finds runs. An id in them may come from a store or a journal: it must not widen them."""
+
+from __future__ import annotations
+
+import re
+
+from ragsweep.errors import TrackingError
+
+
+def tagged(tag: str, value: object) -> str:
+    """The condition that a run has this value, an id, a digest or a number, in a tag of ours.
+
+    Raises:
+        TrackingError: The value is none of these.
+    """
+    if not re.fullmatch(r"[0-9A-Za-z_-]{1,100}", str(value)):
+        raise TrackingError(f"found {str(value)[:40]!r}, expected an id: only letters and digits")
+    return f"tags.`{tag}` = '{value}'"

@@ -1,0 +1,112 @@
+"""The names and lengths that MLflow takes, and how what it would refuse or cut is fitted to them without a loss."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from ragsweep.digest import digest, shortened
+from ragsweep.errors import ConfigError
+from ragsweep.report.csv_files import MOST_METRICS, TAKEN, TEXTS
+
+LONGEST_NAME = 250  # characters of a run's name, and of the name of a param, metric or tag
+LONGEST_PARAM = 6000
+LONGEST_TAG = 8000
+LONGEST_EXPERIMENT = 500
+LONGEST_METRIC = LONGEST_NAME - len("ci/_high")
+LONGEST_TYPE = LONGEST_NAME - len("by_type//f1")
+GROUPS = ("at_k/", "by_type/", "ci/", "coverage/", "index/", "latency/")  # of metrics that every run logs
+TEXT_LENGTHS = (500, 250, 120, 60, 36)  # characters of each text in a tag of JSON; the shortest has room for a run id
+REFUSED = re.compile(r"[^/\w.\- :]")
+
+
+def check_names(config: DictConfig) -> None:
+    """Refuse names that MLflow would refuse at the first run, or that would stand for two things.
+
+    Raises:
+        ConfigError: For the first of them.
+    """
+    for setting in ("dataset.name", "tracking.experiment"):  # the one may be the name of the other
+        name = OmegaConf.select(config, setting)
+        if isinstance(name, str) and not (
+            name.isprintable() and name == name.strip() and name[LONGEST_EXPERIMENT:] == ""
+        ):
+            what = f"one line of at most {LONGEST_EXPERIMENT} characters, with no space around it"
+            raise ConfigError(f"{setting}: found {_brief(name)}, expected {what}")
+    metrics = list(map(str, config.evaluation.metrics or {}))
+    if len(metrics) > MOST_METRICS:
+        raise ConfigError(f"evaluation.metrics: found {len(metrics)} metrics, expected at most {MOST_METRICS}")
+    for name in metrics:
+        if REFUSED.search(name) or not _is_normal(name) or len(name) > LONGEST_METRIC:
+            what = f"at most {LONGEST_METRIC} letters, digits, spaces and _ - . : /, as in a relative path"
+            raise ConfigError(f"evaluation.metrics: found the name {_brief(name)}, expected {what}")
+        if name.startswith(GROUPS) or name in (*TEXTS, *TAKEN):
+            raise ConfigError(f"evaluation.metrics: found the name {name!r}, which every run gives to something else")
+
+
+def _brief(name: str) -> str:
+    return repr(shortened(name, 80))
+
+
+def _is_normal(name: str) -> bool:
+    """Whether a name means itself as a path, too: MLflow keeps some stores in files."""
+    return bool(name) and posixpath.normpath(name) == name and not name.startswith((".", "/"))
+
+
+def type_names(query_types: Iterable[str]) -> dict[str, str]:
+    """What each query type is called within the name of a metric."""
+    return _distinct(query_types, lambda kind: re.sub(r"[^\w \-]", "_", kind) or "_", LONGEST_TYPE)
+
+
+def params_of(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Settings as MLflow takes them: a name or value that is too long ends in a digest of the whole."""
+    names = _distinct(settings, _plain, LONGEST_NAME)
+    return {names[name]: shortened(_storable(str(value)), LONGEST_PARAM) for name, value in settings.items()}
+
+
+def tags_of(tags: Mapping[str, str]) -> dict[str, str]:
+    """Tags as MLflow takes them."""
+    names = _distinct(tags, _plain, LONGEST_NAME)
+    return {names[name]: shortened(_storable(value), LONGEST_TAG) for name, value in tags.items()}
+
+
+def json_tag(value: Mapping[str, Any]) -> str:
+    """An object as JSON that fits into a tag: its texts share the room, the longest are shortened first."""
+    for most in TEXT_LENGTHS:
+        text = _storable(json.dumps(_brief_texts(value, most), ensure_ascii=False))
+        if len(text) <= LONGEST_TAG:
+            break
+    return text
+
+
+def _brief_texts(value: Any, most: int) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _brief_texts(each, most) for name, each in value.items()}
+    return shortened(value, most) if isinstance(value, str) else value
+
+
+def _plain(name: str) -> str:
+    plain = REFUSED.sub("_", name)
+    return plain if _is_normal(plain) else re.sub(r"[/.]", "_", plain) or "_"
+
+
+def _storable(text: str) -> str:
+    """The text without what no database takes: NUL, and halves of characters."""
+    return text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()
+
+
+def _distinct(texts: Iterable[str], plain: Callable[[str], str], most: int) -> dict[str, str]:
+    """A name for every text: the plain one, or with a digest where several share that or it is too long."""
+    names = {text: plain(text) for text in texts}
+    taken = Counter(names.values())
+    for text, name in names.items():
+        if taken[name] > 1 or len(name) > most:
+            longer = (f"{name[: most - 65]}-{digest(text)[:digits]}" for digits in range(8, 64))
+            names[text] = next(each for each in longer if each not in taken)
+    return names

@@ -1,0 +1,303 @@
+"""Artifacts are sent to and fetched from where they belong only, whatever a store says."""
+
+import os
+import shutil
+import sqlite3
+import threading
+from contextlib import closing, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
+from types import SimpleNamespace
+
+import pytest
+from application import Application
+from hypothesis import given
+from hypothesis import strategies as st
+from mlflow import MlflowClient
+
+import ragsweep
+from ragsweep.errors import RefusedError, TrackingError
+from ragsweep.tracking import client as clients
+from ragsweep.tracking.client import Client
+from ragsweep.tracking.store import open_store
+
+RUN = ["retriever=sparse", "k=2"]
+PASSWORD = "a password for one server"
+
+
+def make_experiment(application, name, location):
+    """An experiment as somebody else who can write to the store has left it."""
+    return application.client().create_experiment(name, location)
+
+
+def files(folder):
+    return sorted(path for path in folder.rglob("*") if not path.is_dir())
+
+
+@contextmanager
+def listening():
+    """An HTTP server that keeps what it is sent: paths and logins."""
+    heard = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            heard.append((self.path, self.headers.get("Authorization")))
+            self.send_error(404)
+
+        do_PUT = do_POST = do_GET  # noqa: N815
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"127.0.0.1:{server.server_port}", heard
+    finally:
+        server.shutdown()
+
+
+@pytest.mark.parametrize("place", ["file", "path", "http", "mlflow-artifacts", "s3", "relative"])
+@pytest.mark.parametrize("mode", [[], ["-m"]], ids=["run", "sweep"])
+def test_nothing_is_sent_to_a_foreign_place(application, dataset, tmp_path, place, mode):
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    with listening() as (host, heard):
+        location = {
+            "file": foreign.as_uri(),
+            "path": str(foreign),
+            "http": f"http://{host}/x",
+            "mlflow-artifacts": f"mlflow-artifacts://{host}/x",
+            "s3": "s3://bucket/x",
+            "relative": str(application.home / "artifacts" / ".." / ".." / "foreign"),
+        }[place]
+        make_experiment(application, "taken", location)
+        login = {"MLFLOW_TRACKING_USERNAME": "me", "MLFLOW_TRACKING_PASSWORD": PASSWORD}
+        process = application.run(*mode, *dataset, *RUN, "tracking.experiment=taken", **login)
+    assert process.returncode == 2, process.stderr
+    [line] = [line for line in process.stderr.splitlines() if "without text" not in line]
+    assert "experiment 'taken': has its artifacts at " in line
+    assert "tracking.artifacts=FOLDER_OR_ADDRESS allows" in line
+    assert (application.runs(), files(foreign), heard) == ([], [], [])
+
+
+def test_a_folder_that_the_user_names_is_allowed(application, dataset, tmp_path):
+    make_experiment(application, "ours", (tmp_path / "elsewhere" / "x").as_uri())
+    allowed = f"tracking.artifacts={tmp_path}/elsewhere"
+    process = application.run(*dataset, *RUN, "tracking.experiment=ours", allowed)
+    assert process.returncode == 0, process.stderr
+    [run] = application.runs()
+    assert files(tmp_path / "elsewhere")
+    per_query = ragsweep.per_query(run.info.run_id, uri=application.uri, artifacts=str(tmp_path / "elsewhere"))
+    assert len(per_query) == 5
+    with pytest.raises(TrackingError, match=r"has its artifacts at .*; tracking.artifacts=FOLDER_OR_ADDRESS allows"):
+        ragsweep.per_query(run.info.run_id, uri=application.uri)
+    refused = application.script("reproduce", run.info.run_id, "--no-log")
+    assert refused.returncode == 2
+    assert "tracking.artifacts=FOLDER_OR_ADDRESS allows" in refused.stderr
+
+
+@pytest.fixture(scope="module")
+def measured(shared_application, dataset):
+    """A sweep of two runs."""
+    process = shared_application.run("-m", *dataset, "retriever=sparse", "k=1,2")
+    assert process.returncode == 0, process.stderr
+    return shared_application
+
+
+@pytest.fixture
+def copied(measured, tmp_path):
+    """A copy of the store that a test may change; the artifacts follow."""
+    copy = Application(tmp_path / "copy", measured.cache)
+    shutil.copytree(measured.home, copy.home)
+    ragsweep.runs(uri=copy.uri)
+    return copy
+
+
+def move(application, run, location):
+    with closing(sqlite3.connect(application.home / "mlflow.db")) as database, database:
+        database.execute("UPDATE runs SET artifact_uri = ? WHERE run_uuid = ?", [location, run.info.run_id])
+
+
+READERS = {
+    "compare": lambda application, parent, run: application.script("compare", parent.info.run_id),
+    "reproduce": lambda application, parent, run: application.script("reproduce", run.info.run_id, "--no-log"),
+    "explain": lambda application, parent, run: application.script("explain", run.info.run_id, "worms"),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_nothing_is_read_from_a_foreign_place(copied, tmp_path, reader):
+    [parent], (run, _) = copied.parents(), copied.children()
+    with listening() as (host, heard):
+        for location in (f"http://{host}/x", f"mlflow-artifacts://{host}/x", (tmp_path / "foreign").as_uri()):
+            move(copied, run, location)
+            login = {"MLFLOW_TRACKING_USERNAME": "me", "MLFLOW_TRACKING_PASSWORD": PASSWORD}
+            os.environ.update(login)
+            try:
+                process = READERS[reader](copied, parent, run)
+            finally:
+                for name in login:
+                    del os.environ[name]
+            assert process.returncode == 2
+            [line] = process.stderr.splitlines()
+            assert f"run '{run.info.run_id}': has its artifacts at" in line
+    assert heard == []
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "link", "huge"])
+def test_what_is_not_a_plain_file_is_not_waited_for(copied, tmp_path, kind):
+    run = copied.children()[0]
+    file = copied.artifacts(run) / "results" / "per_query.csv"
+    file.unlink()
+    if kind == "pipe":
+        os.mkfifo(file)
+    elif kind == "folder":
+        file.mkdir()
+    elif kind == "link":
+        (tmp_path / "secret.csv").write_text("query_id\n1\n")
+        file.symlink_to(tmp_path / "secret.csv")
+    else:
+        with file.open("wb") as sparse:
+            sparse.truncate(clients.LARGEST + 1)
+    with pytest.raises(TrackingError, match=r"is not a file|leads out of the folder|larger than 500 MB"):
+        ragsweep.per_query(run.info.run_id, uri=copied.uri)
+
+
+def test_a_link_in_the_folder_of_artifacts_is_not_written_through(copied, tmp_path):
+    run = copied.children()[0]
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    file = copied.artifacts(run) / "results" / "per_query.csv"
+    file.unlink()
+    file.symlink_to(victim)
+    (tmp_path / "new" / "results").mkdir(parents=True)
+    (tmp_path / "new" / "results" / "per_query.csv").write_text("theirs")
+    with pytest.raises(Exception, match="outside the artifact directory"):
+        Client(copied.uri).log_artifacts(run.info.run_id, str(tmp_path / "new"))
+    assert victim.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("uri", "artifacts", "location", "belongs"),
+    [
+        ("http://host:5000", None, "mlflow-artifacts:/1/2/artifacts", True),
+        ("http://host:5000", None, "mlflow-artifacts://host:5000/1", True),
+        ("http://host:5000", None, "mlflow-artifacts://host/1", False),
+        ("http://host:5000", None, "mlflow-artifacts://evil:5000/1", False),
+        ("http://host:5000", None, "mlflow-artifacts://host:5000@evil/1", False),
+        ("http://host:5000", None, "http://host:5000/1", False),
+        ("http://host:5000", None, "s3://bucket/1", False),
+        ("http://host:5000", "s3://bucket", "s3://bucket/1", True),
+        ("http://host:5000", "s3://bucket/a", "s3://bucket/a/1", True),
+        ("http://host:5000", "s3://bucket/a/", "s3://bucket/a", True),
+        ("http://host:5000", "s3://bucket/a", "s3://bucket/ab/1", False),
+        ("http://host:5000", "s3://bucket/a", "s3://bucket/a/../b", False),
+        ("http://host:5000", "s3://bucket/a", "s3://bucket/a/%2e%2e/b", False),
+        ("http://host:5000", "s3://bucket/a", "s3://bucket2/a/1", False),
+        ("http://host:5000", "s3://bucket/a", "gs://bucket/a/1", False),
+        ("http://host:5000", "/data/mlflow", "s3://bucket/1", False),
+        ("http://host:5000", "s3://bucket/a", "file:///data/1", False),
+        ("http://host:5000", "s3://bucket/a", "mlflow-artifacts:/1", True),
+        ("http://host:5000", None, "sftp://evil/1", False),
+        ("http://host:5000", None, "runs:/abc/x", False),
+        ("http://host:5000", None, "file:///data/mlflow/1", False),
+        ("http://host:5000", "/data/mlflow", "file:///data/mlflow/1", True),
+        ("http://host:5000", "/data/mlflow", "/data/mlflow/1", True),
+        ("http://host:5000", "/data/mlflow", "/data/mlflow/../x", False),
+        ("http://host:5000", "/data/mlflow", "file:///data/mlflow/%2e%2e/x", False),
+        ("http://host:5000", "/data/mlflow", "/data/mlflow2", False),
+        ("postgresql://host/db", None, "mlflow-artifacts:/1", False),
+        ("postgresql://host/db", None, "gs://bucket/1", False),
+        ("postgresql://host/db", "gs://bucket", "gs://bucket/1", True),
+        ("sqlite:////srv/mlflow.db", "wasbs://box@me.net/a", "wasbs://box@me.net/a/1", True),
+        ("sqlite:////srv/mlflow.db", "wasbs://box@me.net/a", "wasbs://box@you.net/a/1", False),
+        ("sqlite:////srv/mlflow.db", "s3://bucket", "file:///srv/artifacts/1", True),
+        ("sqlite:////srv/mlflow.db", None, "file:///srv/artifacts/1", True),
+        ("sqlite:////srv/mlflow.db", None, "/srv/artifacts/\0", False),
+        ("sqlite:////srv/mlflow.db", None, "http://[", False),
+        ("sqlite:////srv/mlflow.db", None, "None", False),
+    ],
+)
+def test_where_artifacts_belong(uri, artifacts, location, belongs):
+    client = SimpleNamespace(tracking_uri=uri, _artifacts=artifacts)
+    assert Client._belongs(client, location) is belongs
+
+
+@given(st.text() | st.text(st.sampled_from("s3:/buckt.%2eE?#")).map("s3://bucket".__add__))
+def test_whatever_a_store_says_is_either_a_place_of_ours_or_refused(location):
+    client = SimpleNamespace(tracking_uri="http://host", _artifacts="s3://bucket/a")
+    if Client._belongs(client, location):
+        assert location.startswith(("s3://bucket/a", "s3://bucket//", "mlflow-artifacts:/"))
+
+
+def test_a_new_experiment_of_a_local_store_may_keep_its_artifacts_in_a_cloud(application):
+    client, experiment = open_store(application.uri, "in a bucket", "s3://bucket/a")
+    assert client.get_experiment(experiment).artifact_location == "s3://bucket/a"
+    assert open_store(application.uri, "in a bucket", "s3://bucket/a")[1] == experiment
+    with pytest.raises(RefusedError, match=r"'s3://bucket/a', .*; tracking.artifacts=FOLDER_OR_ADDRESS allows"):
+        open_store(application.uri, "in a bucket", str(application.home / "artifacts"))
+
+
+def test_a_cloud_without_a_login_is_out_of_reach(application, tmp_path, monkeypatch):
+    pytest.importorskip("boto3")
+    for name in ("AWS_EC2_METADATA_DISABLED", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, "true")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    client, experiment = open_store(application.uri, "in a bucket", "s3://bucket/a")
+    run = client.create_run(experiment).info.run_id
+    (tmp_path / "file").write_text("1")
+    with pytest.raises(OSError, match="credentials"):
+        client.log_artifact(run, str(tmp_path / "file"))
+
+
+@pytest.mark.skipif(find_spec("azure") is not None, reason="the package is installed")
+def test_a_cloud_whose_package_is_missing_is_refused(application):
+    client, experiment = open_store(application.uri, "in a box", "wasbs://box@me.blob.core.windows.net/a")
+    with pytest.raises(RefusedError, match=r"needs a package .*azure"):
+        client.check_run(client.create_run(experiment).info.run_id)
+
+
+@pytest.mark.parametrize(
+    "place", ["http://host/x", "file:///x", "s3:///x", "s3://me:secret@bucket/x", "s3://b/x?y=z", "s3://["]
+)
+def test_no_other_address_is_a_place_for_artifacts(application, place):
+    with pytest.raises(RefusedError, match=r"tracking.artifacts: expected a folder, or an address") as error:
+        open_store(application.uri, "new", place)
+    assert "secret" not in str(error.value)
+
+
+def test_an_endless_answer_ends(monkeypatch):
+    """A server that lies about the size of a file, and sends on and on."""
+    monkeypatch.setattr(clients, "LARGEST", 10**6)
+
+    class Endless(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.end_headers()
+            while True:
+                try:
+                    self.wfile.write(b"x" * 2**16)
+                except OSError:
+                    return
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Endless)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        uri = f"http://127.0.0.1:{server.server_port}"
+        repository = clients.get_artifact_repository("mlflow-artifacts:/1", tracking_uri=uri)
+        with pytest.raises(OSError, match="is larger than"):
+            sum(map(len, clients._streamed(repository, "results/per_query.csv")))
+    finally:
+        server.shutdown()
+
+
+def test_a_hostile_home_of_a_database_is_left_out(measured, copied):
+    client = MlflowClient(copied.uri)
+    for number, home in enumerate(["relative", "", "/a\nb", "\0", "nothing/../..", "https://evil"]):
+        client.set_experiment_tag(client.create_experiment(f"e{number}"), "database", home)
+    assert len(ragsweep.runs(uri=copied.uri)) == 2

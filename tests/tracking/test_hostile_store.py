@@ -1,0 +1,102 @@
+"""A store that many can write to: what one run or tag of it says never stops what is done with the others."""
+
+import json
+import warnings
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mlflow import MlflowClient
+from mlflow.exceptions import MlflowException
+
+from ragsweep.errors import TrackingError
+from ragsweep.tracking.conditions import tagged
+from ragsweep.tracking.sweep import parts
+
+SWEEP = ["-m", "retriever=sparse", "k=1,2"]
+PARENT = "mlflow.parentRunId"
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+JUNK = (
+    st.text(max_size=50)
+    | ANYTHING.map(lambda value: json.dumps(value)[:5000])
+    | st.sampled_from(["[" * 4000, "9" * 4900, "1e999", "NaN", "-1", "²", "' OR '1' = '1"])
+)
+
+
+@pytest.fixture(scope="module")
+def store(shared_application):
+    """A client, and the parent run and the only good child of a sweep."""
+    client = MlflowClient(shared_application.uri)
+    experiment = client.create_experiment("hostile")
+    parent = client.create_run(experiment).info.run_id
+    child = client.create_run(experiment, tags={PARENT: parent, "sweep.job": "0", "sweep.values": '{"k": 1}'})
+    other = client.create_run(experiment, tags={PARENT: parent, "sweep.job": "1", "sweep.values": "{}"})
+    return client, parent, child.info.run_id, other.info.run_id
+
+
+@settings(max_examples=50)
+@given(number=JUNK, swept=JUNK, joined=JUNK, which=st.sampled_from(["1", "01", "", "x", "9" * 30]))
+def test_a_run_whose_tags_say_anything_is_left_out(store, number, swept, joined, which):
+    client, parent, good, bad = store
+    try:
+        client.set_tag(bad, "sweep.job", number)
+        client.set_tag(bad, "sweep.values", swept)
+        client.set_tag(parent, f"sweep.joined.{which}", joined)
+    except (MlflowException, ValueError):  # the store does not take it
+        return
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found = list(parts(client, parent))
+    assert [dict(part.swept) for part in found if part.run.info.run_id == good] == [{"k": 1}]
+    assert all("\n" not in str(warning.message) and str(warning.message).isprintable() for warning in said)
+
+
+@pytest.mark.parametrize("value", ["' OR '1' = '1", "a'b", 'a"b', "a`b", "", "a b", "%", "ab\n", None, "0" * 101])
+def test_only_an_id_gets_into_a_condition(value):
+    if value is None:
+        assert tagged("tag", value) == "tags.`tag` = 'None'"
+        return
+    with pytest.raises(TrackingError, match="expected an id"):
+        tagged("tag", value)
+
+
+def add(application, like, status="FINISHED", **tags):
+    """A run that somebody else has put into the store, with the tags of one of ours but for these."""
+    client = application.client()
+    tags = {key: value for key, value in {**like.data.tags, **tags}.items() if value is not None}
+    run = client.create_run(like.info.experiment_id, tags=tags)
+    if status != "RUNNING":
+        client.set_terminated(run.info.run_id, status)
+    return run.info.run_id
+
+
+def test_a_sweep_goes_on_among_runs_that_say_anything(application, dataset):
+    assert application.run(*SWEEP, *dataset).returncode == 0
+    [parent], [first, second] = application.parents(), application.children()
+    client = application.client()
+    client.set_terminated(second.info.run_id, "FAILED")
+    client.set_terminated(parent.info.run_id, "KILLED")
+    client.set_tag(parent.info.run_id, "sweep.joined.many", "[]")
+    client.set_tag(parent.info.run_id, "sweep.joined.7", json.dumps({"run_id": "' OR", "name": "x", "swept": {}}))
+    outside = application.home / "foreign" / "1_00000000.lock"
+    lock = {"host": json.loads(first.data.tags["process"])["host"], "lock": str(outside), "locks": "x"}
+    for process in (json.dumps(lock | {"pid": 1}), json.dumps(lock | {"pid": 10**23, "lock": ""}), "[" * 4000):
+        add(application, first, "RUNNING", process=process)
+    add(application, parent, "KILLED", **{"sweep.id": None})
+    add(application, parent, "KILLED", **{"sweep.id": "../../../etc"})
+    add(application, first)  # finished, with our digest, and without a metric
+    add(application, first, "FAILED", **{"sweep.job": "ten"})
+    add(application, first, "FAILED", **{"sweep.job": "0", "sweep.values": "1"})
+    process = application.run(*SWEEP, *dataset, "tracking.resume=true")
+    assert "Traceback" not in process.stderr
+    left_out = [line for line in process.stderr.splitlines() if line.startswith("ragsweep: ")]
+    assert len(left_out) == 3, process.stderr
+    assert all(line.endswith("so that it is left out") for line in left_out)
+    assert process.returncode == 0, process.stderr
+    assert client.get_run(parent.info.run_id).info.status == "FINISHED"
+    assert not outside.parent.exists()

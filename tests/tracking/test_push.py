@@ -1,0 +1,320 @@
+"""`scripts/push.py`: uploads what waits in a folder, wherever the folder has come from."""
+
+import json
+import re
+import shlex
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing, contextmanager
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from mlflow import MlflowClient
+
+from ragsweep.errors import TrackingError
+from ragsweep.tracking import push, push_command
+from ragsweep.tracking.journal import Journal
+
+SECRET = "a password of ours"
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+def waiting_run(folder, uri, **fields):
+    """A finished run that waits in a folder, but for these fields of its journal."""
+    (folder / "results").mkdir(parents=True, exist_ok=True)
+    (folder / "results" / "numbers.csv").write_text("f1\n0.5\n")
+    journal = Journal(uri, None, "waiting", "k=1", {"sweep.id": "1"}, 1, status="FINISHED", ended=2)
+    journal.metrics, journal.parts = [("f1", 0, 0.5)], ["results"]
+    journal.write(folder)
+    file = folder / "tracking.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **fields}))
+    return folder
+
+
+@pytest.fixture
+def home(application):
+    """A folder of runs, and beside it what must not leave this machine."""
+    application.client().create_experiment("waiting", (application.home / "artifacts").as_uri())
+    (application.home / "secret.txt").write_text(SECRET)
+    (application.home / "outputs").mkdir()
+    return application.home
+
+
+def uploaded(application):
+    """The text of every file that the store has."""
+    return "".join(file.read_text() for file in (application.home / "artifacts").rglob("*") if file.is_file())
+
+
+def test_a_waiting_run_is_uploaded_once(home, application):
+    waiting_run(home / "outputs" / "0", application.uri)
+    for expected in ("1 runs uploaded\n", "0 runs uploaded\n"):
+        process = application.push()
+        assert (process.returncode, process.stdout, process.stderr) == (0, expected, "")
+    [run] = application.runs()
+    assert (run.info.status, run.data.metrics["f1"]) == ("FINISHED", 0.5)
+    assert uploaded(application) == "f1\n0.5\n"
+
+
+@pytest.mark.parametrize("part", ["/HOME/secret.txt", "../../secret.txt", "results/../../../secret.txt", ".", "", "\0"])
+def test_a_part_outside_of_the_run_is_not_uploaded(home, application, part):
+    folder = waiting_run(home / "outputs" / "0", application.uri, parts=[part.replace("/HOME", str(home))])
+    waiting_run(home / "outputs" / "1", application.uri)
+    _, refused, _ = push(home / "outputs", application.uri, None)
+    assert list(refused) == [folder]
+    assert "is not in the run's folder" in refused[folder]
+    assert len(application.runs()) == 1
+    assert SECRET not in uploaded(application)
+
+
+@pytest.mark.parametrize("link", ["results/link.txt", "results/below/link", "link"])
+def test_a_link_in_a_part_is_not_followed(home, application, link):
+    folder = waiting_run(home / "outputs" / "0", application.uri, parts=["results", link])
+    (folder / link).parent.mkdir(exist_ok=True)
+    (folder / link).symlink_to(home / "secret.txt" if link.endswith("txt") else home)
+    _, refused, _ = push(home / "outputs", application.uri, None)
+    assert "part" in refused[folder]
+    assert application.runs() == []
+
+
+def test_the_journal_of_a_folder_is_no_link(home, application):
+    folder = waiting_run(home / "outputs" / "0", application.uri)
+    shutil.move(folder / "tracking.json", home / "journal")
+    (folder / "tracking.json").symlink_to(home / "journal")
+    _, refused, _ = push(home / "outputs", application.uri, None)
+    assert refused[folder].endswith("tracking.json: a link")
+
+
+def test_what_the_journal_is_written_through_is_no_link(home, application):
+    folder = waiting_run(home / "outputs" / "0", application.uri)
+    (folder / ".tracking.json").symlink_to(home / "secret.txt")
+    assert push(home / "outputs", application.uri, None).uploaded == 1
+    assert (home / "secret.txt").read_text() == SECRET
+
+
+def test_a_run_of_another_one_s_number_does_not_overwrite_it(home, application):
+    waiting_run(home / "outputs" / "0", application.uri)
+    push(home / "outputs", application.uri, None)
+    [run] = application.runs()
+    shutil.rmtree(home / "outputs" / "0")
+    folder = waiting_run(home / "outputs" / "1", application.uri, run_id=run.info.run_id, name="k=2")
+    _, refused, _ = push(home / "outputs", application.uri, None)
+    assert "is another one" in refused[folder]
+
+
+def test_a_store_that_only_a_journal_names_gets_nothing_until_the_user_says_so(home, application):
+    folder = waiting_run(home / "outputs" / "0", application.uri, artifacts=str(home / "elsewhere"))
+    process = application.start_script("push", str(home / "outputs"))
+    assert (process.returncode, process.stdout) == (2, "0 runs uploaded\n")
+    [line] = process.stderr.splitlines()
+    command = f"python scripts/push.py {folder} --uri {application.uri} --artifacts {home}/elsewhere"
+    assert line == f"push: {folder}: was made for another store; if you trust that one: {command}"
+    assert application.runs() == []
+    process = application.start_script("push", *shlex.split(command)[2:])
+    assert (process.returncode, process.stdout) == (0, "1 runs uploaded\n")
+    assert not (home / "elsewhere").exists()  # the experiment was there
+
+
+def test_a_journal_does_not_say_where_a_new_experiment_keeps_its_files(home, application):
+    folder = waiting_run(home / "outputs" / "0", application.uri, experiment="new", artifacts=str(home / "theirs"))
+    _, refused, _ = push(home / "outputs", application.uri, None)
+    assert "--artifacts says where" in refused[folder]
+    assert push(home / "outputs", application.uri, str(home / "ours")).uploaded == 1
+    assert (home / "ours").is_dir()
+    assert not (home / "theirs").exists()
+
+
+BROKEN = [
+    ("[]", "not the journal of a run"),
+    ("{}", "uri is missing"),
+    ("[" * 5000, "nested more than"),
+    ("", "not JSON"),
+    ({"surprise": 1}, "'surprise': a journal has no such field"),
+    ({"parts": "results"}, "parts: expected names"),
+    ({"metrics": [["f1", 0.5]]}, "metrics: expected names, steps and values"),
+    ({"metrics": [["f1", 0, 10**400]]}, "metrics: expected"),
+    ({"tags": {"a": 1}}, "tags: expected texts by their names"),
+    ({"status": "DONE"}, "status: expected RUNNING or FINISHED"),
+    ({"started": 10**20}, "started: expected milliseconds"),
+    ({"key": "' OR '1' = '1"}, "key: expected 32 digits"),
+    ({"name": "\ud800"}, "name: expected a text"),
+]
+
+
+def test_each_broken_journal_is_one_line_and_the_others_are_uploaded(home, application):
+    for number, (journal, _) in enumerate(BROKEN):
+        folder = waiting_run(home / "outputs" / f"{number:02}", application.uri)
+        if isinstance(journal, dict):
+            waiting_run(folder, application.uri, **journal)
+        else:
+            (folder / "tracking.json").write_text(journal)
+    waiting_run(home / "outputs" / "99", application.uri)
+    process = application.push()
+    assert (process.returncode, process.stdout) == (2, "1 runs uploaded\n")
+    lines = process.stderr.splitlines()
+    assert len(lines) == len(BROKEN), process.stderr
+    for number, (line, (_, expected)) in enumerate(zip(lines, BROKEN, strict=True)):
+        assert line.startswith(f"push: {home}/outputs/{number:02}/tracking.json: ")
+        assert expected in line
+
+
+_opened: list[str] | None = None
+
+
+def _listen(event, arguments):
+    if _opened is not None and event == "open" and isinstance(arguments[0], str):
+        _opened.append(arguments[0])
+
+
+sys.addaudithook(_listen)
+
+
+@contextmanager
+def opened_files():
+    """The paths of the files that are opened within the block."""
+    global _opened  # noqa: PLW0603  # an audit hook cannot be removed
+    _opened = []
+    try:
+        yield _opened
+    finally:
+        _opened = None
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_whatever_a_journal_holds_it_is_uploaded_or_refused_and_nothing_else_is_touched(home, application, data):
+    folder = waiting_run(home / "outputs" / "0", application.uri)
+    whole = json.loads((folder / "tracking.json").read_text())
+    paths = st.sampled_from([str(home / "private"), "../../private/secret", "..", "/", "results"])
+    changes = st.dictionaries(st.sampled_from(list(whole)), ANYTHING | paths | st.lists(paths), max_size=2)
+    changed = data.draw(changes.map(lambda some: {**whole, **some}) | ANYTHING)
+    (folder / "tracking.json").write_text(json.dumps(changed))
+    (home / "private").mkdir(exist_ok=True)
+    (home / "private" / "secret").write_text(SECRET)
+    with opened_files() as opened:
+        count, refused, elsewhere = push(home / "outputs", application.uri, str(home / "artifacts"))
+    done = isinstance(changed, dict) and changed.get("uploaded") is True and not refused
+    assert count + len(refused) + len(elsewhere) == (not done)
+    assert all("\n" not in reason for reason in refused.values())
+    assert not [path for path in opened if "private" in path]
+    assert [path.name for path in (home / "private").iterdir()] == ["secret"]
+    assert SECRET not in uploaded(application)
+
+
+def test_the_command_names_the_store_and_where_a_local_one_keeps_artifacts(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    there = push_command(tmp_path, "http://there:5000/", "/a b")
+    assert there == f"python scripts/push.py {tmp_path} --uri http://there:5000"
+    here = push_command(tmp_path, "sqlite:///m.db", "a b")
+    assert shlex.split(here)[3:] == ["--uri", f"sqlite:///{tmp_path}/m.db", "--artifacts", f"{tmp_path}/a b"]
+    assert push_command(tmp_path, "sqlite:////m.db", "s3://bucket/a").endswith(" --artifacts s3://bucket/a")
+
+
+OLD = {
+    "http://alice:{}@there:5000": "http://there:5000",
+    "http://{}@there:5000/mlflow": "http://there:5000/mlflow",
+    "http://there:5000?token={}": "http://there:5000",
+    "postgresql://alice:{}@there/db?sslmode=require": "postgresql://alice@there/db?sslmode=require",
+    "postgresql://there/db?user=alice&password={}": "postgresql://there/db?user=alice",
+}
+
+
+@pytest.mark.parametrize("uri", OLD)
+def test_the_password_in_an_old_journal_is_not_printed(home, application, uri):
+    waiting_run(home / "outputs" / "0", uri.format("c4n4ry"))
+    process = application.start_script("push", str(home / "outputs"))
+    assert process.returncode == 2
+    assert "c4n4ry" not in process.stderr
+    assert shlex.join(["--uri", OLD[uri]]) in process.stderr
+
+
+def test_a_journal_of_which_only_a_password_is_left_is_refused(home, application):
+    folder = waiting_run(home / "outputs" / "0", "http://alice:c4n4/ry@there")
+    _, refused, _ = push(home / "outputs", "http://there", None)
+    assert "the address has a user or password in it" in refused[folder]
+    assert "ry@there" not in refused[folder]
+
+
+def test_a_run_whose_journal_has_a_password_goes_to_the_same_store_without_it(tmp_path):
+    folder = waiting_run(tmp_path / "0", "http://alice:c4n4ry@127.0.0.1:9")
+    assert push(tmp_path, "http://another", None).elsewhere[folder].uri == "http://127.0.0.1:9"
+    with pytest.raises(TrackingError, match=r"http://127.0.0.1:9/ cannot be opened") as error:
+        push(tmp_path, "http://127.0.0.1:9/", None)
+    assert "c4n4ry" not in str(error.value)
+
+
+def test_a_run_that_is_taken_after_a_refusal_has_no_error(home, application):
+    folder = waiting_run(home / "outputs" / "0", application.uri, params={"a@b": "1"})
+    assert "a@b" in push(home / "outputs", application.uri, None).refused[folder]
+    [run] = application.runs()
+    assert "a@b" in run.data.tags["error"]
+    journal = json.loads((folder / "tracking.json").read_text())
+    (folder / "tracking.json").write_text(json.dumps({**journal, "params": {}}))
+    assert push(home / "outputs", application.uri, None).uploaded == 1
+    [run] = application.runs()
+    assert (run.info.status, run.data.tags.get("error")) == ("FINISHED", None)
+
+
+def test_a_failed_run_keeps_its_own_error(home, application):
+    waiting_run(home / "outputs" / "0", application.uri, tags={"error": "no memory"}, status="FAILED")
+    assert push(home / "outputs", application.uri, None).uploaded == 1
+    assert application.runs()[0].data.tags["error"] == "no memory"
+
+
+@pytest.mark.parametrize("sweep", [[], ["-m", "k=1,2"]], ids=["run", "sweep"])
+def test_the_command_that_is_printed_uploads_what_the_store_did_not_take(application, dataset, sweep):
+    database = application.home / "mlflow.db"
+    with closing(sqlite3.connect(database)) as store:
+        store.execute("CREATE TRIGGER full BEFORE INSERT ON metrics BEGIN SELECT out_of_order(); END")
+    process = application.run(*sweep, *dataset, "retriever=sparse")
+    assert process.returncode == 1
+    [command] = re.findall(r"(python scripts/push\.py .*) uploads (?:it|them)$", process.stderr, re.MULTILINE)
+    with closing(sqlite3.connect(database)) as store:
+        store.execute("DROP TRIGGER full")
+    pushed = application.start_script("push", *shlex.split(command)[2:])
+    assert pushed.returncode == 0, pushed.stderr
+    measured = [run for run in application.runs() if not run.info.run_name.startswith("sweep")]
+    assert measured
+    assert all("f1" in run.data.metrics for run in measured)
+
+
+@pytest.fixture
+def small_disk(application):
+    """A file system that has room for little more than an empty store, which is in it."""
+    folder = application.home / "disk"
+    folder.mkdir()
+    room = (application.home / "mlflow.db").stat().st_size // 1024 + 64
+    command = ["mount", "-t", "tmpfs", "-o", f"size={room}k", "tmpfs", folder]
+    if subprocess.run(command, check=False, capture_output=True).returncode != 0:
+        pytest.skip("only root may make a small file system")
+    try:
+        shutil.copy(application.home / "mlflow.db", folder)
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+def test_a_full_disk_below_the_store_is_a_line_and_loses_nothing(application, dataset, small_disk):
+    store = f"tracking.uri=sqlite:///{small_disk}/mlflow.db"
+    process = application.run("-m", "k=1,2,3", *dataset, "retriever=sparse", store)
+    assert process.returncode == 1
+    assert process.stdout.count(" f1=0.") == 3
+    assert "Traceback" not in process.stderr
+    _, line = process.stderr.splitlines()  # the first is about the dataset
+    assert "runs are not in the tracking store" in line
+    subprocess.run(["mount", "-o", "remount,size=20m", small_disk], check=True)
+    command = line.removesuffix(" uploads them").partition(": python ")[2]
+    pushed = application.start_script("push", *shlex.split(command)[1:])
+    assert (pushed.returncode, pushed.stderr) == (0, "")
+    client = MlflowClient(f"sqlite:///{small_disk}/mlflow.db")
+    [experiment] = [each.experiment_id for each in client.search_experiments() if each.name == "small"]
+    measured = [run for run in client.search_runs([experiment]) if "f1" in run.data.metrics]
+    assert sorted((run.info.run_name, run.info.status) for run in measured) == [
+        (f"k={k}", "FINISHED") for k in (1, 2, 3)
+    ]
