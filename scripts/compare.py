@@ -13,17 +13,13 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import signal
 import sys
 from datetime import datetime
 from pathlib import Path
 
-from omegaconf.errors import OmegaConfBaseException
-
 from ragsweep import report
 from ragsweep.comparison import Request, compare
-from ragsweep.errors import RagsweepError
-from ragsweep.recorded import printable
+from ragsweep.terminal import end_of_script
 
 
 def main() -> int:
@@ -38,21 +34,13 @@ def main() -> int:
     overrides = [each for each in arguments.run_ids if "=" in each]
     if not run_ids:
         parser.error("expected the id of a run or of a sweep")
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` closes the pipe before all is written
-    try:
-        sweep = compare(Request(run_ids, arguments.baseline, arguments.metric, overrides))
-        print(printable("\n".join(report.comparison(sweep))))
-        if arguments.html:
-            command = shlex.join(["python", "scripts/compare.py", *sys.argv[1:]])
-            report.write_comparison(arguments.html, sweep, command, f"{datetime.now():%Y%m%d_%H%M%S}")
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
-    except (RagsweepError, OmegaConfBaseException, OSError) as error:
-        print(f"compare: {printable(' '.join(str(error).split()))}", file=sys.stderr)
-        return 2
+    sweep = compare(Request(run_ids, arguments.baseline, arguments.metric, overrides))
+    print("\n".join(report.comparison(sweep)))
+    if arguments.html:
+        command = shlex.join(["python", "scripts/compare.py", *sys.argv[1:]])
+        report.write_comparison(arguments.html, sweep, command, f"{datetime.now():%Y%m%d_%H%M%S}")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(end_of_script("compare", main))

@@ -12,14 +12,10 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import signal
 import sys
 
-from omegaconf.errors import OmegaConfBaseException
-
-from ragsweep.errors import RagsweepError
 from ragsweep.explanation import Request, explain
-from ragsweep.recorded import printable
+from ragsweep.terminal import end_of_script
 
 
 def main() -> int:
@@ -33,19 +29,9 @@ def main() -> int:
     )
     arguments = parser.parse_intermixed_args()
     request = Request(arguments.run_id, arguments.query, arguments.overrides, arguments.allow)
-    sys.stdout.reconfigure(errors="replace")  # passages may hold letters that a terminal lacks
-    try:
-        text = explain(request, shutil.get_terminal_size((100, 24)).columns)
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
-    except (RagsweepError, OmegaConfBaseException) as error:
-        print(f"explain: {printable(' '.join(str(error).split()))}", file=sys.stderr)
-        return 2
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` closes the pipe before all is written
-    print(text)
+    print(explain(request, shutil.get_terminal_size((100, 24)).columns))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(end_of_script("explain", main))

@@ -123,6 +123,40 @@ def test_runs_on_other_data_are_refused_with_the_reason(compare, sweeps):
     )
 
 
+HEAD = "query_id,query,query_type,f1,retrieved,relevant"
+DAMAGE = {
+    "an object too few": ("results/evaluation.json", '{"dataset": 3}'),
+    "deep": ("results/evaluation.json", "[" * 100_000),
+    "no bounds": ("results/evaluation.json", '{"dataset": {"name": "", "digest": "", "unit": ""}, "at_k": [1]}'),
+    "other columns": ("results/per_query.csv", "a,b\n1,2\n"),
+    "no number": ("results/per_query.csv", f"{HEAD}\n1,q,,x,a,b\n"),
+    "a swept list": ("sweep.values", '{"k": [1]}'),
+    "no swept values": ("sweep.values", "\x1b[31mk"),
+    "no number of a job": ("sweep.job", "x"),
+}
+
+
+@pytest.mark.parametrize(("place", "content"), DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_run_is_named_and_the_others_are_compared(compare, sweeps, shared_application, place, content):
+    run = children(shared_application, sweeps[0])[0]
+    client, file = shared_application.client(), shared_application.artifacts(run) / place
+    whole = file.read_text() if file.exists() else run.data.tags[place]
+
+    def put(text):
+        file.write_text(text) if file.exists() else client.set_tag(run.info.run_id, place, text)
+
+    put(content)
+    try:
+        done = compare(*sweeps[:2])
+    finally:
+        put(whole)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(rows(done.stdout)) == 3
+    told = done.stdout.splitlines()[-1]
+    assert told.startswith(f"did not finish: {run.info.run_name} (FINISHED, but its results cannot be read: ")
+    assert told.isprintable()
+
+
 @pytest.mark.parametrize("damaged", ['{"broken', "{}"], ids=["no JSON", "no dataset"])
 def test_a_damaged_record_is_one_line(compare, sweeps, shared_application, damaged):
     facts = shared_application.artifacts(children(shared_application, sweeps[0])[0]) / "results/evaluation.json"
@@ -133,7 +167,11 @@ def test_a_damaged_record_is_one_line(compare, sweeps, shared_application, damag
     finally:
         facts.write_text(whole)
     assert done.returncode == 2
-    assert re.fullmatch(r"compare: \w{32}: its record cannot be read \(.+\)\n", done.stderr)
+    assert re.fullmatch(
+        r"compare: \w{32}: expected at least two runs whose results can be read; found k=1 \(FINISHED, but its results "
+        r"cannot be read: evaluation\.json: .+\)\n",
+        done.stderr,
+    )
 
 
 @pytest.mark.parametrize(

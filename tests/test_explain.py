@@ -1,5 +1,6 @@
 """`scripts/explain.py`, in processes of its own."""
 
+import csv
 import re
 from functools import cache
 
@@ -15,7 +16,7 @@ FEVER, WORMS, WOMAN, EMPTY, UNJUDGED, HOSTILE = "1", "5", "4", "6", "7", "8"
 MORE = [
     ("What stands on the page between malaria and dengue?", ["fever.pdf#3", "fever.pdf#2"], "factual"),
     ("Who wrote this?", [], "factual"),
-    ("\x1b]0;owned\x07 What is given for a fever?", ["fever.pdf#1"], "factual"),
+    ("\x1b]0;owned\x07 What is given for a fever?", ["fever.pdf#1"], "cost $\\frac{"),
 ]
 ROW = re.compile(r"^ {0,5}(\d+|-) +(\d+\.\d{4})? +(\S+) +(relevant|repeat|missed|-)(?: +(.*))?$", re.MULTILINE)
 CUTOFF = "--- cutoff k="
@@ -103,7 +104,7 @@ def test_the_metrics_are_the_recorded_ones(explained, runs, shared_application):
     names, values = (line.split() for line in explained("HybridRetriever", WOMAN).splitlines()[4:6])
     assert values[:2] == ["recorded,", "k=3"]
     table = shared_application.artifacts(runs["HybridRetriever"]) / "results/per_query.csv"
-    header, *lines = (line.split(",") for line in table.read_text().replace("A tired, ", "").splitlines())
+    header, *lines = csv.reader(table.read_text().splitlines())
     [recorded] = (dict(zip(header, line, strict=True)) for line in lines if line[0] == WOMAN)
     assert dict(zip(names, values[2:], strict=True)) == {name: f"{float(recorded[name]):.4f}" for name in names}
 
@@ -192,7 +193,7 @@ def test_nothing_is_recorded(explained, shared_application):
 
 def test_a_recorded_text_gives_the_terminal_no_commands(explained):
     text = explained("SparseRetriever", HOSTILE)
-    assert text.startswith("query 8 (factual): ]0;owned What is given for a fever?")
+    assert text.startswith("query 8 (cost $\\frac{): ]0;owned What is given for a fever?")
     assert text.replace("\n", "").isprintable()
 
 

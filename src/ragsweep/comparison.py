@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragsweep import report, tracking
-from ragsweep.errors import ConfigError
+from ragsweep.errors import ConfigError, TrackingError
 from ragsweep.recorded import composed_today
 
 SHOWN = 12  # digits of a digest
@@ -38,12 +38,15 @@ def compare(request: Request) -> report.Sweep:
     """
     today, _ = composed_today(request.overrides)
     asked = [*request.run_ids, *([request.baseline] if request.baseline else [])]
-    outcomes = tracking.fetch_outcomes(today.tracking, asked)
+    outcomes, damaged = tracking.fetch_outcomes(today.tracking, asked)
+    if len(outcomes) < 2 and damaged:
+        named = ", ".join(f"{name} ({why})" for name, why in damaged.items())
+        raise TrackingError(f"{asked[0]}: expected at least two runs whose results can be read; found {named}")
     if len(outcomes) < 2:
         raise ConfigError(f"{asked[0]}: one finished run alone; expected at least two, or a sweep")
     for other in outcomes[1:]:
         _check_same_task(outcomes[0], other)
-    sweep = report.side_by_side(outcomes, decided_by=request.metric, baseline=request.baseline)
+    sweep = report.side_by_side(outcomes, decided_by=request.metric, baseline=request.baseline, damaged=damaged)
     if request.baseline and sweep.baseline is None:
         raise ConfigError(f"--baseline: {request.baseline} is a sweep, expected one run")
     if request.metric not in sweep.metrics:
@@ -65,5 +68,4 @@ def _check_same_task(one: report.Outcome, other: report.Outcome) -> None:
 
 
 def _on(run: report.Outcome) -> str:
-    dataset = run.facts["dataset"]
-    return f"{run.run_id} on {dataset['name']} (digest {dataset['digest'][:SHOWN]})"
+    return f"{run.run_id} on {run.facts.dataset} (digest {run.facts.digest[:SHOWN]})"

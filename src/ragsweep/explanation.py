@@ -20,9 +20,10 @@ from ragsweep.datasets import Query
 from ragsweep.errors import DatasetError
 from ragsweep.evaluation import NOTHING, Evaluation
 from ragsweep.experiment import Experiment
-from ragsweep.recorded import composed_today, printable, trusted
+from ragsweep.recorded import composed_today, trusted
 from ragsweep.retrieval import HybridRetriever, Ranking, SparseRetriever, minmax
 from ragsweep.retrieval.tokens import WORD
+from ragsweep.terminal import one_line
 
 LISTED = 5  # queries that an error names
 
@@ -55,7 +56,7 @@ def explain(request: Request, width: int) -> str:
             raise DatasetError(f"query {request.query!r}: has no judgments, so that the run left it out")
         ranking = experiment.retrieve()
         explanation = Explanation(run, experiment, query, ranking, experiment.evaluate(ranking))
-        return printable("\n".join(explanation.text(width)))
+        return "\n".join(explanation.text(width))
 
 
 def find(given: str, queries: Sequence[Query]) -> int:
@@ -100,8 +101,8 @@ class Explanation:
         """All of it, line by line."""
         query, unit = self.experiment.dataset.queries[self.query], self.experiment.dataset.unit
         of_type = f" ({query.query_type})" if query.query_type else ""
-        yield from textwrap.wrap(f"query {query.query_id}{of_type}: {report.one_line(query.text)}", width)
-        yield f"run {report.one_line(self.run.name)} ({self.run.run_id})"
+        yield from textwrap.wrap(f"query {query.query_id}{of_type}: {one_line(query.text)}", width)
+        yield f"run {one_line(self.run.name)} ({self.run.run_id})"
         for grade in dict.fromkeys(self.grades.values()):
             names = ", ".join(self._name(each) for each, its in self.grades.items() if its == grade)
             yield from textwrap.wrap(f"relevant {unit}s of grade {grade}: {names}", width, subsequent_indent="  ")
@@ -236,7 +237,7 @@ class Explanation:
     def _name(self, unit: int) -> str:
         """A unit's name, without the document where there is only one."""
         name = self.experiment.dataset.units[unit]
-        return report.one_line(name.removeprefix(f"{self._only_document}#") if self._only_document else name)
+        return one_line(name.removeprefix(f"{self._only_document}#") if self._only_document else name)
 
     @cached_property
     def _only_document(self) -> str | None:

@@ -9,6 +9,7 @@ import pytest
 from outcomes import FACTS, Sweep, alpha_k, grid, of_scores, over_alpha
 
 from ragsweep.report import Origin, write_sweep
+from ragsweep.report.facts import facts_of
 
 ORIGIN = Origin("python run.py -m k=3,5", "0123abcd", "d6694a48f4", "20261122_101500")
 HOSTILE = "<script>alert(1)</script> | what & why?\nsecond line"
@@ -73,6 +74,23 @@ def test_a_query_is_text_and_no_markup(report):
     assert "<script>" not in markdown
 
 
+HOSTILE_NAMES = ["cost $\\frac{", "_x", "a" * 5000, "line\nbreak\x1b[31m", "\N{GRINNING FACE}中", "\u202eevil", HOSTILE]
+
+
+def test_any_name_goes_into_charts_tables_and_sentences(tmp_path, recwarn):
+    setting = "../../e$vil/" + "x" * 300
+    runs = [
+        of_scores(name, np.linspace(0, mean / 10, 9), {"configuration": name, setting: name[::-1]}, [name] * 9)
+        for mean, name in enumerate(HOSTILE_NAMES, start=1)
+    ]
+    for text in written(tmp_path / "sweep", Sweep(runs, {HOSTILE: "FAILED"})):
+        assert "<script>alert" not in text
+        assert not re.search("[\x1b\u202e]", text)
+    assert [str(each.message) for each in recwarn] == []
+    assert [path.name for path in tmp_path.iterdir()] == ["sweep"]
+    assert len([*(tmp_path / "sweep/charts").iterdir()]) == 7
+
+
 def test_the_decision_comes_first(report):
     for text in report:
         assert 0 < text.index("Ship alpha=1 k=3: F1 0.370") < text.index("alpha=0 k=5")
@@ -121,11 +139,14 @@ def test_disputes_are_between_configurations_with_the_k_of_the_best(tmp_path):
 
 def test_what_is_odd_about_the_dataset_is_said(tmp_path):
     odd = {"pages_without_text": ["a.pdf#7"], "units_without_passage": ["a.pdf#90", "a.pdf#91"], "coverage": 0.5}
-    runs = [replace(run, facts={**FACTS, **odd, "queries_without_judgments": ["q7"]}) for run in grid().outcomes]
+    odd |= {"queries_without_judgments": ["q7"], "queries_without_relevant": ["q8"], "documents_skipped": ["c.pdf"]}
+    runs = [replace(run, facts=facts_of({**FACTS, **odd})) for run in grid().outcomes]
     _, markdown = written(tmp_path, Sweep(runs, {}))
     assert "2 relevant pages (a.pdf#90, a.pdf#91) without a passage, which no retriever can find: 50.0%" in markdown
     assert "1 page (a.pdf#7) without text, never retrieved." in markdown
     assert "1 query (q7) without a judgment, left out of every mean." in markdown
+    assert "1 query (q8) without a relevant page, scoring 0 in all but NDCG." in markdown
+    assert "1 document (c.pdf) left out, as dataset.skip says." in markdown
 
 
 def test_query_types_have_a_table_of_their_own(tmp_path):

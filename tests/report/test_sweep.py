@@ -156,7 +156,7 @@ def test_a_metric_without_any_spread_can_be_drawn():
 
 
 def test_runs_recorded_without_intervals_of_their_curves_can_be_drawn():
-    old = [replace(run, facts={**run.facts, "at_k_ci": {}}) for run in grid().outcomes]
+    old = [replace(run, facts=replace(run.facts, recall_interval=())) for run in grid().outcomes]
     assert "recall_by_cutoff" in charts(Sweep(old, {}))
 
 
@@ -206,7 +206,7 @@ def test_the_terminal_table_has_a_line_a_configuration():
 
 
 def test_numbers_of_different_datasets_are_not_compared():
-    digests = {"x": {"digest": "1", "unit": "page"}, "y": {"digest": "2", "unit": "page"}}
+    digests = {name: {"name": "manual", "digest": name, "unit": "page"} for name in "xy"}
     runs = [outcome(name, 0.2, {}, facts={"dataset": digests[name]}.items()) for name in "xyx"]
     assert [[run.name for run in part.outcomes] for part in Sweep(runs, {}).by_dataset] == [["x", "x"], ["y"]]
 

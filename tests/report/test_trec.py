@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import pytrec_eval
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -104,6 +104,7 @@ def test_f1_follows_from_trec_evals_precision_and_recall(collapse, measurement, 
 @given(measurement=measurements(), k=st.integers(1, 12), level=st.integers(1, 2))
 def test_the_files_read_back_give_the_same_numbers_to_the_last_bit(tmp_path_factory, collapse, measurement, k, level):
     dataset, candidates = measurement
+    assume(dataset.qrels.grade.max() >= level)  # else there is nothing to measure
     judged, run = exported(dataset, candidates, collapse=collapse, relevance_level=level)
     folder = tmp_path_factory.getbasetemp()
     (folder / "ranking.trec").write_text("".join(run))
@@ -118,6 +119,15 @@ def test_the_files_read_back_give_the_same_numbers_to_the_last_bit(tmp_path_fact
 
 
 ONE = [Judgment("q1", "a.pdf#1", 1)]
+
+
+def test_a_query_id_that_starts_with_a_hash_is_read_back_as_no_comment(tmp_path):
+    dataset = small(["text"], [Judgment("#1", "a.pdf#1", 1)], queries=("#1",))
+    _, run = exported(dataset, [{0: 1.0}])
+    (tmp_path / "ranking.trec").write_text("".join(run))
+    (tmp_path / "qrels.trec").write_text("".join(qrels_lines(dataset)))
+    found = ragsweep.evaluate(tmp_path / "ranking.trec", tmp_path / "qrels.trec", resamples=1)
+    assert (found.query_ids, found.means["recall"]) == (("%231",), 1)
 
 
 def test_a_later_passage_of_a_unit_takes_its_rank_under_a_name_of_its_own():

@@ -3,7 +3,7 @@
 from ragsweep.report.background import start as start_drawing
 from ragsweep.report.files import drawing, write_comparison, write_evaluation, write_sweep
 from ragsweep.report.page import Origin
-from ragsweep.report.ranking_text import Line, Place, one_line, ranking_text
+from ragsweep.report.ranking_text import Line, Place, ranking_text
 from ragsweep.report.sweep import Outcome, Sweep, short_names, side_by_side
 from ragsweep.report.tables import per_query
 from ragsweep.report.text import aligned, comparison, terminal_table
@@ -19,7 +19,6 @@ __all__ = [
     "comparison",
     "decision",
     "drawing",
-    "one_line",
     "per_query",
     "ranking_text",
     "short_names",

@@ -10,7 +10,21 @@ import pandas as pd
 
 from ragsweep.evaluation import compare_with_best
 from ragsweep.evaluation.statistics import EQUAL, first_best
-from ragsweep.report.style import BEST, BLUE, INTERVALS, MARKERS, dress, figure, label, panels, shades, ticks, word
+from ragsweep.report.style import (
+    BEST,
+    BLUE,
+    INTERVALS,
+    MARKERS,
+    dress,
+    figure,
+    in_legend,
+    label,
+    panels,
+    shades,
+    shown,
+    ticks,
+    word,
+)
 from ragsweep.report.sweep import METHOD_SETTINGS, Sweep
 
 if TYPE_CHECKING:
@@ -133,12 +147,12 @@ def recall_by_cutoff(sweep: Sweep) -> Figure:
     longest = 0
     for index, (_, row) in enumerate(shown.iterrows()):
         facts = sweep.outcomes[row["outcome"]].facts
-        curve = facts["at_k"]["recall"]
+        curve = facts.recall
         cutoffs = np.arange(1, len(curve) + 1)
         longest = max(longest, len(curve))
-        if bounds := facts.get("at_k_ci", {}).get("recall"):  # runs of the first version have none
+        if facts.recall_interval:  # runs of the first version have none
             band = {"color": colours[row[label]], "alpha": 0.13, "linewidth": 0}
-            axes.fill_between(cutoffs, bounds["low"], bounds["high"], **band)
+            axes.fill_between(cutoffs, *facts.recall_interval, **band)
         marker = MARKERS[index % len(MARKERS)]
         axes.plot(
             cutoffs,
@@ -146,7 +160,7 @@ def recall_by_cutoff(sweep: Sweep) -> Figure:
             color=colours[row[label]],
             marker=marker,
             markersize=4,
-            label=f"{'' if label == 'method' else sweep.short(label) + ' '}{row[label]}",
+            label=in_legend(f"{'' if label == 'method' else sweep.short(label) + ' '}{row[label]}"),
         )
     for k in sweep.values_of("k"):
         axes.axvline(k, color="#777777", linewidth=0.9, linestyle=":")
@@ -175,7 +189,7 @@ def win_frequency(sweep: Sweep) -> Figure:
     wins, tied = sweep.decision.wins, sweep.decision.with_best.tied
     order = np.argsort(-wins, kind="stable")[:MOST_BARS]
     order = order[wins[order] >= min(0.001, wins.max())]
-    names = [sweep.outcomes[position].name for position in order]
+    names = [shown(sweep.outcomes[position].name) for position in order]
     beside = 0.3 + 0.085 * max(map(len, names))
     left = len(wins) - len(order)
     others = f"; others: {abs(1 - wins[order].sum()):.1%}" if left else ""

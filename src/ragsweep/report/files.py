@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from ragsweep.datasets import Dataset
 from ragsweep.evaluation import Evaluation
 from ragsweep.report import run_charts, sweep_charts, tables, trec
 from ragsweep.report.background import in_background
+from ragsweep.report.csv_files import write_table
 from ragsweep.report.page import Chart, Origin, write_report
-from ragsweep.report.style import save
+from ragsweep.report.style import plain_text, save
 from ragsweep.report.sweep import Sweep
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ def write_evaluation(
     results = folder / "results"
     results.mkdir(parents=True, exist_ok=True)
     per_query = tables.per_query(evaluation, dataset)
-    _write_table(results / "per_query.csv", per_query)
-    _write_table(results / "summary_statistics.csv", tables.summary_statistics(evaluation))
-    _write_table(results / "by_query_type.csv", tables.by_query_type(per_query, evaluation.names))
+    write_table(results / "per_query.csv", per_query)
+    write_table(results / "summary_statistics.csv", tables.summary_statistics(evaluation))
+    write_table(results / "by_query_type.csv", tables.by_query_type(per_query, evaluation.names))
     facts = json.dumps(tables.facts(evaluation, dataset), indent=2, ensure_ascii=False)
     (results / "evaluation.json").write_text(facts + "\n", encoding="utf-8")
     _write_lines(results / "ranking.trec", trec.run_lines(evaluation.judged, passages, scores, dataset, "ragsweep"))
@@ -81,9 +81,9 @@ def write_sweep(folder: Path, sweep: Sweep, origin: Origin) -> str:
     results.mkdir(parents=True, exist_ok=True)
     _ = sweep.table  # once for the charts' process and this one, as the decision
     with _drawing(folder / "charts", sweep_charts.of_settings, sweep) as of_settings:
-        _write_table(results / "summary_statistics.csv", sweep.summary_statistics)
+        write_table(results / "summary_statistics.csv", sweep.summary_statistics)
     with _drawing(folder / "charts", sweep_charts.of_decision, sweep) as of_decision:
-        _write_table(results / f"evaluation_results_{origin.started}.csv", sweep.per_query)
+        write_table(results / f"evaluation_results_{origin.started}.csv", sweep.per_query)
     return write_report(folder, sweep, origin, [*of_decision, *of_settings])
 
 
@@ -120,14 +120,11 @@ def _drawing(folder: Path, draw: Callable[..., Iterable[tuple[str, Figure]]], *a
 def _save(folder: Path, draw: Callable[..., Iterable[tuple[str, Figure]]], *args: Any) -> list[Chart]:
     """Write the charts that `draw` makes."""
     charts = []
-    for name, chart in draw(*args):
-        save(chart, folder / name)
-        charts.append(Chart(name, chart.texts[0].get_text()))
+    with plain_text():
+        for name, chart in draw(*args):
+            save(chart, folder / name)
+            charts.append(Chart(name, chart.texts[0].get_text()))
     return charts
-
-
-def _write_table(path: Path, table: pd.DataFrame) -> None:
-    table.to_csv(path, index=False, lineterminator="\n")
 
 
 def _write_lines(path: Path, lines: Iterable[str]) -> None:

@@ -105,18 +105,21 @@ def _of_type(sweep: Sweep, kind: str, scores: np.ndarray, own: Selection, held_o
 def audit(sweep: Sweep) -> Iterator[str]:
     """What is odd about the dataset, a sentence each; nothing where all is well."""
     facts = sweep.winner.facts
-    unit = facts["dataset"]["unit"]
-    if absent := facts.get("units_without_passage"):
+    if absent := facts.units_without_passage:
         yield (
-            f"{_named(absent, f'relevant {unit}')} without a passage, which no retriever can find: "
-            f"{facts['coverage']:.1%} of the relevant {unit}s can be found."
+            f"{_named(absent, f'relevant {facts.unit}')} without a passage, which no retriever can find: "
+            f"{facts.coverage:.1%} of the relevant {facts.unit}s can be found."
         )
-    if without_text := facts["pages_without_text"]:
+    if without_text := facts.pages_without_text:
         yield f"{_named(without_text, 'page')} without text, never retrieved."
-    if unjudged := facts["queries_without_judgments"]:
+    if unjudged := facts.queries_without_judgments:
         yield f"{_named(unjudged, 'query', 'queries')} without a judgment, left out of every mean."
+    if irrelevant := facts.queries_without_relevant:
+        yield f"{_named(irrelevant, 'query', 'queries')} without a relevant {facts.unit}, scoring 0 in all but NDCG."
+    if skipped := facts.documents_skipped:
+        yield f"{_named(skipped, 'document')} left out, as dataset.skip says."
 
 
-def _named(names: list[str], one: str, many: str = "") -> str:
+def _named(names: Sequence[str], one: str, many: str = "") -> str:
     shown = ", ".join(names[:MOST_NAMES]) + (", ..." if len(names) > MOST_NAMES else "")
     return f"{len(names)} {one if len(names) == 1 else many or f'{one}s'} ({shown})"

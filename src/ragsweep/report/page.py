@@ -5,15 +5,22 @@ from __future__ import annotations
 import html
 import shlex
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from markupsafe import Markup
 
 from ragsweep.report import findings
+from ragsweep.report.markup import code, markdown
 from ragsweep.report.style import word
 from ragsweep.report.sweep import Sweep
 from ragsweep.report.words import against_best, baseline_rows, count, decision, evidence, interval
+from ragsweep.terminal import printable
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 DIGITS = 12  # of a digest that is shown
 
@@ -65,27 +72,39 @@ def write_report(folder: Path, sweep: Sweep, origin: Origin, charts: Sequence[Ch
     Returns:
         The report in Markdown.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-
-    environment = Environment(
-        loader=PackageLoader("ragsweep.report"),
-        autoescape=select_autoescape(["html"]),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"word": word, "quote": lambda text: shlex.quote(str(text)), "cell": _cell}
     content = _content(sweep, origin)
     drawn = [
         {**chart._asdict(), "data": b64encode((folder / "charts" / chart.name).read_bytes()).decode()}
         for chart in charts
     ]
-    page, markdown = (
-        environment.get_template(name).render(content, charts=drawn) for name in ("report.html", "report.md")
-    )
+    page = _environment(_html).get_template("report.html").render(content, charts=drawn)
+    text = _environment(markdown).get_template("report.md").render(content, charts=drawn)
     (folder / "report.html").write_text(page, encoding="utf-8")
-    (folder / "report.md").write_text(markdown, encoding="utf-8")
-    return markdown
+    (folder / "report.md").write_text(text, encoding="utf-8")
+    return text
+
+
+def _environment(escape: Callable[[object], str]) -> Environment:
+    """Templates in which every value is escaped where it is put in; what is ours is marked as `safe` there."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("ragsweep.report"),
+        finalize=escape,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"word": word, "command": _command, "code": code}
+    return environment
+
+
+def _html(value: object) -> str:
+    return str(value) if isinstance(value, Markup) else html.escape(printable(str(value)))
+
+
+def _command(parts: Sequence[object]) -> str:
+    return shlex.join(map(str, parts))
 
 
 def _content(sweep: Sweep, origin: Origin) -> dict[str, Any]:
@@ -115,7 +134,7 @@ def _content(sweep: Sweep, origin: Origin) -> dict[str, Any]:
         "disputed_in_words": findings.disputed_in_words(sweep),
         "audit": list(findings.audit(sweep)),
         "again": _again(sweep, origin),
-        "about_numbers": f"Dataset digest {sweep.winner.facts['dataset']['digest'][:DIGITS]}; {sweep.resamples:,} "
+        "about_numbers": f"Dataset digest {sweep.winner.facts.digest[:DIGITS]}; {sweep.resamples:,} "
         f"resamples, seed {sweep.seed}. Metrics are computed per query, then averaged.",
     }
 
@@ -180,9 +199,12 @@ def _again(sweep: Sweep, origin: Origin) -> list[dict[str, str]]:
         lines += [
             {
                 "what": "Run it again and compare every number with this record",
-                "command": f"python scripts/reproduce.py {origin.run_id}",
+                "command": _command(["python", "scripts/reproduce.py", origin.run_id]),
             },
-            {"what": "Hold it against other runs", "command": f"python scripts/compare.py {origin.run_id} RUN_ID"},
+            {
+                "what": "Hold it against other runs",
+                "command": _command(["python", "scripts/compare.py", origin.run_id, "RUN_ID"]),
+            },
         ]
     return lines
 
@@ -190,8 +212,3 @@ def _again(sweep: Sweep, origin: Origin) -> list[dict[str, str]]:
 def _when(started: str) -> str:
     date, _, time = started.partition("_")
     return f"{date[:4]}-{date[4:6]}-{date[6:]} {time[:2]}:{time[2:4]}"
-
-
-def _cell(text: object) -> str:
-    """A text within a line of a Markdown table, without a meaning of its own."""
-    return html.escape(" ".join(str(text).split()), quote=False).replace("|", "\\|").replace("`", "&#96;")

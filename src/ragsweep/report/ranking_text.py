@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ragsweep.report.text import aligned
+from ragsweep.terminal import one_line
 
 INDENT = " " * 6
 LINES = 2  # of a passage's text
@@ -72,11 +73,6 @@ def ranking_text(top: Sequence[Line], missed: Sequence[Line], k: int, unit: str,
     yield f"missed {unit}s:" if missed else f"no relevant {unit} was missed"
     for head, line in zip(heads[len(top) :], missed, strict=True):
         yield from _block(head, line, width)
-
-
-def one_line(text: str) -> str:
-    """A text with its line breaks and other white space made single spaces, and without control characters."""
-    return "".join(each for each in " ".join(text.split()) if each.isprintable())
 
 
 def _block(head: str, line: Line, width: int) -> Iterator[str]:

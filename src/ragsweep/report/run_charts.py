@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ragsweep.evaluation import Evaluation, confidence_intervals
-from ragsweep.report.style import BEST, MARKERS, colour, dress, figure, word
+from ragsweep.report.style import BEST, LONGEST_WORD, MARKERS, colour, dress, figure, in_legend, shown, word
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,7 +63,9 @@ def metrics_by_cutoff(evaluation: Evaluation) -> Figure:
     axes = drawing.subplots()
     cutoffs = np.arange(1, evaluation.curves.shape[1] + 1)
     for name, curve, marker in zip(evaluation.names, evaluation.curves, MARKERS * len(evaluation.names), strict=False):
-        axes.plot(cutoffs, curve, color=colour(name), marker=marker, markersize=4, markevery=2, label=word(name))
+        axes.plot(
+            cutoffs, curve, color=colour(name), marker=marker, markersize=4, markevery=2, label=in_legend(word(name))
+        )
     axes.axvline(evaluation.k, color="#444444", linewidth=1, linestyle=":")
     axes.text(evaluation.k, 1.02, f" k = {evaluation.k}", fontsize=9, color="#444444")
     axes.set_xlabel("cutoff k (passages)")
@@ -106,7 +108,10 @@ def f1_by_query_type(evaluation: Evaluation) -> Figure:
     for position, (mean, (_, high)) in enumerate(zip(means, intervals, strict=True)):
         axes.text(position, float(high) + 0.015, f"{mean:.3f}", ha="center", fontsize=9)
     axes.axhline(values.mean(), color="#444444", linewidth=1, linestyle=":")
-    labels = [f"{kind}\n({len(group)} queries)" for kind, group in zip(evaluation.types, groups, strict=True)]
+    labels = [
+        f"{shown(kind, LONGEST_WORD)}\n({len(group)} queries)"
+        for kind, group in zip(evaluation.types, groups, strict=True)
+    ]
     axes.set_xticks(range(len(labels)), labels)
     axes.set_ylabel("mean F1")
     axes.set_ylim(0, 1)

@@ -7,7 +7,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ragsweep.evaluation import confidence_intervals
-from ragsweep.report.style import BEST, BLUE, INTERVALS, dress, figure, positions, ticks, word
+from ragsweep.report.style import (
+    BEST,
+    BLUE,
+    INTERVALS,
+    LONGEST_WORD,
+    MOST_AXES,
+    dress,
+    figure,
+    is_number,
+    positions,
+    shown,
+    ticks,
+    word,
+)
 from ragsweep.report.sweep import Sweep
 
 if TYPE_CHECKING:
@@ -22,7 +35,7 @@ def parallel_coordinates(sweep: Sweep) -> Figure:
     from matplotlib import colormaps
 
     metric, table = sweep.decided_by, sweep.table
-    names = list(sweep.axes)
+    names = list(sweep.axes)[:MOST_AXES]
     drawing = figure(
         1.5 + 1.9 * len(names) + 1.5,
         5.4,
@@ -53,7 +66,7 @@ def parallel_coordinates(sweep: Sweep) -> Figure:
     for height in np.linspace(0, 1, 5):
         label = f"{means.min() + height * (means.max() - means.min()):.3f}"
         axes.text(places[-1] + 0.03, height, label, ha="left", va="center", fontsize=9)
-    axes.set_xticks(places, [*map(sweep.short, names), word(metric)])
+    axes.set_xticks(places, [*(shown(sweep.short(name), LONGEST_WORD) for name in names), word(metric)])
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
     axes.set_yticks([])
@@ -68,13 +81,14 @@ def main_effects(sweep: Sweep) -> Figure:
     metric = sweep.decided_by
     scores = sweep.scores(metric)
     drawing = figure(
-        1 + 2.6 * len(sweep.axes),
+        1 + 2.6 * min(len(sweep.axes), MOST_AXES),
         4.2,
         "What does each setting do, averaged over all others?",
         f"Mean {word(metric)} of all configurations with that value; whiskers: {INTERVALS}",
     )
-    panels = drawing.subplots(1, len(sweep.axes), sharey=True, squeeze=False, gridspec_kw={"wspace": 0.08})[0]
-    for place, (axes, (name, values)) in enumerate(zip(panels, sweep.axes.items(), strict=True)):
+    shown_axes = list(sweep.axes.items())[:MOST_AXES]
+    panels = drawing.subplots(1, len(shown_axes), sharey=True, squeeze=False, gridspec_kw={"wspace": 0.08})[0]
+    for place, (axes, (name, values)) in enumerate(zip(panels, shown_axes, strict=True)):
         members = [sweep.table[sweep.table[name] == value]["outcome"].to_numpy() for value in values]
         averaged = np.array([scores[rows].mean(axis=0) for rows in members])  # [values, queries]
         means = averaged.mean(axis=1)
@@ -83,8 +97,10 @@ def main_effects(sweep: Sweep) -> Figure:
             positions(values), means, yerr=np.abs([means - low, high - means]), fmt="o-", color=BLUE, capsize=3
         )
         axes.set_xticks(*ticks(values, at=positions(values)))
-        axes.set_xlabel(sweep.short(name))
+        axes.set_xlabel(shown(sweep.short(name), LONGEST_WORD))
         axes.margins(x=0.12)
+        if not all(map(is_number, values)):
+            axes.tick_params(axis="x", labelsize=6, labelrotation=12)
         if place == 0:
             axes.set_ylabel(f"mean {word(metric)}")
         dress(axes)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
+
+from ragsweep.terminal import one_line, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,13 +40,40 @@ BEST = "#D55E00"
 BLUE = "#0072B2"
 INTERVALS = "95 % bootstrap interval over queries"
 MOST_TICKS = 11
+MOST_AXES = 12  # swept settings that have a place in the charts
+LARGEST = 1e15  # what is larger, or not a number at all, stands on no axis
 GRID = "#d9d9d9"
 DPI = 100
+LONGEST_NAME, LONGEST_IN_LEGEND, LONGEST_WORD = 60, 24, 20  # characters of what is shown
 
 
 def word(metric: str) -> str:
     """A metric's name as it is written in a chart."""
-    return METRIC_WORDS.get(metric, metric)
+    return METRIC_WORDS.get(metric) or shown(metric, LONGEST_WORD)
+
+
+def shown(text: object, longest: int = LONGEST_NAME) -> str:
+    """A name as it stands in a chart: in one line, and not so long that nothing else has room."""
+    return shortened(one_line(str(text)), longest)
+
+
+def in_legend(text: object) -> str:
+    """A name as it stands in a legend, from which matplotlib would leave out what begins with an underscore."""
+    name = shown(text, LONGEST_IN_LEGEND)
+    return f" {name}" if name.startswith("_") else name
+
+
+@contextmanager
+def plain_text() -> Iterator[None]:
+    """Have whatever is drawn within the block take its text as it is.
+
+    A `$` in a name begins no formula. A letter that the font lacks is drawn as a box, without a warning.
+    """
+    import matplotlib as mpl
+
+    with mpl.rc_context({"text.parse_math": False}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"(?s)Glyph .* missing from", category=UserWarning)
+        yield
 
 
 def colour(metric: str) -> str:
@@ -52,7 +83,7 @@ def colour(metric: str) -> str:
 
 def is_number(value: object) -> TypeGuard[int | float]:
     """Whether a value of a setting has a place of its own on an axis."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST
 
 
 def positions(values: Sequence[Any]) -> list[float]:
@@ -64,7 +95,7 @@ def ticks(values: Sequence[Any], *, at: Sequence[float] | None = None) -> tuple[
     """Positions and labels of an axis over a setting's values, every n-th of many; at 0, 1, 2, ... by default."""
     places = range(len(values)) if at is None else at
     step = -(-len(values) // MOST_TICKS)
-    labels = [f"{value:g}" if is_number(value) else str(value) for value in values]
+    labels = [f"{value:g}" if is_number(value) else shown(value, LONGEST_WORD) for value in values]
     return list(places)[::step], labels[::step]
 
 
@@ -90,9 +121,9 @@ def label(panels: Sequence[Axes], x: str, y: str) -> None:
     columns = (len(panels) + 2) // 2
     for place, axes in enumerate(panels):
         if place + columns >= len(panels):
-            axes.set_xlabel(x)
+            axes.set_xlabel(shown(x))
         if place % columns == 0:
-            axes.set_ylabel(y)
+            axes.set_ylabel(shown(y))
 
 
 def shades(values: Sequence[Any], colormap: str = "viridis") -> dict[Any, Any]:
@@ -132,7 +163,10 @@ def figure(
 
     drawing = Figure(figsize=(width, height), dpi=DPI)
     drawing.subplots_adjust(left / width, bottom / height, 1 - right / width, 1 - top / height)
-    drawing.text(0.15 / width, 1 - 0.14 / height, title, fontsize=13, fontweight="bold", va="top")
+    subtitle = "\n".join(shown(line, int(width / 0.068)) for line in subtitle.split("\n"))
+    drawing.text(
+        0.15 / width, 1 - 0.14 / height, shown(title, int(width / 0.115)), fontsize=13, fontweight="bold", va="top"
+    )
     drawing.text(0.15 / width, 1 - 0.45 / height, subtitle, fontsize=9, color="#555555", va="top")
     return drawing
 

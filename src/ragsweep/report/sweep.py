@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pandas as pd
 
 from ragsweep.evaluation import Decision, confidence_intervals, decide
 from ragsweep.evaluation.statistics import first_best
+from ragsweep.report.facts import Facts
 from ragsweep.report.style import is_number
 from ragsweep.report.tables import spread
 
@@ -33,7 +35,7 @@ class Outcome:
         swept: The swept settings and their values.
         settings: All settings that took effect, as the tracking store has them.
         per_query: The run's table of queries.
-        facts: The run's `results/evaluation.json`.
+        facts: What its `results/evaluation.json` says.
     """
 
     name: str
@@ -41,14 +43,14 @@ class Outcome:
     swept: Mapping[str, Any]
     settings: Mapping[str, str]
     per_query: pd.DataFrame
-    facts: Mapping[str, Any]
+    facts: Facts
 
     @property
     def task(self) -> dict[str, Any]:
         """What was asked and how it is measured: only runs in which all of it is the same can be compared."""
         measures = {name: value for name, value in self.settings.items() if name.startswith("evaluation.")}
         measures.pop("evaluation.resamples", None)
-        return {"dataset": self.facts["dataset"]["digest"], "queries": list(self.per_query["query_id"]), **measures}
+        return {"dataset": self.facts.digest, "queries": list(self.per_query["query_id"]), **measures}
 
 
 @dataclass(frozen=True)
@@ -173,8 +175,8 @@ class Sweep:
 
     def _row(self, position: int, outcome: Outcome) -> dict[str, Any]:
         row = {"name": outcome.name, "method": _method(outcome), "outcome": position}
-        row |= {name: "null" if value is None else value for name, value in outcome.swept.items()}
-        row.setdefault("k", as_number(outcome.settings["k"]))
+        row |= {name: "null" if value is None else value for name, value in outcome.swept.items() if name not in row}
+        row["k"] = as_number(outcome.settings["k"])
         if (alpha := alpha_of(outcome)) is not None:
             row.setdefault(ALPHA, alpha)
         values = outcome.per_query[list(self.metrics)].to_numpy().T
@@ -248,13 +250,16 @@ class Sweep:
         return rows
 
 
-def side_by_side(outcomes: Sequence[Outcome], *, decided_by: str, baseline: str | None) -> Sweep:
+def side_by_side(
+    outcomes: Sequence[Outcome], *, decided_by: str, baseline: str | None, damaged: Mapping[str, str]
+) -> Sweep:
     """Runs of any sweeps on the same data as one sweep over the settings in which they differ.
 
     Args:
         outcomes: The runs.
         decided_by: The metric by which the best is chosen.
         baseline: Run id of the one that was fixed beforehand as the one to beat.
+        damaged: The names of runs that cannot be among them, with the reason.
     """
     names = dict.fromkeys(name for outcome in outcomes for name in outcome.settings if not name.startswith("dataset."))
     values = {name: {outcome.settings[name] for outcome in outcomes if name in outcome.settings} for name in names}
@@ -270,7 +275,7 @@ def side_by_side(outcomes: Sequence[Outcome], *, decided_by: str, baseline: str 
         replace(run, name=f"{run.name} ({run.run_id[:8]})") if given.count(run.name) > 1 else run for run in alike
     ]
     beaten = next((outcome.name for outcome in unlike if outcome.run_id == baseline), None)
-    return Sweep(unlike, {}, decided_by, beaten)
+    return Sweep(unlike, damaged, decided_by, beaten)
 
 
 def _setting(text: str) -> float | int | str | None:
@@ -323,5 +328,7 @@ def as_number(text: str) -> float | int | str:
     try:
         number = float(text)
     except ValueError:
+        return text
+    if not isfinite(number):
         return text
     return int(number) if number.is_integer() and "." not in text else number

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from ragsweep.digest import digest
 from ragsweep.report.decision_charts import best_against_baseline, heat_map, recall_by_cutoff, win_frequency
 from ragsweep.report.settings_charts import main_effects, parallel_coordinates
 from ragsweep.report.style import (
     BEST,
     INTERVALS,
+    LONGEST_NAME,
     MARKERS,
+    MOST_AXES,
     dress,
     figure,
+    in_legend,
     is_number,
     label,
     panels,
     positions,
     shades,
+    shown,
     ticks,
     whiskers,
     word,
@@ -58,18 +64,24 @@ def of_settings(sweep: Sweep) -> Iterator[tuple[str, Figure]]:
     """The charts that show what each setting does, with their file names; they need no decision."""
     if len(sweep.table) == 1:
         return
-    for x in _by_use(sweep):
+    for x in _by_use(sweep)[:MOST_AXES]:
         lines = next((other for other in _by_use(sweep) if other != x), None)
         if sweep.like_best(x, lines)[x].nunique() > 1:
-            yield USUAL.get(x, f"sensitivity_{x}.png"), sensitivity(sweep, x, lines)
+            yield USUAL.get(x) or _file(x), sensitivity(sweep, x, lines)
     if len(sweep.axes) > 2:
         yield "main_effects.png", main_effects(sweep)
-    if "recall" in sweep.metrics:
+    if any(outcome.facts.recall for outcome in sweep.outcomes):
         yield "recall_by_cutoff.png", recall_by_cutoff(sweep)
     methods = sweep.methods
     if len(methods) > 1:
         yield "1_retrieval_methods_comparison.png", retrieval_methods(sweep, methods)
         yield "5_radar_chart.png", radar(sweep, methods)
+
+
+def _file(setting: str) -> str:
+    """The file of a setting's chart; a setting's name that is no file's has a digest behind what is left of it."""
+    name = re.sub(r"[^\w.-]", "_", setting)[:LONGEST_NAME]
+    return f"sensitivity_{name}{'' if name == setting else '_' + digest(setting)[:8]}.png"
 
 
 def _by_use(sweep: Sweep) -> list[str]:
@@ -102,7 +114,7 @@ def retrieval_methods(sweep: Sweep, methods: pd.DataFrame) -> Figure:
             ecolor="#8a8a8a",
             capsize=1.5,
             error_kw={"linewidth": 1.4},
-            label=row["method"],
+            label=in_legend(row["method"]),
         )
     axes.set_xticks(position, [word(name) for name in sweep.metrics])
     axes.set_ylabel("mean over queries")
@@ -144,7 +156,7 @@ def sensitivity(sweep: Sweep, x: str, lines: str | None) -> Figure:
                 markersize=5,
                 elinewidth=0.9,
                 linestyle="-" if ordered_values else "none",
-                label=f"{sweep.short(lines or '')} = {value:g}" if is_number(value) else str(value),
+                label=in_legend(f"{sweep.short(lines or '')} = {value:g}" if is_number(value) else value),
             )
         axes.set_title(word(metric), fontsize=11)
         dress(axes)
@@ -173,7 +185,8 @@ def comparison(sweep: Sweep) -> Figure:
     """Which configuration is best, by every metric?"""
     rows = sweep.table.head(MOST_ROWS)
     left_out = f"; the best {MOST_ROWS} of {len(sweep.table)}" if len(sweep.table) > MOST_ROWS else ""
-    beside = 0.3 + 0.092 * max(map(len, rows["name"]))
+    names = [*map(shown, rows["name"])]
+    beside = 0.3 + 0.092 * max(map(len, names))
     drawing = figure(
         beside + 7,
         1.4 + 0.3 * len(rows),
@@ -203,7 +216,7 @@ def comparison(sweep: Sweep) -> Figure:
         if value == high[x]:
             _frame(axes, x, y)
     axes.set_xticks(range(len(sweep.metrics)), [word(name) for name in sweep.metrics])
-    axes.set_yticks(range(len(rows)), rows["name"])
+    axes.set_yticks(range(len(rows)), names)
     for name, tied in zip(axes.get_yticklabels(), sweep.decision.with_best.tied[rows["outcome"]], strict=True):
         name.set_fontweight("bold" if tied else "normal")
     axes.xaxis.tick_top()
@@ -238,7 +251,7 @@ def radar(sweep: Sweep, methods: pd.DataFrame) -> Figure:
             color=colours[row["method"]],
             marker=MARKERS[index % len(MARKERS)],
             markersize=4,
-            label=row["method"],
+            label=in_legend(row["method"]),
         )
     axes.set_xticks(angles, [word(name) for name in sweep.metrics])
     axes.tick_params(axis="x", pad=14)

@@ -65,6 +65,10 @@ def facts(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
         "k": evaluation.k,
         "queries": len(judged),
         "queries_without_judgments": [query.query_id for query in dataset.queries if query.query_id not in judged],
+        "queries_without_relevant": [
+            dataset.queries[row].query_id for row in dataset.without_relevant(evaluation.judged.relevance_level)
+        ],
+        "documents_skipped": list(dataset.skipped),
         "pages_without_text": list(dataset.empty_pages),
         "units_without_passage": [dataset.units[unit] for unit in absent],
         "coverage": dataset.coverage(evaluation.judged.relevance_level),

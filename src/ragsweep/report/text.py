@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ragsweep.report.sweep import Sweep
 from ragsweep.report.words import against_best, baseline_rows, decision, evidence, interval
+from ragsweep.terminal import one_line, shortened
 
 TERMINAL_ROWS = 30
 
@@ -38,10 +39,12 @@ def comparison(sweep: Sweep) -> Iterator[str]:
     yield ""
     yield from decision(sweep)
     yield from evidence(sweep)
+    yield from (one_line(f"did not finish: {name} ({fate})") for name, fate in sweep.unfinished.items())
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> list[str]:
     """Rows of cells as lines; `left` are the columns of words, the others are numbers and end where they end."""
+    rows = [[shortened(one_line(cell)) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from urllib.parse import quote
@@ -69,4 +70,4 @@ def strictly_falling(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]
 
 @lru_cache(maxsize=100_000)  # the runs of a sweep mostly name the same
 def _identifier(text: str) -> str:
-    return quote(text, safe=SAFE)
+    return re.sub("^#", "%23", quote(text, safe=SAFE))  # in some readers, # at the start of a line opens a comment

@@ -9,6 +9,7 @@ from typing import Any
 from ragsweep.evaluation import LEVEL, WORTHWHILE
 from ragsweep.report.style import is_number, word
 from ragsweep.report.sweep import Sweep, is_sparse
+from ragsweep.terminal import one_line
 
 Place = tuple[Any, ...]  # a configuration's value on each axis; None where it lacks the setting
 
@@ -18,6 +19,10 @@ MOST_GROUPS = 6  # of tied configurations that are spelt out
 
 def decision(sweep: Sweep) -> Iterator[str]:
     """Which configuration to ship, what is as good, and what to expect of it: a paragraph each."""
+    return map(one_line, _decision(sweep))
+
+
+def _decision(sweep: Sweep) -> Iterator[str]:
     yield _headline(sweep)
     if len(sweep.queries) < FEW:
         yield f"{count(len(sweep.queries), 'query')} only: intervals and tests of so few are not to be relied on."
@@ -29,6 +34,10 @@ def decision(sweep: Sweep) -> Iterator[str]:
 
 def evidence(sweep: Sweep) -> Iterator[str]:
     """What else bears on the decision: the baseline, the query types, and what these queries can show."""
+    return map(one_line, _evidence(sweep))
+
+
+def _evidence(sweep: Sweep) -> Iterator[str]:
     if len(sweep.outcomes) > 1:
         yield from _against_baseline(sweep)
         yield from _query_types(sweep)

@@ -1,0 +1,54 @@
+"""Any text within Markdown shows as it is written, and does nothing."""
+
+import re
+from html import unescape
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from ragsweep.report.markup import code, markdown
+from ragsweep.terminal import one_line
+
+markdown_it = pytest.importorskip("markdown_it")
+
+RENDERER = markdown_it.MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+PIECES = [
+    *"a _ * ` [x] (http://x.org) ![i](y) <b> <!-- # - + = 1. 12) ~~ | $ \\ & &amp; @me www.x.org : \n { ^ >".split(" "),
+    "\u202e",
+    " ",
+]
+TEXT = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=12).map("".join)
+
+
+def text_of(html):
+    """What a reader sees; fails where there is any tag but those that we write."""
+    assert not re.sub(r"</?(?:p|ul|li|table|thead|tbody|tr|th|td|code|h1)(?: style=\"[a-z:-]+\")?>", "", html).count(
+        "<"
+    )
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
+
+
+@settings(max_examples=100)
+@given(TEXT)
+@example("<script>alert(1)</script> | ![x](http://x.org/y.png) `a` _b_ **c**")
+@example("- # 1. > x")
+def test_a_value_is_text_in_every_place(text):
+    shown = one_line(text)
+    for template in ("{}", "# {}", "- {}", "- {} ({})", "| a | b |\n| --- | --- |\n| {} | {} |"):
+        escaped = markdown(text)
+        seen = text_of(RENDERER.render(template.replace("{}", escaped)))
+        ours = (
+            template.replace("# ", "").replace("- ", "").replace("| a | b |\n| --- | --- |\n", "a b ").replace("|", "")
+        )
+        if template.startswith("|"):
+            ours = ours.replace("--", "")
+        assert seen == " ".join(ours.replace("{}", shown).split())
+
+
+@settings(max_examples=100)
+@given(TEXT)
+def test_code_is_code(text):
+    if one_line(text):
+        html = RENDERER.render(f"- Run: {code(text)}")
+        assert re.fullmatch(r"<ul>\n<li>Run: <code>[^<]*</code></li>\n</ul>\n", html)
