@@ -2,8 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 READY := $(VENV)/.ready
-URI := sqlite:///$(CURDIR)/mlruns/mlflow.db
 PORT ?= 5000
+# Read as "$$URI", since any character may be in it.
+export URI := sqlite:///$(CURDIR)/mlruns/mlflow.db
 
 .PHONY: sweep test soak ui bench lint
 
@@ -17,8 +18,8 @@ soak: $(VENV)/.extras  ## all tests with every extra and at full strength, in ab
 	$(VENV)/bin/python -m pytest -n logical --soak -rs --durations=25 $(ARGS)
 
 ui: $(READY)  ## MLflow on the store of this project, for this machine only
-	@$(VENV)/bin/python -c 'from ragsweep.tracking import print_latest_sweep; print_latest_sweep("$(URI)", "http://127.0.0.1:$(PORT)")'
-	MLFLOW_DISABLE_TELEMETRY=true MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false exec $(VENV)/bin/mlflow server --backend-store-uri $(URI) --host 127.0.0.1 --port $(PORT) --workers 1
+	@$(VENV)/bin/python -c 'import sys; from ragsweep.tracking import print_latest_sweep; print_latest_sweep(*sys.argv[1:])' "$$URI" http://127.0.0.1:$(PORT)
+	MLFLOW_DISABLE_TELEMETRY=true MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false exec $(VENV)/bin/python -m mlflow server --backend-store-uri "$$URI" --host 127.0.0.1 --port $(PORT) --workers 1
 
 bench: $(VENV)/.bench  ## ragsweep against its peers; ARGS=--quick takes minutes, everything an hour
 	$(VENV)/bin/python scripts/benchmark.py $(ARGS)
