@@ -1,7 +1,7 @@
 """Measure ragsweep against its peers, in turns, on this machine.
 
 python scripts/benchmark.py                    # everything: about an hour
-python scripts/benchmark.py --quick            # small sizes, a few minutes; fails below half of a target
+python scripts/benchmark.py --quick            # small sizes, two minutes; fails below half of a target
 python scripts/benchmark.py --only sweeps dense
 """
 
@@ -33,7 +33,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Measure ragsweep against its peers, in turns, on this machine.")
     parser.add_argument("--quick", action="store_true", help="small sizes, few rounds")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, metavar="PART", help=", ".join(PARTS))
-    parser.add_argument("--rounds", type=int, help="how often each row is timed; default 2 with --quick, else 7")
+    parser.add_argument("--rounds", type=int, help="how often each row is timed; default 1 with --quick, else 7")
     parser.add_argument(
         "--scifact", type=Path, default=scifact_folder(), help="SciFact in BEIR's layout, if it is here"
     )
@@ -59,7 +59,7 @@ def main() -> int:
 def parts(arguments: argparse.Namespace, folder: Path) -> Iterator[Rows]:
     """The rows of each part that was asked for."""
     quick, only = arguments.quick, arguments.only
-    rounds = arguments.rounds or (2 if quick else 7)
+    rounds = arguments.rounds or (1 if quick else 7)
     dataset = corpus(arguments.scifact, quick=quick)
     if "metrics" in only:
         yield measures.rows(2_000 if quick else 10_000, 3 * rounds)
@@ -74,11 +74,11 @@ def parts(arguments: argparse.Namespace, folder: Path) -> Iterator[Rows]:
     if "loop" in only:
         yield retrieval.loop(dataset, store, rounds, sample=3, target=50 if quick else 100)
     if "encoding" in only:
-        yield encoding.rows(dataset, 128 if quick else 500, store, rounds, quality=not quick)
+        yield encoding.rows(dataset, 128 if quick else 500, store, rounds, quick=quick)
     if "sweeps" in only:
-        yield sweeps.rows(folder, rounds)
+        yield sweeps.rows(folder, rounds, quick=quick)
     if "report" in only:
-        yield reporting.rows(rounds)
+        yield reporting.rows(rounds, quick=quick)
     if "thousand" in only and not quick:
         yield sweeps.thousand(folder)
     if "scale" in only:

@@ -9,8 +9,10 @@ from importlib.util import find_spec
 import psutil
 import pytest
 from application import Application
+from held import ENVIRONMENT, held_by
 
 SWEEP = ["-m", "retriever.alpha=0,0.5", "k=3,5"]
+HELD = ["-m", "k=3,5"]
 FOLDER = "zoë's"
 PLUGINS = {
     "joblib": "hydra_joblib_launcher",
@@ -103,9 +105,9 @@ def test_a_launcher_that_is_not_installed_is_refused_with_what_installs_it(appli
 def test_a_sweep_of_eight_workers_on_a_fresh_store_loses_nothing(tmp_path, dataset, repetition):
     application = Application(tmp_path, tmp_path / "cache")
     workers = ["hydra/launcher=joblib", "hydra.launcher.n_jobs=8"]
-    process = application.run("-m", *workers, *dataset, "retriever=sparse", "retriever.b=0.2,0.4,0.6,0.8", "k=1,2,3,4")
+    process = application.run("-m", *workers, *dataset, "retriever=sparse", "retriever.b=0.2,0.4,0.6,0.8", "k=1,2")
     assert process.returncode == 0, process.stderr
-    assert [run.info.status for run in application.children()] == ["FINISHED"] * 16
+    assert [run.info.status for run in application.children()] == ["FINISHED"] * 8
     assert [run.info.status for run in application.parents()] == ["FINISHED"]
 
 
@@ -119,30 +121,46 @@ def at_work(application):
     return pytest.fail("no worker has begun")
 
 
+@pytest.fixture
+def held(application, dataset):
+    """A sweep whose jobs wait as long as a file is there, and the file."""
+    file = application.home / "wait"
+    file.touch()
+    return [*HELD, *held_by(file), *dataset], file
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory, cache, dataset):
+    """What that sweep records if nothing happens to it."""
+    application = Application(tmp_path_factory.mktemp("undisturbed"), cache)
+    assert application.run(*HELD, *held_by(application.home / "absent"), *dataset, **ENVIRONMENT).returncode == 0
+    return recorded(application)
+
+
 @pytest.mark.parametrize("launcher", LAUNCHERS)
-def test_what_a_killed_worker_leaves_is_named_and_resumed(tmp_path, launcher, dataset, one_after_the_other):
-    application = Application(tmp_path, tmp_path / "fresh")  # the first jobs are at work for some seconds
+def test_what_a_killed_worker_leaves_is_named_and_resumed(application, launcher, held, undisturbed):
+    sweep, file = held
     once = ["hydra.launcher.ray.remote.max_retries=0"] if launcher == "ray" else []
-    process = application.start(*SWEEP, *dataset, f"hydra/launcher={launcher}", *once)
+    process = application.start(*sweep, f"hydra/launcher={launcher}", *once, **ENVIRONMENT)
     run, pid = at_work(application)
     os.kill(pid, signal.SIGKILL)
+    file.unlink()
     _, err = process.communicate(timeout=300)
     assert process.returncode == 1
     assert f"did not finish: {run.info.run_name} (KILLED)" in err
-    resumed = application.run(*SWEEP, *dataset, f"hydra/launcher={launcher}", "tracking.resume=true")
+    resumed = application.run(*sweep, f"hydra/launcher={launcher}", "tracking.resume=true", **ENVIRONMENT)
     assert resumed.returncode == 0, resumed.stderr
-    assert recorded(application) == one_after_the_other
+    assert recorded(application) == undisturbed
 
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_sweep_ends_its_workers_and_leaves_nothing_open(tmp_path, launcher, dataset, ending):
-    application = Application(tmp_path, tmp_path / "fresh")
-    process = application.start(*SWEEP, *dataset, f"hydra/launcher={launcher}")
+def test_an_interrupted_sweep_ends_its_workers_and_leaves_nothing_open(application, launcher, held, ending):
+    sweep, _ = held
+    process = application.start(*sweep, f"hydra/launcher={launcher}", **ENVIRONMENT)
     _, pid = at_work(application)
     process.send_signal(ending)
     process.communicate(timeout=60)
     assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}[ending]
     assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    assert {run.info.status for run in application.runs()} <= {"KILLED", "FINISHED"}
-    assert [run.info.status for run in application.parents()] == ["KILLED"]
+    assert {run.info.status for run in application.runs()} == {"KILLED"}

@@ -30,13 +30,15 @@ def finished(shared_application):
     return shared_application.runs()[-1]
 
 
-def test_a_run_is_identical_when_it_is_made_again(finished, shared_application):
-    process = reproduce(shared_application, finished.info.run_id)
+def test_a_run_is_identical_when_it_is_made_again(application):
+    assert application.run("k=3", "retriever=sparse").returncode == 0
+    [finished] = application.runs()
+    process = reproduce(application, finished.info.run_id)
     assert process.returncode == 0, process.stderr
     anew, first, *_ = process.stdout.splitlines()
     assert anew == "embeddings and rankings: computed anew"
-    assert first.startswith("alpha=0.3 k=3: identical: ") or first.startswith("k=3 alpha=0.3: identical: ")
-    new = shared_application.runs()[-1]
+    assert first.startswith("k=3 retriever=sparse: identical: ")
+    _, new = application.runs()
     assert new.data.tags["reproduces"] == finished.info.run_id
     assert new.info.run_id in first
     same = {name: value for name, value in finished.data.metrics.items() if not name.startswith("latency/")}
@@ -48,19 +50,6 @@ def test_as_many_values_are_compared_as_were_recorded(finished, shared_applicati
     scalars = [name for name in finished.data.metrics if not name.startswith(("latency/", "at_k/"))]
     curves, cutoffs, queries, columns = 7, 20, 133, 12  # id, query, type, seven metrics, retrieved, relevant
     assert f"identical: {len(scalars) + curves * cutoffs + queries * columns} values" in process.stdout
-
-
-@pytest.mark.parametrize(
-    "environment",
-    [{"OMP_NUM_THREADS": "1"}, pytest.param({"OPENBLAS_NUM_THREADS": "3"}, marks=pytest.mark.soak)],
-    ids=str,
-)
-def test_the_number_of_threads_does_not_show(finished, shared_application, environment):
-    before = len(shared_application.runs())
-    given = [finished.info.run_id, "--no-log"]
-    process = shared_application.in_new_interpreter(REPRODUCE, *given, **environment)
-    assert process.returncode == 0, process.stdout + process.stderr
-    assert len(shared_application.runs()) == before
 
 
 def test_what_the_store_has_is_taken_only_when_told(application, dataset, tmp_path):
@@ -150,14 +139,24 @@ def test_every_run_of_the_bundled_sweep_is_computed_again_with_any_threads(bundl
     assert_identical(bundled_sweep.in_new_interpreter(REPRODUCE, *given, **environment), 15)
 
 
-def test_a_clone_that_never_saw_the_run_makes_it_again(finished, shared_application, tmp_path):
+@pytest.mark.parametrize(
+    "threads",
+    [{"OMP_NUM_THREADS": "1"}, pytest.param({"OPENBLAS_NUM_THREADS": "3"}, marks=pytest.mark.soak)],
+    ids=str,
+)
+def test_a_clone_with_other_threads_that_never_saw_the_run_makes_it_again(
+    finished, shared_application, tmp_path, threads
+):
+    before = len(shared_application.runs())
     clone = tmp_path / "clone"
     for part in ("src", "conf", "scripts", "data"):
         shutil.copytree(PROJECT / part, clone / part, ignore=shutil.ignore_patterns("__pycache__"))
     given = [finished.info.run_id, "--no-log"]
-    process = shared_application.in_new_interpreter(REPRODUCE, *given, project=clone, PYTHONPATH=str(clone / "src"))
+    environment = {"PYTHONPATH": str(clone / "src"), **threads}
+    process = shared_application.in_new_interpreter(REPRODUCE, *given, project=clone, **environment)
     assert process.returncode == 0, process.stdout + process.stderr
     assert ": identical: " in process.stdout
+    assert len(shared_application.runs()) == before
 
 
 @pytest.mark.parametrize("place", ["tracking.uri=sqlite:////nowhere/mlflow.db", "tracking.uri=http://127.0.0.1:9"])

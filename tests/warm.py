@@ -1,4 +1,4 @@
-"""Starts scripts in processes that have the libraries loaded already.
+"""Starts scripts in processes that have the libraries loaded already, and so has the process that draws for them.
 
 Importing MLflow, Hydra, pandas and scipy takes most of the time of a small run. Python's fork server imports them once
 per test session. Every start is still a process of its own, with its own arguments, environment, folder, streams,
@@ -20,6 +20,8 @@ from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
 from subprocess import TimeoutExpired
+
+from ragsweep.report import background
 
 PROJECT = Path(__file__).resolve().parents[1]
 LOADED = (
@@ -112,6 +114,8 @@ def _run(
     sys.stdout = sys.__stdout__ = os.fdopen(STDOUT, "w", closefd=False)
     sys.stderr = sys.__stderr__ = os.fdopen(STDERR, "w", 1, errors="backslashreplace", closefd=False)
     multiprocessing.set_start_method(None, force=True)
+    background.get_context = lambda _: _context
+    forkserver._forkserver.ensure_running = lambda: None  # it runs, but a process that it started does not know
     for name, value in changed.items():  # variables that the libraries have set stay
         if value is None:
             os.environ.pop(name, None)

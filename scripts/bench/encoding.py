@@ -19,15 +19,16 @@ from ragsweep.store import Store
 SAMPLE_SEED = 0
 
 
-def rows(dataset: Dataset, texts: int, store: Store, rounds: int, *, quality: bool) -> Rows:
-    """Every backend and precision that this machine has.
+def rows(dataset: Dataset, texts: int, store: Store, rounds: int, *, quick: bool) -> Rows:
+    """Every backend and precision that this machine has; if quick, those of torch.
 
     Args:
         dataset: Gives the texts.
         texts: How many are timed.
         store: Keeps exported models, and the embeddings behind the nDCG.
         rounds: How often.
-        quality: Whether to encode the whole corpus for the nDCG@10 of dense retrieval: minutes each.
+        quick: Whether to leave out the backends that export a model, and the nDCG@10 of dense retrieval, for which
+            the whole corpus is encoded: minutes each.
     """
     from sentence_transformers import SentenceTransformer
 
@@ -38,7 +39,7 @@ def rows(dataset: Dataset, texts: int, store: Store, rounds: int, *, quality: bo
     plain = partial(model.encode, sample, normalize_embeddings=True)
     expected = plain()
     fast = fastest_device() != "cpu" or "amx_bf16" in Path("/proc/cpuinfo").read_text(encoding="utf-8").split()
-    for backend, precisions in PRECISIONS.items():
+    for backend, precisions in {"torch": PRECISIONS["torch"]}.items() if quick else PRECISIONS.items():
         for precision in precisions:
             try:
                 encoder = SentenceTransformerEncoder(backend=backend, precision=precision, store=store)
@@ -47,7 +48,7 @@ def rows(dataset: Dataset, texts: int, store: Store, rounds: int, *, quality: bo
                 print(error)
                 continue
             note = f"least cosine with plain {cosine:.5f}"
-            if quality:
+            if not quick:
                 note += f"; nDCG@10 {ndcg_at_10(dataset, DenseRetriever(encoder, store)):.5f}"
             yield compare(
                 f"encoding {texts} texts of {dataset.name}, MiniLM, {backend} {precision}",

@@ -77,8 +77,8 @@ class Place:
         return [run for run in runs if "mlflow.parentRunId" in run.data.tags]
 
 
-def rows(folder: Path, rounds: int) -> Rows:
-    """The sweep of 15 runs with a store that has everything, and with one that has nothing; and `--help`."""
+def rows(folder: Path, rounds: int, *, quick: bool) -> Rows:
+    """The sweep of 15 runs with a store that has everything, and `--help`; unless quick, also with an empty store."""
     ours, theirs = Place(folder / "ours"), Place(folder / "empty")
     ours.sweep(*FIFTEEN)
     shape = ours.shape()
@@ -90,17 +90,19 @@ def rows(folder: Path, rounds: int) -> Rows:
         lambda: theirs.empty_sweep(shape),
         rounds=rounds,
         note="whole processes; the empty one logs as many params, metrics and bytes",
+        warm_up=not quick,
     )
-    fresh = count()
-    yield compare(
-        "cold sweep of 15 runs, bundled dataset",
-        "empty Hydra + MLflow sweep",
-        1 / 3,
-        lambda: Place(folder / f"cold{next(fresh)}").sweep(*FIFTEEN),
-        lambda: Place(folder / f"empty{next(fresh)}").empty_sweep(shape),
-        rounds=max(1, rounds // 2),
-        note="nothing stored, no tracking store yet: extracts, chunks, encodes, indexes",
-    )
+    if not quick:
+        fresh = count()
+        yield compare(
+            "cold sweep of 15 runs, bundled dataset",
+            "empty Hydra + MLflow sweep",
+            1 / 3,
+            lambda: Place(folder / f"cold{next(fresh)}").sweep(*FIFTEEN),
+            lambda: Place(folder / f"empty{next(fresh)}").empty_sweep(shape),
+            rounds=max(1, rounds // 2),
+            note="nothing stored, no tracking store yet: extracts, chunks, encodes, indexes",
+        )
     yield compare(
         "python run.py --help",
         "one second",

@@ -65,8 +65,9 @@ def compare(
     rounds: int,
     share: float = 1,
     note: str = "",
+    warm_up: bool = True,
 ) -> Comparison:
-    """Time both in turns, after a call of each that warms up; who goes first changes from round to round.
+    """Time both in turns, after a call of each that is not timed; who goes first changes from round to round.
 
     Args:
         work: As in `Comparison`, like `peer`, `target` and `note`.
@@ -77,9 +78,10 @@ def compare(
         rounds: How often.
         share: The part of the work that `theirs` does; its seconds are scaled to the whole.
         note: See there.
+        warm_up: Whether there is such a call.
     """
     seconds: dict[Callable[[], object], list[float]] = {ours: [], theirs: []}
-    for number in range(rounds + 1):
+    for number in range(0 if warm_up else 1, rounds + 1):
         for call in (ours, theirs) if number % 2 else (theirs, ours):
             start = time.perf_counter()
             call()

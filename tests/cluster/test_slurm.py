@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from held import ENVIRONMENT, held_by
 from servers import free_port
 
 DAEMONS = ("munged", "slurmctld", "slurmd")
@@ -23,7 +24,8 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="only root may run Slurm's daemons"),
     pytest.mark.skipif(find_spec("submitit") is None, reason="the extra slurm is not installed"),
 ]
-SWEEP = ["-m", "tracking=server", "retriever.alpha=0.3,0.5,0.7", "k=1,2"]
+SWEEP = ["-m", "tracking=server", "k=1,2,3"]
+JOBS = 3
 SUBMITTED = ["hydra/launcher=submitit_slurm", "hydra.launcher.cpus_per_task=1", "hydra.launcher.mem_gb=1"]
 
 
@@ -132,28 +134,39 @@ def at_work(client, experiment):
     return None
 
 
-def test_a_killed_worker_goes_back_into_the_queue_and_on_with_its_own_run(slurm, client, dataset, tmp_path):
-    undisturbed = replace(client, home=tmp_path / "undisturbed")
-    killed = replace(client, home=tmp_path / "killed", cache=tmp_path / "fresh")  # its first jobs take some seconds
-    for each in (undisturbed, killed):
-        each.home.mkdir()
-    assert undisturbed.run(*SWEEP, *dataset, "tracking.experiment=undisturbed").returncode == 0
+@pytest.fixture
+def held(client, dataset):
+    """A sweep whose jobs wait as long as a file is there, and the file."""
+    file = client.home / "wait"
+    return [*SWEEP, *held_by(file), *dataset], file
 
-    process = killed.start(*SWEEP, *dataset, "tracking.experiment=killed", *SUBMITTED, **slurm.environment)
-    run_id, pid = slurm.until(lambda: at_work(killed, "killed"))
+
+def test_a_killed_worker_goes_back_into_the_queue_and_on_with_its_own_run(slurm, client, held, tmp_path):
+    undisturbed = replace(client, home=tmp_path / "undisturbed")
+    undisturbed.home.mkdir()
+    sweep, file = held
+    assert undisturbed.run(*sweep, "tracking.experiment=undisturbed", **ENVIRONMENT).returncode == 0
+
+    file.touch()
+    environment = {**slurm.environment, **ENVIRONMENT}
+    process = client.start(*sweep, "tracking.experiment=killed", *SUBMITTED, **environment)
+    run_id, pid = slurm.until(lambda: at_work(client, "killed"))
     os.kill(pid, signal.SIGKILL)
+    file.unlink()
     slurm.until(slurm.hurry)
     _, err = process.communicate(timeout=240)
     assert process.returncode == 0, err
-    _, [parent], children = killed.of("killed")
-    assert [run.info.status for run in [parent, *children]] == ["FINISHED"] * 7
+    _, [parent], children = client.of("killed")
+    assert [run.info.status for run in [parent, *children]] == ["FINISHED"] * (1 + JOBS)
     assert run_id in {run.info.run_id for run in children}
-    assert killed.summary("killed") == undisturbed.summary("undisturbed")
+    assert client.summary("killed") == undisturbed.summary("undisturbed")
 
 
-def test_a_sweep_that_is_interrupted_takes_its_jobs_out_of_the_queue(slurm, client, dataset, tmp_path):
-    client = replace(client, cache=tmp_path / "fresh")
-    process = client.start(*SWEEP, *dataset, "tracking.experiment=interrupted", *SUBMITTED, **slurm.environment)
+def test_a_sweep_that_is_interrupted_takes_its_jobs_out_of_the_queue(slurm, client, held):
+    sweep, file = held
+    file.touch()
+    environment = {**slurm.environment, **ENVIRONMENT}
+    process = client.start(*sweep, "tracking.experiment=interrupted", *SUBMITTED, **environment)
     slurm.until(lambda: at_work(client, "interrupted"))
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
@@ -161,4 +174,4 @@ def test_a_sweep_that_is_interrupted_takes_its_jobs_out_of_the_queue(slurm, clie
     slurm.until(lambda: not slurm.ask("squeue", "--noheader"))
     _, [parent], children = client.of("interrupted")
     assert parent.info.status == "KILLED"
-    assert {run.info.status for run in children} <= {"KILLED", "FINISHED"}
+    assert {run.info.status for run in children} == {"KILLED"}

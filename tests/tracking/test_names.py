@@ -100,17 +100,16 @@ def test_three_long_texts_without_ascii_are_kept():
     assert tags_of({"sweep.values": json_tag(swept)}) == {"sweep.values": json_tag(swept)}
 
 
-@pytest.mark.parametrize("name", ["it's", 'a "name"', "a`b`", "100 % off", "a/b\\c", "<b>x</b>", "données €", "0"])
+@pytest.mark.parametrize("name", ['it\'s a "name" of `b`', "100 % <b>x</b> a/b\\c", "données €", "0"])
 def test_an_experiment_may_have_any_name_of_one_line(application, dataset, name):
     quoted = name.replace("'", "\\'")
-    process = application.run("-m", *dataset, "retriever=sparse", "k=1,2", f"tracking.experiment='{quoted}'")
+    sweep = ["-m", *dataset, "retriever=sparse", "k=1", f"tracking.experiment='{quoted}'"]
+    process = application.run(*sweep)
     assert process.returncode == 0, process.stderr
     assert application.client().get_experiment_by_name(name)
-    assert len(application.children()) == 2
-    again = application.run(
-        "-m", *dataset, "retriever=sparse", "k=1,2", f"tracking.experiment='{quoted}'", "tracking.resume=true"
-    )
-    assert again.stdout.count("(finished before)") == 2
+    assert len(application.children()) == 1
+    again = application.run(*sweep, "tracking.resume=true")
+    assert again.stdout.count("(finished before)") == 1
 
 
 def test_query_types_of_any_kind_are_measured(application, tmp_path):

@@ -8,9 +8,9 @@ import pytest
 from application import PROJECT, Application
 from small import arguments
 
-SWEEP = ["-m", "retriever=sparse", "retriever.b=0,0.3,0.5,1", "k=1,2"]
-JOBS = 8
-SMALLER = ["-m", "retriever=sparse", "retriever.b=0.3,0.5", "k=1,2"]
+SWEEP = ["-m", "retriever=sparse", "retriever.b=0.3,0.5", "k=1,2"]
+JOBS = 4
+SMALLER = ["-m", "retriever=sparse", "retriever.b=0.5", "k=1,2"]
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def assert_whole(application, undisturbed):
 def test_a_killed_sweep_is_resumed_as_if_nothing_had_happened(application, dataset, undisturbed):
     undisturbed, _ = undisturbed
     process = application.start(*SWEEP, *dataset)
-    for _ in range(4):
+    for _ in range(2):
         process.stdout.readline()
     process.kill()
     process.communicate()
@@ -68,7 +68,7 @@ def test_a_killed_sweep_is_resumed_as_if_nothing_had_happened(application, datas
     resumed = application.in_new_interpreter("run.py", *SWEEP, *dataset, "tracking.resume=true", **other_hashes)
     assert resumed.returncode == 0, resumed.stderr
     ran, found = names(resumed)
-    assert len(found) >= 4
+    assert len(found) >= 2
     assert len(ran) + len(found) == JOBS
     assert_whole(application, undisturbed)
     assert charts(application) == charts(undisturbed)
@@ -101,7 +101,7 @@ def test_the_next_start_closes_what_a_killed_process_left_open(application, data
 
 
 def test_a_run_that_is_alive_is_left_alone(application, dataset):
-    process = application.start("-m", *dataset, "retriever=sparse", "k=range(1,201)")
+    process = application.start("-m", *dataset, "retriever=sparse", "k=range(1,41)")
     process.stdout.readline()
     try:
         assert application.run(*dataset, "retriever=sparse").returncode == 0
@@ -114,7 +114,7 @@ def test_a_run_that_is_alive_is_left_alone(application, dataset):
 
 def test_a_finished_run_stands_in_for_one_that_failed(application, dataset):
     assert application.run(*SMALLER, *dataset).returncode == 0
-    failed = application.children()[3]
+    failed = application.children()[1]
     application.client().set_terminated(failed.info.run_id, "FAILED")
     journals = (application.home / "outputs").glob("*/tracking.json")
     next(file for file in journals if f'"run_id": "{failed.info.run_id}"' in file.read_text()).unlink()
@@ -123,7 +123,7 @@ def test_a_finished_run_stands_in_for_one_that_failed(application, dataset):
     for _ in range(2):
         resumed = application.run(*SMALLER, *dataset, "tracking.resume=true")
         assert resumed.returncode == 0, resumed.stderr
-        assert len(names(resumed)[1]) == 4
+        assert len(names(resumed)[1]) == 2
     assert [run.info.status for run in application.parents()] == ["FINISHED", "FINISHED"]
 
 
@@ -133,7 +133,7 @@ def test_finished_runs_of_a_smaller_sweep_are_joined(application, dataset, undis
     resumed = application.run(*SWEEP, *dataset, "tracking.resume=true")
     assert resumed.returncode == 0, resumed.stderr
     ran, found = names(resumed)
-    assert (len(ran), len(found)) == (4, 4)
+    assert (len(ran), len(found)) == (2, 2)
     smaller, larger = application.parents()
     assert (smaller.info.status, larger.info.status) == ("FINISHED", "FINISHED")
     report = application.artifacts(larger) / "results/summary_statistics.csv"
@@ -144,8 +144,8 @@ def test_finished_runs_of_a_smaller_sweep_are_joined(application, dataset, undis
 def test_without_resume_everything_runs_again(application, dataset):
     for _ in range(2):
         ran, found = names(application.run(*SMALLER, *dataset))
-        assert (len(ran), len(found)) == (4, 0)
-    assert len(application.children()) == 8
+        assert (len(ran), len(found)) == (2, 0)
+    assert len(application.children()) == 4
 
 
 def test_other_data_is_not_taken_for_finished(application, tmp_path):
@@ -154,7 +154,7 @@ def test_other_data_is_not_taken_for_finished(application, tmp_path):
     queries = tmp_path / "data" / "questions.json"
     queries.write_text(queries.read_text().replace("What clears worms?", "Which drug clears worms?"))
     ran, found = names(application.run(*SMALLER, *dataset, "tracking.resume=true"))
-    assert (len(ran), len(found)) == (4, 0)
+    assert (len(ran), len(found)) == (2, 0)
 
 
 def test_a_dry_run_says_what_is_there_and_records_nothing(application, dataset):
@@ -163,9 +163,9 @@ def test_a_dry_run_says_what_is_there_and_records_nothing(application, dataset):
     process = application.run(*SWEEP, *dataset, "+dry_run=true")
     assert process.returncode == 0, process.stderr
     lines = process.stdout.splitlines()
-    assert lines[0] == "b=0 k=1: would run"
-    assert lines[2].startswith("b=0.3 k=1: finished, run ")
-    assert lines[-1] == "4 of 8 would run with tracking.resume=true, all without it"
+    assert lines[0] == "b=0.3 k=1: would run"
+    assert lines[2].startswith("b=0.5 k=1: finished, run ")
+    assert lines[-1] == "2 of 4 would run with tracking.resume=true, all without it"
     assert len(application.runs()) == before
 
 

@@ -159,9 +159,9 @@ def test_a_failed_job_is_failed_and_the_others_go_on(application, dataset, tmp_p
 
 @pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_sweep_leaves_no_running_run(application, sent, status):
-    process = application.start("-m", "retriever.alpha=range(0,1,0.02)", "k=3,5")
+    process = application.start("-m", "retriever.alpha=range(0,1,0.1)", "k=3,5")
     assert process.stdout is not None
-    assert process.stdout.readline().startswith("1/100")
+    assert process.stdout.readline().startswith("1/20")
     process.send_signal(sent)
     process.communicate(timeout=60)
     assert process.returncode == status

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from ragsweep.evaluation.statistics import Array
 
@@ -44,4 +44,4 @@ def queries_needed(deviation: Array | float, difference: float, *, power: float 
 
 
 def _quantiles(power: float, level: float) -> float:
-    return float(norm.ppf(1 - level / 2) + norm.ppf(power))
+    return float(ndtri(1 - level / 2) + ndtri(power))

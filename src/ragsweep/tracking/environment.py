@@ -5,8 +5,9 @@ from __future__ import annotations
 import getpass
 import os
 import subprocess
+from email import message_from_string
 from functools import cache
-from importlib.metadata import distributions
+from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
 from ragsweep.config import PROJECT
@@ -58,8 +59,13 @@ def untracked(project: Path = PROJECT) -> str:
 @cache
 def requirements() -> str:
     """Every installed package with its version, as pip reads it."""
-    pins = {f"{package.metadata['Name']}=={package.version}" for package in distributions()}
-    return "".join(f"{pin}\n" for pin in sorted(pins, key=str.lower))
+    return "".join(f"{pin}\n" for pin in sorted({_pin(package) for package in distributions()}, key=str.lower))
+
+
+def _pin(package: Distribution) -> str:
+    text = package.read_text("METADATA") or package.read_text("PKG-INFO") or ""
+    fields = message_from_string(text.partition("\n\n")[0])  # all packages' descriptions would take most of a second
+    return f"{fields['Name']}=={fields['Version']}"
 
 
 @cache
