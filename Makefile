@@ -21,7 +21,7 @@ ui: $(READY)  ## MLflow on the store of this project, for this machine only
 	@$(VENV)/bin/python -c 'import sys; from ragsweep.tracking import print_latest_sweep; print_latest_sweep(*sys.argv[1:])' "$$URI" http://127.0.0.1:$(PORT)
 	MLFLOW_DISABLE_TELEMETRY=true MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false exec $(VENV)/bin/python -m mlflow server --backend-store-uri "$$URI" --host 127.0.0.1 --port $(PORT) --workers 1
 
-bench: $(VENV)/.bench  ## ragsweep against its peers; ARGS=--quick takes minutes, everything an hour
+bench: $(VENV)/.bench  ## ragsweep against its peers; ARGS=--quick takes three minutes, everything an hour
 	$(VENV)/bin/python scripts/benchmark.py $(ARGS)
 
 lint: $(READY)  ## what must hold before a commit, besides the tests

@@ -1,7 +1,7 @@
 """Measure ragsweep against its peers, in turns, on this machine.
 
 python scripts/benchmark.py                    # everything: about an hour
-python scripts/benchmark.py --quick            # small sizes, two minutes; fails below half of a target
+python scripts/benchmark.py --quick            # small sizes, three minutes; fails below half of a target
 python scripts/benchmark.py --only sweeps dense
 """
 
@@ -66,8 +66,8 @@ def parts(arguments: argparse.Namespace, folder: Path) -> Iterator[Rows]:
     if "dense" in only:
         yield retrieval.dense(50_000 if quick else 200_000, 133, rounds)
     if "sparse" in only:
-        searched = ("synthetic", scale.texts(5_000, 200, 0), scale.texts(300, 12, 1)) if quick else named(dataset)
-        yield retrieval.sparse(*searched, 3 * rounds)
+        searched = ("synthetic", scale.texts(5_000, 200, 0), scale.texts(100, 12, 1)) if quick else named(dataset)
+        yield retrieval.sparse(*searched, rounds if quick else 3 * rounds)
     store = Store(str(folder / "store" if quick else arguments.output / "store"))  # encoding SciFact takes minutes
     if "dense" in only:
         yield retrieval.approximate(dataset, store, rounds)

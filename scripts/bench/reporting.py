@@ -12,6 +12,7 @@ import pandas as pd
 
 from bench.timing import Comparison, Rows
 from ragsweep.report import Origin, Outcome, Sweep, decision, terminal_table, write_sweep
+from ragsweep.report.facts import facts_of
 
 QUERIES = 133
 METRICS = ("precision", "recall", "f1", "mrr", "hit_rate", "ndcg", "map")
@@ -67,14 +68,10 @@ def _run(swept: dict[str, float], values: np.ndarray) -> Outcome:
     settings = {name: str(value) for name, value in swept.items()}
     settings |= {"dataset.name": "synthetic", "evaluation.resamples": "10000", "seed": "0"}
     curve = np.linspace(0.3, 0.8, 20)
-    facts = {
+    measured = {
         "dataset": {"name": "synthetic", "digest": "0" * 64, "unit": "page"},
-        "queries_without_judgments": [],
-        "pages_without_text": [],
-        "units_without_passage": [],
-        "coverage": 1.0,
         "at_k": {"recall": curve.tolist()},
         "at_k_ci": {"recall": {"low": (curve - 0.05).tolist(), "high": (curve + 0.05).tolist()}},
     }
     name = " ".join(f"{setting.rpartition('.')[2]}={value}" for setting, value in swept.items())
-    return Outcome(name, "", swept, settings, table, facts)
+    return Outcome(name, "", swept, settings, table, facts_of(measured))
