@@ -35,9 +35,9 @@ def test_only_tracking_knows_mlflow():
     assert not any(name.partition(".")[0] == "mlflow" for path in others for name in imports(path))
 
 
-def test_a_warm_run_never_imports_torch(shared_application):
-    assert shared_application.run().returncode == 0
-    process = shared_application.in_new_interpreter("run.py", PYTHONPROFILEIMPORTTIME="1")
+def test_a_warm_run_never_imports_torch(shared_application, dataset):
+    assert shared_application.run(*dataset).returncode == 0
+    process = shared_application.in_new_interpreter("run.py", *dataset, PYTHONPROFILEIMPORTTIME="1")
     assert process.returncode == 0
     loaded = {line.rpartition("|")[2].strip() for line in process.stderr.splitlines()}
     assert "mlflow" in loaded  # the trace has what it should have

@@ -15,6 +15,7 @@ NAMES_OF_THE_REFERENCE = {
     "Sparse_Heavy_Hybrid": "0.3",
     "Pure_Sparse_BM25": "0.0",
 }
+LARGE = {"alpha_sensitivity", "grid"}
 EXPERIMENTS = sorted(path.stem for path in (PROJECT / "conf/experiment").glob("*.yaml"))
 
 BAD_SETTINGS = {
@@ -133,15 +134,22 @@ def test_a_page_without_text_is_reported_once(application, dataset):
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_every_shipped_experiment_plans_its_jobs(application, dataset, experiment):
+    process = application.run("-m", f"experiment={experiment}", *dataset, "+dry_run=true")
+    assert process.returncode == 0, process.stderr
+    jobs = process.stdout.count(": would run\n")
+    assert jobs == {"alpha_sensitivity": 11, "grid": 25, "retrieval_methods": 5, "topk_analysis": 5}.get(
+        experiment, jobs
+    )
+    assert jobs > 1
+
+
+@pytest.mark.parametrize(
+    "experiment", [pytest.param(name, marks=[pytest.mark.soak] if name in LARGE else []) for name in EXPERIMENTS]
+)
 def test_every_shipped_experiment_runs(application, dataset, experiment):
     process = application.run("-m", f"experiment={experiment}", *dataset)
     assert process.returncode == 0, process.stderr
-    assert len(application.children()) == {
-        "alpha_sensitivity": 11,
-        "grid": 25,
-        "retrieval_methods": 5,
-        "topk_analysis": 5,
-    }.get(experiment, len(application.children()))
     if experiment == "retrieval_methods":
         alphas = {run.info.run_name: run.data.params["retriever.alpha"] for run in application.children()}
         assert alphas == NAMES_OF_THE_REFERENCE

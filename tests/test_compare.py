@@ -18,7 +18,7 @@ def sweeps(shared_application, dataset, tmp_path_factory):
             ["-m", *dataset, "retriever=sparse", "k=1,2"],
             ["-m", *dataset, "retriever=sparse", "retriever.stop_words=english,null", "k=3"],
             ["-m", *dataset, "retriever=sparse", "chunker=recursive", "chunker.size=30,60", "chunker.overlap=0"],
-            ["-m", *others, "retriever=sparse", "k=1,2"],
+            ["-m", *others, "retriever=sparse", "k=1"],
         )
     ):
         folder = shared_application.home / f"outputs{number}"

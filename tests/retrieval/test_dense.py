@@ -1,7 +1,5 @@
 """Exact nearest neighbours of embeddings, and the published figures of SciFact."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -46,21 +44,6 @@ def test_a_corpus_is_encoded_once_for_all_depths(store, letters):
 def test_another_corpus_is_encoded_anew(store, letters):
     DenseRetriever(letters, store).retrieve(Task(("zinc", "iron"), ("iron",)), 2)
     assert DenseRetriever(letters, store).retrieve(Task(("iron", "zinc"), ("iron",)), 2).passages.tolist() == [[0, 1]]
-
-
-WARM = """
-import sys
-from ragsweep.retrieval import DenseRetriever, SentenceTransformerEncoder, Task
-from ragsweep.store import Store
-DenseRetriever(SentenceTransformerEncoder(), Store(sys.argv[1])).retrieve(Task(("zinc", "iron"), ("iron",)), 2)
-print("torch" in sys.modules)
-"""
-
-
-def test_a_warm_run_never_imports_torch(store):
-    DenseRetriever(SentenceTransformerEncoder(), store).retrieve(Task(("zinc", "iron"), ("iron",)), 2)
-    warm = subprocess.run([sys.executable, "-c", WARM, store.path], capture_output=True, text=True, check=True)
-    assert warm.stdout.strip() == "False"
 
 
 @pytest.fixture(scope="module")

@@ -74,7 +74,7 @@ def test_a_killed_sweep_is_resumed_as_if_nothing_had_happened(application, datas
     assert charts(application) == charts(undisturbed)
 
 
-@pytest.mark.repeat(usual=2, soak=20)
+@pytest.mark.repeat(usual=1, soak=20)
 def test_a_sweep_killed_at_any_moment_is_resumed(tmp_path, cache, dataset, undisturbed, repetition):
     undisturbed, seconds = undisturbed
     application = Application(tmp_path, cache)  # on no store yet: it may be killed while it makes one
@@ -192,14 +192,14 @@ sparse:
 def test_a_pipeline_that_differs_in_one_of_two_encoders_is_not_taken_for_finished(application, dataset, tmp_path):
     (tmp_path / "conf/retriever").mkdir(parents=True)
     (tmp_path / "conf/retriever/two.yaml").write_text(TWO_ENCODERS)
-    given = ["-m", *dataset, f"hydra.searchpath=[{tmp_path}/conf]", "retriever=two", "k=1,2", "tracking.resume=true"]
+    given = ["-m", *dataset, f"hydra.searchpath=[{tmp_path}/conf]", "retriever=two", "k=1", "tracking.resume=true"]
     tests = {"PYTHONPATH": str(PROJECT / "tests")}
     for changed in ([], ["retriever.dense.encoder.fingerprint=changed"], []):
         process = application.run(*given, *changed, **tests)
         assert process.returncode == 0, process.stderr
-    assert process.stdout.count("(finished before)") == 2  # the third sweep is the first one again
+    assert process.stdout.count("(finished before)") == 1  # the third sweep is the first one again
     digests = [run.data.tags["config.digest"] for run in application.children()]
-    assert len(digests) == len(set(digests)) == 4
+    assert len(digests) == len(set(digests)) == 2
     params = application.children()[-1].data.params
     assert params["retriever.dense.encoder.fingerprint"] == "changed"
     assert params["retriever.sparse.encoder.fingerprint"] == "other"

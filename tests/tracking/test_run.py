@@ -120,16 +120,16 @@ def test_the_logged_configuration_is_resolved_and_names_no_path_of_this_machine(
     assert "${" not in text
 
 
-def test_the_same_run_without_the_store_gives_the_same_numbers(finished, application):
-    _, run, artifacts = finished
-    assert application.run("retriever.alpha=0.5", "k=25", "store.enabled=false").returncode == 0
-    [again] = application.runs()
+def test_the_same_run_without_the_store_gives_the_same_numbers(application, dataset):
+    for without in ([], ["store.enabled=false"]):
+        assert application.run(*dataset, "retriever.alpha=0.5", "k=3", *without).returncode == 0
+    run, again = application.runs()
     timeless = {name for name in run.data.metrics if not name.startswith("latency/")}
     assert {name: again.data.metrics[name] for name in timeless} == {name: run.data.metrics[name] for name in timeless}
     assert again.data.tags["config.digest"] == run.data.tags["config.digest"]
     for name in ("per_query.csv", "ranking.trec", "evaluation.json"):
         assert (application.artifacts(again) / "results" / name).read_bytes() == (
-            artifacts / "results" / name
+            application.artifacts(run) / "results" / name
         ).read_bytes()
 
 
