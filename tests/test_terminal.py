@@ -42,3 +42,17 @@ def test_a_reader_may_go_away():
         process.stdout.close()
         assert process.stderr.read() == b"done\n"
     assert process.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("filename", "expected"),
+    [("ragsweep.terminal.__file__", "ragsweep: the disk is full\n"), ("'theirs.py'", "theirs.py:7: UserWarning: ")],
+    ids=["ours", "theirs"],
+)
+def test_a_warning_of_ours_is_a_line_without_a_place_in_the_code(filename, expected):
+    warn = f"import warnings; warnings.warn_explicit('the disk is full', UserWarning, {filename}, 7)"
+    told = subprocess.run(
+        [sys.executable, "-c", f"{GUARDED}import ragsweep.terminal; {warn}"], capture_output=True, text=True, check=True
+    )
+    assert told.stderr.startswith(expected)
+    assert told.stderr.count("\n") == 1

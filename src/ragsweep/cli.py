@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import hydra
 from hydra._internal.utils import get_args_parser
@@ -55,7 +55,6 @@ def main() -> NoReturn:
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup leaves it
         signal.signal(signal.SIGHUP, terminate)
     _watch_signals()
-    _shorten_warnings()
     status = OK
     try:
         check_arguments(sys.argv[1:])  # first: an error of Hydra's would repeat them
@@ -168,17 +167,6 @@ def _watch_signals() -> None:
                         tracking.close_open(sweep.job, sweep.parent)
 
     threading.Thread(target=close_in_time, daemon=True).start()
-
-
-def _shorten_warnings() -> None:
-    """Print our own warnings as we print errors, in a line without a place in the code."""
-    usual = warnings.formatwarning
-
-    def shortened(message: Warning | str, category: type[Warning], filename: str, *others: Any) -> str:
-        ours = Path(filename).is_relative_to(Path(__file__).parent)
-        return f"ragsweep: {message}\n" if ours else usual(message, category, filename, *others)
-
-    warnings.formatwarning = shortened  # type: ignore[assignment]
 
 
 def explained(error: BaseException) -> int:

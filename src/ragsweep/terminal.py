@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -17,6 +19,8 @@ from ragsweep.errors import RagsweepError, Terminated
 BAD_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143  # exit statuses
 FULL_ERROR = "HYDRA_FULL_ERROR"  # in the environment: 1 shows tracebacks
 LONGEST = 120  # characters of a name
+
+_usual_format = warnings.formatwarning
 
 
 def printable(text: str) -> str:
@@ -44,11 +48,21 @@ def guard() -> None:
     """From now on, whatever this process writes to its terminal is printable, and a reader may go away.
 
     Every program of ours calls this first: so no `print` of a name, a path or a library's message can be forgotten.
+    Our own warnings are printed as errors are, in a line without a place in the code.
     """
+    warnings.formatwarning = _formatted
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is not None and not isinstance(stream, _Guarded):
             setattr(sys, name, _Guarded(stream))
+
+
+def _formatted(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+) -> str:
+    if Path(filename).is_relative_to(Path(__file__).parent):
+        return f"ragsweep: {message}\n"
+    return _usual_format(message, category, filename, lineno, line)
 
 
 class _Guarded:
