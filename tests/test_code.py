@@ -4,11 +4,13 @@ import shutil
 import subprocess
 import sys
 import types
+from dataclasses import dataclass, replace
 
 import pytest
 from application import PROJECT
 
 from ragsweep import code
+from ragsweep.retrieval import DenseRetriever, SparseRetriever, Task
 
 PACKAGE = {
     "theirs/__init__.py": "",
@@ -86,6 +88,49 @@ def test_a_subclass_is_other_code(letters):
         pass
 
     assert code.code_of(Louder()) != code.code_of(letters)
+
+
+@dataclass(frozen=True)
+class Prefixed(DenseRetriever):
+    prefix: str = ""
+
+    def _search(self, task, depth):
+        return super()._search(replace(task, queries=tuple(self.prefix + query for query in task.queries)), depth)
+
+
+class Flipped(SparseRetriever):
+    def __init__(self, store, flip):
+        super().__init__(store)
+        object.__setattr__(self, "flip", flip)
+
+    def _search(self, task, depth):
+        return super()._search(replace(task, queries=task.queries[:: -1 if self.flip else 1]), depth)
+
+
+@dataclass(frozen=True)
+class Cut(SparseRetriever):
+    letters: int = 99
+
+    def retrieve(self, task, depth):
+        cut = Task(tuple(text[: self.letters] for text in task.passages), task.queries)
+        return super().retrieve(cut, depth)
+
+
+def test_the_own_settings_of_a_subclass_tell_its_results_apart(letters, store):
+    task = Task(("iron tea", "ivory", "zinc"), ("iron", "zinc"))
+    for first, other in (
+        (Prefixed(letters, store), Prefixed(letters, store, prefix="zzz")),
+        (Flipped(store, flip=False), Flipped(store, flip=True)),
+    ):
+        found = [retriever.retrieve(task, 3).scores.tolist() for retriever in (first, other, first)]
+        assert found[0] == found[2] != found[1]
+
+
+def test_what_is_no_plain_setting_is_never_found_again(store):
+    odd = Flipped(store, flip=object())
+    assert code.own_settings(odd, SparseRetriever) != code.own_settings(odd, SparseRetriever)
+    assert code.own_settings(Cut(store, letters=1), SparseRetriever) == {"letters": 1}
+    assert code.own_settings(SparseRetriever(store), SparseRetriever) == {}
 
 
 RANK = """

@@ -11,6 +11,7 @@ from ragsweep.config import (
     build,
     by_short_names,
     check,
+    digests_of_others,
     effective_settings,
     nearest,
     portable,
@@ -98,11 +99,23 @@ ONE_MORE_ENCODER = "+retriever.dense.encoder={_target_:ragsweep.retrieval.Senten
         ("tracking.uri={a:1}", "tracking.uri: found {'a': 1}"),
         ("tracking.resume={a:1}", "tracking.resume: found {'a': 1}"),
         ("store.max_gb={a:1}", "store.max_gb: found {'a': 1}"),
+        ("retriever.sparse.k1=1" + 400 * "0", "retriever.sparse.k1: found 1000"),
+        ("retriever.sparse.k1=1e308", "retriever.sparse.k1: found 1e+308, expected a number from 0 to 1000000"),
+        ("encoder.batch_size=1" + 20 * "0", "encoder.batch_size: found 1000"),
+        ("index=hnsw index.ef_search=1" + 20 * "0", "index.ef_search: found 1000"),
     ],
 )
 def test_no_mapping_and_no_null_gets_round_a_rule(composed, override, expected):
     with pytest.raises(ConfigError, match=f"^{re.escape(expected)}"):
-        check(composed(override))
+        check(composed(*override.split()))
+
+
+@pytest.mark.parametrize("alpha", [0, 0.5])
+def test_the_candidates_of_a_hybrid_within_another_count(composed, alpha):
+    config = composed("k=5", f"retriever.alpha={alpha}")
+    OmegaConf.update(config, "retriever.sparse", {**config.retriever, "alpha": 0.5, "candidates": 1}, force_add=True)
+    with pytest.raises(ConfigError, match=r"^retriever\.sparse\.candidates: found 1, expected at least k \(5\)"):
+        check(config)
 
 
 @pytest.mark.parametrize(
@@ -202,6 +215,37 @@ def test_the_metrics_arguments_are_logged(composed):
     config = composed("evaluation.metrics.ndcg.gain=exponential")
     settings = effective_settings(config, {"evaluation": config.evaluation})
     assert settings["evaluation.metrics.ndcg"] == "ragsweep.evaluation.ndcg(gain=exponential)"
+
+
+@pytest.mark.parametrize("value", ["None", "1", "linear, x=1", "[1]", "a'b"])
+def test_a_text_is_told_from_what_it_reads_like(composed, value):
+    def logged(given):
+        config = composed()
+        OmegaConf.update(config, "evaluation.metrics.ndcg.gain", given)
+        return effective_settings(config, {"evaluation": config.evaluation})["evaluation.metrics.ndcg"]
+
+    assert logged(value) == f"ragsweep.evaluation.ndcg(gain={value!r})"
+
+
+def test_the_code_of_what_hydra_hands_on_counts(composed):
+    handed = "{_target_: hydra.utils.get_method, path: small.arguments}"
+    assert "small.arguments" in digests_of_others(composed(f"+evaluation.metrics.other={handed}"))
+
+
+class Shadowed:
+    """Keeps a setting under another name; that of its class is not the setting."""
+
+    mode = "auto"
+    size = property(lambda self: 2 * self._size)
+
+    def __init__(self, mode, size):
+        self._mode, self._size = mode, size
+
+
+def test_an_attribute_of_the_class_is_not_the_setting():
+    config = OmegaConf.create({"retriever": {"mode": "first", "size": 3}})
+    settings = effective_settings(config, {"retriever": Shadowed("first", 3)})
+    assert settings == {"retriever.mode": "first", "retriever.size": 6}
 
 
 def test_positional_arguments_of_a_metric_are_logged(composed):

@@ -53,6 +53,7 @@ def test_any_text_is_a_value_or_malformed_yaml(text):
         ('{"a":' * 900 + "1" + "}" * 900, "nested more than"),
         ("9" * 5_000, "thousands of digits"),
         ("NaN", "holds NaN"),
+        ('[{"a": 1, "b": 2, "a": 1}]', "an object has the field 'a' twice"),
         ("[1,\n2,]", "line 2"),
     ],
 )

@@ -92,6 +92,14 @@ def test_what_a_killed_process_left_behind_is_not_taken_for_an_entry(store):
 
 
 @pytest.mark.filterwarnings("ignore:the store's")
+@pytest.mark.parametrize("listed", ["[" * 200_000, "[]", '{"array.npy": 1}', " " * 2_000_000])
+def test_an_entry_whose_checksums_are_anything_is_built_anew(store, listed):
+    store.get("stage", 1, lambda: {"array": np.zeros(1)})
+    (entries(store)[0] / "checksums.json").write_text(listed)
+    assert store.get("stage", 1, lambda: {"array": np.ones(1)})["array"].tolist() == [1]
+
+
+@pytest.mark.filterwarnings("ignore:the store's")
 @pytest.mark.parametrize("damage", [b"", b"no array", b"\x93NUMPY\x01"])
 def test_a_damaged_entry_is_built_anew(store, damage):
     store.get("stage", 1, lambda: {"array": np.zeros(1)})

@@ -38,7 +38,7 @@ _SECRET = re.compile(r"(?i)(passw|passphrase|pwd|secret|token|api_?key|access_?k
 _SETTING = re.compile(r"(?:.*?[^\w/])??tracking(?:\.uri|@[^=]*)?['\"]?\s*[=:](.*)", re.DOTALL)
 _NEXT = re.compile(r",(?=\W*[a-zA-Z][\w+.\-]*://)")  # the comma between two addresses
 _NAMES = "(MLFLOW_TRACKING_PASSWORD|MLFLOW_TRACKING_TOKEN|PGPASSWORD)"
-_VARIABLE = re.compile(rf"oc\.env:\s*{_NAMES}|{_NAMES}\s*[=:]")
+_VARIABLE = re.compile(rf"oc\.env:\s*{_NAMES}|{_NAMES}['\"\\]*\s*[=:]")
 
 
 def check_address(uri: object) -> None:

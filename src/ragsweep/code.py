@@ -8,6 +8,7 @@ import sys
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import fields
 from functools import cache
 from importlib import metadata
 from importlib.machinery import ModuleSpec
@@ -39,6 +40,20 @@ def code_of(thing: object) -> list[str]:
     return [kind_of(thing), digest_of_module(type(thing).__module__)]
 
 
+def own_settings(thing: object, base: type) -> object:
+    """What an object of a subclass holds beside the fields of `base`, whose methods store its results.
+
+    Plain values only: for anything else, nothing that was stored is found again.
+    """
+    names = {field.name for field in fields(base)}
+    own = {name: value for name, value in vars(thing).items() if name not in names}
+    try:
+        digest(own)
+    except (TypeError, ValueError):
+        return uuid.uuid4().hex
+    return own
+
+
 def code_of_call(call: Callable[..., Any]) -> str:
     """Digest of the code that a function is written in."""
     return digest_of_module(getattr(call, "func", call).__module__)  # partial(func) has no module of its own
@@ -47,6 +62,8 @@ def code_of_call(call: Callable[..., Any]) -> str:
 @cache
 def digest_of_module(name: str) -> str:
     """Digest of a module's source and of all that it imports, also within functions, but for installed packages.
+
+    Only what an import statement names is found, not what `importlib.import_module` loads at run time.
 
     An installed package is known by its version. Code that is in no file, as in a notebook, has another digest in every
     process: nothing that was stored for it is found again. The files are read once a process, which computes by what it

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
+import inspect
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,6 +32,7 @@ GROUPS = ("dataset", "chunker", "retriever")  # each is one component
 SHARED = ("store", "encoder", "index")  # each is one, too, for whatever takes it over by interpolation
 OPTIONAL = ("encoder", "index")  # what needs one says so
 STORE = "ragsweep.store.Store"
+HYDRA_UTILS = "hydra.utils."
 HYDRA_KEYS = ("_target_", "_partial_", "_recursive_", "_convert_")
 PLAIN = (bool, int, float, str, type(None))
 
@@ -113,17 +116,25 @@ def _check_component(name: str, node: object) -> None:
 
 def _check_depths(config: DictConfig) -> None:
     """Refuse a k that goes deeper than what a part of the retriever can give."""
-    alpha = config.retriever.get("alpha")
-    unused = "retriever.sparse" if alpha == 1 else "retriever.dense" if alpha == 0 else ""
+    unused: tuple[str, ...] = ()
     for name, part in _parts("retriever", config.retriever):
-        if not part._target_.startswith("ragsweep.") or (unused and name.startswith(unused)):
+        if not _is_ours(part) or f"{name}.".startswith(unused or ("?",)):
             continue
-        for setting in ("ef_search", *(() if unused else ("candidates",))):
+        idle = {1: "sparse", 0: "dense"}.get(part.get("alpha"))
+        unused += (f"{name}.{idle}.",) if idle else ()
+        for setting in ("ef_search", *(() if idle else ("candidates",))):
             depth = part.get(setting)
             if isinstance(depth, int) and depth < config.k:
                 group = name.rpartition(".")[2]
                 shown_name = group if config.get(group) == part else name  # as its user sets it
                 raise ConfigError(f"{shown_name}.{setting}: found {depth}, expected at least k ({config.k})")
+
+
+def _is_ours(part: DictConfig) -> bool:
+    """Whether a component's class is one of ours, or is derived from one."""
+    target = _target(str(part._target_))
+    bases = target.__mro__ if inspect.isclass(target) else ()
+    return any(base.__module__.startswith("ragsweep.") for base in bases)
 
 
 def _parts(name: str, node: DictConfig) -> Iterator[tuple[str, DictConfig]]:
@@ -185,7 +196,13 @@ def build(node: DictConfig, name: str) -> Any:
 
 def digests_of_others(config: DictConfig) -> dict[str, str]:
     """Digest of the code of each class or function from outside ragsweep, by its dotted name."""
-    named = {str(value) for name, value in leaves(config) if name.endswith("_target_")}
+    settings = dict(leaves(config))
+    named = {str(value) for name, value in settings.items() if name.endswith("_target_")}
+    named |= {  # hydra.utils.get_method hands on what its `path` names
+        str(value)
+        for name, value in settings.items()
+        if name.endswith(".path") and str(settings.get(f"{name.removesuffix('path')}_target_")).startswith(HYDRA_UTILS)
+    }
     targets = {name: _target(name) for name in sorted(named) if not name.startswith("ragsweep.")}
     return {name: digest_of_module(target.__module__) for name, target in targets.items() if target}
 
@@ -223,7 +240,7 @@ def by_short_names(settings: Mapping[str, Any], config: DictConfig) -> dict[str,
 
 def _settings(node: DictConfig, part: object, name: str) -> Iterator[tuple[str, Any]]:
     if "_partial_" in node:
-        arguments = ", ".join(f"{key}={node[key]}" for key in map(str, node) if key not in HYDRA_KEYS)
+        arguments = ", ".join(f"{key}={_written(node[key])}" for key in map(str, node) if key not in HYDRA_KEYS)
         yield name, f"{node._target_}({arguments})"
         return
     if "_target_" in node:
@@ -233,7 +250,7 @@ def _settings(node: DictConfig, part: object, name: str) -> Iterator[tuple[str, 
         yield f"{name}.fingerprint", part.fingerprint
     for key in map(str, node):
         given = node[key]
-        value = getattr(part, key, given)
+        value = _used(part, key, given)
         if key in HYDRA_KEYS or key in getattr(part, "without_effect", ()):
             continue
         if isinstance(given, DictConfig) and given.get("_target_") == STORE:  # where results are kept decides none
@@ -250,6 +267,23 @@ def _settings(node: DictConfig, part: object, name: str) -> Iterator[tuple[str, 
         else:
             plain = OmegaConf.to_container(given) if isinstance(given, ListConfig) else given
             yield f"{name}.{key}", portable(value if isinstance(value, PLAIN) else plain)
+
+
+def _used(part: object, key: str, given: Any) -> Any:
+    """The setting as the object has it; an attribute that is its class's alone only has the same name."""
+    in_class = inspect.getattr_static(type(part), key, None)
+    computed = inspect.isdatadescriptor(in_class) or isinstance(in_class, cached_property)
+    return getattr(part, key, given) if computed or key in getattr(part, "__dict__", ()) else given
+
+
+def _written(value: Any) -> str:
+    """An argument as text: a text that reads like another value, or like several, stands in quotes."""
+    if not isinstance(value, str):
+        return str(value)
+    with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+        ast.literal_eval(value)
+        return repr(value)
+    return value if re.fullmatch(r"[\w.\-/ ]*", value) else repr(value)
 
 
 def portable(value: Any) -> Any:

@@ -9,15 +9,17 @@ The annotation gives the check, and the words of the error.
 from __future__ import annotations
 
 import inspect
+import sys
 import types
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from math import inf, isfinite
+from math import inf
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 LONGEST = 200  # characters of a value in an error
+LARGEST_WHOLE = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,8 @@ def _number(*, whole: bool, within: Between | None = None) -> Rule:
         if not isinstance(value, kinds) or isinstance(value, bool):
             return False
         bounds = within or Between(-inf)
-        return (isinstance(value, int) or isfinite(value)) and bounds.low <= value <= bounds.high
+        largest = LARGEST_WHOLE if whole else sys.float_info.max
+        return -largest <= value <= largest and bounds.low <= value <= bounds.high  # NaN is not
 
     return Rule(f"a {'whole ' if whole else ''}number{f' {within}' if within else ''}", accepts)
 

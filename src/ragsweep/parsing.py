@@ -34,8 +34,8 @@ def from_json(text: str, *, allow_nan: bool = False) -> Any:
         allow_nan: Whether NaN and infinities may be in it, which many programs write although JSON has none.
 
     Raises:
-        MalformedError: It is not JSON, nested deeper than `DEEPEST`, or has a number that is not finite or of thousands
-            of digits.
+        MalformedError: It is not JSON, nested deeper than `DEEPEST`, has a field twice, or has a number that is not
+            finite or of thousands of digits.
     """
     try:
         return _shallow((WITH_NAN if allow_nan else JSON).decode(text))
@@ -134,8 +134,19 @@ def _not_finite(word: str) -> NoReturn:
     raise MalformedError(f"holds {word}, which is no JSON number")
 
 
-WITH_NAN = json.JSONDecoder()
-JSON = json.JSONDecoder(parse_constant=_not_finite)  # made once: files of a JSON object a line have millions
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; Python would take the last of several values of a field and drop the others in silence."""
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise MalformedError(f"an object has the field {twice[:80]!r} twice")
+    return values
+
+
+WITH_NAN = json.JSONDecoder(object_pairs_hook=_object)
+# Made once: files of a JSON object a line have millions.
+JSON = json.JSONDecoder(parse_constant=_not_finite, object_pairs_hook=_object)
 
 
 def _shallow(value: Any) -> Any:

@@ -21,10 +21,12 @@ from filelock import FileLock
 from ragsweep.code import code_of_call
 from ragsweep.constraints import Between, Text
 from ragsweep.digest import digest, digest_file
+from ragsweep.parsing import from_json, read_text
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 CHECKSUMS = "checksums.json"  # of an entry's files; its modification time says when the entry was last used
+LARGEST_MB = 1  # of checksums
 LOCK, PARTIAL, EVICTED = ".lock", ".partial", ".evicted"
 DIGEST = re.compile("[0-9a-f]{64}")
 GB = 10**9
@@ -206,12 +208,10 @@ def unpacked(arrays: Arrays) -> list[str]:
 
 def _load(entry: Path) -> Arrays | None:
     """The arrays of an entry; None where it is absent, or damaged, as a power cut can leave it."""
-    try:
-        listed = (entry / CHECKSUMS).read_bytes()
-    except OSError:
+    if not (entry / CHECKSUMS).exists():
         return None
     try:
-        checksums = json.loads(listed)
+        checksums = from_json(read_text(entry / CHECKSUMS, LARGEST_MB))
         _verify(entry, checksums)
         kept = {Path(name).stem: np.load(entry / name, mmap_mode="r", allow_pickle=False) for name in checksums}
     except (OSError, ValueError, EOFError, AttributeError, TypeError) as error:

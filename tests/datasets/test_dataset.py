@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -166,6 +167,44 @@ def test_page_borders_are_data():
     assert chunked(documents=(cut_after_one,)).digest != chunked(documents=(cut_after_two,)).digest
 
 
+PAGED = Document.from_pages("a.pdf", [("1", "a.pdf#1", "apples"), ("2", "a.pdf#2", "pies")])
+
+
+class Cutting:
+    """A chunker of a user's that returns the same for every page."""
+
+    def __init__(self, spans):
+        self.spans = spans
+
+    def split(self, text):
+        return self.spans
+
+
+@pytest.mark.parametrize(
+    ("spans", "found"),
+    [
+        ([(0, 3), (3, 60)], r"\(3, 60\)"),  # behind the end stands the next page
+        ([(-2, 3)], r"\(-2, 3\)"),
+        ([(2, 2)], r"\(2, 2\)"),
+        ([(0.0, 3.5)], r"\(0.0, 3.5\)"),
+        ([(0, 1, 2)], r"\(0, 1, 2\)"),
+        ([3], "3"),
+        (["ab"], "'ab'"),
+        (None, "None"),
+    ],
+)
+def test_spans_that_are_not_within_the_page_are_refused(spans, found):
+    with pytest.raises(
+        DatasetError, match=rf"chunker: .*Cutting\.split: found {found}, expected \(start, end\) with 0 <="
+    ):
+        Dataset.from_collection(replace(SMALL, documents=(PAGED,)), Cutting(spans))
+
+
+def test_spans_may_be_of_numpy():
+    cut = Dataset.from_collection(replace(SMALL, documents=(PAGED,)), Cutting([*np.array([[0, 2], [1, 4]])]))
+    assert cut.texts == ("ap", "ppl", "pi", "ies")
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -204,12 +243,22 @@ def test_page_borders_are_data():
             {"queries": (Query("q1", "\ud83e"),)},
             "small: the text of query 'q1' contains an invalid surrogate, half of a character",
         ),
+        ({"queries": (Query("q1", None),)}, "small: the text of query 'q1' is of type NoneType; expected a text"),
+        ({"queries": (Query("q1", " "),)}, "small: the text of query 'q1' is blank"),
+        (
+            {"documents": (replace(PAGED, pages=(PAGED.pages[0], replace(PAGED.pages[1], start=2))),)},
+            "small: a.pdf#2: found characters 2 to 11, expected some of 6 to 11, behind those of the page before",
+        ),
+        (
+            {"documents": (replace(PAGED, pages=(PAGED.pages[0], replace(PAGED.pages[1], end=200))),)},
+            "small: a.pdf#2: found characters 7 to 200, expected some of 6 to 11, behind those of the page before",
+        ),
         (
             {"documents": documents("iron \ud83e")},
             "small: the text of document 'a.pdf' contains an invalid surrogate, half of a character",
         ),
     ],
-    ids=range(13),
+    ids=range(17),
 )
 def test_what_no_format_may_read_is_refused_in_one_line(changes, message):
     with pytest.raises(DatasetError) as error:

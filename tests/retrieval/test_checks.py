@@ -41,6 +41,10 @@ def with_scores(*first_row):
 WRONG = {
     "no ranking": (None, "returned NoneType, expected a Ranking"),
     "a list": ([[1, 2]], "returned list, expected a Ranking"),
+    "masked": (
+        replace(GOOD, passages=np.ma.masked_less(GOOD.passages, 1)),
+        "passages: found MaskedArray, expected an array of int64",
+    ),
     "lists": (Ranking([[1]], [[0.1]]), "passages: found list, expected an array of int64"),
     "float positions": (
         replace(GOOD, passages=GOOD.passages.astype(float)),

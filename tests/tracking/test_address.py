@@ -97,6 +97,20 @@ def test_a_password_is_found_wherever_the_address_is_set(argument, kind):
     assert CANARY not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    "argument",
+    [
+        """hydra.job.env_set={"MLFLOW_TRACKING_PASSWORD": hunter2}""",
+        """hydra.job.env_set={'PGPASSWORD' : hunter2}""",
+        "hydra.job.env_set.MLFLOW_TRACKING_TOKEN=hunter2",
+    ],
+)
+def test_a_password_for_the_environment_of_jobs_is_refused_without_repeating_it(argument):
+    with pytest.raises(RefusedError, match="expected in the environment, not among the arguments") as error:
+        check_arguments([argument])
+    assert "hunter2" not in str(error.value)
+
+
 @pytest.mark.parametrize("uri", ["databricks://x", "file:///mlruns", "mlruns", "postgres://h/db"])
 def test_another_kind_of_store_is_refused_with_the_kinds_that_there_are(uri):
     with pytest.raises(RefusedError, match=r"sqlite:///mlflow\.db .*an MLflow server, SQLite, PostgreSQL, MySQL or"):

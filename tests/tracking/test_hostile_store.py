@@ -1,7 +1,9 @@
 """A store that many can write to: what one run or tag of it says never stops what is done with the others."""
 
 import json
+import sqlite3
 import warnings
+from contextlib import closing
 
 import pytest
 from hypothesis import given, settings
@@ -82,6 +84,9 @@ def test_a_sweep_goes_on_among_runs_that_say_anything(application, dataset):
     client.set_terminated(second.info.run_id, "FAILED")
     client.set_terminated(parent.info.run_id, "KILLED")
     client.set_tag(parent.info.run_id, "sweep.joined.many", "[]")
+    later = add(application, parent, "KILLED")  # in the year 31690708
+    with closing(sqlite3.connect(application.home / "mlflow.db")) as database, database:
+        database.execute("UPDATE runs SET start_time = 1000000000000000000 WHERE run_uuid = ?", [later])
     client.set_tag(parent.info.run_id, "sweep.joined.7", json.dumps({"run_id": "' OR", "name": "x", "swept": {}}))
     outside = application.home / "foreign" / "1_00000000.lock"
     lock = {"host": json.loads(first.data.tags["process"])["host"], "lock": str(outside), "locks": "x"}

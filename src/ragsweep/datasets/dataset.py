@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.code import code_of
+from ragsweep.code import code_of, kind_of
 from ragsweep.datasets.fields import LARGEST_GRADE, flaw_of_name, flaw_of_text
 from ragsweep.digest import digest, digest_texts
 from ragsweep.errors import DatasetError
@@ -297,6 +297,16 @@ def _check(collection: Collection) -> None:
     for name, text in texts:
         if flaw := flaw_of_text(text):
             raise DatasetError(f"{collection.name}: the text of {name} {flaw}")
+    for query in queries:
+        if not query.text.strip():
+            raise DatasetError(f"{collection.name}: the text of query {query.query_id!r} is blank")
+    for document in documents:
+        ends = [0, *(page.end for page in document.pages)]
+        for page, end in zip(document.pages, ends, strict=False):
+            if not end <= page.start <= page.end <= len(document.text):
+                place = f"{document.source}#{page.page_number}: found characters {page.start} to {page.end}"
+                after = f"expected some of {end} to {len(document.text)}, behind those of the page before"
+                raise DatasetError(f"{collection.name}: {place}, {after}")
     _check_judgments(collection)
 
 
@@ -322,7 +332,7 @@ def _spans(collection: Collection, chunker: Chunker, store: Store) -> Iterator[S
     pages = [document.text[page.start : page.end] for document in collection.documents for page in document.pages]
 
     def build() -> Arrays:
-        spans = [chunker.split(page) for page in pages]
+        spans = [_checked_spans(chunker.split(page), page, chunker) for page in pages]
         flat = np.array([span for page in spans for span in page], dtype=np.int64).reshape(-1, 2)
         return {"spans": flat, "ends": np.cumsum([len(page) for page in spans], dtype=np.int64)}
 
@@ -331,6 +341,17 @@ def _spans(collection: Collection, chunker: Chunker, store: Store) -> Iterator[S
     flat, ends = [(start, end) for start, end in kept["spans"].tolist()], kept["ends"].tolist()
     for start, end in zip([0, *ends], ends, strict=False):
         yield flat[start:end]
+
+
+def _checked_spans(spans: object, page: str, chunker: Chunker) -> Sequence[Span]:
+    """What a chunker returned for a page's text; raises `DatasetError` where it is not spans of this text."""
+    wanted = f"expected (start, end) with 0 <= start < end <= {len(page)}, whole numbers"
+    for span in spans if isinstance(spans, Sequence) else [spans]:
+        pair = tuple(span) if isinstance(span, Sequence | np.ndarray) else ()
+        whole = len(pair) == 2 and all(isinstance(each, Integral) for each in pair)
+        if not whole or not 0 <= pair[0] < pair[1] <= len(page):
+            raise DatasetError(f"chunker: {kind_of(chunker)}.split: found {span!r:.80}, {wanted}")
+    return spans  # type: ignore[return-value]
 
 
 def _passages_of(document: Document, page: Page, spans: Sequence[Span]) -> list[Passage]:

@@ -36,8 +36,10 @@ def grade_of(text: str) -> int | None:
     return grade if grade is not None and abs(grade) <= LARGEST_GRADE else None
 
 
-def flaw_of_text(text: str) -> str | None:
-    """Why a text cannot be written: JSON can escape half of a surrogate pair, which nothing can encode."""
+def flaw_of_text(text: object) -> str | None:
+    """Why something is no text that can be written: JSON can escape half of a surrogate, which nothing can encode."""
+    if not isinstance(text, str):
+        return f"is of type {type(text).__name__}; expected a text"
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -47,10 +49,8 @@ def flaw_of_text(text: str) -> str | None:
 
 def flaw_of_name(name: object) -> str | None:
     """Why an id, a file name or a type cannot stand in tables, TREC files and on a terminal; None where it can."""
-    if not isinstance(name, str):
-        return f"is of type {type(name).__name__}; expected a text"
-    if not name.strip():
+    if isinstance(name, str) and not name.strip():
         return "is blank"
-    if NOT_IN_NAMES.search(name):
+    if isinstance(name, str) and NOT_IN_NAMES.search(name):
         return "contains a control character or a line end"
     return flaw_of_text(name)

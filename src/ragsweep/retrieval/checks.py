@@ -76,7 +76,7 @@ def checked(ranking: object, task: Task, depth: int, name: str) -> Ranking:
 def _array(value: object, kind: str, what: str) -> npt.NDArray[Any]:
     """The value, if it is an array of this kind of number or of a smaller one of it, as an array of this kind."""
     wanted = np.dtype(kind)
-    if not isinstance(value, np.ndarray):
+    if not isinstance(value, np.ndarray) or isinstance(value, np.ma.MaskedArray):
         raise RetrieverError(f"{what}: found {type(value).__name__}, expected an array of {kind}")
     if value.dtype.kind != wanted.kind or value.dtype.itemsize > wanted.itemsize:
         raise RetrieverError(f"{what}: found an array of {value.dtype}, expected {kind}")
@@ -144,7 +144,7 @@ def check_embeddings(embeddings: object, encoder: Encoder, texts: Sequence[str])
         EncoderError: It is not an array of finite floats, or not [texts, dimensions], or a row's length is not 1.
     """
     name = kind_of(encoder)
-    if not isinstance(embeddings, np.ndarray):
+    if not isinstance(embeddings, np.ndarray) or isinstance(embeddings, np.ma.MaskedArray):
         raise EncoderError(f"{name}: returned {type(embeddings).__name__}, expected an array of float32")
     if embeddings.dtype.kind != "f":
         raise EncoderError(f"{name}: returned an array of {embeddings.dtype}, expected float32")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ragsweep.code import code_of, kind_of
+from ragsweep.code import code_of, kind_of, own_settings
 from ragsweep.digest import digest_texts, version
 from ragsweep.errors import ConfigError, EncoderError
 from ragsweep.retrieval.checks import checked, expect_method
@@ -47,7 +47,8 @@ class DenseRetriever:
         index = [code_of(self.index), vars(self.index)]
         if not isinstance(self.index, ExactIndex):
             index.append(version("faiss-cpu"))
-        inputs = [code_of(self), identity(self.encoder), index, task.digest, depth]
+        own = own_settings(self, DenseRetriever)
+        inputs = [code_of(self), own, identity(self.encoder), index, task.digest, depth]
         return Ranking(**self.store.get("dense", inputs, lambda: vars(self._search(task, depth))))
 
     def _search(self, task: Task, depth: int) -> Ranking:

@@ -58,8 +58,8 @@ class HnswIndex:
     """
 
     m: Annotated[int, Between(2, 512)] = 32
-    ef_construction: Annotated[int, Between(1)] = 200
-    ef_search: Annotated[int, Between(1)] = 128
+    ef_construction: Annotated[int, Between(1, 1_000_000)] = 200
+    ef_search: Annotated[int, Between(1, 1_000_000)] = 128
 
     def open(self, passages: Embeddings, keep: Keep) -> Search:
         """Build the graph, or take the one that was kept."""
@@ -89,8 +89,8 @@ class IvfPqIndex:
         seed: Of the training.
     """
 
-    lists: Annotated[int, Between(1)] = 64
-    probes: Annotated[int, Between(1)] = 8
+    lists: Annotated[int, Between(1, 1_000_000)] = 64
+    probes: Annotated[int, Between(1, 1_000_000)] = 8
     subquantizers: Annotated[int, Between(1)] = 48
     seed: Annotated[int, Between(0)] = 0
 

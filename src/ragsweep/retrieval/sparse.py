@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, Literal
 
-from ragsweep.code import code_of
+from ragsweep.code import code_of, own_settings
 from ragsweep.constraints import Between, Text
 from ragsweep.digest import digest_texts, version
 from ragsweep.errors import ConfigError
@@ -36,12 +36,12 @@ class SparseRetriever:
     """
 
     store: Store
-    k1: Annotated[float, Between(0)] = 1.5
+    k1: Annotated[float, Between(0, 1_000_000)] = 1.5
     b: Annotated[float, Between(0, 1)] = 0.75
     backend: Literal["rank_bm25", "bm25s"] = "rank_bm25"
-    epsilon: Annotated[float, Between(0)] = 0.25
+    epsilon: Annotated[float, Between(0, 1_000_000)] = 0.25
     variant: Variant = "lucene"
-    delta: Annotated[float, Between(0)] = 0.5
+    delta: Annotated[float, Between(0, 1_000_000)] = 0.5
     stop_words: Literal["english"] | None = None
     stemmer: Text | None = None
 
@@ -59,12 +59,13 @@ class SparseRetriever:
 
     def retrieve(self, task: Task, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
-        inputs = [code_of(self), self._settings, task.digest, depth]
+        inputs = [code_of(self), self._settings, own_settings(self, SparseRetriever), task.digest, depth]
         return Ranking(**self.store.get("sparse", inputs, lambda: vars(self._search(task, depth))))
 
     def index(self, passages: Sequence[str]) -> Bm25Index:
         """Weigh every term of every passage."""
-        inputs = [code_of(self), digest_texts(passages), self.stop_words, self.stemmer, version("PyStemmer")]
+        tokens = [self.stop_words, self.stemmer, version("PyStemmer"), own_settings(self, SparseRetriever)]
+        inputs = [code_of(self), digest_texts(passages), *tokens]
         kept = self.store.get("terms", inputs, lambda: vars(TermCounts.of(passages, self._tokens)))
         counts = TermCounts(**kept)
         if not len(counts.frequency):
@@ -87,6 +88,6 @@ class SparseRetriever:
 
     @property
     def _settings(self) -> dict[str, Any]:
-        names = {field.name for field in fields(self)} - {"store", *self.without_effect}
+        names = {field.name for field in fields(SparseRetriever)} - {"store", *self.without_effect}
         libraries = ["PyStemmer", *(["bm25s"] if self.backend == "bm25s" else [])]
         return {name: getattr(self, name) for name in names} | {name: version(name) for name in libraries}

@@ -36,9 +36,8 @@ def is_dirty(project: Path = PROJECT) -> bool:
 
 
 def code_version() -> str:
-    """The commit in short, and whether anything differs from it; empty where the project is no git checkout."""
-    changed = is_dirty() or untracked()
-    return f"{(git_commit() or '')[:10]}{' with uncommitted changes' if changed else ''}"
+    """The commit in short, and whether a file of it has changed; empty where the project is not a git checkout."""
+    return f"{(git_commit() or '')[:10]}{' with uncommitted changes' if is_dirty() else ''}"
 
 
 @cache

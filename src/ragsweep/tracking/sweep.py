@@ -23,6 +23,7 @@ from ragsweep.report.sweep import DECIDED_BY, Outcome, Sweep
 from ragsweep.tracking import journal as journals
 from ragsweep.tracking.conditions import tagged
 from ragsweep.tracking.environment import write_environment
+from ragsweep.tracking.journal import LAST
 from ragsweep.tracking.names import json_tag
 from ragsweep.tracking.process import forget_ended, is_gone
 from ragsweep.tracking.run import DIGEST, NUMBER, PARENT, PROCESS, SWEPT, Job, RunRecord
@@ -130,7 +131,8 @@ def unfinished_sweep(job: Job) -> Run | None:
 
 
 def _is_ours(run: Run) -> bool:
-    return bool(re.fullmatch(r"[0-9]{8}_[0-9]{6}_[0-9]+", run.data.tags.get("sweep.id", "")))
+    started = run.info.start_time or 0
+    return 0 < started < LAST and bool(re.fullmatch(r"[0-9]{8}_[0-9]{6}_[0-9]+", run.data.tags.get("sweep.id", "")))
 
 
 def finished_before(job: Job) -> Mapping[str, float] | None:

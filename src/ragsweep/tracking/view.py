@@ -51,7 +51,7 @@ def leave_view(sweep: Stored, parent_run_id: str) -> bool:
     measured = [part for part in sweep.runs if part.run.data.metrics]
     if not measured:
         return False
-    with suppress(*UNREACHABLE):
+    with suppress(ValueError, OverflowError, *UNREACHABLE):  # a store can say that a run started in the year 31690708
         parent = sweep.client.get_run(parent_run_id).info
         name = f"{parent.run_name}, {datetime.fromtimestamp(parent.start_time / 1000):%Y-%m-%d %H:%M}"
         metrics = sorted({name for part in measured for name in part.run.data.metrics})
