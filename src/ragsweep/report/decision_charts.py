@@ -194,7 +194,7 @@ def win_frequency(sweep: Sweep) -> Figure:
     left = len(wins) - len(order)
     others = f"; others: {abs(1 - wins[order].sum()):.1%}" if left else ""
     drawing = figure(
-        beside + 6,
+        max(beside + 6, 7.2),  # room for the question
         1.7 + 0.3 * len(order),
         "Which configuration is best when these queries are resampled?",
         f"Share of bootstrap resamples of the {len(sweep.queries)} queries with the highest {word(sweep.decided_by)}"

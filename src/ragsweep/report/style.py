@@ -91,10 +91,20 @@ def positions(values: Sequence[Any]) -> list[float]:
     return [float(value) for value in values] if all(map(is_number, values)) else [float(n) for n in range(len(values))]
 
 
-def ticks(values: Sequence[Any], *, at: Sequence[float] | None = None) -> tuple[list[float], list[str]]:
-    """Positions and labels of an axis over a setting's values, every n-th of many; at 0, 1, 2, ... by default."""
+def ticks(
+    values: Sequence[Any], *, at: Sequence[float] | None = None, room: int | None = None
+) -> tuple[list[float], list[str]]:
+    """Positions and labels of an axis over a setting's values, every n-th of many.
+
+    Args:
+        values: The setting's.
+        at: Their positions; 0, 1, 2, ... by default.
+        room: How many characters fit along the axis if the values are numbers; by default, any.
+    """
     places = range(len(values)) if at is None else at
-    step = -(-len(values) // MOST_TICKS)
+    longest = max((len(f"{value:g}") for value in values if is_number(value)), default=0)
+    most = MOST_TICKS if room is None or not longest else min(MOST_TICKS, room // (longest + 1))
+    step = -(-len(values) // most)
     labels = [f"{value:g}" if is_number(value) else shown(value, LONGEST_WORD) for value in values]
     return list(places)[::step], labels[::step]
 

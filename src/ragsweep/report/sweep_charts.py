@@ -161,7 +161,7 @@ def sensitivity(sweep: Sweep, x: str, lines: str | None) -> Figure:
         axes.set_title(word(metric), fontsize=11)
         dress(axes)
     label(used, AXES.get(x, x), "mean over queries")
-    used[0].set_xticks(*ticks(values, at=positions(values)))
+    used[0].set_xticks(*ticks(values, at=positions(values), room=30))
     if not ordered_values:
         used[0].set_xlim(-0.6, len(values) - 0.4)
         for axes in used:
