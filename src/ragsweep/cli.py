@@ -95,6 +95,8 @@ def job(config: DictConfig) -> float:
     place = f"{(tracked.number or 0) + 1}/{in_sweep['total'] or '?'} " if in_sweep else ""
     if in_sweep and in_sweep["driver"] != os.getpid() and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl-C to all; the sweep ends its workers
+        if getattr(signal.getsignal(signal.SIGTERM), "__module__", "").startswith("ray."):
+            signal.signal(signal.SIGTERM, terminate)  # Ray's own looks as if a retriever had called sys.exit
     if in_sweep and config.tracking.fail_fast and Path(in_sweep["stop"]).exists():
         return float("nan")
     try:
