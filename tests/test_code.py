@@ -107,13 +107,9 @@ class Flipped(SparseRetriever):
         return super()._search(replace(task, queries=task.queries[:: -1 if self.flip else 1]), depth)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Cut(SparseRetriever):
     letters: int = 99
-
-    def retrieve(self, task, depth):
-        cut = Task(tuple(text[: self.letters] for text in task.passages), task.queries)
-        return super().retrieve(cut, depth)
 
 
 def test_the_own_settings_of_a_subclass_tell_its_results_apart(letters, store):

@@ -41,12 +41,13 @@ def code_of(thing: object) -> list[str]:
 
 
 def own_settings(thing: object, base: type) -> object:
-    """What an object of a subclass holds beside the fields of `base`, whose methods store its results.
+    """The settings that a subclass adds to those of `base`, whose methods store its results.
 
-    Plain values only: for anything else, nothing that was stored is found again.
+    If one of them is not a plain value, the answer is another one each time, so that no stored result is found.
     """
     names = {field.name for field in fields(base)}
-    own = {name: value for name, value in vars(thing).items() if name not in names}
+    held = {field.name: getattr(thing, field.name) for field in fields(thing)} | vars(thing)  # type: ignore[arg-type]
+    own = {name: value for name, value in held.items() if name not in names}
     try:
         digest(own)
     except (TypeError, ValueError):

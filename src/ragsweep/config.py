@@ -270,7 +270,7 @@ def _settings(node: DictConfig, part: object, name: str) -> Iterator[tuple[str, 
 
 
 def _used(part: object, key: str, given: Any) -> Any:
-    """The setting as the object has it; an attribute that is its class's alone only has the same name."""
+    """The setting as the object has it. An attribute that only the class has is not the setting."""
     in_class = inspect.getattr_static(type(part), key, None)
     computed = inspect.isdatadescriptor(in_class) or isinstance(in_class, cached_property)
     return getattr(part, key, given) if computed or key in getattr(part, "__dict__", ()) else given

@@ -200,8 +200,9 @@ def test_spans_that_are_not_within_the_page_are_refused(spans, found):
         Dataset.from_collection(replace(SMALL, documents=(PAGED,)), Cutting(spans))
 
 
-def test_spans_may_be_of_numpy():
-    cut = Dataset.from_collection(replace(SMALL, documents=(PAGED,)), Cutting([*np.array([[0, 2], [1, 4]])]))
+@pytest.mark.parametrize("spans", [np.array([[0, 2], [1, 4]]), [*np.array([[0, 2], [1, 4]])]], ids=["array", "rows"])
+def test_spans_may_be_of_numpy(spans):
+    cut = Dataset.from_collection(replace(SMALL, documents=(PAGED,)), Cutting(spans))
     assert cut.texts == ("ap", "ppl", "pi", "ies")
 
 

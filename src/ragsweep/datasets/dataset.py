@@ -344,9 +344,9 @@ def _spans(collection: Collection, chunker: Chunker, store: Store) -> Iterator[S
 
 
 def _checked_spans(spans: object, page: str, chunker: Chunker) -> Sequence[Span]:
-    """What a chunker returned for a page's text; raises `DatasetError` where it is not spans of this text."""
+    """The spans that a chunker returned for a page; raises `DatasetError` if one is not within the page's text."""
     wanted = f"expected (start, end) with 0 <= start < end <= {len(page)}, whole numbers"
-    for span in spans if isinstance(spans, Sequence) else [spans]:
+    for span in spans if isinstance(spans, Sequence | np.ndarray) else [spans]:
         pair = tuple(span) if isinstance(span, Sequence | np.ndarray) else ()
         whole = len(pair) == 2 and all(isinstance(each, Integral) for each in pair)
         if not whole or not 0 <= pair[0] < pair[1] <= len(page):

@@ -37,7 +37,7 @@ def grade_of(text: str) -> int | None:
 
 
 def flaw_of_text(text: object) -> str | None:
-    """Why something is no text that can be written: JSON can escape half of a surrogate, which nothing can encode."""
+    """Why a value is not a text that can be written; JSON can escape half of a surrogate, which nothing can encode."""
     if not isinstance(text, str):
         return f"is of type {type(text).__name__}; expected a text"
     try:
@@ -49,8 +49,10 @@ def flaw_of_text(text: object) -> str | None:
 
 def flaw_of_name(name: object) -> str | None:
     """Why an id, a file name or a type cannot stand in tables, TREC files and on a terminal; None where it can."""
-    if isinstance(name, str) and not name.strip():
+    if not isinstance(name, str):
+        return flaw_of_text(name)
+    if not name.strip():
         return "is blank"
-    if isinstance(name, str) and NOT_IN_NAMES.search(name):
+    if NOT_IN_NAMES.search(name):
         return "contains a control character or a line end"
     return flaw_of_text(name)
