@@ -25,7 +25,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from ragsweep.address import check_arguments
 from ragsweep.config import CONF, SWEEP_ID, leaves, nearest, register_resolvers, sweep_id
-from ragsweep.errors import ConfigError, JobFailed, RagsweepError, first_line
+from ragsweep.errors import ConfigError, JobFailed, RagsweepError, Terminated, first_line
 from ragsweep.multirun import SWEEP, SweepCallback, end_killed, end_workers, finish, sweep_of_job, tracked_job
 from ragsweep.terminal import BAD_INPUT, FULL_ERROR, INTERRUPTED, TERMINATED, guard, terminate
 
@@ -34,6 +34,8 @@ LAUNCHERS = {"hydra_plugins", "joblib", "loky", "ray", "submitit"}  # packages t
 SECONDS_TO_UNWIND = 0.3  # for the main thread, before its runs are closed beside it
 
 OK, FAILED = 0, 1
+
+_received: list[int] = []  # the signals to end that this process was sent
 
 register_resolvers()
 warnings.filterwarnings("ignore", message=r"\s+'hydra/launcher/.*' is validated")  # our YAML has the plugins' own names
@@ -60,6 +62,7 @@ def main() -> NoReturn:
         check_arguments(sys.argv[1:])  # first: an error of Hydra's would repeat them
         _check_options(sys.argv[1:])
         hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")(job)()
+        _end_where_signalled()
     except BaseException as error:  # the status of the process tells them apart
         status = explained(error)
         if isinstance(error, Exception) and not isinstance(error, JobFailed):  # a launcher that gave up leaves workers
@@ -90,6 +93,7 @@ def job(config: DictConfig) -> float:
     from ragsweep import experiment, tracking
 
     guard()  # also in the worker of a launcher
+    _end_where_signalled()
     in_sweep = sweep_of_job()
     tracked = tracked_job(config)
     place = f"{(tracked.number or 0) + 1}/{in_sweep['total'] or '?'} " if in_sweep else ""
@@ -162,6 +166,7 @@ def _watch_signals() -> None:
     def close_in_time() -> None:
         while number := os.read(reading, 1):
             if number[0] in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                _received.append(number[0])
                 time.sleep(SECONDS_TO_UNWIND)
                 if tracking := sys.modules.get("ragsweep.tracking"):
                     tracking.close_all("KILLED")
@@ -169,6 +174,12 @@ def _watch_signals() -> None:
                         tracking.close_open(sweep.job, sweep.parent)
 
     threading.Thread(target=close_in_time, daemon=True).start()
+
+
+def _end_where_signalled() -> None:
+    """Raise once more what a signal to end has raised: a library's code may have caught it, and gone on."""
+    if _received:
+        raise KeyboardInterrupt if _received[0] == signal.SIGINT else Terminated(TERMINATED)
 
 
 def explained(error: BaseException) -> int:

@@ -24,6 +24,24 @@ class Failing(SparseRetriever):
         return super().retrieve(task, depth)
 """
 
+SWALLOWING = """
+import time
+from dataclasses import dataclass
+
+from ragsweep.retrieval import SparseRetriever
+
+
+@dataclass(frozen=True)
+class Swallowing(SparseRetriever):
+    def retrieve(self, task, depth):
+        try:
+            print("at work", flush=True)
+            time.sleep(60)
+        except BaseException:
+            pass
+        return super().retrieve(task, depth)
+"""
+
 
 @pytest.fixture(scope="module")
 def swept(shared_application):
@@ -167,6 +185,22 @@ def test_an_interrupted_sweep_leaves_no_running_run(application, sent, status):
     assert process.returncode == status
     assert {run.info.status for run in application.runs()} == {"FINISHED", "KILLED"}
     assert [run.info.status for run in application.parents()] == ["KILLED"]
+
+
+@pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interruption_that_a_library_catches_ends_the_sweep_before_the_next_job(
+    application, dataset, tmp_path, sent, status
+):
+    (tmp_path / "swallowing.py").write_text(SWALLOWING)
+    of_ours = ("retriever=sparse", "retriever._target_=swallowing.Swallowing")
+    process = application.start("-m", *dataset, *of_ours, "k=1,2", PYTHONPATH=str(tmp_path))
+    assert process.stdout.readline() == "at work\n"
+    process.send_signal(sent)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == status
+    assert "at work" not in out
+    assert [run.info.status for run in application.parents()] == ["KILLED"]
+    assert [run.info.run_name for run in application.children()] == ["k=1"]
 
 
 def test_two_sweeps_may_open_a_fresh_store_together(tmp_path, cache, dataset):
