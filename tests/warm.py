@@ -12,6 +12,7 @@ import atexit
 import multiprocessing
 import os
 import runpy
+import signal
 import sys
 import tempfile
 import threading
@@ -113,6 +114,7 @@ def _run(
     # The inherited objects still describe the files of the fork server.
     sys.stdout = sys.__stdout__ = os.fdopen(STDOUT, "w", closefd=False)
     sys.stderr = sys.__stderr__ = os.fdopen(STDERR, "w", 1, errors="backslashreplace", closefd=False)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has what it runs in the background ignore it
     multiprocessing.set_start_method(None, force=True)
     background.get_context = lambda _: _context
     forkserver._forkserver.ensure_running = lambda: None  # it runs, but a process that it started does not know
