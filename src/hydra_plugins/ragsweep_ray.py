@@ -39,6 +39,8 @@ class RayLauncher(Launcher):
         os.environ.update(VERBATIM)  # Ray reads it when it is imported
         import ray
 
+        from ragsweep.multirun import start_no_more_jobs
+
         terminate = signal.getsignal(signal.SIGTERM)
         arguments: Any = OmegaConf.to_container(self.settings.init, resolve=True)
         ray.init(**arguments)
@@ -48,6 +50,7 @@ class RayLauncher(Launcher):
             jobs = [self._start(overrides, number) for number, overrides in numbered]
             return [self._result(job, overrides) for job, overrides in zip(jobs, job_overrides, strict=True)]
         except BaseException:
+            start_no_more_jobs()
             ray.shutdown()
             raise
 

@@ -31,10 +31,13 @@ if find_spec("hydra_plugins.hydra_submitit_launcher"):  # Hydra imports this mod
 
         def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
             """Submit all jobs and wait for every one: the plugin's own method gives up at the first that was killed."""
+            from ragsweep.multirun import start_no_more_jobs
+
             jobs = self._submit([list(overrides) for overrides in job_overrides], initial_job_idx)
             try:
                 return [self._result(job, overrides) for job, overrides in zip(jobs, job_overrides, strict=True)]
             except BaseException:
+                start_no_more_jobs()  # first: a job that is just starting would open its run after all are closed
                 self.cancel(jobs)
                 raise
 

@@ -26,7 +26,16 @@ from omegaconf.errors import OmegaConfBaseException
 from ragsweep.address import check_arguments
 from ragsweep.config import CONF, SWEEP_ID, leaves, nearest, register_resolvers, sweep_id
 from ragsweep.errors import ConfigError, JobFailed, RagsweepError, Terminated, first_line
-from ragsweep.multirun import SWEEP, SweepCallback, end_killed, end_workers, finish, sweep_of_job, tracked_job
+from ragsweep.multirun import (
+    SWEEP,
+    SweepCallback,
+    end_killed,
+    end_workers,
+    finish,
+    start_no_more_jobs,
+    sweep_of_job,
+    tracked_job,
+)
 from ragsweep.terminal import BAD_INPUT, FULL_ERROR, INTERRUPTED, TERMINATED, guard, terminate
 
 VERBOSE = "RAGSWEEP_VERBOSE"  # in the environment: show tracebacks
@@ -99,9 +108,9 @@ def job(config: DictConfig) -> float:
     place = f"{(tracked.number or 0) + 1}/{in_sweep['total'] or '?'} " if in_sweep else ""
     if in_sweep and in_sweep["driver"] != os.getpid() and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl-C to all; the sweep ends its workers
-        if getattr(signal.getsignal(signal.SIGTERM), "__module__", "").startswith("ray."):
-            signal.signal(signal.SIGTERM, terminate)  # Ray's own looks as if a retriever had called sys.exit
-    if in_sweep and config.tracking.fail_fast and Path(in_sweep["stop"]).exists():
+        if getattr(signal.getsignal(signal.SIGTERM), "__module__", "").startswith(("ray.", "submitit.")):
+            signal.signal(signal.SIGTERM, terminate)  # theirs looks like sys.exit in a retriever, or does nothing
+    if in_sweep and Path(in_sweep["stop"]).exists():
         return float("nan")
     try:
         if not in_sweep:
@@ -118,7 +127,7 @@ def job(config: DictConfig) -> float:
                 tracked.folder.rmdir()
             raise SystemExit(explained(error)) from error
         if config.tracking.fail_fast:
-            Path(in_sweep["stop"]).touch()
+            start_no_more_jobs()
         print(f"{place}{tracked.name} FAILED: {_one_line(error)}", file=sys.stderr)
         raise JobFailed(tracked.name) from error
     f1 = means["f1"]

@@ -12,7 +12,7 @@ from ragsweep.terminal import one_line
 ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;", "^": "&#94;", "@": "&#64;"}
 MEANING = re.compile(
     r"[\\`*\[\]|~]"  # anywhere
-    r"|(?<!\w)_|_(?!\w)"  # not within a word
+    r"|(?<![^\W_])_|_(?![^\W_])"  # not between letters
     r"|(?<=\w):(?=//)|(?<=www)\."  # what renderers make a link of
     r"|^[#+=-]",  # where a line begins
     re.IGNORECASE,
