@@ -1,6 +1,6 @@
 """Measure retrieval configurations: `python run.py --help` says how."""
 
-from ragsweep.cli import main
+from ragsweep.app.cli import main
 
 if __name__ == "__main__":
     main()

@@ -19,10 +19,10 @@ import pandas as pd
 from bench import encoding, measures, reporting, retrieval, scale, sweeps
 from bench.timing import Comparison, Rows
 
-from ragsweep.config import PROJECT
+from ragsweep.core.project import PROJECT
+from ragsweep.core.store import Store
+from ragsweep.core.style import BEST, dress, figure, save
 from ragsweep.datasets import BeirDataset, Dataset, PageChunker, PdfDataset, RecursiveChunker
-from ragsweep.report.style import BEST, dress, figure, save
-from ragsweep.store import Store
 
 PARTS = ("sweeps", "loop", "sparse", "dense", "metrics", "encoding", "report", "thousand", "scale")
 SIZES = {False: (10_000, 100_000, 1_000_000), True: (1_000, 10_000)}

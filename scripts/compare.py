@@ -18,8 +18,8 @@ from datetime import datetime
 from pathlib import Path
 
 from ragsweep import report
-from ragsweep.comparison import Request, compare
-from ragsweep.terminal import end_of_script
+from ragsweep.core.terminal import end_of_script
+from ragsweep.replay.compare import Request, compare
 
 
 def main() -> int:

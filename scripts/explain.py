@@ -14,8 +14,8 @@ import argparse
 import shutil
 import sys
 
-from ragsweep.explanation import Request, explain
-from ragsweep.terminal import end_of_script
+from ragsweep.core.terminal import end_of_script
+from ragsweep.replay.explain import Request, explain
 
 
 def main() -> int:

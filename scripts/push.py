@@ -14,9 +14,9 @@ import sys
 from pathlib import Path
 
 from ragsweep import tracking
-from ragsweep.errors import ConfigError
-from ragsweep.recorded import composed_today
-from ragsweep.terminal import end_of_script, one_line
+from ragsweep.core.errors import ConfigError
+from ragsweep.core.terminal import end_of_script, one_line
+from ragsweep.replay.recorded import composed_today
 
 
 def main() -> int:

@@ -15,8 +15,8 @@ import argparse
 import signal
 import sys
 
-from ragsweep.reproduction import Request, reproduce
-from ragsweep.terminal import end_of_script, terminate
+from ragsweep.core.terminal import end_of_script, terminate
+from ragsweep.replay.reproduce import Request, reproduce
 
 
 def main() -> int:

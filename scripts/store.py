@@ -14,8 +14,8 @@ from pathlib import Path
 
 import hydra
 
-from ragsweep.config import CONF, register_resolvers
-from ragsweep.store import Entry, Store
+from ragsweep.core.project import CONF, register_resolvers
+from ragsweep.core.store import Entry, Store
 
 
 def main() -> None:

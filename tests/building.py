@@ -13,7 +13,7 @@ def build():
 
 
 def keep(path):
-    from ragsweep.store import Store
+    from ragsweep.core.store import Store
 
     Store(path).get("stage", 1, build)
 

@@ -17,10 +17,10 @@ from mlflow import MlflowClient
 from reportlab.pdfgen.canvas import Canvas
 from servers import Client, TrackingServer, database
 
-from ragsweep.config import PROJECT
+from ragsweep.core.project import PROJECT
+from ragsweep.core.store import Store
 from ragsweep.datasets import BeirDataset, Collection, Dataset, PageChunker, PdfDataset
 from ragsweep.retrieval import Task
-from ragsweep.store import Store
 
 WritePdf = Callable[..., Path]
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from ragsweep.report import Outcome, Sweep
-from ragsweep.report.facts import facts_of
+from ragsweep.sweeps import Outcome, Sweep
+from ragsweep.tasks.ranking.facts import facts_of
 
 MEASURED = {"dataset.name": "manual", "evaluation.resamples": "1000", "seed": "0"}
 CURVE = np.linspace(0.2, 0.9, 20)

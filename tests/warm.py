@@ -22,7 +22,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from subprocess import TimeoutExpired
 
-from ragsweep.report import background
+from ragsweep.core import background
 
 PROJECT = Path(__file__).resolve().parents[1]
 LOADED = (
@@ -30,10 +30,10 @@ LOADED = (
     "mlflow.store.tracking.sqlalchemy_store",
     "matplotlib.backends.backend_agg",
     "matplotlib.figure",
-    "ragsweep.cli",
-    "ragsweep.comparison",
+    "ragsweep.app.cli",
+    "ragsweep.replay.compare",
     "ragsweep.experiment",
-    "ragsweep.report.run_charts",
+    "ragsweep.tasks.ranking.charts",
 )
 STDOUT, STDERR = 1, 2
 

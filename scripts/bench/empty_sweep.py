@@ -17,7 +17,7 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from ragsweep.config import PROJECT, register_resolvers
+from ragsweep.core.project import PROJECT, register_resolvers
 
 register_resolvers()
 

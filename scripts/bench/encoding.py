@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from bench.timing import Rows, compare
+from ragsweep.core.errors import EncoderError
+from ragsweep.core.store import Store
 from ragsweep.datasets import Dataset
-from ragsweep.errors import EncoderError
-from ragsweep.evaluation import judge, ndcg
 from ragsweep.retrieval import DenseRetriever, SentenceTransformerEncoder, Task
 from ragsweep.retrieval.backends import PRECISIONS
 from ragsweep.retrieval.hardware import fastest_device
-from ragsweep.store import Store
+from ragsweep.tasks.ranking import judge, ndcg
 
 SAMPLE_SEED = 0
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bench.timing import Rows, compare
-from ragsweep.evaluation import average_precision, f1, hit_rate, judge, mrr, ndcg, precision, recall
+from ragsweep.tasks.ranking import average_precision, f1, hit_rate, judge, mrr, ndcg, precision, recall
 
 K = 10
 DEPTH = 100

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from bench.timing import Comparison, Rows
-from ragsweep.report import Origin, Outcome, Sweep, decision, terminal_table, write_sweep
-from ragsweep.report.facts import facts_of
+from ragsweep.report import Origin, decision, terminal_table, write_sweep
+from ragsweep.sweeps import Outcome, Sweep
+from ragsweep.tasks.ranking.facts import facts_of
 
 QUERIES = 133
 METRICS = ("precision", "recall", "f1", "mrr", "hit_rate", "ndcg", "map")

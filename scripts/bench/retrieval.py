@@ -13,8 +13,8 @@ import numpy as np
 from bench.measures import METRICS
 from bench.reference_loop import ReferenceLoop
 from bench.timing import Rows, compare
+from ragsweep.core.store import NO_STORE, Store
 from ragsweep.datasets import Dataset
-from ragsweep.evaluation import evaluate, judge
 from ragsweep.retrieval import (
     NOTHING,
     DenseRetriever,
@@ -28,7 +28,7 @@ from ragsweep.retrieval import (
 from ragsweep.retrieval.embeddings import embed
 from ragsweep.retrieval.exact import ExactSearch
 from ragsweep.retrieval.tokens import Tokenizer
-from ragsweep.store import NO_STORE, Store
+from ragsweep.tasks.ranking import evaluate, judge
 
 ALPHAS = (0.0, 0.3, 0.5, 0.7, 1.0)
 CUTOFFS = (3, 5, 10)

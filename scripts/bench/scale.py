@@ -52,9 +52,9 @@ def main(passages: int, queries: int) -> Cost:
     """Retrieve and measure, with a store on disk, as a run does."""
     from bench.measures import METRICS
     from bench.retrieval import DEPTH, RandomEncoder
-    from ragsweep.evaluation import evaluate, judge
+    from ragsweep.core.store import Store
     from ragsweep.retrieval import DenseRetriever, HybridRetriever, SparseRetriever, Task
-    from ragsweep.store import Store
+    from ragsweep.tasks.ranking import evaluate, judge
 
     task = Task(texts(passages, PASSAGE_WORDS, 0), texts(queries, QUERY_WORDS, 1))
     text_mb = peak_mb()

@@ -14,7 +14,7 @@ import numpy as np
 from mlflow import MlflowClient
 
 from bench.timing import Comparison, Rows, compare
-from ragsweep.config import PROJECT
+from ragsweep.core.project import PROJECT
 
 FIFTEEN = ["-m", "retriever.alpha=0,0.3,0.5,0.7,1", "k=3,5,10"]
 SIX = ["-m", "retriever.alpha=0.3,0.5,0.7", "k=3,10"]

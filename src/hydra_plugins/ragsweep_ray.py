@@ -39,7 +39,7 @@ class RayLauncher(Launcher):
         os.environ.update(VERBATIM)  # Ray reads it when it is imported
         import ray
 
-        from ragsweep.multirun import start_no_more_jobs
+        from ragsweep.app.naming import start_no_more_jobs
 
         terminate = signal.getsignal(signal.SIGTERM)
         arguments: Any = OmegaConf.to_container(self.settings.init, resolve=True)
@@ -66,7 +66,7 @@ class RayLauncher(Launcher):
         """What the job has returned, or that it did not come to its end however often Ray tried."""
         from ray.exceptions import RayError
 
-        from ragsweep.errors import JobFailed
+        from ragsweep.core.errors import JobFailed
 
         try:
             returned: JobReturn = job.future().result()  # ray.get would give SystemExit another status

@@ -31,7 +31,7 @@ if find_spec("hydra_plugins.hydra_submitit_launcher"):  # Hydra imports this mod
 
         def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
             """Submit all jobs and wait for every one: the plugin's own method gives up at the first that was killed."""
-            from ragsweep.multirun import start_no_more_jobs
+            from ragsweep.app.naming import start_no_more_jobs
 
             jobs = self._submit([list(overrides) for overrides in job_overrides], initial_job_idx)
             try:
@@ -67,7 +67,7 @@ if find_spec("hydra_plugins.hydra_submitit_launcher"):  # Hydra imports this mod
             """What the job has returned, or that it was ended from outside; its line is printed here, too."""
             from submitit.core.utils import UncompletedJobError
 
-            from ragsweep.errors import JobFailed
+            from ragsweep.core.errors import JobFailed
 
             job.wait()
             for printed, stream in ((job.stdout(), sys.stdout), (job.stderr(), sys.stderr)):

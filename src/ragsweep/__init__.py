@@ -7,13 +7,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ragsweep.evaluation.external import evaluate
+    from ragsweep.tasks.ranking.external import evaluate
     from ragsweep.tracking.tables import per_query, runs
 
 __all__ = ["evaluate", "per_query", "runs"]
 
 _HOMES = {
-    "evaluate": "ragsweep.evaluation.external",
+    "evaluate": "ragsweep.tasks.ranking.external",
     "per_query": "ragsweep.tracking.tables",
     "runs": "ragsweep.tracking.tables",
 }

@@ -15,16 +15,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from omegaconf import DictConfig, OmegaConf
 
-from ragsweep import report, tracking
-from ragsweep.code import digest_of_code
-from ragsweep.config import build, by_short_names, check, digests_of_others, effective_settings, portable
+from ragsweep import tracking
+from ragsweep.core.code import digest_of_code
+from ragsweep.core.components import build, digests_of_others
+from ragsweep.core.config import check
+from ragsweep.core.digest import digest
+from ragsweep.core.drawing import drawing
+from ragsweep.core.project import portable
+from ragsweep.core.run_settings import RunSettings
+from ragsweep.core.settings import by_short_names, effective_settings
+from ragsweep.core.terminal import one_line
 from ragsweep.datasets import Dataset
-from ragsweep.digest import digest
-from ragsweep.evaluation import Evaluation, Metric, evaluate, judge
 from ragsweep.retrieval import NOTHING, Ranking, Retriever, Task
 from ragsweep.retrieval.checks import expect_method, retrieve
-from ragsweep.terminal import one_line
+from ragsweep.tasks.ranking import Evaluation, Metric, charts, evaluate, judge
+from ragsweep.tasks.ranking.files import write_evaluation
+from ragsweep.tasks.ranking.settings import EvaluationSettings
 
+SETTINGS = {"": RunSettings, "evaluation": EvaluationSettings, "tracking": tracking.TrackingSettings}
 LEAST_DEPTH = 100  # a ranking holds at least so many passages, and at least k
 
 
@@ -74,7 +82,7 @@ class Experiment:
     def of(cls, config: DictConfig) -> Experiment:
         """Build everything; all that can be wrong with the input is found here, before a run is recorded."""
         tracking.check_address(OmegaConf.select(config, "tracking.uri"))  # first: an error would repeat its password
-        config = check(config)
+        config = check(config, SETTINGS)
         tracking.check_names(config)
         retriever = build(config.retriever, "retriever")
         expect_method(retriever, "retrieve", "retriever")
@@ -115,7 +123,7 @@ class Experiment:
     def log(self, measurement: Measurement, job: tracking.Job, record: tracking.RunRecord) -> None:
         """Write tables and charts into the run's folder, and log everything."""
         ranking, evaluation, measures = measurement
-        with report.drawing(job.folder, evaluation):
+        with drawing(job.folder / "charts", charts.draw, evaluation):
             self.write(job, ranking, evaluation)
             record.log(self.params, self.dataset, evaluation, measures)
             record.log_files("config", "results", "environment")
@@ -166,7 +174,7 @@ class Experiment:
         resolved = portable(OmegaConf.to_container(self.config))
         (folder / "config.yaml").write_text(OmegaConf.to_yaml(resolved), encoding="utf-8")
         (folder / "overrides.yaml").write_text(OmegaConf.to_yaml(list(job.overrides)), encoding="utf-8")
-        report.write_evaluation(job.folder, evaluation, self.dataset, ranking.passages, ranking.scores)
+        write_evaluation(job.folder, evaluation, self.dataset, ranking.passages, ranking.scores)
         tracking.write_environment(job.folder)
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import BeirDataset, Dataset, Judgment, PageChunker
-from ragsweep.errors import DatasetError
 
 CORPUS = (
     '{"_id": "d1", "title": "Malaria", "text": "Fever with chills."}\n{"_id": "d2", "title": "", "text": "Rest."}\n'

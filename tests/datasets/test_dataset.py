@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, Page, PageChunker, Query, RecursiveChunker
-from ragsweep.errors import DatasetError
 
 PAGES = (("1", "a.pdf#1", "Iron tablets"), ("2", "a.pdf#2", "Birth plan"))
 SMALL = Collection(

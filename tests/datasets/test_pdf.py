@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reportlab.pdfgen.canvas import Canvas
 
+from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.datasets import Dataset, PageChunker, PdfDataset
-from ragsweep.errors import ConfigError, DatasetError
 
 ENTRY = {"query": "q", "relevant_docs": ["1"], "query_type": "t"}
 

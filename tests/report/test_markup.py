@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from ragsweep.core.terminal import one_line
 from ragsweep.report.markup import code, markdown
-from ragsweep.terminal import one_line
 
 markdown_it = pytest.importorskip("markdown_it")
 

@@ -9,7 +9,7 @@ import pytest
 from outcomes import FACTS, Sweep, alpha_k, grid, of_scores, over_alpha
 
 from ragsweep.report import Origin, write_sweep
-from ragsweep.report.facts import facts_of
+from ragsweep.tasks.ranking.facts import facts_of
 
 ORIGIN = Origin("python run.py -m k=3,5", "0123abcd", "d6694a48f4", "20261122_101500")
 HOSTILE = "<script>alert(1)</script> | what & why?\nsecond line"

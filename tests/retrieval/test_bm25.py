@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
+from ragsweep.core.store import Store
 from ragsweep.retrieval import NOTHING, SparseRetriever
 from ragsweep.retrieval.tokens import ENGLISH_STOP_WORDS
-from ragsweep.store import Store
 
 VARIANTS = ["lucene", "robertson", "atire", "bm25l", "bm25+"]
 OFF = Store("", enabled=False)

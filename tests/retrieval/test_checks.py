@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from ragsweep.errors import ConfigError, EncoderError, RetrieverError, Terminated
+from ragsweep.core.errors import ConfigError, EncoderError, RetrieverError, Terminated
 from ragsweep.retrieval import NOTHING, DenseRetriever, HybridRetriever, Ranking, SparseRetriever, Task
 from ragsweep.retrieval.checks import check_embeddings, checked, retrieve
 
@@ -222,7 +222,7 @@ def test_a_signal_ends_the_process_also_within_a_retriever(ending):
         (lambda letters, store: DenseRetriever(None, store), "encoder: builtins.NoneType has no method 'encode'"),
         (
             lambda letters, store: DenseRetriever(letters, store, store),
-            "index: ragsweep.store.Store has no",
+            "index: ragsweep.core.store.Store has no",
         ),
     ],
     ids=["part", "encoder", "index"],

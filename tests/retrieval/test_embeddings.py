@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from letters import LetterEncoder, numbered
 
+from ragsweep.core.store import Store
 from ragsweep.retrieval import SentenceTransformerEncoder
 from ragsweep.retrieval.embeddings import PIECE, embed, encoding_ms
-from ragsweep.store import Store
 
 CORPUS = ("zinc", "iron", "calcium")
 

@@ -8,11 +8,11 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from ragsweep.errors import EncoderError
+from ragsweep.core.errors import EncoderError
+from ragsweep.core.store import Store
 from ragsweep.retrieval import SentenceTransformerEncoder
 from ragsweep.retrieval.backends import PRECISIONS
 from ragsweep.retrieval.hardware import cpu_has_bf16, fastest_device
-from ragsweep.store import Store
 
 TEXTS = ["What do the letters SNCU and FRU stand for?", "Iron, calcium and deworming tablets. " * 20]
 
@@ -145,7 +145,7 @@ import sys
 import numpy as np
 import torch
 from ragsweep.retrieval import SentenceTransformerEncoder
-from ragsweep.store import Store
+from ragsweep.core.store import Store
 torch.set_num_threads(3)
 store, file, *combinations = sys.argv[1:]
 texts = sys.stdin.read().split("|")

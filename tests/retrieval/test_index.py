@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragsweep.errors import ConfigError
+from ragsweep.core.errors import ConfigError
+from ragsweep.core.store import Store
 from ragsweep.retrieval import DenseRetriever, ExactIndex, HnswIndex, HybridRetriever, IvfPqIndex, SparseRetriever, Task
-from ragsweep.store import Store
 
 HNSW = {"m": 4, "ef_construction": 8, "ef_search": 12}
 IVF_PQ = {"lists": 16, "probes": 2, "subquantizers": 2}

@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 
-from ragsweep.errors import EncoderError
+from ragsweep.core.errors import EncoderError
 from ragsweep.retrieval import SentenceTransformerEncoder
 from ragsweep.retrieval.model_files import MINILM, digest_of_model, model_folder
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from ragsweep.errors import ConfigError
+from ragsweep.core.errors import ConfigError
+from ragsweep.core.store import Store
 from ragsweep.retrieval import NOTHING, SparseRetriever, Task
-from ragsweep.store import Store
 
 
 @pytest.fixture

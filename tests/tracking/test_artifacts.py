@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from mlflow import MlflowClient
 
 import ragsweep
-from ragsweep.errors import RefusedError, TrackingError
+from ragsweep.core.errors import RefusedError, TrackingError
 from ragsweep.tracking import client as clients
 from ragsweep.tracking.client import Client
 from ragsweep.tracking.store import open_store

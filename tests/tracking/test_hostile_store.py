@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from mlflow import MlflowClient
 from mlflow.exceptions import MlflowException
 
-from ragsweep.errors import TrackingError
+from ragsweep.core.errors import TrackingError
 from ragsweep.tracking.conditions import tagged
-from ragsweep.tracking.sweep import parts
+from ragsweep.tracking.members import parts
 
 SWEEP = ["-m", "retriever=sparse", "k=1,2"]
 PARENT = "mlflow.parentRunId"

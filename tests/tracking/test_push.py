@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mlflow import MlflowClient
 
-from ragsweep.errors import TrackingError
+from ragsweep.core.errors import TrackingError
 from ragsweep.tracking import push, push_command
 from ragsweep.tracking.journal import Journal
 

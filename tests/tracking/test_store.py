@@ -10,7 +10,7 @@ import sqlalchemy.exc
 from mlflow.exceptions import MlflowException, RestException
 from mlflow.protos import databricks_pb2 as codes
 
-from ragsweep.errors import RefusedError
+from ragsweep.core.errors import RefusedError
 from ragsweep.tracking import store
 from ragsweep.tracking.client import Client
 

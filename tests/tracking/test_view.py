@@ -20,9 +20,9 @@ from application import PROJECT, Application
 from mlflow.entities import Metric, Run, RunData, RunInfo, RunTag
 from servers import free_port
 
-from ragsweep.tracking import leave_view, print_latest_sweep
+from ragsweep.tracking import print_latest_sweep, save_view
 from ragsweep.tracking.colours import colour
-from ragsweep.tracking.sweep import Part, Stored
+from ragsweep.tracking.members import Part, Stored
 
 SWEEP = ["-m", "retriever=sparse", "retriever.b=0.3,0.5", "k=1,2"]
 METRICS = ["f1", "precision", "recall", "mrr", "hit_rate", "ndcg", "map"]
@@ -166,7 +166,7 @@ def test_more_joined_runs_than_a_tag_can_hold_leave_the_view_of_its_own(applicat
     [parent] = application.parents()
     runs = [joined(number, parent.info.experiment_id) for number in range(1000)]
     [(_, _, before)] = views(application)["small"]
-    assert leave_view(Stored(application.client(), runs), parent.info.run_id)
+    assert save_view(Stored(application.client(), runs), parent.info.run_id)
     [(_, _, after)] = views(application)["small"]
     assert after["searchFilter"] == before["searchFilter"]
 

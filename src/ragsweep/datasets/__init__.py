@@ -2,19 +2,10 @@
 
 from ragsweep.datasets.beir import BeirDataset
 from ragsweep.datasets.chunking import PageChunker, RecursiveChunker
-from ragsweep.datasets.dataset import (
-    Chunker,
-    Collection,
-    Dataset,
-    DatasetFormat,
-    Document,
-    Judgment,
-    Page,
-    Passage,
-    Qrels,
-    Query,
-)
+from ragsweep.datasets.collection import Collection, DatasetFormat, Document, Judgment, Page, Query
+from ragsweep.datasets.dataset import Dataset, Passage, Qrels
 from ragsweep.datasets.pdf import PdfDataset
+from ragsweep.datasets.spans import Chunker
 
 __all__ = [
     "BeirDataset",

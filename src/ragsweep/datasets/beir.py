@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ragsweep.constraints import Text
-from ragsweep.datasets.dataset import Collection, Document, Judgment, Query
+from ragsweep.core.constraints import Text
+from ragsweep.core.errors import DatasetError
+from ragsweep.core.parsing import MalformedError, from_json, read_lines
+from ragsweep.datasets.collection import Collection, Document, Judgment, Query
 from ragsweep.datasets.fields import LARGEST_GRADE, flaw_of_name, flaw_of_text, grade_of, kind, listed
 from ragsweep.datasets.files import what_is
-from ragsweep.errors import DatasetError
-from ragsweep.parsing import MalformedError, from_json, read_lines
 
 LONGEST_LINE_MB = 100
 HEADER = ["query-id", "corpus-id", "score"]

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from ragsweep.constraints import Between
-from ragsweep.datasets.dataset import Span
-from ragsweep.errors import ConfigError
+from ragsweep.core.constraints import Between
+from ragsweep.core.errors import ConfigError
+from ragsweep.datasets.spans import Span
 
 SEPARATORS = ("\n\n", "\n", ". ", " ", "")
 

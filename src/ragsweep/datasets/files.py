@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NoReturn
 
-from ragsweep.errors import DatasetError
+from ragsweep.core.errors import DatasetError
 
 
 def what_is(path: Path) -> Literal["a file", "a folder", "neither a file nor a folder", None]:

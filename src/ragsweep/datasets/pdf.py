@@ -10,14 +10,14 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal
 
-from ragsweep.constraints import Text
-from ragsweep.datasets.dataset import Collection, Document, Judgment, Query
+from ragsweep.core.constraints import Text
+from ragsweep.core.digest import digest_file, version
+from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.core.parsing import MalformedError, from_json, read_text
+from ragsweep.core.store import NO_STORE, Store, packed, unpacked
+from ragsweep.datasets.collection import Collection, Document, Judgment, Query
 from ragsweep.datasets.fields import SHOWN, flaw_of_name, flaw_of_text, kind, listed
 from ragsweep.datasets.files import files_below, what_is
-from ragsweep.digest import digest_file, version
-from ragsweep.errors import ConfigError, DatasetError
-from ragsweep.parsing import MalformedError, from_json, read_text
-from ragsweep.store import NO_STORE, Store, packed, unpacked
 
 LARGEST_MB = 100  # of a query file
 NAMED = 3  # documents in a message

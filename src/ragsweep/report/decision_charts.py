@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ragsweep.evaluation import compare_with_best
-from ragsweep.evaluation.statistics import EQUAL, first_best
-from ragsweep.report.style import (
+from ragsweep.core.style import (
     BEST,
     BLUE,
     INTERVALS,
@@ -25,7 +23,10 @@ from ragsweep.report.style import (
     ticks,
     word,
 )
-from ragsweep.report.sweep import METHOD_SETTINGS, Sweep
+from ragsweep.statistics import compare_with_best
+from ragsweep.statistics.intervals import EQUAL, first_best
+from ragsweep.sweeps import Sweep
+from ragsweep.sweeps.outcome import METHOD_SETTINGS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ragsweep.evaluation import Selection
-from ragsweep.evaluation.statistics import EQUAL, Array
-from ragsweep.report.sweep import Outcome, Sweep
+from ragsweep.statistics import Selection
+from ragsweep.statistics.intervals import EQUAL, Array
+from ragsweep.sweeps import Outcome, Sweep
 
 MOST_DISPUTED = 10
 MOST_NAMES = 10

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from markupsafe import Markup
 
-from ragsweep.terminal import one_line
+from ragsweep.core.terminal import one_line
 
 ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;", "^": "&#94;", "@": "&#64;"}
 MEANING = re.compile(

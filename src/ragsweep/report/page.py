@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
+from ragsweep.core.drawing import Chart
+from ragsweep.core.style import word
+from ragsweep.core.terminal import printable
 from ragsweep.report import findings
 from ragsweep.report.markup import code, markdown
-from ragsweep.report.style import word
-from ragsweep.report.sweep import Sweep
 from ragsweep.report.words import against_best, baseline_rows, count, decision, evidence, interval
-from ragsweep.terminal import printable
+from ragsweep.sweeps import Sweep
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -40,13 +41,6 @@ class Origin:
     run_id: str
     commit: str
     started: str
-
-
-class Chart(NamedTuple):
-    """A chart's file name, and the question that it answers."""
-
-    name: str
-    title: str
 
 
 class Row(NamedTuple):

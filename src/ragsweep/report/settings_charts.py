@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ragsweep.evaluation import confidence_intervals
-from ragsweep.report.style import (
+from ragsweep.core.style import (
     BEST,
     BLUE,
     INTERVALS,
@@ -21,7 +20,8 @@ from ragsweep.report.style import (
     ticks,
     word,
 )
-from ragsweep.report.sweep import Sweep
+from ragsweep.statistics import confidence_intervals
+from ragsweep.sweeps import Sweep
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

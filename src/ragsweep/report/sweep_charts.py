@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ragsweep.digest import digest
-from ragsweep.report.decision_charts import best_against_baseline, heat_map, recall_by_cutoff, win_frequency
-from ragsweep.report.settings_charts import main_effects, parallel_coordinates
-from ragsweep.report.style import (
+from ragsweep.core.digest import digest
+from ragsweep.core.style import (
     BEST,
     INTERVALS,
     LONGEST_NAME,
@@ -31,7 +29,10 @@ from ragsweep.report.style import (
     whiskers,
     word,
 )
-from ragsweep.report.sweep import ALPHA, METHOD_SETTINGS, Sweep
+from ragsweep.report.decision_charts import best_against_baseline, heat_map, recall_by_cutoff, win_frequency
+from ragsweep.report.settings_charts import main_effects, parallel_coordinates
+from ragsweep.sweeps import Sweep
+from ragsweep.sweeps.outcome import ALPHA, METHOD_SETTINGS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

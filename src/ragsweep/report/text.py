@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from ragsweep.report.sweep import Sweep
+from ragsweep.core.terminal import aligned, one_line
 from ragsweep.report.words import against_best, baseline_rows, decision, evidence, interval
-from ragsweep.terminal import one_line, shortened
+from ragsweep.sweeps import Sweep
 
 TERMINAL_ROWS = 30
 
@@ -40,16 +40,3 @@ def comparison(sweep: Sweep) -> Iterator[str]:
     yield from decision(sweep)
     yield from evidence(sweep)
     yield from (one_line(f"did not finish: {name} ({fate})") for name, fate in sweep.unfinished.items())
-
-
-def aligned(rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> list[str]:
-    """Rows of cells as lines; `left` are the columns of words, the others are numbers and end where they end."""
-    rows = [[shortened(one_line(cell)) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if column in left else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]

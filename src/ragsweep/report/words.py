@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from ragsweep.evaluation import LEVEL, WORTHWHILE
-from ragsweep.report.style import is_number, word
-from ragsweep.report.sweep import Sweep, is_sparse
-from ragsweep.terminal import one_line
+from ragsweep.core.style import is_number, word
+from ragsweep.core.terminal import one_line
+from ragsweep.statistics import LEVEL, WORTHWHILE
+from ragsweep.sweeps import Sweep
+from ragsweep.sweeps.outcome import is_sparse
 
 Place = tuple[Any, ...]  # a configuration's value on each axis; None where it lacks the setting
 

@@ -20,9 +20,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.digest import version
-from ragsweep.errors import EncoderError, first_line
-from ragsweep.store import Arrays, Store
+from ragsweep.core.digest import version
+from ragsweep.core.errors import EncoderError, first_line
+from ragsweep.core.store import Arrays, Store
 
 Backend = Literal["torch", "onnx", "openvino"]
 Precision = Literal["fp32", "bf16", "int8"]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.code import kind_of
-from ragsweep.errors import ConfigError, EncoderError, RetrieverError, Terminated
+from ragsweep.core.code import kind_of
+from ragsweep.core.errors import ConfigError, EncoderError, RetrieverError, Terminated
 from ragsweep.retrieval.encoder import Embeddings, Encoder
 from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, Retriever, Scores, Task
 

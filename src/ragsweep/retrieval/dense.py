@@ -6,16 +6,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ragsweep.code import code_of, kind_of, own_settings
-from ragsweep.digest import digest_texts, version
-from ragsweep.errors import ConfigError, EncoderError
+from ragsweep.core.code import code_of, kind_of, own_settings
+from ragsweep.core.digest import digest_texts, version
+from ragsweep.core.errors import ConfigError, EncoderError
+from ragsweep.core.store import Store
 from ragsweep.retrieval.checks import checked, expect_method
 from ragsweep.retrieval.embeddings import embed, encoding_ms
 from ragsweep.retrieval.encoder import Encoder, identity
 from ragsweep.retrieval.exact import ExactSearch
 from ragsweep.retrieval.index import ExactIndex, Index
 from ragsweep.retrieval.ranking import Indices, Ranking, Scores, Task, sample, timed
-from ragsweep.store import Store
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.code import digest_of_module, kind_of
-from ragsweep.digest import digest, digest_texts
-from ragsweep.errors import EncoderError
+from ragsweep.core.code import digest_of_module, kind_of
+from ragsweep.core.digest import digest, digest_texts
+from ragsweep.core.errors import EncoderError
+from ragsweep.core.store import Arrays, Store
 from ragsweep.retrieval.checks import check_embeddings
 from ragsweep.retrieval.encoder import Embeddings, Encoder, Role, identity
 from ragsweep.retrieval.ranking import Milliseconds, sample, timed
-from ragsweep.store import Arrays, Store
 
 Digests = npt.NDArray[np.bytes_]
 

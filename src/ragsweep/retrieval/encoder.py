@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.code import code_of
-from ragsweep.constraints import Between, Text
-from ragsweep.digest import digest, version
-from ragsweep.errors import EncoderError, first_line
+from ragsweep.core.code import code_of
+from ragsweep.core.constraints import Between, Text
+from ragsweep.core.digest import digest, version
+from ragsweep.core.errors import EncoderError, first_line
+from ragsweep.core.store import NO_STORE, Store
 from ragsweep.retrieval.backends import PRECISIONS, Backend, Precision, packages, run_in
 from ragsweep.retrieval.hardware import cpu_has_bf16, fastest_device
 from ragsweep.retrieval.model_files import MINILM, digest_of_model, model_folder
-from ragsweep.store import NO_STORE, Store
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

@@ -8,7 +8,7 @@ import platform
 from functools import cache
 from pathlib import Path
 
-from ragsweep.digest import version
+from ragsweep.core.digest import version
 
 
 @cache

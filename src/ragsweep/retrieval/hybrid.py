@@ -7,7 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
-from ragsweep.constraints import Between
+from ragsweep.core.constraints import Between
 from ragsweep.retrieval.checks import expect_method, retrieve
 from ragsweep.retrieval.fusion import weighted_sum
 from ragsweep.retrieval.ranking import Ranking, Retriever, Task, sample, timed

@@ -9,14 +9,14 @@ from typing import Annotated, Any, Protocol
 
 import numpy as np
 
-from ragsweep.code import code_of
-from ragsweep.constraints import Between
-from ragsweep.digest import version
-from ragsweep.errors import ConfigError
+from ragsweep.core.code import code_of
+from ragsweep.core.constraints import Between
+from ragsweep.core.digest import version
+from ragsweep.core.errors import ConfigError
+from ragsweep.core.store import Arrays
 from ragsweep.retrieval.encoder import Embeddings
 from ragsweep.retrieval.exact import ExactSearch, canonical_scores
 from ragsweep.retrieval.ranking import Ranking, ranked
-from ragsweep.store import Arrays
 
 Search = Callable[[Embeddings, int], Ranking]  # (queries [queries, dimensions], depth) -> their ranking
 Keep = Callable[[Sequence[Any], Callable[[], Arrays]], Arrays]  # (build settings, build) -> built now or before

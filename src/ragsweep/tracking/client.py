@@ -27,8 +27,8 @@ from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
 from mlflow.utils.file_utils import local_file_uri_to_path
 from mlflow.utils.rest_utils import http_request
 
-from ragsweep.address import is_server, sqlite_file
-from ragsweep.errors import RefusedError, first_line
+from ragsweep.core.address import is_server, sqlite_file
+from ragsweep.core.errors import RefusedError, first_line
 
 CLOUD = ("abfss", "gs", "hdfs", "s3", "viewfs", "wasbs")  # their clients have logins of their own
 PROXIED = re.compile(r"mlflow-artifacts:(?://(?P<host>[^/\\\s]*))?(/[^\\\t\r\n]*)?")

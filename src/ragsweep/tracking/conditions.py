@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ragsweep.errors import TrackingError
+from ragsweep.core.errors import TrackingError
 
 
 def tagged(tag: str, value: object) -> str:

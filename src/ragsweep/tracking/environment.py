@@ -10,7 +10,7 @@ from functools import cache
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
-from ragsweep.config import PROJECT
+from ragsweep.core.project import PROJECT
 
 
 def write_environment(folder: Path) -> None:

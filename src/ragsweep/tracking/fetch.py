@@ -13,13 +13,13 @@ import pandas as pd
 from mlflow.entities import Run
 from omegaconf import DictConfig
 
-from ragsweep.errors import TrackingError, first_line
-from ragsweep.parsing import MalformedError, read_text
-from ragsweep.report import Outcome
-from ragsweep.report.csv_files import read_per_query
+from ragsweep.core.csv_files import read_per_query
+from ragsweep.core.errors import TrackingError, first_line
+from ragsweep.core.parsing import MalformedError, read_text
+from ragsweep.sweeps import Outcome
 from ragsweep.tracking.client import Client
+from ragsweep.tracking.members import UNREADABLE, Part, Swept, member, parts, swept_values, unreadable
 from ragsweep.tracking.store import UNREACHABLE, existing_store
-from ragsweep.tracking.sweep import UNREADABLE, Part, Swept, member, parts, swept_values, unreadable
 
 LARGEST_MB = 10  # of a run's configuration, and of its list of packages
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from ragsweep.digest import digest, shortened
-from ragsweep.errors import ConfigError
-from ragsweep.report.csv_files import MOST_METRICS, TAKEN, TEXTS
+from ragsweep.core.csv_files import MOST_METRICS, TAKEN, TEXTS
+from ragsweep.core.digest import digest, shortened
+from ragsweep.core.errors import ConfigError
 
 LONGEST_NAME = 250  # characters of a run's name, and of the name of a param, metric or tag
 LONGEST_PARAM = 6000

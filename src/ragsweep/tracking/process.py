@@ -15,8 +15,8 @@ from pathlib import Path
 import psutil
 from filelock import FileLock, Timeout
 
-from ragsweep.config import PROJECT
-from ragsweep.parsing import MalformedError, from_json, read_text
+from ragsweep.core.parsing import MalformedError, from_json, read_text
+from ragsweep.core.project import PROJECT
 
 LOCKS = PROJECT / "mlruns" / "processes"
 LOCK = re.compile(r"[0-9]{1,10}_[0-9a-f]{8}\.lock")  # the name of a file in it

@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import re
-import shlex
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote, urlsplit
@@ -20,14 +19,14 @@ os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
 import requests
 from filelock import FileLock
 from mlflow import MlflowClient
+from mlflow.entities import Run
 from mlflow.exceptions import MlflowException
 from omegaconf import DictConfig, OmegaConf
 from sqlalchemy import NullPool, create_engine, text
 from sqlalchemy.exc import DataError, SQLAlchemyError
 
-from ragsweep.address import SQLITE, check_address, is_server, sqlite_file
-from ragsweep.config import PROJECT
-from ragsweep.errors import RefusedError, TrackingError, first_line
+from ragsweep.core.address import SQLITE, check_address, is_server, sqlite_file
+from ragsweep.core.errors import RefusedError, TrackingError, first_line
 from ragsweep.tracking.client import Client, absolute_artifacts, is_cloud
 
 SECONDS_TO_ANSWER = 5
@@ -43,7 +42,7 @@ FINAL = ("INVALID_PARAMETER_VALUE", "RESOURCE_DOES_NOT_EXIST", "RESOURCE_ALREADY
 FINAL_STATUSES = (400, 405, 411, 413, 414, 415, 422)  # of HTTP, for an artifact; others may be a proxy's or a login's
 SQL = re.compile(r"sqlalche\.me/e/\w+/(\w+)")  # the code at the end of SQLAlchemy's errors, also of a server's
 FINAL_SQL = (DataError.code,)  # two that add the same at once get an IntegrityError, and may try again
-UI = "http://127.0.0.1:5000"  # where `make ui` serves a local store
+PAGE = 1000  # runs that are asked for at once
 
 
 def open_store(uri: str, experiment: str, artifacts: str | None) -> tuple[Client, str]:
@@ -282,19 +281,19 @@ def _move(database: Path, home: str, here: str) -> None:
         )
 
 
-def run_address(tracking: DictConfig, experiment_id: str, run_id: str) -> str:
-    """Where the UI shows a run."""
-    run = f"experiments/{quote(experiment_id, safe='')}/runs/{quote(run_id, safe='')}"
-    return f"{ui_of(tracking.uri)}/#/{run}?workflowType=machine_learning"
+def open_configured(tracking: DictConfig) -> tuple[MlflowClient, str]:
+    """A client of the configured store, and the id of the configured experiment, which is made where it is missing."""
+    return open_store(tracking.uri, tracking.experiment, tracking.artifacts)
 
 
-def server_hint(tracking: DictConfig) -> str:
-    """What serves the UI at the printed address, where `make ui` does not."""
-    if is_server(tracking.uri) or tracking.uri == f"{SQLITE}{PROJECT / 'mlruns' / 'mlflow.db'}":
-        return ""
-    return f" (served by: mlflow server --backend-store-uri {shlex.quote(tracking.uri)})"
-
-
-def ui_of(uri: str) -> str:
-    """Where the UI of a store is served."""
-    return uri.rstrip("/") if is_server(uri) else UI
+def search(client: MlflowClient, condition: str, experiments: Sequence[str] | None = None) -> list[Run]:
+    """The runs of these experiments, by their ids, or of all, since a sweep may be over several datasets."""
+    experiments = experiments or [experiment.experiment_id for experiment in client.search_experiments()]
+    runs: list[Run] = []
+    token: str | None = None
+    while True:
+        page = client.search_runs(experiments, condition, max_results=PAGE, page_token=token)
+        runs += page
+        token = page.token
+        if not token:
+            return runs

@@ -13,14 +13,14 @@ import pandas as pd
 from mlflow.entities import Run
 from omegaconf import OmegaConf
 
-from ragsweep.config import CONF, register_resolvers
-from ragsweep.errors import TrackingError, first_line
-from ragsweep.parsing import MalformedError
-from ragsweep.report.csv_files import read_per_query
+from ragsweep.core.csv_files import read_per_query
+from ragsweep.core.errors import TrackingError, first_line
+from ragsweep.core.parsing import MalformedError
+from ragsweep.core.project import CONF, register_resolvers
 from ragsweep.tracking.client import Client
-from ragsweep.tracking.run import PARENT
-from ragsweep.tracking.store import UNREACHABLE, existing_store
-from ragsweep.tracking.sweep import parts, search
+from ragsweep.tracking.job import PARENT
+from ragsweep.tracking.members import parts
+from ragsweep.tracking.store import UNREACHABLE, existing_store, search
 
 Setting = int | float | bool | str | None
 

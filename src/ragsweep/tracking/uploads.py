@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 from mlflow import MlflowClient
 
-from ragsweep.address import absolute, is_server
-from ragsweep.errors import TrackingError, first_line
+from ragsweep.core.address import absolute, is_server
+from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.tracking import journal as journals
 from ragsweep.tracking.client import absolute_artifacts
+from ragsweep.tracking.job import PARENT
 from ragsweep.tracking.journal import Journal
 from ragsweep.tracking.process import is_gone
-from ragsweep.tracking.run import PARENT
 from ragsweep.tracking.store import UNREACHABLE, check_uri, existing_store
-from ragsweep.tracking.view import leave_view_of
+from ragsweep.tracking.view import save_view_of
 
 
 class Pushed(NamedTuple):
@@ -82,7 +82,7 @@ def push(folder: Path, uri: str | None, artifacts: str | None) -> Pushed:
         except (TrackingError, *UNREACHABLE) as error:
             refused[place] = f"{place}: {first_line(error)}"
     for parent in parents:  # only now: all runs of the sweep are there
-        leave_view_of(MlflowClient(uri), parent)
+        save_view_of(MlflowClient(uri), parent)
     return Pushed(len(ours.keys() - refused.keys()), refused, elsewhere)
 
 

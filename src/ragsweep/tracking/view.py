@@ -20,14 +20,15 @@ from urllib.parse import quote, urlencode
 from mlflow import MlflowClient
 from omegaconf import DictConfig
 
-from ragsweep.errors import TrackingError, first_line
-from ragsweep.parsing import MalformedError, from_json
-from ragsweep.report.style import METRIC_WORDS
-from ragsweep.report.sweep import DECIDED_BY
+from ragsweep.core.errors import TrackingError, first_line
+from ragsweep.core.parsing import MalformedError, from_json
+from ragsweep.core.style import METRIC_WORDS
+from ragsweep.sweeps.sweep import DECIDED_BY
 from ragsweep.tracking.conditions import tagged
-from ragsweep.tracking.run import PARENT
-from ragsweep.tracking.store import UNREACHABLE, existing_store, ui_of
-from ragsweep.tracking.sweep import Part, Stored, parts
+from ragsweep.tracking.job import PARENT
+from ragsweep.tracking.members import Part, Stored, parts
+from ragsweep.tracking.store import UNREACHABLE, existing_store
+from ragsweep.tracking.ui import ui_of
 
 TAG = "mlflow.sharedViewState."  # of an experiment; what follows is the view's key
 KEY = "sweep-"  # what our keys begin with; the parent's run id follows
@@ -37,7 +38,7 @@ CURVE, BY_TYPE, LATENCY = "at_k/", "by_type/", "latency/"  # groups of metrics, 
 Chart = dict[str, Any]
 
 
-def leave_view(sweep: Stored, parent_run_id: str) -> bool:
+def save_view(sweep: Stored, parent_run_id: str) -> bool:
     """Leave the view of a sweep in every experiment that has a run of it.
 
     Args:
@@ -66,10 +67,10 @@ def leave_view(sweep: Stored, parent_run_id: str) -> bool:
     return False
 
 
-def leave_view_of(client: MlflowClient, run_id: str) -> bool:
+def save_view_of(client: MlflowClient, run_id: str) -> bool:
     """Leave the view of the sweep whose parent run this is; of another run, nothing."""
     with suppress(TrackingError, ValueError, OverflowError, *UNREACHABLE):  # whatever the store says of it
-        return leave_view(Stored(client, list(parts(client, run_id))), run_id)
+        return save_view(Stored(client, list(parts(client, run_id))), run_id)
     return False
 
 

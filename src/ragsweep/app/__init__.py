@@ -1,0 +1,1 @@
+"""The command line: plans a sweep, starts and ends its workers, says what failed."""

@@ -1,0 +1,87 @@
+"""The command line: from the arguments of `run.py` to its exit status."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import warnings
+from contextlib import suppress
+from typing import NoReturn
+
+import hydra
+
+from ragsweep.app.arguments import check_options, options_first
+from ragsweep.app.job import job
+from ragsweep.app.messages import FAILED, VERBOSE, explained
+from ragsweep.app.naming import SWEEP
+from ragsweep.app.signals import end_if_signalled, ignore_signals, watch_signals
+from ragsweep.app.sweep import SweepCallback, end_killed
+from ragsweep.app.workers import end_workers
+from ragsweep.core.address import check_arguments
+from ragsweep.core.errors import JobFailed
+from ragsweep.core.project import CONF, SWEEP_ID, register_resolvers, sweep_id
+from ragsweep.core.terminal import FULL_ERROR, INTERRUPTED, TERMINATED, guard
+
+OK = 0
+
+register_resolvers()
+warnings.filterwarnings("ignore", message=r"\s+'hydra/launcher/.*' is validated")  # our YAML has the plugins' own names
+
+
+def main() -> NoReturn:
+    """Run Hydra on the arguments of this process; exit with 0, 1 where a job failed, or 2 for bad input."""
+    if "-v" in sys.argv or os.environ.get(FULL_ERROR) == "1":
+        os.environ[VERBOSE] = "1"
+    sys.argv = [sys.argv[0], *options_first([argument for argument in sys.argv[1:] if argument != "-v"])]
+    guard()
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "8")  # else its threads spin where charts are being drawn
+    gc.set_threshold(50_000, 10, 10)  # else it walks through all modules again and again while more are imported
+    os.environ[FULL_ERROR] = "1"  # so that Hydra hands every error to us instead of printing its own account
+    os.environ.pop(SWEEP, None)
+    os.environ.pop(SWEEP_ID, None)
+    sweep_id()
+    watch_signals(_close)
+    status = OK
+    try:
+        check_arguments(sys.argv[1:])  # first: an error of Hydra's would repeat them
+        check_options(sys.argv[1:])
+        hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")(job)()
+        end_if_signalled()
+    except BaseException as error:  # the status of the process tells them apart
+        status = explained(error)
+        if isinstance(error, Exception) and not isinstance(error, JobFailed):  # a launcher that gave up leaves workers
+            end_workers()
+    sys.exit(_close_sweep(status))
+
+
+def _close() -> None:
+    """Close what this process and its workers have open."""
+    if tracking := sys.modules.get("ragsweep.tracking"):
+        tracking.close_all("KILLED")
+        if sweep := SweepCallback.sweep:
+            tracking.close_open(sweep.job, sweep.parent)
+
+
+def _close_sweep(status: int) -> int:
+    """Close what is open, and the sweep with its summary where there is one; the exit status after that."""
+    killed = status in (INTERRUPTED, TERMINATED)
+    if killed and (tracking := sys.modules.get("ragsweep.tracking")):
+        tracking.close_all("KILLED")
+    sweep = SweepCallback.sweep
+    if sweep is None:
+        return status
+    ignore_signals()  # a second one must not leave the sweep open
+    try:
+        if killed:
+            end_killed(sweep)
+        else:
+            from ragsweep.tracking import finish
+
+            if not finish(sweep, failed=status != OK):
+                return FAILED
+    except Exception as error:
+        with suppress(Exception):
+            sweep.parent.close("FAILED")
+        return explained(error)
+    return status

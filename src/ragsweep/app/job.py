@@ -1,0 +1,65 @@
+"""One job: measures one configuration and says so in one line."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+from omegaconf import DictConfig
+
+from ragsweep.app.messages import FAILED, explained, in_one_line
+from ragsweep.app.naming import start_no_more_jobs, sweep_of_job, tracked_job
+from ragsweep.app.signals import end_if_signalled, leave_signals_to_the_sweep
+from ragsweep.core.errors import JobFailed
+from ragsweep.core.terminal import guard
+
+
+def job(config: DictConfig) -> float:
+    """Measure one configuration; Hydra calls this for every job.
+
+    Returns:
+        The F1 at k, for sweepers that look for the best; NaN where nothing was measured.
+    """
+    from ragsweep import experiment, tracking
+
+    guard()  # also in the worker of a launcher
+    end_if_signalled()
+    in_sweep = sweep_of_job()
+    tracked = tracked_job(config)
+    place = f"{(tracked.number or 0) + 1}/{in_sweep['total'] or '?'} " if in_sweep else ""
+    if in_sweep and in_sweep["driver"] != os.getpid() and threading.current_thread() is threading.main_thread():
+        leave_signals_to_the_sweep()
+    if in_sweep and Path(in_sweep["stop"]).exists():
+        return float("nan")
+    try:
+        if not in_sweep:
+            tracking.check_store(config)
+            experiment.Experiment.of(config)  # bad input is refused before the store is touched
+            if config.get("dry_run"):
+                print(f"would run: {tracked.name}")
+                return float("nan")
+            tracking.close_orphans(config.tracking)
+        means, record = experiment.run(config, tracked)
+    except Exception as error:
+        if not in_sweep:  # else Hydra would add a line of its own
+            with suppress(OSError):  # a folder that is not empty stays
+                tracked.folder.rmdir()
+            raise SystemExit(explained(error)) from error
+        if config.tracking.fail_fast:
+            start_no_more_jobs()
+        print(f"{place}{tracked.name} FAILED: {in_one_line(error)}", file=sys.stderr)
+        raise JobFailed(tracked.name) from error
+    f1 = means["f1"]
+    print(f"{place}{tracked.name} f1={f1:.4f}{'' if record else ' (finished before)'}", flush=True)
+    if record and not in_sweep:
+        print("  ".join(f"{name} {mean:.4f}" for name, mean in means.items()))
+        address = tracking.run_address(config.tracking, record.experiment_id, str(record.run_id))
+        print(f"{address}{tracking.server_hint(config.tracking)}")
+        if record.trouble:
+            push = tracking.push_command(tracked.folder, config.tracking.uri, config.tracking.artifacts)
+            print(f"ragsweep: the tracking store lacks this run ({record.trouble}); {push} uploads it", file=sys.stderr)
+            raise SystemExit(FAILED)
+    return f1

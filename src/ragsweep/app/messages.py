@@ -1,0 +1,107 @@
+"""What is said on the terminal where something went wrong: one line, and the exit status that belongs to it."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import traceback
+from pathlib import Path
+
+import hydra
+from hydra.core.global_hydra import GlobalHydra
+from hydra.errors import HydraException, MissingConfigException, OverrideParseException
+from omegaconf.errors import OmegaConfBaseException
+
+from ragsweep.core.errors import JobFailed, RagsweepError, first_line
+from ragsweep.core.project import CONF
+from ragsweep.core.settings import leaves, nearest
+from ragsweep.core.terminal import BAD_INPUT, INTERRUPTED
+
+VERBOSE = "RAGSWEEP_VERBOSE"  # in the environment: show tracebacks
+LAUNCHERS = {"hydra_plugins", "joblib", "loky", "ray", "submitit"}  # packages that start jobs
+PACKAGE = Path(__file__).parents[1]
+FAILED = 1
+
+
+def explained(error: BaseException) -> int:
+    """Say in one line what went wrong, unless that has been said; the exit status that belongs to it."""
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else FAILED
+    if isinstance(error, KeyboardInterrupt):
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    if VERBOSE in os.environ:
+        traceback.print_exception(error)
+    if isinstance(error, JobFailed):
+        return FAILED
+    print(f"ragsweep: {in_one_line(error)}", file=sys.stderr)
+    bad_input = isinstance(error, RagsweepError | HydraException | OmegaConfBaseException) or _is_from_hydra(error)
+    return BAD_INPUT if bad_input else FAILED
+
+
+def _is_from_hydra(error: BaseException) -> bool:
+    """Whether it was raised before our code was reached: what Hydra cannot read or make is an argument."""
+    files = [Path(frame.f_code.co_filename) for frame, _ in traceback.walk_tb(error.__traceback__)][1:]
+    about_arguments = isinstance(error, OSError | TypeError | ValueError) and len(files) > 0
+    ours = any(file.is_relative_to(PACKAGE) for file in files)
+    return about_arguments and not ours and not any(LAUNCHERS & {*file.parts} for file in files)
+
+
+def in_one_line(error: BaseException) -> str:
+    """What an error says, worded for whoever typed the command."""
+    text = " ".join(str(error).split())
+    if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options:
+        group, _, option = error.missing_cfg_file.rpartition("/")
+        return f"{group}={option}: expected one of {', '.join(error.options)}{nearest(option, list(error.options))}"
+    if isinstance(error, OverrideParseException):
+        hint = "put a value with special characters into quotes, \"name='value'\""
+        return f"{error.override}: cannot be read as name=value; {hint}"
+    if several := re.search(r"Ambiguous value for argument '(.+?)' 1\.", text):
+        return f"{several.group(1)}: several values are a sweep, run.py -m; a list stands in brackets, [1,2]"
+    if "Config group override must be a string" in text:
+        return _group_without_option()
+    unknown = re.search(r"Could not (?:override|append) '([^']+)'", text)
+    if isinstance(error, HydraException) and unknown:
+        return _unknown_setting(getattr(error.__cause__, "full_key", None) or unknown.group(1))
+    if isinstance(error, OmegaConfBaseException):
+        return f"{error.full_key}: {first_line(error)}" if error.full_key else first_line(error)
+    if isinstance(error, RagsweepError | HydraException):
+        return text
+    if "integer string conversion" in text:
+        return "an argument has a number of thousands of digits"
+    if isinstance(error, OSError) and error.filename and _is_from_hydra(error):
+        return f"hydra.run.dir, hydra.sweep.dir: {error.filename} cannot be made ({error.strerror})"
+    return f"{type(error).__name__}: {text} (-v shows where)"
+
+
+def _unknown_setting(name: str) -> str:
+    known = _known_settings(name)
+    if name in known:
+        return f"{name}: not every configuration of this sweep has this setting"
+    return f"{name}: no such setting{nearest(name, known)}; python run.py --help lists them"
+
+
+def _group_without_option() -> str:
+    """What Hydra only calls a wrong override: a group that is set to null, which it cannot be."""
+    groups = {argument.partition("=")[0].lstrip("+"): argument for argument in sys.argv[1:] if "null" in argument}
+    for group, argument in groups.items():
+        if (CONF / group).is_dir():
+            options = ", ".join(sorted(path.stem for path in (CONF / group).glob("*.yaml")))
+            return f"{argument}: found null, expected one of {options}"
+    return f"{', '.join(groups.values())}: a group cannot be null"
+
+
+def _known_settings(unknown: str) -> list[str]:
+    """Groups and settings of the configuration that the other arguments describe."""
+    others = [
+        argument for argument in sys.argv[1:] if "=" in argument and "," not in argument and unknown not in argument
+    ]
+    groups = [path.name for path in CONF.iterdir() if path.is_dir()]
+    GlobalHydra.instance().clear()  # a sweep that is refused here has one open
+    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+        try:
+            config = hydra.compose("config", others)
+        except HydraException:
+            config = hydra.compose("config")
+    return groups + [name for name, _ in leaves(config)]

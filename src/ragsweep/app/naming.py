@@ -1,0 +1,110 @@
+"""What a job is called, and what it is recorded as."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Sequence
+from contextlib import suppress
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
+from omegaconf import DictConfig, OmegaConf
+
+from ragsweep.core.digest import shortened
+from ragsweep.core.project import sweep_id
+
+if TYPE_CHECKING:
+    from ragsweep.tracking import Job
+
+SWEEP = "RAGSWEEP_SWEEP"  # in the environment: what every job of a sweep needs to know of it, as JSON
+UNNAMED = ("dataset", "tracking", "store", "hydra", "dry_run")  # settings that a run is not named by
+ABOUT_THIS_START = ("tracking.resume", "dry_run")  # settings that another start of the same sweep need not have
+
+
+def tracked_job(config: DictConfig) -> Job:
+    """What is to be recorded of the job that Hydra has just started."""
+    from ragsweep.tracking import Job
+
+    in_sweep = sweep_of_job()
+    hydra_config = HydraConfig.get()
+    task = as_given(hydra_config.overrides.task)
+    parsed = OverridesParser.create().parse_overrides(task)
+    name, swept = named(parsed, in_sweep["swept"] if in_sweep else [])
+    mode = ["hydra.mode=RUN"] if any(override.startswith("experiment=") for override in task) else []
+    return Job(
+        name=name,
+        folder=Path(hydra_config.runtime.output_dir),
+        overrides=task,
+        command=command_of([*task, *mode]),
+        swept=swept if in_sweep else {},
+        sweep_id=sweep_id(),
+        parent_run_id=in_sweep["parent_run_id"] if in_sweep else None,
+        tracking=config.tracking,
+        number=hydra_config.job.num if in_sweep else None,
+        total=in_sweep["total"] if in_sweep else None,
+        may_resume=bool(in_sweep and in_sweep["may_resume"]),
+    )
+
+
+def sweep_of_job() -> dict[str, Any] | None:
+    """What the sweep has left for its jobs; None for a single run."""
+    return json.loads(os.environ[SWEEP]) if SWEEP in os.environ else None
+
+
+def start_no_more_jobs() -> None:
+    """Have the sweep's jobs that have not begun yet end at once, wherever they start."""
+    if in_sweep := sweep_of_job():
+        with suppress(OSError):
+            Path(in_sweep["stop"]).touch()
+
+
+def command_of(arguments: Sequence[str]) -> str:
+    """The command that runs this again."""
+    names = [each.lstrip("+").partition("=")[0] for each in arguments]
+    kept = [
+        each
+        for each, name in zip(arguments, names, strict=True)
+        if name not in ABOUT_THIS_START and not name.startswith("hydra.job.env_set")  # where people put passwords
+    ]
+    return shlex.join(["python", "run.py", *kept])
+
+
+def named(parsed: Sequence[Override], swept: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """A run's name and the settings in it: the swept ones, or else those that were set."""
+    from ragsweep.sweeps import short_names
+    from ragsweep.tracking.names import LONGEST_NAME
+
+    by_name = {override.key_or_group: override for override in parsed}
+    telling = [name for name in by_name if name.partition(".")[0] not in UNNAMED]
+    shown = [name for name in swept or telling if name in by_name]
+    words = zip(short_names(shown), (by_name[name].get_value_element_as_str() for name in shown), strict=True)
+    name = " ".join(_word(short, value) for short, value in words) or "defaults"
+    return shortened(name, LONGEST_NAME), {name: _plain(by_name[name]) for name in shown}
+
+
+def _word(name: str, value: str) -> str:
+    """A setting in a run's name; a configuration that has a name of its own goes by it."""
+    if name == "configuration":
+        return value
+    with suppress(ValueError):  # a range makes values like 0.7000000000000001
+        value = f"{float(value):.12g}" if "." in value else value
+    return f"{name}={value}"
+
+
+def _plain(override: Override) -> Any:
+    """An override's value as JSON can hold it."""
+    value = override.value()
+    plain = isinstance(value, bool | int | None) or (isinstance(value, float) and isfinite(value))
+    return value if plain else override.get_value_element_as_str()
+
+
+def as_given(overrides: Any) -> list[str]:
+    """The overrides as they were typed; one that names an unknown setting, as `${nosuch}`, could not be resolved."""
+    given: list[str] = OmegaConf.to_container(overrides, resolve=False)  # type: ignore[assignment]
+    return given

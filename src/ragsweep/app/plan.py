@@ -1,0 +1,128 @@
+"""The jobs of a sweep before it starts: listed, checked, and described where the user asks for that only."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Sequence
+from functools import cache
+from itertools import islice
+from typing import NamedTuple
+
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override, OverrideType
+from hydra.errors import ConfigCompositionException
+from omegaconf import DictConfig, OmegaConf
+
+from ragsweep.app.naming import as_given, named
+from ragsweep.core.errors import ConfigError, first_line
+
+MOST_JOBS = 100_000
+
+
+class Planned(NamedTuple):
+    """A job before it starts: its name, and the digest of all that decides its results."""
+
+    name: str
+    digest: str
+
+
+def list_jobs(config: DictConfig) -> tuple[list[list[str]], list[str]]:
+    """The overrides of every job and the names of the swept settings; no jobs where only the sweeper knows them."""
+    from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+
+    parser = OverridesParser.create(config_loader=GlobalHydra.instance().config_loader())
+    params = [f"{name}={value}" for name, value in (config.hydra.sweeper.get("params") or {}).items()]
+    overrides = parser.parse_overrides(params + as_given(config.hydra.overrides.task))
+    last = {override.get_key_element(): override for override in overrides}  # as the sweeper does: the last one counts
+    swept = [name.lstrip("+") for name, override in last.items() if override.is_sweep_override()]
+    _check_values(overrides)
+    if not config.hydra.sweeper._target_.endswith((".BasicSweeper", ".CheckedSweeper")):
+        return [], swept
+    [jobs] = BasicSweeper.split_arguments(overrides, None)
+    return jobs, swept
+
+
+def _check_values(overrides: Sequence[Override]) -> None:
+    """Raise `ConfigError` where a swept setting lists no value, or the jobs are too many to be listed."""
+    jobs = 1
+    for override in overrides:
+        if override.is_sweep_override():
+            try:
+                values = sum(1 for _ in islice(override.sweep_iterator(), MOST_JOBS + 1))
+            except ValueError as error:
+                raise ConfigError(f"{override.input_line}: {first_line(error)}") from error
+            if not values:
+                raise ConfigError(f"{override.input_line}: lists no value, so that nothing would run")
+            jobs *= values
+    if jobs > MOST_JOBS:
+        raise ConfigError(f"the sweep would have {jobs:,} jobs or more; expected at most {MOST_JOBS:,}")
+
+
+def check_all(config: DictConfig, jobs: Sequence[list[str]], swept: Sequence[str]) -> tuple[DictConfig, list[Planned]]:
+    """Build what every job will build, so that bad input stops the sweep before anything is recorded.
+
+    Composing a configuration is slow, and Hydra does it twice per job. Here, jobs that differ only in values share one.
+
+    Returns:
+        The configuration of the first job, since that of the whole sweep lacks what is swept; and what is planned.
+    """
+    from ragsweep.experiment import Experiment
+
+    loader = GlobalHydra.instance().config_loader()
+    parser = OverridesParser.create(config_loader=loader)
+    compositions: dict[tuple[str, ...], DictConfig] = {}
+    is_group = cache(loader.get_group_options)
+    first: DictConfig | None = None
+    planned = []
+    for overrides in jobs:
+        parsed = parser.parse_overrides(overrides)
+        values = [
+            override
+            for override in parsed
+            if override.type is OverrideType.CHANGE
+            and not isinstance(override.value(), dict | list)
+            and not is_group(override.key_or_group)
+        ]
+        others = tuple(str(override.input_line) for override in parsed if override not in values)
+        if others not in compositions:
+            try:
+                compositions[others] = loader.load_sweep_config(config, overrides)
+            except ValueError as error:  # Hydra's word for a group that is set to null
+                raise ConfigCompositionException(str(error)) from error
+        composed = compositions[others]
+        for override in values:
+            OmegaConf.update(composed, override.key_or_group, override.value(), merge=True)
+        first = first or copy.deepcopy(composed)
+        experiment = Experiment.of(OmegaConf.masked_copy(composed, [str(key) for key in composed if key != "hydra"]))
+        planned.append(Planned(named(parsed, swept)[0], experiment.digest))
+    return first or config, planned
+
+
+def say_what_has_no_effect(planned: Sequence[Planned]) -> None:
+    """Name the configurations that will measure the same, since a setting in which they differ decides nothing."""
+    alike: dict[str, list[str]] = {}
+    for job in planned:
+        alike.setdefault(job.digest, []).append(job.name)
+    same = [names for names in alike.values() if len(names) > 1]
+    if same:
+        more = f", and {len(same) - 1} more such groups" if len(same) > 1 else ""
+        print(
+            f"the same measurement, since a swept setting has no effect here: {', '.join(same[0])}{more}",
+            file=sys.stderr,
+        )
+
+
+def say_what_would_run(first: DictConfig, planned: Sequence[Planned]) -> None:
+    """A line for each job: what `tracking.resume=true` would find finished, and what it would run."""
+    from ragsweep import tracking
+
+    if not planned:
+        print("the sweeper chooses the jobs as it goes: none is known yet")
+    missing = 0
+    for job in planned:
+        run = tracking.finished_with(first.tracking, job.digest)
+        missing += run is None
+        print(f"{job.name}: {'would run' if run is None else f'finished, run {run.info.run_id}'}")
+    print(f"{missing} of {len(planned)} would run with tracking.resume=true, all without it")

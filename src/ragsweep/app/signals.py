@@ -1,0 +1,58 @@
+"""Signals that end this process: what is open is closed as KILLED, whatever the main thread is doing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+
+from ragsweep.core.errors import Terminated
+from ragsweep.core.terminal import TERMINATED, terminate
+
+ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SECONDS_TO_UNWIND = 0.3  # for the main thread, before its runs are closed beside it
+
+_received: list[int] = []  # the signals to end that this process was sent
+
+
+def watch_signals(close: Callable[[], None]) -> None:
+    """Raise an exception for signals that end this process, and call `close` from a thread soon after.
+
+    The thread is needed where a library holds the main thread, so that the exception comes late.
+    """
+    signal.signal(signal.SIGTERM, terminate)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup leaves it
+        signal.signal(signal.SIGHUP, terminate)
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+
+    def close_in_time() -> None:
+        while number := os.read(reading, 1):
+            if number[0] in ENDINGS:
+                _received.append(number[0])
+                time.sleep(SECONDS_TO_UNWIND)
+                close()
+
+    threading.Thread(target=close_in_time, daemon=True).start()
+
+
+def end_if_signalled() -> None:
+    """Raise the exception of a received signal once more: a library may have caught it and gone on."""
+    if _received:
+        raise KeyboardInterrupt if _received[0] == signal.SIGINT else Terminated(TERMINATED)
+
+
+def ignore_signals() -> None:
+    """From now on, no signal ends this process: it is closing what is open."""
+    for ending in ENDINGS:
+        signal.signal(ending, signal.SIG_IGN)
+
+
+def leave_signals_to_the_sweep() -> None:
+    """In a worker: a terminal sends Ctrl-C to all processes, but the sweep ends its workers itself."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if getattr(signal.getsignal(signal.SIGTERM), "__module__", "").startswith(("ray.", "submitit.")):
+        signal.signal(signal.SIGTERM, terminate)  # theirs looks like sys.exit in a retriever, or does nothing

@@ -1,0 +1,119 @@
+"""A sweep from its arguments to its first job, and its end where it was interrupted."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hydra.core.utils import JobReturn
+from hydra.experimental.callback import Callback
+from omegaconf import DictConfig, OmegaConf
+
+from ragsweep.app.messages import explained
+from ragsweep.app.naming import SWEEP, as_given, command_of
+from ragsweep.app.plan import Planned, check_all, list_jobs, say_what_has_no_effect, say_what_would_run
+from ragsweep.app.workers import check_launcher, end_workers, tell_workers
+from ragsweep.core.background import start
+from ragsweep.core.digest import digest
+from ragsweep.core.errors import ConfigError
+from ragsweep.core.project import PROJECT, SWEEP_ID, sweep_id
+
+if TYPE_CHECKING:
+    from ragsweep.tracking import OpenSweep
+
+
+class SweepCallback(Callback):
+    """Checks a whole sweep before its first job, then opens its parent run."""
+
+    sweep: OpenSweep | None = None
+
+    def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
+        """Leave what the jobs need where the workers of every launcher find it."""
+        try:
+            here = config.hydra.launcher._target_.endswith(".BasicLauncher")  # the jobs run in this process
+            if here:
+                start()
+            from ragsweep import tracking  # only now: it takes a second, in which the other process gets ready
+
+            tracking.check_store(config)
+            check_launcher(config.hydra.launcher._target_)
+            jobs, swept = list_jobs(config)
+            first, planned = check_all(config, jobs, swept)
+            if config.get("dry_run"):
+                say_what_would_run(first, planned)
+                raise SystemExit(0)
+            say_what_has_no_effect(planned)
+            SweepCallback.sweep = _open_sweep(config, first, planned, swept)
+            about = {
+                "parent_run_id": SweepCallback.sweep.parent.run_id,
+                "total": len(jobs) or None,
+                "swept": swept,
+                "may_resume": first.tracking.resume or not here,
+                "stop": str(SweepCallback.sweep.stop),
+                "driver": os.getpid(),
+            }
+            os.environ[SWEEP] = json.dumps(about)
+            if not here:
+                tell_workers(config, SWEEP, SWEEP_ID)
+            gc.freeze()  # modules and configuration stay: no collection need look at them again
+        except Exception as error:  # Hydra would turn it into a warning and start the jobs
+            raise SystemExit(explained(error)) from error
+
+    def on_job_end(self, config: DictConfig, job_return: JobReturn, **_: Any) -> None:
+        """Let go of a job's configuration, which Hydra would keep until the sweep ends."""
+        job_return.cfg = job_return.hydra_cfg = None
+
+
+def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned], swept: list[str]) -> OpenSweep:
+    from ragsweep import tracking
+    from ragsweep.sweeps import short_names
+
+    try:
+        Path(config.hydra.sweep.dir).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"hydra.sweep.dir: {config.hydra.sweep.dir} cannot be made ({error.strerror})") from error
+    store = first.tracking
+    OmegaConf.resolve(store)
+    job = tracking.Job(
+        name=f"sweep {' '.join(short_names(swept)) or sweep_id()}",
+        folder=Path(config.hydra.sweep.dir) / "summary",
+        overrides=as_given(config.hydra.overrides.task),
+        command=command_of(sys.argv[1:]),
+        swept={},
+        sweep_id=sweep_id(),
+        parent_run_id=None,
+        tracking=store,
+        digest=digest([[each.name, each.digest] for each in planned]) if planned else None,
+    )
+    tracking.close_orphans(store)
+    if store.resume:
+        uploaded = tracking.push(PROJECT / "outputs", store.uri, store.artifacts).uploaded
+        if uploaded:
+            print(f"{uploaded} runs that were waiting in outputs/ uploaded")
+    earlier = tracking.unfinished_sweep(job) if store.resume and planned else None
+    if earlier:
+        job = replace(job, sweep_id=earlier.data.tags["sweep.id"])
+    sweep = tracking.OpenSweep(job, tracking.open_run(job, continued=earlier), [each.name for each in planned])
+    sweep.stop.unlink(missing_ok=True)
+    return sweep
+
+
+def end_killed(sweep: OpenSweep) -> None:
+    """End the workers of a sweep that was interrupted, and close what they leave open."""
+    from ragsweep import tracking
+
+    end_workers()
+    sweep.parent.close("KILLED")
+    tracking.close_open(sweep.job, sweep.parent)
+    print(
+        f"{tracking.finished_here(sweep.job)} of {len(sweep.planned) or 'some'} jobs had finished; "
+        "the same command with tracking.resume=true goes on from there",
+        file=sys.stderr,
+    )
+    tracking.say_what_waits(sweep)

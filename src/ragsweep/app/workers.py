@@ -1,0 +1,60 @@
+"""The processes of a launcher: what they are told when they start, and how they are ended."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from importlib.util import find_spec
+
+import psutil
+from omegaconf import DictConfig, open_dict
+
+from ragsweep.core.errors import ConfigError
+
+SECONDS_TO_END = 0.5  # for a worker, before it is killed
+LAUNCHERS = {"JoblibLauncher": "joblib", "LocalLauncher": "submitit", "SlurmLauncher": "submitit", "RayLauncher": "ray"}
+EXTRAS = {"joblib": "parallel", "submitit": "slurm", "ray": "ray"}  # what installs a launcher
+
+
+def check_launcher(target: str) -> None:
+    """Say what to install where the launcher's plugin is not there."""
+    name = LAUNCHERS.get(target.rpartition(".")[2], "")
+    package = f"hydra_{name}_launcher"
+    if name and find_spec(f"hydra_plugins.{package}") is None:
+        raise ConfigError(
+            f"hydra.launcher: {package} is not installed here; run pip install 'ragsweep[{EXTRAS[name]}]'"
+        )
+
+
+def tell_workers(config: DictConfig, *variables: str) -> None:
+    """Have these environment variables set, by overrides of Hydra's own, wherever a launcher starts a job."""
+    overrides = [f"hydra.sweep.dir={_quoted(config.hydra.sweep.dir)}"]
+    overrides += [f"+hydra.job.env_set.{name}={_quoted(os.environ[name])}" for name in variables]
+    with open_dict(config):
+        config.hydra.overrides.hydra = [*config.hydra.overrides.hydra, *overrides]
+
+
+def _quoted(text: str) -> str:
+    """A text as Hydra reads it back: only quotes, and backslashes right before one, are escaped."""
+    escaped = re.sub(r"(\\*)('|$)", lambda found: 2 * found[1] + ("\\'" if found[2] else ""), text)
+    return f"'{escaped}'"
+
+
+def end_workers() -> None:
+    """End the processes that a launcher has started."""
+    workers = [child for child in psutil.Process().children(recursive=True) if not _is_helper_process(child)]
+    for worker in workers:
+        with suppress(psutil.Error):
+            worker.terminate()
+    _, alive = psutil.wait_procs(workers, SECONDS_TO_END)
+    for worker in alive:
+        with suppress(psutil.Error):
+            worker.kill()
+
+
+def _is_helper_process(process: psutil.Process) -> bool:
+    """Whether this is a helper of multiprocessing or joblib, which ends by itself when those it tidies up after do."""
+    with suppress(psutil.Error):
+        return "resource_tracker" in " ".join(process.cmdline())
+    return False

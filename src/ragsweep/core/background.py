@@ -1,0 +1,85 @@
+"""One process beside this one that draws charts, so that a sweep's tables and logging need not wait for them."""
+
+from __future__ import annotations
+
+import gc
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from io import BytesIO
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from typing import Any, ParamSpec, TypeVar
+
+from ragsweep.core.style import figure
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_workers: list[Connection] = []  # one at most
+
+
+def start() -> None:
+    """Start the process; it ends with this one, however this one ends."""
+    context = get_context("spawn")  # a fork would take locks along that other threads hold
+    ours, theirs = context.Pipe()
+    interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group: this process answers it
+    context.Process(target=_serve, args=(theirs,), daemon=True).start()
+    signal.signal(signal.SIGINT, interrupt)
+    theirs.close()
+    _workers.append(ours)
+
+
+def in_background(task: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Callable[[], T]:
+    """Begin a task in the other process; where there is none, it is done here when it is waited for.
+
+    Returns:
+        A function that waits for the task, and returns or raises what it did.
+    """
+    if not _workers:
+        return partial(task, *args, **kwargs)
+    [worker] = _workers
+
+    def wait() -> T:
+        try:
+            answer: T | _Failure = worker.recv()
+        except (EOFError, OSError):  # somebody killed the process: do without it
+            _workers.clear()
+            return task(*args, **kwargs)
+        if isinstance(answer, _Failure):
+            raise answer.error
+        return answer
+
+    with suppress(OSError):  # then the answer will not come either
+        worker.send((task, args, kwargs))
+    return wait
+
+
+class _Failure:
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
+def _serve(requests: Connection) -> None:
+    warm_up = figure(
+        4, 3, "Charts", "in the background"
+    )  # loads matplotlib and its fonts while the first run is at work
+    warm_up.subplots()
+    warm_up.savefig(BytesIO())
+    gc.disable()  # a collection in the middle of a chart would take as long as the chart
+    gc.freeze()
+    while True:
+        gc.collect()
+        try:
+            task, args, kwargs = requests.recv()
+            requests.send(_answer(task, args, kwargs))
+        except (EOFError, OSError):  # the other process is gone
+            return
+
+
+def _answer(task: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    try:
+        return task(*args, **kwargs)
+    except Exception as error:
+        return _Failure(error)

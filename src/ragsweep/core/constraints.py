@@ -1,0 +1,144 @@
+"""What a setting may be: read from the annotation of the parameter that it is handed to, ours or a user's.
+
+    alpha: Annotated[float, Between(0, 1)]
+    stemmer: str | None
+
+The annotation gives the check, and the words of the error.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import types
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from math import inf
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+LONGEST = 200  # characters of a value in an error
+LARGEST_WHOLE = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Between:
+    """A number from `low` to `high`, both included."""
+
+    low: float
+    high: float = inf
+
+    def __str__(self) -> str:
+        return f"of at least {self.low:g}" if self.high == inf else f"from {self.low:g} to {self.high:.15g}"
+
+
+@dataclass(frozen=True)
+class NotEmpty:
+    """A text with something in it besides white space."""
+
+
+class Rule(NamedTuple):
+    """What a setting may be, in words and as a check."""
+
+    expected: str
+    accepts: Callable[[Any], bool]
+
+
+Text = Annotated[str, NotEmpty()]
+
+
+def rule_of(hint: object) -> Rule | None:
+    """The rule that an annotation stands for; None where it is one that says nothing we could check."""
+    if get_origin(hint) is Annotated:
+        kind, *constraints = get_args(hint)
+        if _optional(kind):  # Annotated[int | None, Between(1)] means what Annotated[int, Between(1)] | None does
+            rule = rule_of(Annotated[_optional(kind), *constraints])
+            return rule and or_null(rule)
+        for constraint in constraints:
+            if isinstance(constraint, Between) and kind in (int, float):
+                return _number(whole=kind is int, within=constraint)
+            if isinstance(constraint, NotEmpty):
+                return Rule("a text that is not empty", lambda value: isinstance(value, str) and value.strip() != "")
+        return rule_of(kind)
+    if get_origin(hint) is Literal:
+        options = [(type(option), option) for option in get_args(hint)]
+        words = {None: "null", True: "true", False: "false"}
+        expected = " or ".join(words[each] if isinstance(each, bool | None) else str(each) for _, each in options)
+        return Rule(expected, lambda value: (type(value), value) in options)
+    if _optional(hint):
+        rule = rule_of(_optional(hint))
+        return rule and or_null(rule)
+    if hint is bool:
+        return Rule("true or false", lambda value: isinstance(value, bool))
+    if hint in (int, float):
+        return _number(whole=hint is int)
+    if hint is str:
+        return Rule("a text", lambda value: isinstance(value, str))
+    if _is_component(hint):
+        name = getattr(hint, "__name__", "")
+        expected = f"the settings of a{'n' if name[:1] in 'AEIOU' else ''} {name}: _target_ and its arguments"
+        return Rule(expected, lambda value: isinstance(value, Mapping) and isinstance(value.get("_target_"), str))
+    return None
+
+
+def or_null(rule: Rule) -> Rule:
+    """The same rule for a value that may be missing."""
+    return Rule(f"{rule.expected}, or null", lambda value: value is None or rule.accepts(value))
+
+
+def _optional(hint: object) -> Any:
+    """What a hint such as `int | None` has beside None; None where it is no such hint."""
+    if get_origin(hint) not in (Union, types.UnionType):
+        return None
+    kinds = [kind for kind in get_args(hint) if kind is not type(None)]
+    return kinds[0] if len(kinds) == 1 and len(get_args(hint)) == 2 else None
+
+
+@cache
+def rules_of(target: Callable[..., Any]) -> Mapping[str, Rule]:
+    """The rules of a class's or function's parameters, by their names; each accepts the parameter's own default."""
+    annotated: Any = target
+    if inspect.isclass(target):  # the class whose `__init__` is called, and its fields where they make it
+        made_by = next(each for each in target.__mro__ if "__init__" in vars(each))
+        annotated = made_by if "__dataclass_fields__" in vars(made_by) else vars(made_by)["__init__"]
+    hints: Mapping[str, object] = {}
+    defaults: Mapping[str, object] = {}
+    with suppress(Exception):  # annotations are any code; those that cannot be resolved say nothing
+        hints = get_type_hints(annotated, include_extras=True)
+        defaults = {each.name: each.default for each in inspect.signature(target).parameters.values()}
+    rules = {name: rule_of(hint) for name, hint in hints.items() if name != "return"}
+    return {name: _or_default(rule, defaults.get(name)) for name, rule in rules.items() if rule}
+
+
+def _or_default(rule: Rule, default: object) -> Rule:
+    return Rule(rule.expected, lambda value: rule.accepts(value) or (type(value), value) == (type(default), default))
+
+
+def shown(value: object) -> str:
+    """A value as an error shows it: as it is written in a configuration, cut where it is long."""
+    if value is None:
+        return "null"
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no number of so many digits
+        return "a number of thousands of digits"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def _number(*, whole: bool, within: Between | None = None) -> Rule:
+    kinds = (int,) if whole else (int, float)
+
+    def accepts(value: object) -> bool:
+        if not isinstance(value, kinds) or isinstance(value, bool):
+            return False
+        bounds = within or Between(-inf)
+        largest = LARGEST_WHOLE if whole else sys.float_info.max
+        return -largest <= value <= largest and bounds.low <= value <= bounds.high  # NaN is not
+
+    return Rule(f"a {'whole ' if whole else ''}number{f' {within}' if within else ''}", accepts)
+
+
+def _is_component(hint: object) -> bool:
+    """Whether what an annotation asks for is an object that a configuration describes: one of our own kinds."""
+    return inspect.isclass(hint) and hint.__module__.startswith("ragsweep.")

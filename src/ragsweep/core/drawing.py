@@ -1,0 +1,53 @@
+"""Charts drawn into files, beside other work where a process for that has been started."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ragsweep.core.background import in_background
+from ragsweep.core.style import plain_text, save
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Draw = Callable[..., Iterable[tuple[str, "Figure"]]]  # makes charts, each with its file name
+
+
+class Chart(NamedTuple):
+    """A chart's file name, and the question that it answers."""
+
+    name: str
+    title: str
+
+
+@contextmanager
+def drawing(folder: Path, draw: Draw, *args: Any) -> Iterator[list[Chart]]:
+    """Draw charts while the block does something else; the list is filled when it ends.
+
+    Args:
+        folder: Of the charts.
+        draw: Makes them.
+        *args: Its arguments.
+    """
+    charts: list[Chart] = []
+    wait = in_background(save_charts, folder, draw, *args)
+    try:
+        yield charts
+    except BaseException:
+        with suppress(Exception):  # the charts' answer is taken, and the error stays the one that is raised
+            wait()
+        raise
+    charts += wait()
+
+
+def save_charts(folder: Path, draw: Draw, *args: Any) -> list[Chart]:
+    """Write the charts that `draw` makes."""
+    charts = []
+    with plain_text():
+        for name, chart in draw(*args):
+            save(chart, folder / name)
+            charts.append(Chart(name, chart.texts[0].get_text()))
+    return charts

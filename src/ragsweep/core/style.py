@@ -1,0 +1,195 @@
+"""How our charts look: colours that colour-blind readers can tell apart, the same for the same thing everywhere."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard
+
+from ragsweep.core.terminal import one_line, shortened
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's palette (2008), one colour a metric in every chart.
+METRIC_COLOURS = {
+    "precision": "#0072B2",
+    "recall": "#D55E00",
+    "f1": "#000000",
+    "mrr": "#009E73",
+    "hit_rate": "#CC79A7",
+    "ndcg": "#E69F00",
+    "map": "#56B4E9",
+}
+OTHER_METRIC = "#7f7f7f"
+METRIC_WORDS = {
+    "precision": "Precision",
+    "recall": "Recall",
+    "f1": "F1",
+    "mrr": "MRR",
+    "hit_rate": "Hit rate",
+    "ndcg": "NDCG",
+    "map": "MAP",
+}
+MARKERS = "osD^vP*Xhp"
+BEST = "#D55E00"
+BLUE = "#0072B2"
+INTERVALS = "95 % bootstrap interval over queries"
+MOST_TICKS = 11
+MOST_AXES = 12  # swept settings that have a place in the charts
+LARGEST = 1e15  # what is larger, or not a number at all, stands on no axis
+GRID = "#d9d9d9"
+DPI = 100
+LONGEST_NAME, LONGEST_IN_LEGEND, LONGEST_WORD = 60, 24, 20  # characters of what is shown
+
+
+def word(metric: str) -> str:
+    """A metric's name as it is written in a chart."""
+    return METRIC_WORDS.get(metric) or shown(metric, LONGEST_WORD)
+
+
+def shown(text: object, longest: int = LONGEST_NAME) -> str:
+    """A name as it stands in a chart: in one line, and not so long that nothing else has room."""
+    return shortened(one_line(str(text)), longest)
+
+
+def in_legend(text: object) -> str:
+    """A name as it stands in a legend, from which matplotlib would leave out what begins with an underscore."""
+    name = shown(text, LONGEST_IN_LEGEND)
+    return f" {name}" if name.startswith("_") else name
+
+
+@contextmanager
+def plain_text() -> Iterator[None]:
+    """Have whatever is drawn within the block take its text as it is.
+
+    A `$` in a name begins no formula. A letter that the font lacks is drawn as a box, without a warning.
+    """
+    import matplotlib as mpl
+
+    with mpl.rc_context({"text.parse_math": False}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"(?s)Glyph .* missing from", category=UserWarning)
+        yield
+
+
+def colour(metric: str) -> str:
+    """A metric's colour."""
+    return METRIC_COLOURS.get(metric, OTHER_METRIC)
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether a value of a setting has a place of its own on an axis."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST
+
+
+def positions(values: Sequence[Any]) -> list[float]:
+    """Where the values of a setting stand on an axis: numbers where they are, others one after the other."""
+    return [float(value) for value in values] if all(map(is_number, values)) else [float(n) for n in range(len(values))]
+
+
+def ticks(
+    values: Sequence[Any], *, at: Sequence[float] | None = None, room: int | None = None
+) -> tuple[list[float], list[str]]:
+    """Positions and labels of an axis over a setting's values, every n-th of many.
+
+    Args:
+        values: The setting's.
+        at: Their positions; 0, 1, 2, ... by default.
+        room: How many characters fit along the axis if the values are numbers; by default, any.
+    """
+    places = range(len(values)) if at is None else at
+    longest = max((len(f"{value:g}") for value in values if is_number(value)), default=0)
+    most = MOST_TICKS if room is None or not longest else min(MOST_TICKS, room // (longest + 1))
+    step = -(-len(values) // most)
+    labels = [f"{value:g}" if is_number(value) else shown(value, LONGEST_WORD) for value in values]
+    return list(places)[::step], labels[::step]
+
+
+def whiskers(rows: pd.DataFrame, metric: str) -> list[Any]:
+    """How far a mean's interval reaches below and above it; never less than 0, as rounding may have it."""
+    reach = rows[metric] - rows[f"{metric}_low"], rows[f"{metric}_high"] - rows[metric]
+    return [distance.clip(lower=0) for distance in reach]
+
+
+def panels(drawing: Figure, number: int, **space: float) -> tuple[list[Axes], list[Axes]]:
+    """So many panels in two rows with the same axes, the first row the longer one; and the empty places behind."""
+    columns = (number + 2) // 2
+    every = list(drawing.subplots(2, columns, squeeze=False, sharex=True, sharey=True, gridspec_kw=space).ravel())
+    for axes in every[number:]:
+        axes.axis("off")
+    for place, axes in enumerate(every[:number]):
+        axes.tick_params(labelbottom=place + columns >= number, labelleft=place % columns == 0)
+    return every[:number], every[number:]
+
+
+def label(panels: Sequence[Axes], x: str, y: str) -> None:
+    """Name the axes at the panels that have nothing below or beside them."""
+    columns = (len(panels) + 2) // 2
+    for place, axes in enumerate(panels):
+        if place + columns >= len(panels):
+            axes.set_xlabel(shown(x))
+        if place % columns == 0:
+            axes.set_ylabel(shown(y))
+
+
+def shades(values: Sequence[Any], colormap: str = "viridis") -> dict[Any, Any]:
+    """A colour for each value of a swept setting, dark to light in their order; also readable in grey."""
+    from matplotlib import colormaps
+
+    span = max(len(values) - 1, 1)
+    return {value: colormaps[colormap](0.88 * index / span) for index, value in enumerate(values)}
+
+
+def figure(
+    width: float,
+    height: float,
+    title: str,
+    subtitle: str,
+    *,
+    left: float = 0.75,
+    right: float = 0.2,
+    bottom: float = 0.6,
+    top: float = 0.9,
+) -> Figure:
+    """An empty figure under the question that it answers; without pyplot and its global state.
+
+    Margins are set, not computed: matplotlib's automatic layouts draw every chart twice.
+
+    Args:
+        width: In inches, as all that follows.
+        height: Of the whole figure.
+        title: The question.
+        subtitle: What is drawn.
+        left: Room for the axis beside the panels.
+        right: Room for a legend.
+        bottom: Room for the axis below.
+        top: Room for title and subtitle.
+    """
+    from matplotlib.figure import Figure
+
+    drawing = Figure(figsize=(width, height), dpi=DPI)
+    drawing.subplots_adjust(left / width, bottom / height, 1 - right / width, 1 - top / height)
+    subtitle = "\n".join(shown(line, int(width / 0.068)) for line in subtitle.split("\n"))
+    drawing.text(
+        0.15 / width, 1 - 0.14 / height, shown(title, int(width / 0.115)), fontsize=13, fontweight="bold", va="top"
+    )
+    drawing.text(0.15 / width, 1 - 0.45 / height, subtitle, fontsize=9, color="#555555", va="top")
+    return drawing
+
+
+def dress(axes: Axes, *, grid: Literal["both", "x", "y"] = "y") -> None:
+    """Take away what carries no information."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(left=False, bottom=False)
+    axes.grid(axis=grid, color=GRID, linewidth=0.7)
+    axes.set_axisbelow(True)
+
+
+def save(drawing: Figure, path: Path) -> None:
+    """Write the figure as PNG."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    drawing.savefig(path, pil_kwargs={"compress_level": 2})

@@ -1,0 +1,141 @@
+"""What reaches the terminal: names, paths and texts of any origin go through here, and so does how a script ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+from omegaconf.errors import OmegaConfBaseException
+
+from ragsweep.core.address import check_arguments
+from ragsweep.core.errors import RagsweepError, Terminated
+
+BAD_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143  # exit statuses
+FULL_ERROR = "HYDRA_FULL_ERROR"  # in the environment: 1 shows tracebacks
+LONGEST = 120  # characters of a name
+
+_usual_format = warnings.formatwarning
+
+
+def printable(text: str) -> str:
+    """A text without what a terminal would obey: escape sequences, control characters, marks that turn its direction.
+
+    Line breaks stay; other white space becomes a space.
+    """
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() or each == "\n" else " " if each.isspace() else "" for each in text)
+
+
+def one_line(text: str) -> str:
+    """A printable text with its line breaks and other white space made single spaces."""
+    return " ".join(printable(text).split())
+
+
+def shortened(text: str, longest: int = LONGEST) -> str:
+    """Both ends of a text that is too long to be shown."""
+    kept = longest - 3
+    return text if len(text) <= longest else f"{text[: kept - kept // 2]}...{text[-(kept // 2) :]}"
+
+
+def aligned(rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> list[str]:
+    """Rows of cells as lines; `left` are the columns of words, the others are numbers and end where they end."""
+    rows = [[shortened(one_line(cell)) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if column in left else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def guard() -> None:
+    """From now on, whatever this process writes to its terminal is printable, and a reader may go away.
+
+    Every program of ours calls this first: so no `print` of a name, a path or a library's message can be forgotten.
+    Our own warnings are printed as errors are, in a line without a place in the code.
+    """
+    warnings.formatwarning = _formatted
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is not None and not isinstance(stream, _Guarded):
+            setattr(sys, name, _Guarded(stream))
+
+
+def _formatted(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+) -> str:
+    if Path(filename).is_relative_to(Path(__file__).parents[1]):
+        return f"ragsweep: {message}\n"
+    return _usual_format(message, category, filename, lineno, line)
+
+
+class _Guarded:
+    """A stream that is written to through `printable`, and that is silent once it cannot be written to any more."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        if getattr(stream, "errors", "") == "strict":
+            stream.reconfigure(errors="replace")  # a text may hold letters that a terminal lacks
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        progress = "\r" if text.startswith("\r") else ""  # a bar that is drawn again and again
+        self._while_open(lambda: self._stream.write(progress + printable(text.removeprefix("\r"))))
+        if "\n" in text:
+            self.flush()
+        return len(text)
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        self._while_open(self._stream.flush)
+
+    def _while_open(self, action: Callable[[], object]) -> None:
+        try:
+            action()
+        except OSError:  # `| head` has gone, or its disk is full: the work goes on
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())
+            os.close(nowhere)
+
+
+def terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
+    """End this process on SIGTERM or SIGHUP; what it has open is closed on the way."""
+    raise Terminated(TERMINATED)
+
+
+def end_of_script(name: str, main: Callable[[], int]) -> int:
+    """The exit status of a script; what goes wrong is one line, since it reads what others have written.
+
+    Args:
+        name: The script, as its errors begin.
+        main: Does the work and returns the status.
+    """
+    guard()
+    try:
+        check_arguments(sys.argv[1:])  # first: another error could repeat a password
+        return main()
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except Exception as error:
+        if os.environ.get(FULL_ERROR) == "1":
+            traceback.print_exception(error)
+        text = one_line(str(error))
+        if not isinstance(error, RagsweepError | OmegaConfBaseException | OSError):
+            text = f"{type(error).__name__}: {text} ({FULL_ERROR}=1 shows where)"
+        print(f"{name}: {text}", file=sys.stderr)
+        return BAD_INPUT

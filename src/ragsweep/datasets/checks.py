@@ -1,0 +1,67 @@
+"""What must hold of a collection, whichever format has read it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import chain
+from numbers import Integral
+
+from ragsweep.core.errors import DatasetError
+from ragsweep.datasets.collection import Collection
+from ragsweep.datasets.fields import LARGEST_GRADE, flaw_of_name, flaw_of_text
+
+
+def check(collection: Collection) -> None:
+    """Raise `DatasetError` for what cannot be measured or recorded, whichever format has read it."""
+    documents, queries = collection.documents, collection.queries
+    names = {
+        "document": [document.source for document in documents],
+        "page number": [page.page_number for document in documents for page in document.pages],
+        "unit": [page.unit for document in documents for page in document.pages],
+        "query id": [query.query_id for query in queries],
+        "query type": [query.query_type for query in queries if query.query_type is not None],
+        "judged unit": [judgment.unit for judgment in collection.judgments],
+    }
+    for what, found in names.items():
+        for name in found:
+            if flaw := flaw_of_name(name):
+                raise DatasetError(f"{collection.name}: the {what} {name!r} {flaw}")
+    for what in ("document", "query id"):
+        name, times = Counter(names[what]).most_common(1)[0] if names[what] else ("", 0)
+        if times > 1:
+            raise DatasetError(f"{collection.name}: the {what} {name!r} is there {times} times; expected once")
+    texts = chain(
+        ((f"document {document.source!r}", document.text) for document in documents),
+        ((f"query {query.query_id!r}", query.text) for query in queries),
+    )
+    for name, text in texts:
+        if flaw := flaw_of_text(text):
+            raise DatasetError(f"{collection.name}: the text of {name} {flaw}")
+    for query in queries:
+        if not query.text.strip():
+            raise DatasetError(f"{collection.name}: the text of query {query.query_id!r} is blank")
+    for document in documents:
+        ends = [0, *(page.end for page in document.pages)]
+        for page, end in zip(document.pages, ends, strict=False):
+            if not end <= page.start <= page.end <= len(document.text):
+                place = f"{document.source}#{page.page_number}: found characters {page.start} to {page.end}"
+                after = f"expected some of {end} to {len(document.text)}, behind those of the page before"
+                raise DatasetError(f"{collection.name}: {place}, {after}")
+    _check_judgments(collection)
+
+
+def _check_judgments(collection: Collection) -> None:
+    if not collection.judgments:
+        raise DatasetError(f"{collection.name}: no query has a judgment, so nothing can be measured")
+    known = {query.query_id for query in collection.queries}
+    grades: dict[tuple[str, str], int] = {}
+    for query_id, unit, grade in collection.judgments:
+        if query_id not in known:
+            problem = "there is no such query"
+        elif not isinstance(grade, Integral) or isinstance(grade, bool) or abs(grade) > LARGEST_GRADE:
+            problem = f"found the grade {grade!r}, expected a whole number from -10^9 to 10^9"
+        elif grades.setdefault((query_id, unit), grade) != grade:
+            problem = f"found the grades {grades[query_id, unit]} and {grade}, expected one"
+        else:
+            continue
+        raise DatasetError(f"{collection.name}: judgment of {unit!r} for query {query_id!r}: {problem}")

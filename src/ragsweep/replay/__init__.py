@@ -1,0 +1,1 @@
+"""Recorded runs: measured again, explained, compared."""

@@ -1,0 +1,72 @@
+"""Finished runs of any sweeps side by side, with the tests that say which differences are real."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragsweep import tracking
+from ragsweep.core.errors import ConfigError, TrackingError
+from ragsweep.replay.recorded import composed_today
+from ragsweep.sweeps import Outcome, Sweep, side_by_side
+
+SHOWN = 12  # digits of a digest
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to compare.
+
+    Attributes:
+        run_ids: Of runs, and of sweeps' parent runs, each of which stands for its finished runs.
+        baseline: Id of the run that was fixed beforehand as the one to beat, or None.
+        metric: By which the best is chosen.
+        overrides: `name=value`: where the tracking store is.
+    """
+
+    run_ids: Sequence[str]
+    baseline: str | None
+    metric: str
+    overrides: Sequence[str]
+
+
+def compare(request: Request) -> Sweep:
+    """The runs as a sweep over the settings in which they differ.
+
+    Raises:
+        ConfigError: They were measured on other data or queries, or lack the metric, or are a single run.
+        TrackingError: One cannot be read.
+    """
+    today, _ = composed_today(request.overrides)
+    asked = [*request.run_ids, *([request.baseline] if request.baseline else [])]
+    outcomes, damaged = tracking.fetch_outcomes(today.tracking, asked)
+    if len(outcomes) < 2 and damaged:
+        named = ", ".join(f"{name} ({why})" for name, why in damaged.items())
+        raise TrackingError(f"{asked[0]}: expected at least two runs whose results can be read; found {named}")
+    if len(outcomes) < 2:
+        raise ConfigError(f"{asked[0]}: one finished run alone; expected at least two, or a sweep")
+    for other in outcomes[1:]:
+        _check_same_task(outcomes[0], other)
+    sweep = side_by_side(outcomes, decided_by=request.metric, baseline=request.baseline, damaged=damaged)
+    if request.baseline and sweep.baseline is None:
+        raise ConfigError(f"--baseline: {request.baseline} is a sweep, expected one run")
+    if request.metric not in sweep.metrics:
+        raise ConfigError(f"--metric: found {request.metric!r}, expected one that all have: {', '.join(sweep.metrics)}")
+    return sweep
+
+
+def _check_same_task(one: Outcome, other: Outcome) -> None:
+    tasks = one.task, other.task
+    if tasks[0]["dataset"] != tasks[1]["dataset"]:
+        raise ConfigError(
+            f"{_on(one)}, {_on(other)}: other documents, queries or judgments, so their numbers cannot be compared"
+        )
+    for name in tasks[0].keys() | tasks[1].keys():
+        found = [task.get(name) for task in tasks]
+        if found[0] != found[1]:
+            what = f"{name} is {found[0]} and {found[1]}" if name != "queries" else "measured over other queries"
+            raise ConfigError(f"{one.run_id}, {other.run_id}: {what}, so their numbers cannot be compared")
+
+
+def _on(run: Outcome) -> str:
+    return f"{run.run_id} on {run.facts.dataset} (digest {run.facts.digest[:SHOWN]})"

@@ -1,0 +1,207 @@
+"""What was read from a tracking store, where anybody may have written it: it is data, not a program."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import hydra
+from hydra._internal.utils import _locate as locate
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from ragsweep.core.errors import ConfigError, first_line
+from ragsweep.core.parsing import MalformedError, from_yaml
+from ragsweep.core.project import CONF, PROJECT, register_resolvers
+from ragsweep.retrieval.model_files import MINILM
+
+STORES = ("ragsweep.core.store.Store", "ragsweep.store.Store")  # the second one: in records of version 0.1.0
+TODAYS = ("store", "tracking")  # places on this machine are chosen here, whatever the record says
+SHARED = ("encoder", "index")  # groups that others take over by interpolation
+BUILT = ("dataset", "chunker", "retriever", "evaluation")  # groups that every configuration has
+GROUPS = ("dataset", "chunker", "encoder", "index", "retriever", "evaluation", "k", "seed")
+
+
+def composed_today(overrides: Sequence[str]) -> tuple[DictConfig, dict[str, Any]]:
+    """The configuration of this machine, and the settings that replace recorded ones.
+
+    Args:
+        overrides: `name=value`: where the stores and data of a record are on this machine.
+    """
+    register_resolvers()
+    try:
+        parsed = OverridesParser.create().parse_overrides(list(overrides))
+        here = [str(each.input_line) for each in parsed if each.key_or_group.partition(".")[0] in TODAYS]
+        with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+            today = hydra.compose("config", here)
+        if OmegaConf.is_missing(today.tracking, "uri"):
+            raise ConfigError("tracking.uri: expected the address of the tracking store")
+        today.store.path = str(Path(today.store.path).resolve())
+        settings = {each.key_or_group: _path(each.value()) for each in parsed if each.input_line not in here}
+    except (HydraException, OmegaConfBaseException) as error:
+        raise ConfigError(" ".join(str(error).split())) from error
+    return today, settings
+
+
+def _path(value: Any) -> Any:
+    """A setting; where it names a file or folder here, in full."""
+    return str(Path(value).resolve()) if isinstance(value, str) and os.sep in value and Path(value).exists() else value
+
+
+def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules: Sequence[str]) -> DictConfig:
+    """The configuration of a recorded run, fit to be built here.
+
+    What a record can bring about: objects of the classes that our own configuration has in the same place, from plain
+    values; files read inside the project; and the bundled model. Nothing is fetched from a hub, no other code is
+    imported, and nothing is written but to the stores of today.
+
+    Args:
+        text: The run's `config/config.yaml`.
+        today: A configuration composed here: gives the store of intermediate results and the tracking store.
+        overrides: Settings given by the user of today, such as where a dataset lies on this machine.
+        modules: Modules outside of ragsweep whose classes the record may name.
+
+    Raises:
+        ConfigError: The record names something that it may not: a class that our configuration does not have there, an
+            argument for Hydra itself, an interpolation, another model, a path outside the project.
+    """
+    try:
+        recorded = from_yaml(text)
+    except MalformedError as error:
+        raise ConfigError(f"config.yaml of the run cannot be read ({error})") from error
+    if not isinstance(recorded, dict):
+        raise ConfigError("config.yaml of the run holds no settings")
+    shared = [recorded[name] for name in SHARED if name in recorded]
+    recorded = {name: _shared(recorded[name], shared) for name in GROUPS if name in recorded}
+    for name, value in overrides.items():
+        _set(recorded, name, value)
+    for name in BUILT:
+        if not isinstance(recorded.get(name), dict):
+            raise ConfigError(f"{name}: config.yaml of the run has no such group of settings")
+    given = [value for value in overrides.values() if isinstance(value, str)]
+    for name in recorded:
+        _check(name, recorded[name], given, modules)
+    recorded = _placed(recorded, OmegaConf.to_container(today.store, resolve=True))
+    config = OmegaConf.create(recorded | {name: OmegaConf.to_container(today[name], resolve=True) for name in TODAYS})
+    assert isinstance(config, DictConfig)
+    return config
+
+
+def _shared(node: Any, shared: Sequence[object]) -> Any:
+    """The same with copies of shared groups, of which a resolved configuration has several, made one again."""
+    if isinstance(node, dict):
+        inner = {key: _shared(value, shared) for key, value in node.items()}
+        return next((group for group in shared if group == node), inner)
+    return [_shared(value, shared) for value in node] if isinstance(node, list) else node
+
+
+def _set(recorded: dict[str, Any], name: str, value: object) -> None:
+    *groups, last = name.split(".")
+    node: Any = recorded
+    for group in groups:
+        node = node.get(group) if isinstance(node, dict) else None
+    if not isinstance(node, dict) or last not in node:
+        raise ConfigError(f"{name}: the recorded configuration has no such setting")
+    node[last] = value
+
+
+def _check(name: str, node: object, given: Sequence[str], modules: Sequence[str]) -> None:
+    """Raise `ConfigError` for the first thing in a part of the record that may not be there.
+
+    Args:
+        name: Of the part, dotted.
+        node: The part.
+        given: Texts that the user of today has given.
+        modules: Whose classes the user of today allows.
+    """
+    if _is_store(name, node):  # that of today takes its place
+        return
+    if isinstance(node, dict):
+        free = isinstance(node.get("_target_"), str) and _within(node["_target_"], modules)
+        for key, value in node.items():
+            inner = f"{name}.{key}"
+            if not isinstance(key, str):
+                raise ConfigError(f"{inner}: found {key!r} as a setting's name, expected a text")
+            _check_text(inner, key)
+            if key.startswith("_") and not free:
+                _check_argument_of_hydra(inner, value)
+            _check(inner, value, given, modules)
+    elif isinstance(node, list):
+        for number, value in enumerate(node):
+            _check(f"{name}.{number}", value, given, modules)
+    elif isinstance(node, str):
+        if node in given:
+            return
+        _check_text(name, node)
+        if name.endswith(".model") and node != MINILM:
+            raise ConfigError(f"{name}: found {node!r}; a record loads no model but {MINILM}: allow it by {name}=MODEL")
+    elif not isinstance(node, bool | int | float | None):
+        raise ConfigError(f"{name}: found {node!r}, expected a plain value")
+
+
+def _check_text(name: str, value: str) -> None:
+    if "${" in value:
+        raise ConfigError(f"{name}: found {value!r}, an interpolation; a recorded configuration holds plain values")
+    try:
+        inside = (PROJECT / value).resolve().is_relative_to(PROJECT)
+    except (OSError, ValueError):  # no path that any file could have
+        inside = False
+    if not inside or value.startswith("~") or ".." in Path(value).parts:
+        raise ConfigError(f"{name}: found {value!r}, outside the project; say where it is here: {name}=PATH")
+
+
+def _check_argument_of_hydra(name: str, value: object) -> None:
+    """Allow only what our own configuration has there: `_target_`, and `_partial_` of a metric."""
+    *groups, key = name.split(".")
+    group = next((group for group in reversed(groups) if group in (*BUILT, *SHARED)), None)
+    if key == "_target_" and group and isinstance(value, str) and value in targets(group):
+        return
+    if key == "_partial_" and group == "evaluation" and value is True:
+        return
+    if key == "_target_":
+        raise ConfigError(f"{name}: {value} may not be built from a record; --allow MODULE permits a module of yours")
+    raise ConfigError(f"{name}: found {value!r}; a recorded configuration of ours has no {key} here")
+
+
+@cache
+def targets(group: str) -> frozenset[str]:
+    """The classes and functions that the configuration of this machine names in a group."""
+    files = sorted((CONF / group).glob("*.yaml"))
+    return frozenset(
+        found for file in files for found in re.findall(r"_target_: ([\w.]+)", file.read_text(encoding="utf-8"))
+    )
+
+
+def _within(target: str, modules: Sequence[str]) -> bool:
+    """Whether a target is written in an allowed module: `mine.os.system` is found there, and is not."""
+    if not any(target.startswith(f"{allowed}.") for allowed in modules):
+        return False
+    try:
+        found = locate(target)
+    except Exception as error:  # importing a module can raise anything
+        raise ConfigError(f"{target}: cannot be imported ({first_line(error)})") from error
+    home = str(getattr(found, "__module__", ""))
+    return callable(found) and any(home == allowed or home.startswith(f"{allowed}.") for allowed in modules)
+
+
+def _is_store(name: str, node: object) -> bool:
+    return name.endswith(".store") and isinstance(node, dict) and node.get("_target_") in STORES
+
+
+def _placed(node: Any, store: Any, name: str = "") -> Any:
+    """The record with the store of today, and with paths inside the project made absolute again."""
+    if _is_store(name, node):
+        return store
+    if isinstance(node, dict):
+        return {key: _placed(value, store, f"{name}.{key}") for key, value in node.items()}
+    if isinstance(node, list):
+        return [_placed(value, store) for value in node]
+    if isinstance(node, str) and "/" in node and (PROJECT / node).exists():
+        return str(PROJECT / node)
+    return node

@@ -1,0 +1,229 @@
+"""Making a recorded measurement again, and holding every number of it against the record."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import chdir, contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ragsweep import tracking
+from ragsweep.core.code import digest_of_code
+from ragsweep.core.project import PROJECT, sweep_id
+from ragsweep.core.terminal import one_line
+from ragsweep.experiment import Experiment
+from ragsweep.replay.recorded import composed_today, trusted
+from ragsweep.tasks.ranking.tables import per_query
+
+OUTPUTS = PROJECT / "outputs"
+SHOWN = 20  # differences that are printed one by one
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to reproduce, and how.
+
+    Attributes:
+        run_id: Of a run, or of a sweep's parent run.
+        overrides: `name=value`: where the stores and data of the record are on this machine.
+        tolerance: The largest difference that counts as none.
+        log: Whether to record what is measured as a new run.
+        stored: Whether to take the embeddings, indexes and candidate lists that the store has, instead of computing
+            them anew.
+        modules: Modules outside of ragsweep whose classes the record may name.
+    """
+
+    run_id: str
+    overrides: Sequence[str]
+    tolerance: float
+    log: bool
+    stored: bool
+    modules: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A value that is not what was recorded."""
+
+    what: str
+    recorded: object
+    now: object
+
+
+def reproduce(request: Request) -> bool:
+    """Reproduce a run or every finished run of a sweep, and print what came of it; whether all is identical."""
+    today, settings = composed_today(request.overrides)
+    history = tracking.fetch(today.tracking, request.run_id)
+    with chdir(PROJECT), _empty_folder(today.store.path) as empty:  # a record means paths inside the project
+        if not request.stored:  # the runs of a sweep still share what one of them has computed
+            today.store.path, today.store.enabled = empty, True
+        _say("embeddings and rankings: from the store" if request.stored else "embeddings and rankings: computed anew")
+        pairs = [(run, Experiment.of(trusted(run.config, today, settings, request.modules))) for run in history.runs]
+        for line in dict.fromkeys(line for pair in pairs for line in differences_of_origin(*pair)):
+            _say(line)
+        if history.runs[0].run_id != request.run_id:
+            if history.status != "FINISHED":
+                _say(f"the sweep is {history.status}: only those of its runs that finished are made again")
+            return _sweep_again(history, pairs, request)
+        [(run, experiment)] = pairs
+        job = _job(run, experiment, OUTPUTS / sweep_id(), run.run_id) if request.log else None
+        return _again(run, experiment, job, request.tolerance)
+
+
+@contextmanager
+def _empty_folder(store: str) -> Iterator[str]:
+    """An empty store within the folder of a store, where there is room, or else where the system keeps such folders."""
+    with suppress(OSError):
+        Path(store).mkdir(parents=True, exist_ok=True)
+    within = store if os.access(store, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="reproduce-", dir=within, ignore_cleanup_errors=True) as folder:
+        yield folder
+
+
+def _sweep_again(
+    history: tracking.History, pairs: Sequence[tuple[tracking.Recorded, Experiment]], request: Request
+) -> bool:
+    """Measure every run of a sweep once more, as a sweep if it is to be recorded."""
+    complete = True
+    if request.log:
+        folder = OUTPUTS / sweep_id()
+        sweep = _job(history, pairs[0][1], folder / "summary", request.run_id)
+        with tracking.record(sweep, keep=True) as parent:
+            alike = []
+            for number, (run, experiment) in enumerate(pairs):
+                job = _job(run, experiment, folder / str(number), run.run_id)
+                job = replace(job, parent_run_id=parent.run_id, number=number)
+                alike.append(_again(run, experiment, job, request.tolerance))
+            complete = tracking.finish(tracking.OpenSweep(sweep, parent, []), failed=False)
+    else:
+        alike = [_again(run, experiment, None, request.tolerance) for run, experiment in pairs]
+    _say("all identical" if all(alike) else "not all identical")
+    return all(alike) and complete
+
+
+def _again(run: tracking.Recorded, experiment: Experiment, job: tracking.Job | None, tolerance: float) -> bool:
+    """Measure once more, as this job if it is to be recorded, and say whether all values are what was recorded."""
+    made = ""
+    complete = True
+    if job:
+        with tracking.record(job) as new:
+            measurement = experiment.measure()
+            experiment.log(measurement, job, new)
+        made = f" (run {new.run_id})"
+        if new.trouble and not job.parent_run_id:
+            push = tracking.push_command(job.folder, job.tracking.uri, job.tracking.artifacts)
+            made = f" (not in the tracking store: {push} uploads it)"
+            complete = False
+    else:
+        measurement = experiment.measure()
+    metrics = tracking.metrics_of(measurement.evaluation, measurement.measures)
+    table = per_query(measurement.evaluation, experiment.dataset)
+    found = list(_differences(run, metrics, table, tolerance))
+    values = len(_lasting(run.metrics)) + run.per_query.size
+    if found:
+        _say(f"{run.name}: {len(found)} of {values} values differ{made}")
+        print(_table(found))
+    else:
+        _say(f"{run.name}: identical: {values} values{made}")
+    return complete and not found
+
+
+def _say(text: str) -> None:
+    """Print a line, in which a record may have brought anything."""
+    print(text.replace("\n", " "))
+
+
+def _job(
+    made: tracking.Recorded | tracking.History, experiment: Experiment, folder: Path, reproduces: str
+) -> tracking.Job:
+    """What is to be recorded of a run, or of a sweep, that is made again."""
+    store = experiment.config.tracking.copy()
+    store.experiment = experiment.dataset.name
+    return tracking.Job(
+        name=made.name,
+        folder=folder,
+        overrides=[],
+        command=shlex.join(["python", "scripts/reproduce.py", reproduces]),
+        swept=made.swept,
+        sweep_id=sweep_id(),
+        parent_run_id=None,
+        tracking=store,
+        digest=experiment.digest if isinstance(made, tracking.Recorded) else None,
+        reproduces=reproduces,
+    )
+
+
+def differences_of_origin(run: tracking.Recorded, experiment: Experiment) -> Iterator[str]:
+    """What a run was made of and by, where that is not what there is today: a line each."""
+    if not experiment.dataset.digest.startswith(run.dataset):
+        yield f"dataset: recorded {run.dataset[:12]}, here {experiment.dataset.digest[:12]}"
+    now = tracking.params_of(experiment.params)
+    for name in sorted(run.params.keys() | now.keys()):
+        if run.params.get(name) != now.get(name):
+            yield f"{name}: recorded {run.params.get(name, 'nothing')}, here {now.get(name, 'nothing')}"
+    pins = (run.requirements, tracking.requirements().split())
+    packages = [dict(line.partition("==")[::2] for line in lines) for lines in pins]
+    for name in sorted(packages[0].keys() | packages[1].keys(), key=str.lower):
+        was, is_ = (versions.get(name, "absent") for versions in packages)
+        if was != is_:
+            yield f"package {name}: recorded {was}, here {is_}"
+    if run.tags.get("code.digest") != digest_of_code():
+        commit = run.tags.get("git.commit")
+        yield f"code: recorded at {commit or 'an unknown commit'}, here something else"
+        if commit and re.fullmatch("[0-9a-f]{7,64}", commit):  # it is offered for a shell
+            store = f"MLFLOW_TRACKING_URI={shlex.quote(experiment.config.tracking.uri)}"
+            fetched = (
+                f"$({store} mlflow artifacts download -r {shlex.quote(run.run_id)} -a environment/uncommitted.patch)"
+            )
+            patch = f" && git apply {fetched}"
+            yield f"    git checkout {commit}{patch if run.tags.get('git.dirty') == 'true' else ''}"
+        if run.tags.get("git.untracked") == "true":
+            yield "    it may have used files that git did not have: the run's environment/untracked.txt names them"
+
+
+def _lasting(metrics: Mapping[tuple[str, int], float]) -> dict[tuple[str, int], float]:
+    """The metrics that another run must give again: all but timings."""
+    return {key: value for key, value in metrics.items() if not key[0].startswith("latency/")}
+
+
+def _differences(
+    run: tracking.Recorded, metrics: Mapping[tuple[str, int], float], table: pd.DataFrame, tolerance: float
+) -> Iterator[Difference]:
+    was, now = _lasting(run.metrics), _lasting(metrics)
+    for key in sorted(was.keys() | now.keys(), key=lambda key: ("/" in key[0], key)):  # the metrics themselves first
+        if not _alike(was.get(key), now.get(key), tolerance):
+            yield Difference(f"{key[0]}{f' at {key[1]}' if key[1] else ''}", was.get(key), now.get(key))
+    if list(run.per_query.columns) != list(table.columns) or len(run.per_query) != len(table):
+        yield Difference("table of queries", run.per_query.shape, table.shape)
+        return
+    for name in table.columns:
+        numbers = pd.api.types.is_numeric_dtype(table[name])
+        values = table[name] if numbers else table[name].fillna("")
+        for row, (old, new) in enumerate(zip(run.per_query[name].tolist(), values.tolist(), strict=True)):
+            if not (_alike(old, new, tolerance) if numbers else old == new):
+                yield Difference(f"{name} of query {table['query_id'].iloc[row]}", old, new)
+
+
+def _alike(was: float | None, now: float | None, tolerance: float) -> bool:
+    if was is None or now is None:
+        return was is now
+    return bool(np.isclose(was, now, rtol=0, atol=tolerance, equal_nan=True))
+
+
+def _table(differences: Sequence[Difference]) -> str:
+    rows = [("value", "recorded", "now", "difference")]
+    for each in differences[:SHOWN]:
+        numbers = isinstance(each.recorded, float) and isinstance(each.now, float)
+        difference = f"{each.now - each.recorded:+.3g}" if numbers else ""  # type: ignore[operator]
+        rows.append((one_line(each.what), one_line(str(each.recorded))[:40], one_line(str(each.now))[:40], difference))
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    lines = ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    left = len(differences) - SHOWN
+    return "\n".join(line.rstrip() for line in lines) + (f"\n  ... and {left} more" if left > 0 else "")

@@ -1,0 +1,38 @@
+"""Intervals, comparisons, selection, power and decisions: arrays in, arrays out."""
+
+from ragsweep.statistics.comparison import (
+    Comparison,
+    ComparisonWithBest,
+    compare,
+    compare_with_best,
+    holm,
+    randomisation_test,
+)
+from ragsweep.statistics.decision import LEVEL, WORTHWHILE, Decision, Power, decide
+from ragsweep.statistics.intervals import confidence_intervals
+from ragsweep.statistics.power import detectable_difference, queries_needed
+from ragsweep.statistics.selection import Selection, SelectionByType, select, select_by_type, win_frequency
+from ragsweep.statistics.spread import spread
+
+__all__ = [
+    "LEVEL",
+    "WORTHWHILE",
+    "Comparison",
+    "ComparisonWithBest",
+    "Decision",
+    "Power",
+    "Selection",
+    "SelectionByType",
+    "compare",
+    "compare_with_best",
+    "confidence_intervals",
+    "decide",
+    "detectable_difference",
+    "holm",
+    "queries_needed",
+    "randomisation_test",
+    "select",
+    "select_by_type",
+    "spread",
+    "win_frequency",
+]

@@ -1,0 +1,121 @@
+"""Charts of one measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ragsweep.core.style import BEST, LONGEST_WORD, MARKERS, colour, dress, figure, in_legend, shown, word
+from ragsweep.statistics import confidence_intervals
+from ragsweep.tasks.ranking.evaluation import Evaluation
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+QUARTERS = (0, 0.25, 0.5, 0.75, 1)  # ticks and their labels are what takes longest to draw
+
+
+def draw(evaluation: Evaluation) -> Iterator[tuple[str, Figure]]:
+    """Every chart with its file name; the chart of query types only where queries have types."""
+    yield "metrics.png", metrics(evaluation)
+    yield "metrics_by_cutoff.png", metrics_by_cutoff(evaluation)
+    if evaluation.types:
+        yield "f1_by_query_type.png", f1_by_query_type(evaluation)
+
+
+def metrics(evaluation: Evaluation) -> Figure:
+    """How good is this configuration, and is its mean made of many fair results or of perfect and failed ones?"""
+    queries = evaluation.per_query.shape[1]
+    drawing = figure(
+        9,
+        4.4,
+        f"How good is this configuration at k = {evaluation.k}?",
+        f"Diamond: mean over {queries} queries, with its 95 % bootstrap interval; "
+        "cells: share of the queries in each tenth of the range",
+    )
+    axes = drawing.subplots()
+    edges = np.linspace(0, 1, 11)
+    shares = np.array([np.histogram(values, edges)[0] / queries for values in evaluation.per_query])
+    width = len(shares)
+    axes.imshow(shares.T, origin="lower", aspect="auto", cmap="Blues", vmin=0, vmax=1, extent=(-0.5, width - 0.5, 0, 1))
+    axes.vlines(np.arange(width - 1) + 0.5, 0, 1, color="white", linewidth=3)
+    for x, row in enumerate(shares):
+        for y in np.flatnonzero(row >= 0.095):
+            ink = "white" if row[y] > 0.5 else "#222222"
+            axes.text(x - 0.12, (y + 0.5) / 10, f"{row[y]:.0%}", ha="center", va="center", fontsize=8, color=ink)
+    means = np.array(list(evaluation.means.values()))
+    whiskers = np.abs([means - evaluation.ci_low, evaluation.ci_high - means])
+    axes.errorbar(np.arange(width) + 0.3, means, yerr=whiskers, fmt="D", color=BEST, capsize=4, markersize=6)
+    labels = [f"{word(name)}\n{mean:.3f}" for name, mean in evaluation.means.items()]
+    axes.set_xticks(range(width), labels)
+    axes.set_yticks(QUARTERS)
+    axes.set_ylabel("value of a query")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(left=False, bottom=False)
+    return drawing
+
+
+def metrics_by_cutoff(evaluation: Evaluation) -> Figure:
+    """What would another k give?"""
+    queries = evaluation.per_query.shape[1]
+    drawing = figure(8, 4.6, "What would another cutoff give?", f"Mean over {queries} queries", right=1.3)
+    axes = drawing.subplots()
+    cutoffs = np.arange(1, evaluation.curves.shape[1] + 1)
+    for name, curve, marker in zip(evaluation.names, evaluation.curves, MARKERS * len(evaluation.names), strict=False):
+        axes.plot(
+            cutoffs, curve, color=colour(name), marker=marker, markersize=4, markevery=2, label=in_legend(word(name))
+        )
+    axes.axvline(evaluation.k, color="#444444", linewidth=1, linestyle=":")
+    axes.text(evaluation.k, 1.02, f" k = {evaluation.k}", fontsize=9, color="#444444")
+    axes.set_xlabel("cutoff k (passages)")
+    axes.set_ylabel("mean over queries")
+    axes.set_xlim(0.5, cutoffs[-1] + 0.5)
+    axes.set_xticks([1, *range(5, cutoffs[-1] + 1, 5 * max(1, len(cutoffs) // 50))])
+    axes.set_ylim(0, 1.08)
+    axes.set_yticks(QUARTERS)
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
+    dress(axes)
+    return drawing
+
+
+def f1_by_query_type(evaluation: Evaluation) -> Figure:
+    """Which kinds of questions are hard?"""
+    values = evaluation.per_query[evaluation.names.index("f1")]
+    drawing = figure(
+        7,
+        4,
+        f"Which kinds of questions are hard? F1 at k = {evaluation.k}",
+        "Bars: mean over the queries of a type; whiskers: 95 % bootstrap interval; line: all queries",
+        bottom=0.75,
+    )
+    axes = drawing.subplots()
+    kinds = np.array(evaluation.query_types, dtype=object)
+    groups = [values[kinds == kind] for kind in evaluation.types]
+    means = np.array([group.mean() for group in groups])
+    intervals = [confidence_intervals(group, resamples=evaluation.resamples, seed=evaluation.seed) for group in groups]
+    whiskers = np.abs(np.transpose(intervals) - means)
+    axes.bar(
+        range(len(groups)),
+        means,
+        yerr=whiskers,
+        capsize=4,
+        width=0.6,
+        color="#0072B2",
+        ecolor="#8a8a8a",
+        error_kw={"linewidth": 1.6},
+    )
+    for position, (mean, (_, high)) in enumerate(zip(means, intervals, strict=True)):
+        axes.text(position, float(high) + 0.015, f"{mean:.3f}", ha="center", fontsize=9)
+    axes.axhline(values.mean(), color="#444444", linewidth=1, linestyle=":")
+    labels = [
+        f"{shown(kind, LONGEST_WORD)}\n({len(group)} queries)"
+        for kind, group in zip(evaluation.types, groups, strict=True)
+    ]
+    axes.set_xticks(range(len(labels)), labels)
+    axes.set_ylabel("mean F1")
+    axes.set_ylim(0, 1)
+    axes.set_yticks(QUARTERS)
+    dress(axes)
+    return drawing

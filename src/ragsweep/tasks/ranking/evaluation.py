@@ -1,0 +1,126 @@
+"""The measurement of one configuration: every metric, of every query, at every cutoff."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ragsweep.core.errors import ConfigError
+from ragsweep.statistics.intervals import Array, confidence_intervals
+from ragsweep.tasks.ranking.judging import Judged
+from ragsweep.tasks.ranking.metrics import PerQuery
+
+Metric = Callable[[Judged, int], PerQuery]
+
+CURVE = 20  # metrics are measured at cutoffs 1 to 20, further where k is
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The values of one measurement.
+
+    Attributes:
+        k: The run's cutoff.
+        names: The metrics, shape [metrics].
+        values: Shape [metrics, cutoffs, queries]; cutoff c is at index c - 1.
+        ci_low: Lower bound of the 95 % interval of each mean at k, shape [metrics].
+        ci_high: Upper bound, shape [metrics].
+        query_types: Type of each query or None, shape [queries].
+        judged: The judged rankings that were measured.
+        resamples: Bootstrap resamples of all intervals.
+        seed: Seed of the bootstrap.
+    """
+
+    k: int
+    names: tuple[str, ...]
+    values: Array
+    ci_low: Array
+    ci_high: Array
+    query_types: tuple[str | None, ...]
+    judged: Judged
+    resamples: int
+    seed: int
+
+    @property
+    def per_query(self) -> Array:
+        """The values at k, shape [metrics, queries]."""
+        return self.values[:, self.k - 1]
+
+    @property
+    def means(self) -> dict[str, float]:
+        """The mean over queries of each metric at k."""
+        return dict(zip(self.names, self.per_query.mean(axis=1).tolist(), strict=True))
+
+    @property
+    def curves(self) -> Array:
+        """The mean over queries at each cutoff, shape [metrics, cutoffs]."""
+        curves: Array = self.values.mean(axis=2)
+        return curves
+
+    def curve_interval(self, name: str) -> tuple[Array, Array]:
+        """Lower and upper bound of the 95 % interval of one metric's mean at each cutoff, shape [cutoffs] each."""
+        values = self.values[self.names.index(name)]
+        return confidence_intervals(values, resamples=self.resamples, seed=self.seed)
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The query types, in alphabetical order."""
+        return tuple(sorted({query_type for query_type in self.query_types if query_type is not None}))
+
+
+def evaluate(
+    judged: Judged,
+    metrics: Mapping[str, Metric],
+    k: int,
+    query_types: tuple[str | None, ...],
+    query_ids: tuple[str, ...] = (),
+    *,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> Evaluation:
+    """Measure every metric at the cutoffs 1 to max(20, k), with intervals at k.
+
+    Args:
+        judged: The judged rankings.
+        metrics: Functions `(judged, k)` by name.
+        k: The run's cutoff, at least 1.
+        query_types: Type of each judged query, shape [queries].
+        query_ids: Id of each judged query, for the error, shape [queries]; their positions where there are none.
+        resamples: Bootstrap resamples.
+        seed: Seed of the bootstrap.
+
+    Raises:
+        ConfigError: A metric gave something else than one number a query.
+    """
+    cutoffs = range(1, max(CURVE, k) + 1)
+    names = query_ids or tuple(str(query) for query in judged.queries)
+    values = np.array(
+        [
+            [_checked(metric(judged, cutoff), names, name, cutoff) for cutoff in cutoffs]
+            for name, metric in metrics.items()
+        ]
+    )
+    low, high = confidence_intervals(values[:, k - 1], resamples=resamples, seed=seed)
+    return Evaluation(k, tuple(metrics), values, low, high, query_types, judged, resamples, seed)
+
+
+def _checked(values: object, query_ids: tuple[str, ...], name: str, cutoff: int) -> PerQuery:
+    """What a metric gave, where it is a finite number a query."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of several lengths
+        array = np.array(None)
+    if array.dtype.kind not in "biuf":
+        found = f"a {type(values).__name__} that holds other things than numbers"
+    elif array.shape != (len(query_ids),):
+        found = f"values of shape {array.shape}"
+    elif (faulty := np.flatnonzero(~np.isfinite(array))).size:
+        found = f"{array[faulty[0]]} for query {query_ids[faulty[0]]!r}"
+    else:
+        return array.astype(np.float64, copy=False)
+    raise ConfigError(
+        f"evaluation.metrics.{name}: gave {found} at k={cutoff}; "
+        f"expected an array of shape ({len(query_ids)},), a finite number a query"
+    )

@@ -1,0 +1,261 @@
+"""The measurement of rankings of any origin: what other programs retrieved, judged and measured as runs are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from html import escape
+from numbers import Integral
+from typing import Any, get_args
+
+import numpy as np
+import pandas as pd
+
+from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.datasets.fields import LARGEST_GRADE
+from ragsweep.tasks.ranking.evaluation import Evaluation, Metric
+from ragsweep.tasks.ranking.evaluation import evaluate as measure
+from ragsweep.tasks.ranking.judging import NOTHING, Collapse, Indices, judge
+from ragsweep.tasks.ranking.metrics import Gain, average_precision, f1, hit_rate, mrr, ndcg, precision, recall
+from ragsweep.tasks.ranking.reading import QRELS, RANKINGS, Entries, Source, read
+
+LARGEST_K = 1000  # every cutoff up to k is measured
+SHOWN = 3  # names in a message, before the dots
+
+
+@dataclass(frozen=True, repr=False)
+class RankingEvaluation:
+    """What rankings are worth by their judgments; a notebook shows the means with their intervals.
+
+    Attributes:
+        evaluation: Every metric of every query at every cutoff.
+        query_ids: The judged queries, in the order of the qrels, shape [queries].
+        without_judgments: Queries that were left out, because nothing is judged for them.
+        without_results: Judged queries for which the rankings have no document; they score 0.
+        without_relevant: Judged queries without a relevant document; they score 0, but NDCG counts every grade above 0.
+    """
+
+    evaluation: Evaluation
+    query_ids: tuple[str, ...]
+    without_judgments: tuple[str, ...]
+    without_results: tuple[str, ...]
+    without_relevant: tuple[str, ...]
+
+    @property
+    def means(self) -> dict[str, float]:
+        """The mean over queries of each metric at k."""
+        return self.evaluation.means
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """A row per metric: its mean at k, and the bounds of the 95 % bootstrap interval of the mean."""
+        means, low, high = list(self.means.values()), self.evaluation.ci_low, self.evaluation.ci_high
+        index = pd.Index(self.evaluation.names, name="metric")
+        return pd.DataFrame({"mean": means, "ci_low": low, "ci_high": high}, index=index)
+
+    @property
+    def per_query(self) -> pd.DataFrame:
+        """A row per judged query: `query_id`, and each metric at k."""
+        values = dict(zip(self.evaluation.names, self.evaluation.per_query, strict=True))
+        return pd.DataFrame({"query_id": list(self.query_ids), **values})
+
+    @property
+    def curves(self) -> pd.DataFrame:
+        """A row per cutoff from 1 to max(20, k): the mean of each metric there."""
+        curves = self.evaluation.curves.T
+        cutoffs = pd.RangeIndex(1, len(curves) + 1, name="k")
+        return pd.DataFrame(curves, index=cutoffs, columns=list(self.evaluation.names))
+
+    def __repr__(self) -> str:
+        return "\n".join([*self._heads, self.summary.to_string(float_format="{:.4f}".format)])
+
+    def _repr_html_(self) -> str:
+        heads = "".join(f"<div>{escape(head)}</div>" for head in self._heads)
+        return heads + str(self.summary.to_html(float_format="{:.4f}".format))
+
+    @property
+    def _heads(self) -> list[str]:
+        notes = {
+            "without judgments, left out": self.without_judgments,
+            "without results, scoring 0": self.without_results,
+            "without a relevant document, scoring 0 in all but NDCG": self.without_relevant,
+        }
+        told = [f"{what}: {len(ids)} ({_some(ids)})" for what, ids in notes.items() if ids]
+        if not self.evaluation.judged.hits.any():
+            told.append("no relevant document is ranked at any depth: do rankings and qrels write their ids alike?")
+        return [f"{len(self.query_ids)} queries at k={self.evaluation.k}, 95 % intervals", *told]
+
+
+def evaluate(
+    rankings: Source,
+    qrels: Source,
+    *,
+    k: int = 10,
+    metrics: Sequence[str] | Mapping[str, Metric] | None = None,
+    collapse: Collapse = "after_cutoff",
+    relevance_level: int = 1,
+    gain: Gain = "linear",
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> RankingEvaluation:
+    """Measure rankings of any origin by their relevance judgments, exactly as a run of ragsweep is measured.
+
+        >>> result = ragsweep.evaluate({"q1": ["d7", "d2", "d9"]}, {"q1": {"d2": 2, "d5": 1}}, k=3)
+        >>> result.means["mrr"]
+        0.5
+
+    The metrics are `precision`, `recall`, `f1`, `mrr`, `hit_rate`, `ndcg` and `map`, each at k: per query, then the
+    plain mean over queries. They equal trec_eval's P_k, recall_k, success_k, ndcg_cut_k and map_cut_k, and recip_rank
+    of the list cut at k.
+
+    - Ids are texts or whole numbers; 34, "34" and " 34" are the same, 340 is another. Those of a TREC file count as
+      they stand there; ragsweep's own has %20 for a space. A line of it that starts with # is a comment.
+    - Documents of a query are ranked by descending score; equal scores keep the order given, where trec_eval would
+      order them by document id. A TREC file's column of ranks does not count, as it does not for trec_eval.
+    - An id that a ranking repeats, such as the page of several passages, earns credit once, at its first rank.
+    - A query without judgments is left out, and named in the result. A judged query without results scores 0, and so
+      does one without a relevant document.
+    - A grade of 0 or less says judged and not relevant; a document that is not judged earns nothing.
+
+    Args:
+        rankings: `{query_id: [doc_id, ...]}`, best first; or `{query_id: {doc_id: score}}`; or a DataFrame with the
+            columns query_id (or qid), doc_id (or docno) and score; or the path of a TREC run file. Scores are finite.
+        qrels: `{query_id: {doc_id: grade}}`; or `{query_id: [doc_id, ...]}`, all relevant, of grade `relevance_level`;
+            or a DataFrame with the columns query_id (or qid), doc_id (or docno) and grade (or relevance, or label); or
+            the path of a TREC qrels file. BEIR's qrels too, as a DataFrame or a file: query-id, corpus-id and score.
+            Grades are whole numbers.
+        k: Cutoff, from 1 to 1000.
+        metrics: Names of those that are wanted; or functions `(judged, k)` by name, as in `ragsweep.evaluation`; None
+            for all seven.
+        collapse: `after_cutoff` lets a repeated id use up the cutoff; `before_cutoff` drops it, so that a cutoff
+            counts distinct ids.
+        relevance_level: Lowest grade that counts as relevant, at least 1; NDCG takes every grade above 0.
+        gain: Of NDCG: `linear` is the grade, `exponential` is 2^grade - 1.
+        resamples: Of the bootstrap behind the intervals.
+        seed: Of the bootstrap.
+
+    Returns:
+        The means, their intervals, and tables of them.
+
+    Raises:
+        ConfigError: A setting has a value that it cannot take.
+        DatasetError: Rankings or qrels cannot be read, judge a document twice and differently, have no query in common,
+            or nothing is relevant.
+    """
+    k = _whole("k", k, 1, LARGEST_K)
+    relevance_level = _whole("relevance_level", relevance_level, 1)
+    resamples, seed = _whole("resamples", resamples, 1), _whole("seed", seed, 0)
+    _one_of("collapse", collapse, get_args(Collapse))
+    _one_of("gain", gain, get_args(Gain))
+    wanted = _metrics(metrics, gain)
+    found, judgments = read(rankings, RANKINGS, listed=0), read(qrels, QRELS, listed=relevance_level)
+    rows = _positions(judgments.queries)
+    units = _positions([*judgments.documents, *found.documents])
+    _check_meet(found, judgments)
+    judged = judge(
+        _ranked(found, rows, units),
+        *_judgments(judgments, rows, units, relevance_level),
+        collapse=collapse,
+        relevance_level=relevance_level,
+    )
+    no_types = (None,) * len(rows)
+    ranked = set(found.queries)
+    return RankingEvaluation(
+        measure(judged, wanted, k, no_types, tuple(rows), resamples=resamples, seed=seed),
+        tuple(rows),
+        without_judgments=tuple(_positions(query for query in (*found.named, *judgments.named) if query not in rows)),
+        without_results=tuple(query for query in rows if query not in ranked),
+        without_relevant=tuple(query for query, relevant in zip(rows, judged.relevant, strict=True) if not relevant),
+    )
+
+
+def _positions(ids: Iterable[str]) -> dict[str, int]:
+    """Each id with its position among the different ones, in their order."""
+    return {name: position for position, name in enumerate(dict.fromkeys(ids))}
+
+
+def _ranked(found: Entries, rows: Mapping[str, int], units: Mapping[str, int]) -> Indices:
+    """Units of the judged queries by descending score, equal ones in the order given, shape [queries, depth]."""
+    query = np.array([rows.get(query, NOTHING) for query in found.queries], dtype=np.int64)
+    unit = np.array([units[document] for document in found.documents], dtype=np.int64)
+    order = np.lexsort((-found.numbers, query))  # stable
+    order = order[query[order] != NOTHING]
+    query, unit = query[order], unit[order]
+    counts = np.bincount(query, minlength=len(rows))
+    rank = np.arange(len(query)) - np.repeat(np.cumsum(counts) - counts, counts)
+    ranked = np.full((len(rows), max(1, counts.max())), NOTHING)
+    ranked[query, rank] = unit
+    return ranked
+
+
+def _judgments(
+    judgments: Entries, rows: Mapping[str, int], units: Mapping[str, int], relevance_level: int
+) -> tuple[Indices, Indices, Indices]:
+    """Query, unit and grade of each judgment, shape [judgments] each; one that is made twice counts once."""
+    grades: dict[tuple[int, int], int] = {}
+    first: dict[tuple[int, int], int] = {}
+    pairs = zip(judgments.queries, judgments.documents, judgments.numbers.tolist(), strict=True)
+    for entry, (query, document, grade) in enumerate(pairs):
+        if grade % 1 or abs(grade) > LARGEST_GRADE:
+            bounds = "" if grade % 1 else " from -10^9 to 10^9"
+            raise DatasetError(f"{judgments.where(entry)}: found the grade {grade:g}, expected a whole number{bounds}")
+        pair = rows[query], units[document]
+        other = grades.setdefault(pair, int(grade))
+        if grade != other:
+            place = f" (line {judgments.lines[first[pair]]})" if judgments.lines else ""
+            raise DatasetError(f"{judgments.where(entry)}: found the grades {other}{place} and {grade:g}, expected one")
+        first.setdefault(pair, entry)
+    if max(grades.values()) < relevance_level:
+        raise DatasetError(
+            f"{judgments.source}: nothing is relevant: found no grade above {max(grades.values())}, "
+            f"expected some of at least {relevance_level} (relevance_level)"
+        )
+    query_of, unit_of = np.array([*grades], dtype=np.int64).T
+    return query_of, unit_of, np.array([*grades.values()], dtype=np.int64)
+
+
+def _check_meet(found: Entries, judgments: Entries) -> None:
+    """Raise where there is nothing to measure, or all would be 0 because the two name their queries differently."""
+    if not judgments.queries:
+        raise DatasetError(f"{judgments.source}: no query has a judgment, so nothing can be measured")
+    if not set(judgments.queries) & set(found.named):
+        ranked = f"the queries {_some(found.named)}" if found.named else "no query"
+        judged = _some(dict.fromkeys(judgments.queries))
+        raise DatasetError(f"{found.source}: found {ranked}, expected some that {judgments.source} judges: {judged}")
+
+
+def _metrics(wanted: Sequence[str] | Mapping[str, Metric] | None, gain: Gain) -> Mapping[str, Metric]:
+    """Functions by name, as `conf/evaluation/default.yaml` names them."""
+    known: dict[str, Metric] = {
+        "precision": precision,
+        "recall": recall,
+        "f1": f1,
+        "mrr": mrr,
+        "hit_rate": hit_rate,
+        "ndcg": partial(ndcg, gain=gain),
+        "map": average_precision,
+    }
+    if wanted is None or (isinstance(wanted, Mapping) and wanted):
+        return wanted or known
+    if isinstance(wanted, str) or not wanted or not set(wanted) <= known.keys():
+        raise ConfigError(f"metrics: found {wanted!r}, expected a list of some of {', '.join(known)}, or a dict")
+    return {name: known[name] for name in wanted}
+
+
+def _whole(name: str, value: Any, low: int, high: int | None = None) -> int:
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole or int(value) < low or (high and int(value) > high):
+        bounds = f"from {low} to {high}" if high else f"of at least {low}"
+        raise ConfigError(f"{name}: found {value!r}, expected a whole number {bounds}")
+    return int(value)
+
+
+def _one_of(name: str, value: str, options: tuple[str, ...]) -> None:
+    if value not in options:
+        raise ConfigError(f"{name}: found {value!r}, expected {' or '.join(options)}")
+
+
+def _some(ids: Iterable[str]) -> str:
+    ids = list(ids)
+    return ", ".join(map(repr, ids[:SHOWN])) + (", ..." if len(ids) > SHOWN else "")

@@ -1,0 +1,203 @@
+"""Rankings and judgments as other programs have them: dicts, DataFrames, and TREC files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from itertools import repeat
+from math import isnan, nan
+from numbers import Integral
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ragsweep.core.errors import DatasetError, first_line
+from ragsweep.core.parsing import MalformedError, read_lines
+from ragsweep.datasets.beir import HEADER, read_qrels
+from ragsweep.datasets.fields import SHOWN
+from ragsweep.statistics.intervals import Array
+
+Source = Mapping[Any, Any] | pd.DataFrame | str | PathLike[str]
+Row = tuple[object, object, object]  # query, document, number
+
+QUERY = ("query_id", "qid", "query-id")  # names of columns: ours, PyTerrier's, BEIR's
+DOCUMENT = ("doc_id", "docno", "corpus-id")
+LONGEST_LINE_MB = 1
+LARGEST_ID = 10**100
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What is read.
+
+    Attributes:
+        name: As which argument it is given.
+        number: What each document of a query has.
+        columns: Names of a DataFrame's column with that number, the first of which counts.
+        line: The columns of a TREC file.
+        per_query: What a dict holds for each query, for the error.
+    """
+
+    name: str
+    number: str
+    columns: tuple[str, ...]
+    line: tuple[str, ...]
+    per_query: str
+
+
+RANKINGS = Kind(
+    name="rankings",
+    number="score",
+    columns=("score",),
+    line=("query", "Q0", "document", "rank", "score", "tag"),
+    per_query="a list of document ids, best first, or a dict {document id: score}",
+)
+QRELS = Kind(
+    name="qrels",
+    number="grade",
+    columns=("grade", "relevance", "label"),
+    line=("query", "0", "document", "grade"),
+    per_query="a list of relevant document ids or a dict {document id: grade}",
+)
+
+
+class Entries(NamedTuple):
+    """Documents of queries, in the order given; each list has shape [entries].
+
+    Attributes:
+        source: What was read: the argument's name, or the file.
+        named: Every query, in order; a dict may name one that has no documents.
+        queries: Query id.
+        documents: Document id.
+        numbers: Score or grade.
+        lines: Number of the line, from 1; empty where it was no file.
+    """
+
+    source: str
+    named: list[str]
+    queries: list[str]
+    documents: list[str]
+    numbers: Array
+    lines: Sequence[int] = ()
+
+    def where(self, entry: int) -> str:
+        """The words that say where an entry stands."""
+        line = f", line {self.lines[entry]}" if self.lines else ""
+        return f"{self.source}{line}, query {self.queries[entry]!r}, document {self.documents[entry]!r}"
+
+
+def read(source: Source, kind: Kind, listed: float) -> Entries:
+    """Read rankings or judgments in whichever form they are.
+
+    Args:
+        source: A dict by query, a DataFrame, or the path of a TREC file or of BEIR's qrels.
+        kind: What it holds.
+        listed: The number of each document where a dict only lists documents.
+
+    Raises:
+        DatasetError: It has no such form, a document has no id or number, or a number is none that counts.
+    """
+    where, named, lines = kind.name, list[str](), list[int]()
+    if isinstance(source, pd.DataFrame):
+        rows = list(_frame(source, kind))
+    elif isinstance(source, Mapping):
+        rows = list(_mapping(source, kind, listed))
+        named = [_id(query, where) for query in source]
+    elif isinstance(source, str | PathLike):
+        where = str(source)
+        numbered = list(_file(Path(source), kind))
+        rows, lines = [row for _, row in numbered], [number for number, _ in numbered]
+    else:
+        found = type(source).__name__
+        raise DatasetError(f"{where}: found a {found}, expected a dict, a DataFrame or the path of a TREC file")
+    queries = [_id(query, where) for query, _, _ in rows]
+    documents = [_id(document, f"{where}, query {query!r}") for query, document, _ in rows]
+    numbers = np.array([_number(number) for _, _, number in rows], dtype=np.float64)
+    entries = Entries(where, list(dict.fromkeys([*named, *queries])), queries, documents, numbers, lines)
+    unusable = ~np.isfinite(numbers) if kind is RANKINGS else np.isnan(numbers)  # grades are checked as they are judged
+    for entry in np.flatnonzero(unusable).tolist():
+        expected = "a number" if np.isnan(numbers[entry]) else "a finite number"
+        found = _shown(rows[entry][2])
+        raise DatasetError(f"{entries.where(entry)}: found the {kind.number} {found}, expected {expected}")
+    return entries
+
+
+def _mapping(source: Mapping[Any, Any], kind: Kind, listed: float) -> Iterator[Row]:
+    for query, documents in source.items():
+        unordered = isinstance(documents, Set) and kind is RANKINGS
+        if not isinstance(documents, Iterable) or isinstance(documents, str | bytes | pd.DataFrame) or unordered:
+            found = type(documents).__name__
+            raise DatasetError(f"{kind.name}, query {query!r}: found a {found}, expected {kind.per_query}")
+        pairs = documents.items() if isinstance(documents, Mapping) else zip(documents, repeat(listed), strict=False)
+        for document, number in pairs:
+            yield query, document, number
+
+
+def _frame(frame: pd.DataFrame, kind: Kind) -> Iterator[Row]:
+    names = []
+    numbers = (*kind.columns, HEADER[2]) if HEADER[1] in frame.columns else kind.columns
+    for known in (QUERY, DOCUMENT, numbers):
+        name = next((name for name in known if name in frame.columns), None)
+        if name is None:
+            found = ", ".join(map(str, frame.columns))
+            raise DatasetError(f"{kind.name}: found the columns {found}; expected one called {' or '.join(known)}")
+        if list(frame.columns).count(name) > 1:
+            raise DatasetError(f"{kind.name}: found several columns called {name}; expected one")
+        names.append(name)
+    return zip(*(frame[name].tolist() for name in names), strict=True)
+
+
+def _file(path: Path, kind: Kind) -> Iterator[tuple[int, Row]]:
+    """The rows of a TREC file, or of qrels that open with BEIR's header, each with the number of its line."""
+    places = [kind.line.index(column) for column in ("query", "document", kind.number)]
+    try:
+        for number, line in read_lines(path, LONGEST_LINE_MB):
+            fields = line.split()
+            if number == 1 and kind is QRELS and fields == HEADER:
+                yield from read_qrels(path)
+                return
+            whole = len(fields) == len(kind.line)
+            if fields and fields[0].startswith("#"):
+                if whole and fields[0] != "#" and not isnan(_number(fields[places[2]])):
+                    raise DatasetError(
+                        f"{path}, line {number}: found {fields[0][:80]!r} before the columns of an entry; "
+                        "expected a space behind the # of a comment, or %23 for the # of an id"
+                    )
+            elif whole:
+                query, document, value = (fields[place] for place in places)
+                yield number, (query, document, value)
+            elif fields:
+                expected = repr(" ".join(kind.line))
+                if kind is QRELS and len(fields) == len(HEADER):
+                    expected += f", or BEIR's {' '.join(HEADER)!r} in line 1"
+                raise DatasetError(f"{path}, line {number}: found {len(fields)} columns, expected {expected}")
+    except (MalformedError, OSError, ValueError) as error:  # a null character in the path is a ValueError
+        raise DatasetError(f"{kind.name}: {path} cannot be read as a TREC file ({first_line(error)})") from error
+
+
+def _id(value: object, where: str) -> str:
+    """An identifier as text: a table may have read as numbers what another has as texts."""
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, Integral) and not isinstance(value, bool) and abs(int(value)) < LARGEST_ID:
+        return str(value)
+    found = type(value).__name__
+    raise DatasetError(f"{where}: found the id {_shown(value)}, a {found}; expected a text or a whole number")
+
+
+def _number(value: Any) -> float:
+    """A number, or NaN where there is none."""
+    try:
+        return nan if isinstance(value, str) and "_" in value else float(value)  # Python reads 1_0 as ten
+    except (TypeError, ValueError, OverflowError):
+        return nan
+
+
+def _shown(value: object) -> str:
+    """A value, for a message."""
+    if isinstance(value, Integral) and abs(int(value)) >= LARGEST_ID:  # Python writes no number of thousands of digits
+        return "of hundreds of digits"
+    return repr(value) if len(repr(value)) <= SHOWN else f"{repr(value)[: SHOWN - 3]}..."

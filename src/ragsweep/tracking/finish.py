@@ -1,0 +1,118 @@
+"""The end of a sweep: its outcomes are collected, its report is written, its parent run is closed."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragsweep import report
+from ragsweep.core.errors import first_line
+from ragsweep.sweeps import Sweep
+from ragsweep.tracking.environment import code_version, write_environment
+from ragsweep.tracking.job import Job
+from ragsweep.tracking.members import collect, stored
+from ragsweep.tracking.orphans import close_open
+from ragsweep.tracking.record import RunRecord
+from ragsweep.tracking.ui import server_hint
+from ragsweep.tracking.uploads import push_command, waiting
+from ragsweep.tracking.view import save_view, sweep_address
+
+ROOM = "&emsp;" * 3
+LONGEST_NOTE = 7000  # characters; MLflow cuts a tag at 8000
+
+
+@dataclass(frozen=True)
+class OpenSweep:
+    """A sweep that has begun: the job that describes it, its parent run, and its jobs' names where they are known."""
+
+    job: Job
+    parent: RunRecord
+    planned: Sequence[str]
+
+    @property
+    def stop(self) -> Path:
+        """A file that tells the jobs not to start."""
+        return self.job.folder.parent / "stop"
+
+
+def finish(sweep: OpenSweep, *, failed: bool) -> bool:
+    """Close the parent run with the summary of what finished, and say what did not; whether all is well."""
+    close_open(sweep.job, sweep.parent)
+    store = stored(sweep.job, sweep.parent)
+    results = collect(sweep.job, sweep.parent, sweep.planned, store)
+    started = sweep.job.sweep_id.rpartition("_")[0]
+    origin = report.Origin(sweep.job.command, sweep.parent.run_id or "", code_version(), started)
+    parts = results.by_dataset
+    folders = [
+        sweep.job.folder / (f"dataset_{number}" if len(parts) > 1 else "") for number in range(1, len(parts) + 1)
+    ]
+    written = True
+    try:
+        texts = [report.write_sweep(folder, part, origin) for folder, part in zip(folders, parts, strict=True)]
+    except Exception as error:  # the runs are measured: whatever keeps the report from being written, the rest goes on
+        failed, written, texts = True, False, [f"The report could not be written: {first_line(error)}\n"]
+        print(f"ragsweep: {texts[0]}", end="", file=sys.stderr)
+    failed = failed or bool(results.unfinished)
+    text = "\n".join(texts) or "No run finished.\n"
+    close_parent(sweep.parent, results, text, "FAILED" if failed else "FINISHED")
+    for folder, part in zip(folders, parts, strict=True):  # only now: nobody may be reading any more
+        print(f"\n{report.terminal_table(part)}\n", *report.decision(part), sep="\n")
+        if written:
+            print(f"report: {folder / 'report.html'} (sweep {sweep.parent.run_id or 'not in the tracking store yet'})")
+    for name, fate in results.unfinished.items():
+        print(f"did not finish: {name} ({fate})", file=sys.stderr)
+    missing = say_what_waits(sweep)
+    if run_id := sweep.parent.run_id:
+        saved = store is not None and save_view(store, run_id)
+        address = sweep_address(sweep.job.tracking, sweep.parent.experiment_id, run_id, saved=saved)
+        print(f"{address}{server_hint(sweep.job.tracking)}")
+    return not failed and not missing
+
+
+def say_what_waits(sweep: OpenSweep) -> int:
+    """Say how many runs, the sweep's own among them, the tracking store lacks, and what brings them there."""
+    folder, store = sweep.job.folder.parent, sweep.job.tracking
+    if number := waiting(folder):
+        print(
+            f"{number} runs are not in the tracking store ({sweep.parent.trouble or 'it was out of reach'}); "
+            f"they are complete in {folder}: {push_command(folder, store.uri, store.artifacts)} uploads them",
+            file=sys.stderr,
+        )
+    return number
+
+
+def close_parent(parent: RunRecord, sweep: Sweep, description: str, status: str) -> None:
+    """Upload the sweep's tables, charts and report, put the decision into tags, and end the parent run."""
+    parts = sweep.by_dataset
+    decided = dict(_decision(parts[0])) if len(parts) == 1 else {}
+    parent.tag({**decided, "mlflow.note.content": _note(description)})
+    write_environment(parent.folder)
+    parent.log_files()
+    parent.close(status)
+
+
+def _note(report: str) -> str:
+    """The report with room between the columns of its table, cut at a line where it is longer than MLflow keeps.
+
+    On a run's page MLflow sets tables without any space between their columns: the headings make some.
+    """
+    report = re.sub(r"^\|.*(?=\n\| --- )", lambda heads: heads[0].replace(" |", f"{ROOM}|"), report, flags=re.MULTILINE)
+    if len(report) <= LONGEST_NOTE:
+        return report
+    return report[:LONGEST_NOTE].rpartition("\n")[0] + "\n\nThe whole table is in report.md.\n"
+
+
+def _decision(sweep: Sweep) -> Iterator[tuple[str, str]]:
+    """The best configuration, its settings and interval, how many are tied with it, and what it promises."""
+    best, metric, decision = sweep.best, sweep.decided_by, sweep.decision
+    for name in sweep.swept:
+        yield f"best.{name}", str(best[name])
+    yield "best.configuration", best["name"]
+    for name in (metric, f"{metric}_low", f"{metric}_high"):
+        yield f"best.{name}", f"{best[name]:.6f}"
+    yield "best.tied", str(len(sweep.tied) - 1)
+    if decision.selection:
+        yield "best.expected", f"{decision.selection.expected:.6f}"

@@ -1,0 +1,84 @@
+"""What is to be recorded of a run, apart from the measurement, and the tags that say where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig
+
+from ragsweep.core.code import digest_of_code
+from ragsweep.core.project import PROJECT
+from ragsweep.tracking.colours import colour
+from ragsweep.tracking.environment import git_commit, is_dirty, untracked, user
+from ragsweep.tracking.names import json_tag
+from ragsweep.tracking.process import identity
+
+LONGEST_COMMAND = 5000  # characters of a tag
+
+COLOUR = "mlflow.runColor"
+DIGEST = "config.digest"  # tag: of all that decides a run's results
+NUMBER = "sweep.job"  # tag: the number of a run within its sweep
+PARENT = "mlflow.parentRunId"
+PROCESS = "process"  # tag: which process the run belongs to
+SWEPT = "sweep.values"  # tag: the swept settings of a run with their values, as JSON
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be recorded, apart from the measurement.
+
+    Attributes:
+        name: The run's name: the swept values.
+        folder: Where the run's files are written before they are logged.
+        overrides: The overrides that made its configuration, as Hydra lists them.
+        command: What runs this configuration again.
+        swept: The swept settings and their values.
+        sweep_id: Names the start of the program that this run belongs to.
+        parent_run_id: The sweep's run, or None for a single run.
+        tracking: The `tracking` group of the configuration.
+        number: The job's number within its sweep.
+        total: How many jobs the sweep has; None where only its sweeper knows.
+        digest: Of all that decides the results; None where that is not known yet.
+        may_resume: Whether to look for an earlier run of this job.
+        reproduces: The run that this one makes again.
+    """
+
+    name: str
+    folder: Path
+    overrides: Sequence[str]
+    command: str
+    swept: Mapping[str, Any]
+    sweep_id: str
+    parent_run_id: str | None
+    tracking: DictConfig
+    number: int | None = None
+    total: int | None = None
+    digest: str | None = None
+    may_resume: bool = False
+    reproduces: str | None = None
+
+    @property
+    def tags(self) -> dict[str, str]:
+        """What says where the run comes from."""
+        tags = {
+            "mlflow.user": user(),
+            "mlflow.source.name": "run.py",
+            "mlflow.source.type": "LOCAL",
+            "code.digest": digest_of_code(),
+            "sweep.id": self.sweep_id,
+            SWEPT: json_tag(self.swept),
+            PROCESS: identity(),
+            "reproduce": self.command[:LONGEST_COMMAND],
+            "folder": str(self.folder.relative_to(PROJECT) if self.folder.is_relative_to(PROJECT) else self.folder),
+        }
+        if commit := git_commit():
+            tags |= {"git.commit": commit, "mlflow.source.git.commit": commit, "git.dirty": str(is_dirty()).lower()}
+            tags |= {"git.untracked": "true"} if untracked() else {}
+        optional = {DIGEST: self.digest, NUMBER: self.number, PARENT: self.parent_run_id}
+        optional |= {"reproduces": self.reproduces}
+        if self.number is not None and self.total:
+            optional[COLOUR] = colour(self.number, self.total)
+        return tags | {name: str(value) for name, value in optional.items() if value is not None}

@@ -1,0 +1,224 @@
+"""The runs of a sweep: found in the store and in their folders, and read as its outcomes."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mlflow import MlflowClient
+from mlflow.entities import Run
+
+from ragsweep.core.constraints import rules_of
+from ragsweep.core.csv_files import read_per_query
+from ragsweep.core.errors import TrackingError, first_line
+from ragsweep.core.parsing import MalformedError, from_json
+from ragsweep.core.run_settings import RunSettings
+from ragsweep.sweeps import Outcome, Sweep
+from ragsweep.sweeps.sweep import DECIDED_BY
+from ragsweep.tasks.ranking.facts import read_facts
+from ragsweep.tasks.ranking.settings import EvaluationSettings
+from ragsweep.tracking import journal as journals
+from ragsweep.tracking.conditions import tagged
+from ragsweep.tracking.job import NUMBER, PARENT, SWEPT, Job
+from ragsweep.tracking.record import RunRecord
+from ragsweep.tracking.store import UNREACHABLE, open_configured, search
+
+PER_QUERY, FACTS = "results/per_query.csv", "results/evaluation.json"
+LONGEST_NUMBER = 9  # digits of a job's number
+NUMBERS = {"evaluation.resamples": rules_of(EvaluationSettings)["resamples"], **rules_of(RunSettings)}
+UNREADABLE = (ValueError, TrackingError, *UNREACHABLE)  # what reading a run's results raises where they are damaged
+JOINED = "sweep.joined."  # tags of a parent run: finished runs of other sweeps, each under the number of its job
+
+Swept = Mapping[str, bool | int | float | str | None]  # settings with their values
+
+
+class Part(NamedTuple):
+    """A run of a sweep as the store has it, by the number, name and swept values that its job has in this sweep."""
+
+    number: int
+    name: str
+    swept: Swept
+    run: Run
+    damage: str = ""  # why what the run says of its job cannot be read
+
+
+class Member(NamedTuple):
+    """A job of a sweep: its number, its name, how it ended, what was swept, its settings and where its results are."""
+
+    number: int
+    name: str
+    run_id: str
+    status: str
+    swept: Swept
+    settings: Mapping[str, str]
+    results: Path | MlflowClient
+    damage: str = ""
+
+    @property
+    def outcome(self) -> Outcome:
+        """The finished job, with what it measured.
+
+        Raises:
+            MalformedError: Something of its record is not what a run writes.
+        """
+        if isinstance(self.results, Path):
+            return self._read(self.results / PER_QUERY, self.results / FACTS)
+        with tempfile.TemporaryDirectory() as folder:
+            files = (self.results.download_artifacts(self.run_id, name, folder) for name in (PER_QUERY, FACTS))
+            return self._read(*map(Path, files))
+
+    def _read(self, per_query: Path, facts: Path) -> Outcome:
+        if self.damage:
+            raise MalformedError(self.damage)
+        for name, rule in NUMBERS.items():
+            found = self.settings.get(name, "")[:40]
+            if not found.isdecimal() or not rule.accepts(int(found)):
+                raise MalformedError(f"{name}: found {found!r}, expected {rule.expected}")
+        if "dataset.name" not in self.settings:
+            raise MalformedError("dataset.name is missing")
+        measured = read_per_query(per_query)
+        if DECIDED_BY not in measured:
+            raise MalformedError(f"{per_query.name} has no column {DECIDED_BY}")
+        return Outcome(self.name, self.run_id, self.swept, self.settings, measured, read_facts(facts))
+
+
+class Stored(NamedTuple):
+    """What the store has of a sweep: its runs, and a client that reads more of them."""
+
+    client: MlflowClient
+    runs: Sequence[Part]
+
+    def members(self) -> Iterator[Member]:
+        """The runs as jobs of the sweep, whose results are in the store."""
+        return (member(self.client, part) for part in self.runs)
+
+
+def parts(client: MlflowClient, parent_run_id: str | None) -> Iterator[Part]:
+    """The runs of a sweep, however they ended: those of other sweeps that it counts as its own, and its own.
+
+    Anybody may have written their tags. A finished run whose tags cannot be read is there with the reason, and with a
+    number below 0; what else cannot be read is left out with a warning.
+    """
+    for tag, value in client.get_run(parent_run_id).data.tags.items():
+        if tag.startswith(JOINED):
+            with suppress(*UNREACHABLE):  # it may have been deleted
+                try:
+                    yield _joined(client, tag, value)
+                except MalformedError as error:
+                    _leave_out(f"run {parent_run_id}: its tag {tag!r}", error)
+    for count, run in enumerate(search(client, tagged(PARENT, parent_run_id)), start=1):
+        if NUMBER in run.data.tags:
+            try:
+                yield Part(*job_of(run.data.tags, run.info.run_name), run)
+            except MalformedError as error:
+                if run.info.status == "FINISHED":
+                    yield Part(-count, run.info.run_name, {}, run, str(error))
+                else:
+                    _leave_out(f"run {run.info.run_id}", error)
+
+
+def _leave_out(what: str, error: MalformedError) -> None:
+    warnings.warn(f"{what} cannot be read ({error}), so that it is left out", stacklevel=3)
+
+
+def _joined(client: MlflowClient, tag: str, value: str) -> Part:
+    """A run of another sweep; raises one of `UNREACHABLE` where it has been deleted."""
+    joined = from_json(value)
+    if not isinstance(joined, dict) or not all(isinstance(joined.get(each), str) for each in ("run_id", "name")):
+        raise MalformedError("it names no run")
+    number = _number(tag.removeprefix(JOINED))
+    return Part(number, joined["name"], _plain(joined.get("swept")), client.get_run(joined["run_id"]))
+
+
+def stored(job: Job, parent: RunRecord) -> Stored | None:
+    """What the store has of a sweep; None where it is out of reach."""
+    with suppress(TrackingError, *UNREACHABLE):
+        client, _ = open_configured(job.tracking)
+        return Stored(client, list(parts(client, parent.run_id)))
+    return None
+
+
+def collect(job: Job, parent: RunRecord, planned: Sequence[str], store: Stored | None) -> Sweep:
+    """The sweep's runs in the order of their numbers: from their folders, and from the store what is not here.
+
+    Args:
+        job: The sweep.
+        parent: Its run.
+        planned: The names of all its jobs, as far as they are known before they start.
+        store: What the store has of it.
+    """
+    stored = list(store.members()) if store else []
+    absent = "NOT STARTED" if store else "UNKNOWN, the tracking store being out of reach"
+    found = sorted([*stored, *_here(job, parent)], key=lambda member: member.status == "FINISHED")
+    members = {member.number: member for member in found}  # a finished run counts, whatever else became of its job
+    outcomes = []
+    fates = {}
+    for number in sorted(members):
+        member = members[number]
+        fates[member.name] = member.status
+        if member.status == "FINISHED":
+            try:
+                outcomes.append(member.outcome)
+                del fates[member.name]
+            except UNREADABLE as error:
+                fates[member.name] = unreadable(error)
+    names = {member.name for member in members.values()}
+    return Sweep(outcomes, fates | {name: absent for name in planned if name not in names})
+
+
+def finished_here(job: Job) -> int:
+    """How many jobs of a sweep have finished, as their folders tell."""
+    books = (book for _, book in journals.below(job.folder.parent))
+    return sum(NUMBER in book.tags and book.status == "FINISHED" for book in books)
+
+
+def _here(job: Job, parent: RunRecord) -> Iterator[Member]:
+    for folder, book in journals.below(job.folder.parent):
+        if book.tags.get(PARENT) == parent.run_id and book.status != "RUNNING":
+            with suppress(MalformedError):  # then the store's copy counts
+                number, name, swept = job_of(book.tags, book.name)
+                yield Member(number, name, book.run_id or "", book.status, swept, book.params, folder)
+
+
+def member(client: MlflowClient, part: Part) -> Member:
+    """A run of a sweep, with where the store keeps its results."""
+    number, name, swept, run, damage = part
+    return Member(number, name, run.info.run_id, run.info.status, swept, dict(run.data.params), client, damage)
+
+
+def job_of(tags: Mapping[str, str], name: str) -> tuple[int, str, Swept]:
+    """The number, name and swept values that a run's tags give its job.
+
+    Raises:
+        MalformedError: They are not what a run writes.
+    """
+    return _number(tags.get(NUMBER, "")), name, swept_values(tags)
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal() or len(text) > LONGEST_NUMBER:
+        raise MalformedError(f"the number of its job: found {text[:40]!r}, expected a number")
+    return int(text)
+
+
+def swept_values(tags: Mapping[str, str]) -> Swept:
+    """The swept settings of a run with their values; raises `MalformedError` where its tag holds something else."""
+    try:
+        return _plain(from_json(tags.get(SWEPT, "{}")))
+    except MalformedError as error:
+        raise MalformedError(f"tag {SWEPT}: {error}") from error
+
+
+def _plain(swept: Any) -> Swept:
+    if not isinstance(swept, dict) or any(isinstance(value, dict | list) for value in swept.values()):
+        raise MalformedError("expected an object of plain values")
+    return swept
+
+
+def unreadable(error: Exception) -> str:
+    """What is said of a finished run in place of its results."""
+    return f"FINISHED, but its results cannot be read: {first_line(error)}"

@@ -1,0 +1,34 @@
+"""Runs that nobody is working on any more, found and closed as KILLED."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from omegaconf import DictConfig
+
+from ragsweep.core.errors import TrackingError
+from ragsweep.tracking.conditions import tagged
+from ragsweep.tracking.job import PARENT, PROCESS, Job
+from ragsweep.tracking.process import forget_ended, is_gone
+from ragsweep.tracking.record import RunRecord
+from ragsweep.tracking.store import UNREACHABLE, open_configured, search
+
+
+def close_orphans(tracking: DictConfig) -> None:
+    """Close as KILLED the runs that processes of this host have left open because they were killed."""
+    client, _ = open_configured(tracking)
+    for run in search(client, "attributes.status = 'RUNNING'"):
+        if is_gone(run.data.tags.get(PROCESS)):
+            with suppress(*UNREACHABLE):  # it may be another user's, or deleted by now
+                client.set_tag(run.info.run_id, "error", "the process ended without closing the run")
+                client.set_terminated(run.info.run_id, "KILLED")
+    forget_ended()
+
+
+def close_open(job: Job, parent: RunRecord) -> None:
+    """Close as KILLED the runs that are still open when the sweep is over: their workers are gone."""
+    with suppress(TrackingError, *UNREACHABLE):
+        client, _ = open_configured(job.tracking)
+        for run in search(client, f"{tagged(PARENT, parent.run_id)} AND attributes.status = 'RUNNING'"):
+            with suppress(*UNREACHABLE):
+                client.set_terminated(run.info.run_id, "KILLED")

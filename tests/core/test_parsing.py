@@ -1,0 +1,126 @@
+"""Reading JSON and YAML of any origin: a value, or one line, and soon."""
+
+import gzip
+import json
+from contextlib import suppress
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragsweep.core.parsing import DEEPEST, MalformedError, from_json, from_yaml, read_lines, read_text
+
+PLAIN = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**60), 2**60)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@given(PLAIN)
+def test_plain_json_is_read_as_it_was_written(value):
+    assert from_json(json.dumps(value)) == value
+
+
+@given(PLAIN)
+def test_plain_yaml_is_read_as_pyyaml_reads_it(value):
+    text = yaml.safe_dump(value)
+    assert from_yaml(text) == yaml.safe_load(text)
+
+
+@given(st.text())
+def test_any_text_is_a_value_or_malformed_json(text):
+    with suppress(MalformedError):
+        from_json(text)
+
+
+@given(st.text(alphabet="{}[]&*!:-? \n\"'#|>%@`a1.e~"))
+def test_any_text_is_a_value_or_malformed_yaml(text):
+    with suppress(MalformedError):
+        from_yaml(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[" * 100_000, "nested more than"),
+        ("[" * (DEEPEST + 1) + "]" * (DEEPEST + 1), "nested more than"),
+        ('{"a":' * 900 + "1" + "}" * 900, "nested more than"),
+        ("9" * 5_000, "thousands of digits"),
+        ("NaN", "holds NaN"),
+        ('[{"a": 1, "b": 2, "a": 1}]', "an object has the field 'a' twice"),
+        ("[1,\n2,]", "line 2"),
+    ],
+)
+def test_json_beyond_the_limits_is_malformed(text, expected):
+    with pytest.raises(MalformedError, match=expected):
+        from_json(text)
+
+
+def test_json_within_the_limits_is_read():
+    assert from_json("[" * DEEPEST + "]" * DEEPEST) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a: &a [1]\nb: *a", r"alias \(line 2\)"),
+        ("a: &a [*a]", "alias"),
+        ("[" * 5_000, "nested more than"),
+        ("a: " + "9" * 5_000, "cannot be converted"),
+        ("a: 2001-99-99", "cannot be converted"),
+        ("a: !!python/object/apply:os.system [id]", "not plain YAML"),
+        ("a: [1", "not plain YAML"),
+    ],
+)
+def test_yaml_beyond_the_limits_is_malformed(text, expected):
+    with pytest.raises(MalformedError, match=expected):
+        from_yaml(text)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path):
+    (tmp_path / "file").write_bytes(b"\xef\xbb\xbfword")
+    assert read_text(tmp_path / "file", 1) == "word"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"), [(b"one\nna\xefve", r"not UTF-8 \(line 2\)"), (b"a" * 2_000, "larger than 0.001 MB")]
+)
+def test_a_file_that_is_no_text_or_too_large_is_malformed(tmp_path, content, expected):
+    (tmp_path / "file").write_bytes(content)
+    with pytest.raises(MalformedError, match=expected):
+        read_text(tmp_path / "file", 0.001)
+
+
+@pytest.mark.parametrize("name", ["file", "file.gz"])
+def test_lines_are_read_with_their_numbers(tmp_path, name):
+    content = b"\xef\xbb\xbfone\r\n\ntwo"
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    assert list(read_lines(tmp_path / name, 1)) == [(1, "one\r\n"), (2, "\n"), (3, "two")]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("file", b"one\nna\xefve", r"not UTF-8 \(line 2\)"),
+        ("file", b"one\n" + b"a" * 2_000, r"larger than 0\.001 MB \(line 2\)"),
+        ("file.gz", gzip.compress(b"a" * 10**7), r"larger than 0\.001 MB \(line 1\)"),
+        ("file.gz", gzip.compress(b"one")[:-4], "cannot be unzipped to its end"),
+        ("file.gz", b"one", "cannot be unzipped to its end"),
+    ],
+    ids=range(5),
+)
+def test_lines_that_are_no_text_or_too_large_are_malformed(tmp_path, name, content, expected):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(MalformedError, match=expected):
+        list(read_lines(tmp_path / name, 0.001))
+
+
+def test_a_folder_is_malformed(tmp_path):
+    with pytest.raises(MalformedError, match="not a file"):
+        read_text(tmp_path, 1)

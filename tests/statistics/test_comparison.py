@@ -1,0 +1,277 @@
+"""Paired tests, held against scipy, against slow loops, and against sweeps whose truth is known."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.stats import permutation_test, ttest_rel
+from simulated import alike, f1_like, one_unlike
+
+from ragsweep.statistics import compare, compare_with_best, confidence_intervals, holm, randomisation_test
+
+F1 = st.sampled_from([0.0, 1 / 3, 2 / 7, 1 / 2, 2 / 3, 1.0])
+SCORES = st.tuples(st.integers(2, 5), st.integers(1, 18)).flatmap(lambda shape: arrays(float, shape, elements=F1))
+P_VALUES = arrays(float, st.integers(0, 8), elements=st.floats(0.001, 1))
+
+
+def scipys(differences, resamples=np.inf, rng=None):
+    """The p-value of scipy's test, which tries all sign patterns where they are at most `resamples`."""
+    test = permutation_test(
+        (differences,), np.mean, permutation_type="samples", vectorized=True, n_resamples=resamples, rng=rng
+    )
+    return test.pvalue
+
+
+def sweep(configurations=5, queries=40, seed=1):
+    return f1_like(np.random.default_rng(seed), alike(configurations), queries)
+
+
+# The randomisation test
+
+
+@pytest.mark.parametrize("queries", [2, 5, 13])
+@pytest.mark.parametrize("seed", range(5))
+def test_where_all_patterns_are_tried_p_is_scipys(queries, seed):
+    differences = np.random.default_rng(seed).choice([0.0, 1 / 3, 2 / 7, 1 / 2], size=(4, queries, 2)) @ [1, -1]
+    assert randomisation_test(differences) == pytest.approx([scipys(row) for row in differences], rel=1e-12)
+
+
+@given(arrays(float, (3, 6), elements=st.sampled_from([-0.5, -0.25, 0.0, 0.25, 1.0])))
+def test_where_all_patterns_are_tried_p_is_their_share(differences):
+    def p(row):
+        means = [abs(np.dot(signs, row)) for signs in product([1, -1], repeat=len(row))]
+        return np.mean([mean >= abs(row.sum()) for mean in means])
+
+    assert randomisation_test(differences).tolist() == [p(row) for row in differences]
+
+
+def test_where_patterns_are_drawn_p_is_scipys_of_all_patterns():
+    differences = np.random.default_rng(3).normal(0.25, 1, size=(8, 16))  # 65,536 patterns
+    drawn, exact = randomisation_test(differences), np.array([scipys(row) for row in differences])
+    assert (np.abs(drawn - exact) <= 4 * np.sqrt(exact * (1 - exact) / 10_000) + 1e-4).all()
+
+
+def test_where_patterns_are_drawn_p_is_scipys_drawn_one():
+    baseline, *others = sweep(queries=133)
+    differences = others - baseline
+    found = randomisation_test(differences, resamples=50_000)
+    expected = [scipys(row, 50_000, np.random.default_rng(5)) for row in differences]
+    assert found == pytest.approx(expected, abs=4 * np.sqrt(2 * 0.25 / 50_000))
+
+
+@pytest.mark.parametrize("equal", [0, 7, 300])
+def test_queries_without_a_difference_do_not_matter(equal):
+    differences = np.random.default_rng(1).normal(0.2, 1, size=(3, 20))
+    padded = np.concatenate([np.zeros((3, equal)), differences], axis=1)
+    assert (randomisation_test(padded) == randomisation_test(differences)).all()
+
+
+def test_few_different_queries_among_many_are_tried_in_all_patterns():
+    differences = np.zeros((1, 133))
+    differences[0, [3, 50, 99]] = [0.2, 0.3, 0.4]
+    assert randomisation_test(differences).tolist() == [2 / 8]
+
+
+def test_p_of_a_comparison_does_not_depend_on_the_others():
+    differences = np.random.default_rng(1).normal(0.2, 1, size=(30, 40))
+    assert randomisation_test(differences)[7] == randomisation_test(differences[7:8])[0]
+
+
+def test_p_is_never_0():
+    assert randomisation_test(np.ones((1, 133)), resamples=999).tolist() == [1 / 1000]
+
+
+@given(SCORES)
+def test_p_is_above_0_and_at_most_1(scores):
+    p = randomisation_test(scores - scores[0], resamples=200)
+    assert ((p > 0) & (p <= 1)).all()
+
+
+@given(SCORES, st.randoms(use_true_random=False))
+def test_the_order_of_the_queries_does_not_matter(scores, random):
+    order = random.sample(range(scores.shape[1]), scores.shape[1])
+    differences = scores - scores[0]
+    shuffled = randomisation_test(differences[:, order], resamples=200)
+    assert shuffled.tolist() == randomisation_test(differences, resamples=200).tolist()
+
+
+@pytest.mark.parametrize("setting", [{"seed": 1}, {"resamples": 500}], ids=["seed", "resamples"])
+def test_every_setting_of_the_test_changes_p(setting):
+    differences = np.random.default_rng(1).normal(0.1, 1, size=(1, 40))
+    assert randomisation_test(differences, **setting) != randomisation_test(differences)
+
+
+def test_a_true_hypothesis_is_rejected_as_often_as_the_level_says():
+    rng = np.random.default_rng(11)
+    pairs = [f1_like(rng, alike(2)) for _ in range(1000)]
+    p = randomisation_test(np.array([first - second for first, second in pairs]), resamples=2000)
+    assert 0.03 <= (p <= 0.05).mean() <= 0.07  # 3 standard errors
+
+
+# Holm's correction
+
+
+@given(P_VALUES)
+def test_holm_equals_the_step_down_procedure_done_step_by_step(p):
+    adjusted, largest = {}, 0.0
+    for step, position in enumerate(sorted(range(len(p)), key=lambda position: p[position])):
+        largest = max(largest, min(1.0, p[position] * (len(p) - step)))
+        adjusted[position] = largest
+    assert holm(p).tolist() == [adjusted[position] for position in range(len(p))]
+
+
+def test_holm_worked_by_hand():
+    # 4 x .01, 3 x .02, 2 x .03, and 1 x .04, which may not be below the one before it
+    assert holm(np.array([0.04, 0.01, 0.03, 0.02])) == pytest.approx([0.06, 0.04, 0.06, 0.06])
+
+
+@given(P_VALUES)
+def test_holm_lies_between_p_and_bonferroni(p):
+    assert ((holm(p) >= p) & (holm(p) <= np.minimum(1, p * len(p)))).all()
+
+
+@given(P_VALUES)
+def test_holm_keeps_the_order(p):
+    assert (np.diff(holm(p)[np.argsort(p)]) >= 0).all()
+
+
+# Comparison with a reference
+
+
+def test_the_difference_is_that_of_the_means():
+    scores = sweep()
+    assert compare(scores, 2).difference == pytest.approx(scores.mean(axis=1) - scores[2].mean())
+
+
+def test_the_interval_is_that_of_the_differences():
+    scores, found = sweep(), compare(sweep(), 2, resamples=500, seed=3)
+    low, high = confidence_intervals(scores - scores[2], resamples=500, seed=3)
+    assert (found.low == low).all()
+    assert (found.high == high).all()
+
+
+def test_the_effect_size_is_the_paired_t_over_the_root_of_the_queries():
+    scores = sweep(queries=50)
+    expected = ttest_rel(scores[1:], scores[0], axis=1).statistic / np.sqrt(50)
+    assert compare(scores, 0).effect_size[1:] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("shift", "effect_size"), [(0.1, np.inf), (-0.1, -np.inf), (0, 0)])
+def test_the_effect_size_of_a_constant_difference(shift, effect_size):
+    scores = np.random.default_rng(1).random(133)
+    assert compare(np.array([scores, scores + shift]), 0).effect_size[1] == effect_size
+
+
+def test_wins_ties_and_losses_are_counted():
+    found = compare(np.array([[0.1, 0.3, 0.5, 0.2], [0.1 + 0.1 + 0.1, 0.1 + 0.2, 0.1, 0.9]]), 0)
+    assert (found.wins[1], found.ties[1], found.losses[1]) == (2, 1, 1)  # .1 + .2 is .3, but for rounding
+
+
+def test_the_family_is_all_configurations_but_the_reference():
+    found = compare(sweep(), 2)
+    others = [0, 1, 3, 4]
+    assert found.p_holm[others].tolist() == holm(found.p[others]).tolist()
+
+
+@pytest.mark.parametrize("reference", [2, -3])
+def test_the_reference_is_equal_to_itself(reference):
+    found = compare(sweep(), reference)
+    row = (found.difference, found.low, found.high, found.effect_size, found.p, found.p_holm, found.ties)
+    assert [values[2] for values in row] == [0, 0, 0, 0, 1, 1, 40]
+
+
+def test_a_reference_that_does_not_exist_is_an_error():
+    with pytest.raises(IndexError):
+        compare(sweep(), 5)
+
+
+@given(SCORES)
+def test_comparing_the_other_way_round_turns_the_sign(scores):
+    there, back = compare(scores[:2], 0, resamples=100), compare(scores[:2], 1, resamples=100)
+    assert there.difference[1] == -back.difference[0]
+    assert there.effect_size[1] == -back.effect_size[0]
+    assert (there.wins[1], there.losses[1], there.p[1]) == (back.losses[0], back.wins[0], back.p[0])
+
+
+@given(arrays(float, st.integers(1, 30), elements=F1))
+def test_identical_configurations_are_tied(scores):
+    found = compare(np.array([scores, scores, scores]), 0, resamples=100)
+    assert (found.p_holm == 1).all()
+    assert compare_with_best(np.array([scores, scores, scores]), resamples=100).tied.all()
+
+
+# Comparison with the best
+
+
+def test_the_best_is_the_first_of_equals():
+    assert compare_with_best(np.array([[0.1, 0.2], [0.3, 0.4], [0.4, 0.3]]), resamples=100).best == 1
+
+
+def test_against_the_best_all_pairs_count():
+    """The definition, for every pattern, pair and query in turn."""
+    scores = sweep(configurations=4, queries=9, seed=2)
+    best = scores.mean(axis=1).argmax()
+
+    def t(differences):
+        size = np.sqrt(sum(difference**2 for difference in differences))
+        return abs(sum(differences)) / size if size else 0
+
+    largest = [
+        max(t(signs * (one - other)) for one, other in product(scores, repeat=2))
+        for signs in product([1, -1], repeat=9)
+    ]
+    expected = [np.mean([value >= t(scores[best] - row) - 1e-12 for value in largest]) for row in scores]
+    assert compare_with_best(scores).p == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("queries", [8, 133])
+def test_two_configurations_are_compared_with_the_best_as_with_a_reference(queries):
+    scores = sweep(configurations=2, queries=queries, seed=8)
+    p = compare_with_best(scores, resamples=50_000).p.min()
+    assert p == pytest.approx(compare(scores, 0, resamples=50_000).p[1], abs=0.01 if queries > 8 else 1e-12)
+
+
+@given(SCORES)
+def test_against_the_best_p_is_at_least_that_of_the_pair(scores):
+    found = compare_with_best(scores[:, :6], resamples=100)  # all 64 patterns
+    assert (found.p >= randomisation_test(scores[:, :6] - scores[found.best, :6], resamples=100) - 1e-12).all()
+
+
+@given(SCORES)
+def test_the_best_is_tied_with_itself(scores):
+    found = compare_with_best(scores, resamples=100)
+    assert found.p[found.best] == 1
+    assert ((found.p > 0) & (found.p <= 1)).all()
+
+
+def test_a_worse_configuration_is_not_tied():
+    likeness, shift = alike(6), np.array([0, 0, 0, 0, 0, -1.0])
+    found = compare_with_best(f1_like(np.random.default_rng(1), likeness, shift=shift))
+    assert found.tied.tolist() == [True] * 5 + [False]
+
+
+@pytest.mark.parametrize("setting", [{"seed": 1}, {"resamples": 500}], ids=["seed", "resamples"])
+def test_every_setting_of_the_comparison_with_the_best_changes_p(setting):
+    changed, default = (compare_with_best(sweep(queries=60), **settings) for settings in (setting, {}))
+    assert (changed.p != default.p).any()
+
+
+@pytest.mark.parametrize("level", [0.05, 0.95])
+def test_what_is_not_significant_at_the_level_is_tied(level):
+    found = compare_with_best(sweep(), level=level)
+    assert (found.tied == (found.p > level)).all()
+
+
+@pytest.mark.parametrize(
+    ("likeness", "sweeps"), [(alike(15), 1000), (one_unlike(15), 1000), (alike(55), 400)], ids=["15", "unlike", "55"]
+)
+def test_of_equal_configurations_none_is_called_worse_than_the_best(likeness, sweeps):
+    rng = np.random.default_rng(7)
+    found = [compare_with_best(f1_like(rng, likeness), resamples=999) for _ in range(sweeps)]
+    winner = np.mean([comparison.tied.sum() == 1 for comparison in found])
+    wrong = np.mean([not comparison.tied.all() for comparison in found])
+    assert winner <= 0.01
+    assert wrong <= 0.05 + 2.6 * np.sqrt(0.05 * 0.95 / sweeps)  # 1 in 200 of exact tests is above

@@ -1,0 +1,57 @@
+"""Confidence intervals, held against distributions that are known."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom, bootstrap
+from simulated import f1_like, mean_f1
+
+from ragsweep.statistics import confidence_intervals
+
+
+@pytest.mark.parametrize("queries", [100, 2000])
+def test_the_interval_of_a_share_is_that_of_the_binomial_distribution(queries):
+    hits = (np.arange(queries) < 0.3 * queries).astype(float)  # so a resample holds Binomial(queries, .3) hits
+    expected = binom.ppf([0.025, 0.975], queries, 0.3) / queries
+    assert confidence_intervals(hits) == pytest.approx(tuple(expected), abs=1.01 / queries + 0.001)
+
+
+def test_the_interval_equals_scipys_percentile_bootstrap():
+    values = np.random.default_rng(1).beta(2, 5, size=133)
+    oracle = bootstrap((values,), np.mean, method="percentile", n_resamples=20_000, rng=2).confidence_interval
+    assert confidence_intervals(values, resamples=20_000) == pytest.approx((oracle.low, oracle.high), abs=0.001)
+
+
+def test_equal_values_leave_nothing_uncertain():
+    assert confidence_intervals(np.full(50, 0.25)) == pytest.approx((0.25, 0.25))
+
+
+def test_all_metrics_see_the_same_resamples():
+    values = np.random.default_rng(1).random(40)
+    low, high = confidence_intervals(np.stack([values, values + 1]))
+    assert (low[1], high[1]) == pytest.approx((low[0] + 1, high[0] + 1))
+
+
+def test_a_higher_level_is_a_wider_interval():
+    values = np.random.default_rng(1).random(40)
+    (low, high), (wide_low, wide_high) = (confidence_intervals(values, level=level) for level in (0.8, 0.99))
+    assert wide_low < low < high < wide_high
+
+
+def test_the_same_seed_gives_the_same_interval():
+    values = np.random.default_rng(1).random(40)
+    assert confidence_intervals(values, seed=3) == confidence_intervals(values.copy(), seed=3)
+
+
+@pytest.mark.parametrize("setting", [{"seed": 1}, {"resamples": 500}], ids=["seed", "resamples"])
+def test_every_setting_changes_the_interval(setting):
+    values = np.random.default_rng(1).random(40)
+    assert confidence_intervals(values, **setting) != confidence_intervals(values)
+
+
+@pytest.mark.parametrize("hit", [0.6, 0.15], ids=["typical", "mostly 0"])
+def test_95_percent_intervals_cover_the_truth_93_to_97_percent_of_the_time(hit):
+    rng, one = np.random.default_rng(5), np.ones((1, 1))
+    sets = np.concatenate([f1_like(rng, one, hit=hit) for _ in range(2000)])
+    bounds = [confidence_intervals(part) for part in np.split(sets, 8)]  # by 8, for the sake of memory
+    low, high = np.concatenate(bounds, axis=1)
+    assert 0.93 <= ((low <= mean_f1(hit)) & (mean_f1(hit) <= high)).mean() <= 0.97

@@ -1,0 +1,228 @@
+"""What choosing the best configuration is worth, held against slow loops and sweeps whose truth is known."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.stats import multinomial
+from simulated import alike, f1_like, mean_f1
+
+from ragsweep.statistics import select, select_by_type, win_frequency
+
+SCORES = st.tuples(st.integers(1, 5), st.integers(2, 12)).flatmap(
+    lambda shape: arrays(float, shape, elements=st.sampled_from([0.0, 1 / 3, 2 / 7, 0.5, 1.0]))
+)
+COUNTS = {"how": 70, "what": 40, "why": 23}
+TYPES = [name for name, count in COUNTS.items() for _ in range(count)]
+
+
+def sweep(configurations=5, queries=133, seed=1):
+    return f1_like(np.random.default_rng(seed), alike(configurations), queries)
+
+
+def leave_one_out(scores):
+    """Each query's score under what all the others choose."""
+    held_out = []
+    for query in range(scores.shape[1]):
+        sums = [round(sum(row) - row[query], 9) for row in scores.tolist()]
+        held_out.append(scores[sums.index(max(sums)), query])
+    return held_out
+
+
+# One configuration for all queries
+
+
+@given(SCORES)
+def test_with_a_fold_for_each_query_every_query_is_measured_by_the_choice_of_all_others(scores):
+    assert select(scores, folds=12, repeats=3).per_query.tolist() == pytest.approx(leave_one_out(scores))
+
+
+def test_the_held_out_scores_are_those_of_a_plain_cross_validation():
+    scores, rng, held_out = sweep(), np.random.default_rng(3), []
+    for _ in range(2000):
+        for fold in np.array_split(rng.permutation(133), 5):
+            others = np.setdiff1d(np.arange(133), fold)
+            held_out.append(scores[scores[:, others].mean(axis=1).argmax(), fold].sum() / 133)
+    assert select(scores, repeats=2000).expected == pytest.approx(np.sum(held_out) / 2000, abs=0.0005)
+
+
+def test_the_best_is_the_highest_mean_and_its_score_the_apparent_one():
+    scores, found = sweep(), select(sweep())
+    assert (found.best, found.apparent) == (scores.mean(axis=1).argmax(), scores.mean(axis=1).max())
+
+
+def test_the_optimism_is_what_the_apparent_score_is_above_the_expected_one():
+    found = select(sweep())
+    assert found.optimism == found.apparent - found.per_query.mean()
+
+
+def test_the_best_scores_higher_than_it_yields_and_the_expected_score_is_what_it_yields():
+    rng = np.random.default_rng(7)
+    found = [select(f1_like(rng, alike(15)), repeats=20) for _ in range(500)]
+    error = 3 * np.std([selection.expected for selection in found]) / np.sqrt(len(found))
+    assert np.mean([selection.expected for selection in found]) == pytest.approx(mean_f1(0.6), abs=error)
+    assert np.mean([selection.apparent for selection in found]) > mean_f1(0.6) + 2 * error
+
+
+@given(SCORES)
+def test_the_wins_are_shares(scores):
+    found = select(scores, repeats=4)
+    assert found.wins.shape == (len(scores),)
+    assert found.wins.sum() == pytest.approx(1)
+
+
+def test_a_configuration_that_is_better_at_every_query_always_wins():
+    scores = np.random.default_rng(1).random((3, 20))
+    found = select(np.insert(scores, 2, scores.max(axis=0) + 0.1, axis=0))
+    assert (found.best, found.wins.tolist()) == (2, [0, 0, 1, 0])
+    assert found.optimism == pytest.approx(0)
+
+
+def test_the_first_of_equals_wins():
+    scores = np.random.default_rng(1).random(133)
+    assert select(np.array([scores - 0.1, scores, scores])).wins.tolist() == [0, 1, 0]
+
+
+def test_every_fold_has_its_share_of_each_type():
+    # The four of five rare queries that choose make the first configuration the better one; three would not.
+    rare = np.arange(25) < 5
+    scores = np.where([rare, ~rare], [[1.0], [0.195]], 0)
+    assert select(scores, ["rare" if one else "common" for one in rare]).wins.tolist() == [1, 0]
+    assert select(scores).wins[1] > 0
+
+
+@pytest.mark.parametrize("setting", [{"seed": 1}, {"folds": 10}, {"repeats": 7}], ids=["seed", "folds", "repeats"])
+def test_every_setting_changes_the_selection(setting):
+    assert select(sweep(), **setting).expected != select(sweep()).expected
+
+
+def test_the_same_seed_gives_the_same_selection():
+    assert select(sweep(), seed=3).expected == select(sweep(), seed=3).expected
+
+
+@pytest.mark.parametrize(("queries", "folds"), [(1, 5), (20, 1)])
+def test_what_cannot_be_split_is_an_error(queries, folds):
+    with pytest.raises(ValueError, match=f"{queries} queries cannot be split into {folds} folds"):
+        select(np.ones((2, queries)), folds=folds)
+
+
+# One configuration for each type
+
+
+def test_where_every_type_has_its_own_best_one_for_each_wins():
+    scores = np.array([[kind == best for kind in TYPES] for best in COUNTS], dtype=float)
+    found = select_by_type(scores, TYPES)
+    assert [selection.best for selection in found.by_type] == [0, 1, 2]
+    assert found.for_all.expected == pytest.approx(70 / 133)
+    assert found.gain == pytest.approx(63 / 133)
+    assert found.p == 1 / 10_001
+
+
+def test_one_for_all_is_the_selection_in_the_same_folds():
+    found, alone = select_by_type(sweep(), TYPES, seed=3), select(sweep(), TYPES, seed=3)
+    assert (found.for_all.per_query == alone.per_query).all()
+
+
+def test_the_types_are_sorted_and_each_selection_has_its_queries():
+    found = select_by_type(sweep(), TYPES[::-1])
+    assert found.types == ("how", "what", "why")
+    assert [len(selection.per_query) for selection in found.by_type] == [70, 40, 23]
+    in_order = np.concatenate([selection.per_query for selection in found.by_type[::-1]])
+    assert found.per_query == pytest.approx(in_order)
+
+
+@pytest.mark.parametrize("few", [2, 3, 4])
+def test_a_type_with_fewer_queries_than_folds_is_left_out_one_query_at_a_time(few):
+    scores, types = sweep(seed=few), ["rare"] * few + ["common"] * (133 - few)
+    found = select_by_type(scores, types)
+    assert found.by_type[1].per_query.tolist() == pytest.approx(leave_one_out(scores[:, :few]))
+
+
+def test_the_only_query_of_a_type_takes_the_choice_for_all():
+    found = select_by_type(sweep(), ["rare", *["common"] * 132])
+    assert found.by_type[1].per_query.tolist() == [found.for_all.per_query[0]]
+
+
+def test_a_query_without_a_type_takes_the_choice_for_all():
+    found = select_by_type(sweep(), [None] * 50 + ["some"] * 83)
+    assert found.types == ("some",)
+    assert (found.per_query[:50] == found.for_all.per_query[:50]).all()
+
+
+def test_where_all_types_have_the_same_best_fewer_queries_choose_worse():
+    rng = np.random.default_rng(7)
+    shift = np.linspace(0, 0.5, 8)
+    gains = [
+        select_by_type(f1_like(rng, alike(8), shift=shift), TYPES, repeats=10, resamples=1).gain for _ in range(200)
+    ]
+    assert np.mean(gains) < -2 * np.std(gains) / np.sqrt(200)
+
+
+def test_the_types_are_tested_against_all_ways_to_shuffle_them():
+    scores, types = sweep(configurations=3, queries=7, seed=2), ["how", "how", "how", "why", "why", "what", "what"]
+
+    def best_of_each(order):
+        columns = {kind: [query for query, name in zip(order, types, strict=True) if name == kind] for kind in COUNTS}
+        return sum(max(scores[:, queries].sum(axis=1)) for queries in columns.values())
+
+    exact = np.mean([best_of_each(order) >= best_of_each(range(7)) - 1e-9 for order in permutations(range(7))])
+    assert select_by_type(scores, types).p == pytest.approx(exact, abs=4 * np.sqrt(0.25 / 10_000))
+
+
+@given(arrays(float, (3, 12), elements=st.sampled_from([0.0, 1 / 3, 2 / 7, 1.0])), st.integers(0, 12))
+def test_p_of_the_types_is_above_0_and_at_most_1(scores, typed):
+    found = select_by_type(scores, ["some"] * (typed // 2) + ["other"] * (typed - typed // 2) + [None] * (12 - typed))
+    assert 0 < found.p <= 1
+
+
+def test_a_single_type_cannot_matter():
+    assert select_by_type(sweep(), ["some"] * 133).p == 1
+
+
+def test_that_a_type_is_harder_does_not_matter():
+    harder = np.array([{"how": 0, "what": 0.5, "why": 2}[kind] for kind in TYPES])
+    assert select_by_type(sweep() - harder, TYPES).p == pytest.approx(select_by_type(sweep(), TYPES).p, abs=1e-9)
+
+
+def test_types_that_do_not_matter_are_found_to_matter_as_often_as_the_level_says():
+    rng = np.random.default_rng(7)
+    found = [select_by_type(f1_like(rng, alike(8)), TYPES, repeats=1, resamples=199).p for _ in range(800)]
+    assert 0.027 <= np.mean(np.array(found) <= 0.05) <= 0.073  # 3 standard errors
+
+
+@pytest.mark.parametrize("setting", [{"seed": 1}, {"resamples": 500}], ids=["seed", "resamples"])
+def test_every_setting_of_the_test_of_types_changes_p(setting):
+    assert select_by_type(sweep(), TYPES, **setting).p != select_by_type(sweep(), TYPES).p
+
+
+# Other queries
+
+
+def test_the_win_frequency_of_two_is_that_of_the_multinomial_distribution():
+    better, worse, queries = 12, 7, 40  # so a resample draws them so often, and the other queries are ties
+    scores = np.zeros((2, queries))
+    scores[0, :better] = scores[1, better : better + worse] = 1
+    counts = np.array([(won, lost, queries - won - lost) for won in range(41) for lost in range(41 - won)])
+    chances = multinomial.pmf(counts, queries, [better / queries, worse / queries, 21 / queries])
+    expected = chances[counts[:, 0] > counts[:, 1]].sum() + chances[counts[:, 0] == counts[:, 1]].sum() / 2
+    assert win_frequency(scores)[0] == pytest.approx(expected, abs=4 * np.sqrt(0.25 / 10_000))
+
+
+def test_equal_configurations_win_equally_often():
+    scores = np.random.default_rng(0).random((2, 30))
+    assert win_frequency(np.array([scores[0], scores[0], scores[0] - 1])).tolist() == pytest.approx([0.5, 0.5, 0])
+
+
+@given(SCORES)
+def test_the_win_frequencies_are_shares(scores):
+    found = win_frequency(scores, resamples=50)
+    assert found.shape == (len(scores),)
+    assert found.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("setting", [{"seed": 1}, {"resamples": 500}], ids=["seed", "resamples"])
+def test_every_setting_changes_the_win_frequency(setting):
+    assert (win_frequency(sweep(), **setting) != win_frequency(sweep())).any()

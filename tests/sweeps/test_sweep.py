@@ -1,0 +1,237 @@
+"""Runs side by side: which is best, and which charts a sweep has the data for."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from outcomes import alpha_k, grid, outcome
+
+from ragsweep.report import terminal_table
+from ragsweep.report.sweep_charts import of_decision, of_settings
+from ragsweep.sweeps import Sweep
+
+BOTH = "4_comprehensive_comparison best_against_baseline recall_by_cutoff win_frequency"  # of every sweep
+
+
+def charts(sweep):
+    return " ".join(sorted(name.removesuffix(".png") for name, _ in (*of_decision(sweep), *of_settings(sweep))))
+
+
+def test_the_best_has_the_highest_mean_f1():
+    assert grid().best["name"] == "alpha=1 k=3"
+
+
+def test_of_equals_the_first_is_best():
+    assert Sweep([alpha_k(0.5, 3, 0.4), alpha_k(0.7, 3, 0.4)], {}).best["name"] == "alpha=0.5 k=3"
+
+
+def test_what_differs_by_rounding_is_equal():
+    one, other = alpha_k(0.5, 3, 0.4), alpha_k(0.7, 3, 0.4)
+    other = replace(other, per_query=other.per_query.assign(f1=other.per_query["f1"] + 1e-16))
+    sweep = Sweep([one, other], {})
+    assert sweep.best["outcome"] == sweep.decision.best == 0
+
+
+def test_another_metric_may_decide():
+    better = alpha_k(0.5, 3, 0.4)
+    better = replace(better, per_query=better.per_query.assign(recall=0.9))
+    sweep = Sweep([alpha_k(0.7, 3, 0.5), better], {}, decided_by="recall")
+    assert sweep.best["name"] == "alpha=0.5 k=3"
+
+
+def test_the_spread_is_that_of_scipy_and_pandas():
+    sweep = grid()
+    described = sweep.outcomes[0].per_query["f1"].describe()
+    row = sweep.table.set_index("name").loc["alpha=0 k=3"]
+    for word in ("std", "min", "25%", "50%", "75%", "max"):
+        assert row[f"f1_{word}"] == pytest.approx(described[word])
+
+
+def test_the_summary_says_which_are_tied_with_the_best():
+    table = grid().summary_statistics.set_index("name")
+    assert table["tied_with_best"].to_dict() == {
+        name: name == "alpha=1 k=3" for name in table.index
+    }  # differences without any spread are certain
+    assert table.loc["alpha=1 k=3", "win_frequency"] == 1
+
+
+def test_methods_are_ordered_from_sparse_to_dense():
+    assert list(grid().methods["method"]) == ["pure sparse, alpha 0", "hybrid, alpha 0.5", "pure dense, alpha 1"]
+
+
+def test_the_baseline_is_sparse_retrieval_at_the_k_of_the_best():
+    sweep = grid()
+    assert sweep.outcomes[sweep.decision.baseline.reference].name == "alpha=0 k=3"
+
+
+def test_the_best_needs_no_baseline_where_it_is_sparse_itself():
+    sweep = Sweep([alpha_k(0, 3, 0.5), alpha_k(1, 3, 0.4)], {})
+    assert sweep.decision.baseline is None
+    assert "best_against_baseline" in charts(sweep)  # then it is held against the runner-up
+
+
+def test_a_grid_of_alpha_and_k_has_every_chart():
+    five = "1_retrieval_methods_comparison 2_alpha_sensitivity 3_topk_analysis 5_radar_chart"
+    assert charts(grid()) == " ".join(sorted(f"{five} {BOTH} heat_map".split()))
+
+
+def test_a_sweep_over_k_alone_has_no_chart_of_alpha():
+    sweep = Sweep([alpha_k(0.7, k, 0.3) for k in (3, 5, 7)], {})
+    assert charts(sweep) == f"3_topk_analysis {BOTH}"
+
+
+def test_named_configurations_are_an_axis_of_alpha():
+    names = {"Sparse": 0, "Balanced": 0.5, "Dense": 1}
+    runs = [outcome(n, 0.3 + a / 10, {"configuration": n}, **{"retriever.alpha": str(a)}) for n, a in names.items()]
+    sweep = Sweep(runs, {})
+    assert sweep.axes == {"retriever.alpha": [0, 0.5, 1]}
+    assert "2_alpha_sensitivity" in charts(sweep)
+
+
+def test_named_configurations_are_an_axis_of_alpha_beside_another():
+    runs = [
+        outcome(f"{n} k={k}", 0.3, {"configuration": n, "k": k}, k=str(k), **{"retriever.alpha": a})
+        for n, a in (("Sparse", "0"), ("Dense", "1"))
+        for k in (3, 5)
+    ]
+    assert Sweep(runs, {}).axes == {"retriever.alpha": [0, 1], "k": [3, 5]}
+
+
+def test_any_setting_is_an_axis():
+    sizes = [outcome(f"size={size}", 0.3, {"chunker.size": size}) for size in (800, 300, 500)]
+    sweep = Sweep(sizes, {})
+    assert sweep.axes == {"chunker.size": [300, 500, 800]}
+    assert charts(sweep) == f"{BOTH.replace(' win', ' sensitivity_chunker.size win')}"
+
+
+def test_a_setting_of_words_and_numbers_is_an_axis_in_the_order_given():
+    runs = [outcome(f"c={c}", 0.3, {"retriever.candidates": c}) for c in (100, None, 20)]
+    assert Sweep(runs, {}).axes == {"retriever.candidates": [100, "null", 20]}
+
+
+def test_three_settings_are_drawn_together():
+    runs = [
+        outcome(f"{size} {encoder} {k}", rank / 20, {"chunker.size": size, "encoder.model": encoder, "k": k}, k=str(k))
+        for rank, (size, encoder, k) in enumerate((s, e, k) for s in (300, 500) for e in ("mini", "e5") for k in (3, 5))
+    ]
+    drawn = charts(Sweep(runs, {})).split()
+    assert {"parallel_coordinates", "main_effects", "heat_map", "sensitivity_chunker.size"} <= set(drawn)
+    assert "sensitivity_encoder.model" in drawn
+
+
+def test_a_setting_that_only_some_runs_have_can_be_drawn():
+    sparse = [outcome(f"sparse k={k}", 0.3, {"retriever": "sparse", "k": k}, k=str(k)) for k in (3, 5)]
+    hybrid = [alpha_k(alpha, k, 0.4) for alpha in (0.5, 0.7) for k in (3, 5)]
+    drawn = charts(Sweep([*sparse, *hybrid], {})).split()
+    assert "2_alpha_sensitivity" in drawn
+
+
+def test_a_run_without_a_setting_is_like_the_best_in_all_that_it_has():
+    sparse = outcome("sparse", 0.2, {"retriever": "sparse"}, retriever="SparseRetriever")
+    hybrid = [
+        outcome(f"{model}", f1, {"retriever": "hybrid", "encoder.model": model}, **{"retriever.alpha": "0.5"})
+        for model, f1 in (("mini", 0.3), ("e5", 0.4))
+    ]
+    sweep = Sweep([sparse, *hybrid], {})
+    assert sweep.outcomes[sweep.decision.baseline.reference].name == "sparse"
+    assert list(sweep.methods["method"]) == ["sparse", "hybrid, alpha 0.5"]
+    assert "1_retrieval_methods_comparison" in charts(sweep)
+
+
+def test_alpha_of_another_retriever_is_a_setting_like_any_other():
+    theirs = [
+        outcome(f"alpha={alpha}", 0.3, {"retriever.alpha": alpha}, retriever="Theirs", **{"retriever.alpha": alpha})
+        for alpha in ("auto", "none")
+    ]
+    sweep = Sweep(theirs, {})
+    assert sweep.axes == {"retriever.alpha": ["auto", "none"]}
+    assert sweep.decision.baseline is None
+    assert "2_alpha_sensitivity" in charts(sweep)
+
+
+def test_a_metric_without_any_spread_can_be_drawn():
+    """0.2 has no exact double: the bounds of its interval lie a rounding beside the mean."""
+    runs = [alpha_k(alpha, 5, 0.4) for alpha in (0, 0.5, 1)]
+    constant = [replace(run, per_query=run.per_query.assign(precision=0.2)) for run in runs]
+    assert "1_retrieval_methods_comparison" in charts(Sweep(constant, {}))
+
+
+def test_runs_recorded_without_intervals_of_their_curves_can_be_drawn():
+    old = [replace(run, facts=replace(run.facts, recall_interval=())) for run in grid().outcomes]
+    assert "recall_by_cutoff" in charts(Sweep(old, {}))
+
+
+def test_a_group_without_a_value_on_the_axis_is_left_out():
+    """Chunk sizes are of one chunker alone, and candidates of hybrid retrieval alone."""
+    pages = [outcome("pages", 0.3, {"chunker": "page", "k": k}, k=str(k)) for k in (3, 5)]
+    cut = [
+        outcome(f"{size} {k}", 0.4, {"chunker": "recursive", "chunker.size": size, "k": k}, k=str(k))
+        for size in (300, 500)
+        for k in (3, 5)
+    ]
+    assert "sensitivity_chunker.size" in charts(Sweep([*pages, *cut], {}))
+
+
+def test_recall_is_drawn_for_what_was_swept():
+    [drawing] = [
+        drawing
+        for name, drawing in of_settings(Sweep([outcome(f"s{s}", 0.3, {"chunker.size": s}) for s in (300, 500)], {}))
+        if name == "recall_by_cutoff.png"
+    ]
+    assert [text.get_text() for text in drawing.axes[0].get_legend().get_texts()] == ["size 300", "size 500"]
+
+
+def test_settings_with_the_same_last_word_keep_their_names():
+    backends = {"encoder.backend": "torch", "retriever.sparse.backend": "bm25s"}
+    runs = [outcome("a", 0.3, backends), outcome("b", 0.4, dict.fromkeys(backends, "other"))]
+    sweep = Sweep(runs, {})
+    assert [sweep.short(name) for name in sweep.axes] == ["encoder.backend", "retriever.sparse.backend"]
+
+
+def test_a_single_run_has_no_comparison():
+    assert charts(Sweep([alpha_k(0.7, 5, 0.3)], {})) == ""
+
+
+def test_a_single_query_can_be_reported():
+    runs = [replace(alpha_k(a, 3, f1), per_query=alpha_k(a, 3, f1).per_query.head(1)) for a, f1 in ((0, 0.2), (1, 0.4))]
+    assert "win_frequency" in charts(Sweep(runs, {}))
+
+
+def test_other_swept_settings_are_held_at_the_best():
+    sizes = [outcome(f"size={size}", f1, {"chunker.size": size}) for size, f1 in ((300, 0.2), (500, 0.4), (800, 0.3))]
+    assert list(Sweep(sizes, {}).like_best("k")["name"]) == ["size=500"]
+
+
+def test_the_terminal_table_has_a_line_a_configuration():
+    assert len(terminal_table(grid()).splitlines()) == 1 + 6
+
+
+def test_numbers_of_different_datasets_are_not_compared():
+    digests = {name: {"name": "manual", "digest": name, "unit": "page"} for name in "xy"}
+    runs = [outcome(name, 0.2, {}, facts={"dataset": digests[name]}.items()) for name in "xyx"]
+    assert [[run.name for run in part.outcomes] for part in Sweep(runs, {}).by_dataset] == [["x", "x"], ["y"]]
+
+
+def test_numbers_of_different_queries_are_not_compared():
+    whole, half = outcome("whole", 0.2, {}), outcome("half", 0.2, {})
+    half = replace(half, per_query=half.per_query.head(10))
+    assert len(Sweep([whole, half], {}).by_dataset) == 2
+
+
+def test_numbers_of_different_measures_are_not_compared():
+    runs = [
+        outcome(gain, 0.2, {"evaluation.gain": gain}, **{"evaluation.gain": gain}) for gain in ("linear", "exponential")
+    ]
+    assert len(Sweep(runs, {}).by_dataset) == 2
+
+
+def test_the_intervals_are_those_of_the_runs_own_seed_and_resamples():
+    few = Sweep([outcome("a", 0.3, {}, **{"evaluation.resamples": "2"})], {}).best
+    many = Sweep([outcome("a", 0.3, {})], {}).best
+    assert few["f1_low"] != many["f1_low"]
+
+
+def test_the_scores_are_in_the_order_of_the_runs():
+    sweep = grid()
+    expected = [run.per_query["f1"].mean() for run in sweep.outcomes]
+    assert np.array_equal(sweep.scores("f1").mean(axis=1), expected)

@@ -1,0 +1,79 @@
+"""The measurement of one configuration."""
+
+import numpy as np
+import pytest
+
+from ragsweep.core.errors import ConfigError
+from ragsweep.statistics import confidence_intervals
+from ragsweep.tasks.ranking import evaluate, judge, precision, recall
+
+TYPES = ("why", "how", None)
+
+
+@pytest.fixture
+def judged():
+    rankings = np.array([[3, 5, 7], [5, 7, 3], [7, 5, 9]])
+    return judge(rankings, np.array([0, 1, 2]), np.array([3, 3, 3]), np.array([1, 1, 1]))
+
+
+@pytest.fixture
+def evaluation(judged):
+    return evaluate(judged, {"precision": precision, "recall": recall}, 2, TYPES, resamples=100)
+
+
+@pytest.mark.parametrize(("k", "cutoffs"), [(2, 20), (20, 20), (25, 25)])
+def test_every_cutoff_to_20_is_measured_and_further_where_k_is(judged, k, cutoffs):
+    assert evaluate(judged, {"recall": recall}, k, TYPES, resamples=100).values.shape == (1, cutoffs, 3)
+
+
+def test_the_values_at_a_cutoff_are_the_metrics(judged, evaluation):
+    assert all((evaluation.values[1, k - 1] == recall(judged, k)).all() for k in range(1, 21))
+
+
+def test_the_values_of_the_run_are_those_at_k(judged, evaluation):
+    assert evaluation.per_query.tolist() == [precision(judged, 2).tolist(), recall(judged, 2).tolist()]
+
+
+def test_a_mean_is_the_plain_mean_over_queries(evaluation):
+    assert evaluation.means == pytest.approx({"precision": 0.5 / 3, "recall": 1 / 3})
+
+
+def test_a_curve_is_the_mean_at_each_cutoff(evaluation):
+    assert evaluation.curves[1, :4].tolist() == pytest.approx([1 / 3, 1 / 3, 2 / 3, 2 / 3])
+
+
+def test_the_intervals_are_those_of_the_values_at_k(judged, evaluation):
+    expected = confidence_intervals(recall(judged, 2), resamples=100)
+    assert (evaluation.ci_low[1], evaluation.ci_high[1]) == pytest.approx(expected)
+
+
+def test_the_types_are_sorted_and_without_the_missing_one(evaluation):
+    assert evaluation.types == ("how", "why")
+
+
+def test_a_metric_of_ones_own_is_measured(judged):
+    def first_is_page_5(judged, k):
+        return (judged.units[:, 0] == 5).astype(float)
+
+    assert evaluate(judged, {"mine": first_is_page_5}, 2, TYPES, resamples=100).per_query.tolist() == [[0, 1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        (0.5, "values of shape ()"),
+        ([0.5], "values of shape (1,)"),
+        ([[0.5]] * 3, "values of shape (3, 1)"),
+        ([0.5, 0.5, np.nan], "nan for query 'third'"),
+        ([0.5, -np.inf, np.nan], "-inf for query 'second'"),
+        (None, "a NoneType that holds other things than numbers"),
+        (["high"] * 3, "a list that holds other things than numbers"),
+        ([[1], [1, 2], 3], "a list that holds other things than numbers"),
+    ],
+    ids=range(8),
+)
+def test_a_metric_that_gives_no_number_a_query_is_named_with_what_it_gave(judged, values, found):
+    with pytest.raises(ConfigError) as error:
+        evaluate(judged, {"mine": lambda judged, k: values}, 2, TYPES, ("first", "second", "third"), resamples=100)
+    expected = f"gave {found} at k=1; expected an array of shape (3,), a finite number a query"
+    assert str(error.value) == f"evaluation.metrics.mine: {expected}"

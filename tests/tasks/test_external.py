@@ -1,0 +1,343 @@
+"""Rankings of any origin, measured in one call."""
+
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+import pytrec_eval
+import yaml
+from application import PROJECT
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import ragsweep
+from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.statistics import confidence_intervals
+
+MEASURES = {"precision": "P", "recall": "recall", "hit_rate": "success", "ndcg": "ndcg_cut", "map": "map_cut"}
+ZERO = dict.fromkeys([*MEASURES, "mrr", "f1"], 0.0)
+
+DOCUMENTS = st.sampled_from([f"d{number}" for number in range(8)])
+SCORED = st.dictionaries(DOCUMENTS, st.integers(-99, 99)).filter(
+    lambda scores: len(set(scores.values())) == len(scores)
+)
+GRADED = st.dictionaries(DOCUMENTS, st.integers(-1, 3), min_size=1)
+RUNS = st.fixed_dictionaries({"q1": SCORED.filter(bool)}, optional={"q2": SCORED, "unjudged": SCORED})
+QRELS = st.fixed_dictionaries({"q1": GRADED}, optional={"q2": GRADED, "unranked": GRADED})
+CUTS = st.fixed_dictionaries({"k": st.integers(1, 10), "relevance_level": st.integers(1, 3)})
+
+
+def values(result):
+    """`{query: {metric: value}}`."""
+    return result.per_query.set_index("query_id").to_dict("index")
+
+
+def measured(rankings, qrels, **settings):
+    """The metrics of a single query."""
+    [found] = values(ragsweep.evaluate(rankings, qrels, **{"resamples": 1, **settings})).values()
+    return found
+
+
+# As trec_eval
+
+
+def dicts(run, qrels, folder):
+    return run, qrels
+
+
+def lists(run, qrels, folder):
+    return {query: sorted(scores, key=lambda document: -scores[document]) for query, scores in run.items()}, qrels
+
+
+def frames(run, qrels, folder):
+    return table(run, "score"), table(qrels, "grade")
+
+
+def files(run, qrels, folder):
+    lines = [f"{query} Q0 {document} 0 {score} tag\n" for query, document, score in rows(run)]
+    (folder / "run").write_text("".join(lines))
+    (folder / "qrels").write_text("".join(f"{query} 0 {document} {grade}\n" for query, document, grade in rows(qrels)))
+    return folder / "run", str(folder / "qrels")
+
+
+def highest(qrels):
+    return max(grade for grades in qrels.values() for grade in grades.values())
+
+
+def rows(numbers):
+    return [(query, document, number) for query, found in numbers.items() for document, number in found.items()]
+
+
+def table(numbers, name):
+    return pd.DataFrame(rows(numbers), columns=["query_id", "doc_id", name])
+
+
+def trec_eval(run, qrels, k, relevance_level):
+    """Every metric by trec_eval, by query; recip_rank is that of the run cut at k, and F1 follows from P and recall."""
+    run = {query: {document: float(score) for document, score in scores.items()} for query, scores in run.items()}
+    measures = {f"{name}.{k}" for name in MEASURES.values()}
+    whole = pytrec_eval.RelevanceEvaluator(qrels, measures, relevance_level=relevance_level).evaluate(run)
+    top = {query: dict(Counter(scores).most_common(k)) for query, scores in run.items()}
+    first = pytrec_eval.RelevanceEvaluator(qrels, {"recip_rank"}, relevance_level=relevance_level).evaluate(top)
+    expected = {}
+    for query in qrels:
+        if query in whole and run[query]:
+            found = {name: whole[query][f"{measure}_{k}"] for name, measure in MEASURES.items()}
+            total = found["precision"] + found["recall"]
+            f1 = 2 * found["precision"] * found["recall"] / total if total else 0.0
+            expected[query] = found | {"mrr": first[query]["recip_rank"], "f1": f1}
+        else:
+            expected[query] = ZERO
+    return expected
+
+
+@pytest.mark.parametrize("form", [dicts, lists, frames, files])
+@given(run=RUNS, qrels=QRELS, cut=CUTS)
+def test_every_metric_of_every_query_equals_trec_evals_in_whichever_form(form, tmp_path_factory, run, qrels, cut):
+    assume(highest(qrels) >= cut["relevance_level"])
+    rankings, judgments = form(run, qrels, tmp_path_factory.getbasetemp())
+    found = values(ragsweep.evaluate(rankings, judgments, **cut, resamples=1))
+    expected = trec_eval(run, qrels, **cut)
+    assert list(found) == list(qrels)
+    for query, metrics in found.items():
+        assert metrics == pytest.approx(expected[query], abs=1e-12)
+
+
+def test_two_questions_of_a_lesson_on_retrieval():
+    rankings = {"return": ["A", "B", "C", "D", "E"], "password": ["X", "Y", "Z", "W", "V"]}
+    means = ragsweep.evaluate(rankings, {"return": {"A", "C"}, "password": {"Y", "W"}}, k=5).means
+    assert (means["precision"], means["recall"], means["mrr"], means["hit_rate"]) == (0.4, 1, 0.75, 1)
+    ideal = 1 + 1 / np.log2(3)
+    ndcg = ((1 + 1 / np.log2(4)) / ideal + (1 / np.log2(3) + 1 / np.log2(5)) / ideal) / 2
+    assert means["ndcg"] == pytest.approx(ndcg, abs=1e-12)
+
+
+# Which rank earns what
+
+
+def test_equal_scores_keep_the_order_given():
+    run = {"q": {"a": 1.0, "z": 1.0, "m": 2.0}}
+    assert measured(run, {"q": {"z": 1}})["mrr"] == 1 / 3
+    assert measured(run, {"q": {"a": 1}})["mrr"] == 1 / 2
+
+
+def test_a_repeated_id_earns_credit_once_and_uses_up_the_cutoff():
+    assert measured({"q": ["a", "a", "b"]}, {"q": ["a", "b"]}, k=2)["recall"] == 0.5
+
+
+def test_a_repeated_id_is_dropped_before_the_cutoff_where_asked():
+    assert measured({"q": ["a", "a", "b"]}, {"q": ["a", "b"]}, k=2, collapse="before_cutoff")["recall"] == 1
+
+
+@pytest.mark.parametrize(
+    ("given_as", "found"), [(34, 1), ("34", 1), (" 34 ", 1), (np.int64(34), 1), (340, 0), ("4", 0)]
+)
+def test_ids_are_compared_as_stripped_texts(given_as, found):
+    assert measured({1: [given_as]}, {"1": {"34": 1}})["hit_rate"] == found
+
+
+@pytest.mark.parametrize("level", [1, 3])
+def test_a_listed_document_is_relevant_at_every_level(level):
+    assert measured({"q": ["a", "b"]}, {"q": ["a"]}, relevance_level=level)["mrr"] == 1
+
+
+def test_a_judgment_made_twice_counts_once():
+    judged = pd.DataFrame({"query_id": ["q"] * 3, "doc_id": ["a", "a", "b"], "grade": [1, 1, 1]})
+    assert measured({"q": ["a"]}, judged)["recall"] == 0.5
+
+
+# Which queries count
+
+
+def test_a_query_without_judgments_is_left_out_and_named():
+    result = ragsweep.evaluate({"q1": ["a"], "q2": ["a"]}, {"q1": ["a"], "q3": []}, resamples=1)
+    assert result.query_ids == ("q1",)
+    assert result.without_judgments == ("q2", "q3")
+    assert result.means["recall"] == 1
+
+
+def test_a_judged_query_without_results_scores_0_and_is_named():
+    result = ragsweep.evaluate({"q1": ["a"], "q2": []}, {"q1": ["a"], "q2": ["a"], "q3": ["a"]}, resamples=1)
+    assert result.without_results == ("q2", "q3")
+    assert values(result)["q2"] == values(result)["q3"] == ZERO
+    assert result.means["recall"] == 1 / 3
+
+
+def test_where_nothing_at_all_was_retrieved_everything_is_0():
+    assert measured({"q": []}, {"q": ["a"]}) == ZERO
+
+
+@given(run=RUNS, qrels=QRELS)
+def test_the_queries_stand_in_the_order_of_the_qrels(run, qrels):
+    assume(highest(qrels) >= 1)
+    moved = dict(reversed(run.items()))
+    expected = ragsweep.evaluate(run, qrels, resamples=50)
+    assert expected.per_query["query_id"].tolist() == list(qrels)
+    pd.testing.assert_frame_equal(ragsweep.evaluate(moved, qrels, resamples=50).summary, expected.summary)
+
+
+def test_a_query_without_a_relevant_document_scores_0_and_is_named():
+    result = ragsweep.evaluate({"q1": ["a"], "q2": ["a"]}, {"q1": {"a": 2}, "q2": {"a": 1}}, relevance_level=2)
+    assert result.without_relevant == ("q2",)
+    assert result.means["recall"] == 0.5
+    assert "without a relevant document, scoring 0 in all but NDCG: 1 ('q2')" in repr(result)
+
+
+def test_a_relevance_level_above_every_grade_is_refused():
+    with pytest.raises(DatasetError, match=r"found no grade above 1, expected some of at least 2 \(relevance_level\)"):
+        ragsweep.evaluate(RANKED, JUDGED, relevance_level=2)
+
+
+def test_lines_that_contradict_each_other_are_both_named(tmp_path):
+    file = tmp_path / "qrels.trec"
+    file.write_text("q 0 a 1\n# again\nq 0 a 1.0\nq 0 a 2\n")
+    with pytest.raises(DatasetError) as error:
+        ragsweep.evaluate({"q": ["a"]}, file)
+    place = f"{file}, line 4, query 'q', document 'a'"
+    assert str(error.value) == f"{place}: found the grades 1 (line 1) and 2, expected one"
+
+
+@given(st.dictionaries(DOCUMENTS, st.integers(0, 3), min_size=1).filter(lambda grades: max(grades.values()) > 0))
+def test_no_grade_is_too_high_for_exponential_gains(grades):
+    ranked, higher = {"q": sorted(grades)}, {name: 3_000 * grade for name, grade in grades.items()}
+    found = measured(ranked, {"q": higher}, gain="exponential")["ndcg"]
+    best = max(grades.values())
+    assert found == pytest.approx(measured(ranked, {"q": [name for name in grades if grades[name] == best]})["ndcg"])
+
+
+# What is asked for
+
+
+def test_the_metrics_are_those_of_a_run():
+    configured = yaml.safe_load((PROJECT / "conf/evaluation/default.yaml").read_text())["metrics"]
+    assert list(measured({"q": ["a"]}, {"q": ["a"]})) == list(configured)
+
+
+def test_only_the_metrics_that_are_named_are_measured():
+    assert measured({"q": ["a"]}, {"q": ["a"]}, metrics=["ndcg", "mrr"]) == {"ndcg": 1, "mrr": 1}
+
+
+def test_a_metric_of_ones_own_is_measured():
+    def judged_share(judged, k):
+        return (judged.gains[:, :k] > 0).mean(axis=1)
+
+    assert measured({"q": ["a", "b"]}, {"q": ["a"]}, metrics={"mine": judged_share}) == {"mine": 0.5}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"k": 2}, {"collapse": "before_cutoff"}, {"relevance_level": 2}, {"gain": "exponential"}],
+    ids=lambda changed: next(iter(changed)),
+)
+def test_every_setting_changes_the_result(changed):
+    rankings, qrels = {"q": ["a", "a", "d", "c"]}, {"q": {"a": 1, "c": 3, "d": 2}}
+    assert measured(rankings, qrels, **changed) != measured(rankings, qrels)
+
+
+def test_the_gain_is_that_of_burges_where_asked():
+    found = measured({"q": [*"dcba"]}, {"q": {"a": 3, "b": 2, "c": 1, "d": 0}}, k=3, gain="exponential")
+    assert found["ndcg"] == pytest.approx(0.226869, abs=1e-6)
+
+
+# What is shown
+
+
+@pytest.fixture
+def result():
+    rankings = {"q1": ["a"], "q2": ["b", "a"], "<i>": ["a"]}
+    return ragsweep.evaluate(rankings, {"q1": ["a"], "q2": ["a"], "q3": ["b"]}, k=2, resamples=200, seed=3)
+
+
+def test_the_summary_has_the_means_with_their_intervals(result):
+    assert result.summary["mean"].to_dict() == result.means
+    low, high = confidence_intervals(result.per_query["mrr"].to_numpy(), resamples=200, seed=3)
+    assert result.summary.loc["mrr"].tolist() == [0.5, low, high]
+
+
+def test_a_curve_passes_through_the_mean_at_k(result):
+    assert result.curves.loc[2].to_dict() == result.means
+    assert result.curves.index.tolist() == list(range(1, 21))
+
+
+def test_it_shows_its_numbers_and_who_is_missing(result):
+    lines = repr(result).splitlines()
+    assert lines[:3] == [
+        "3 queries at k=2, 95 % intervals",
+        "without judgments, left out: 1 ('<i>')",
+        "without results, scoring 0: 1 ('q3')",
+    ]
+    assert "ids alike" not in repr(result)
+    assert ["mrr", "0.5000"] in [line.split()[:2] for line in lines]
+
+
+def test_it_asks_about_the_ids_where_no_relevant_document_is_ranked():
+    found = ragsweep.evaluate({"q": ["a.pdf"]}, {"q": ["a"]}, resamples=1)
+    assert "do rankings and qrels write their ids alike?" in repr(found)
+
+
+def test_a_notebook_shows_names_as_text_and_not_as_markup(result):
+    assert "<i>" not in result._repr_html_()
+    assert "&lt;i&gt;" in result._repr_html_()
+
+
+# What is refused
+
+RANKED, JUDGED = {"q": ["a"]}, {"q": {"a": 1}}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"k": 0}, "k: found 0, expected a whole number from 1 to 1000"),
+        ({"k": 2.5}, "k: found 2.5, expected a whole number from 1 to 1000"),
+        ({"k": True}, "k: found True, expected a whole number from 1 to 1000"),
+        ({"relevance_level": 0}, "relevance_level: found 0, expected a whole number of at least 1"),
+        ({"resamples": 0}, "resamples: found 0, expected a whole number of at least 1"),
+        ({"seed": -1}, "seed: found -1, expected a whole number of at least 0"),
+        ({"collapse": "never"}, "collapse: found 'never', expected after_cutoff or before_cutoff"),
+        ({"gain": "log"}, "gain: found 'log', expected linear or exponential"),
+        ({"metrics": ["ndgc"]}, "metrics: found ['ndgc'], expected a list of some of precision, recall, f1, mrr, "
+                                "hit_rate, ndcg, map, or a dict"),
+        ({"metrics": []}, "metrics: found [], expected a list of some of precision, recall, f1, mrr, hit_rate, ndcg, "
+                          "map, or a dict"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_setting_that_cannot_be_is_named(settings, message):
+    with pytest.raises(ConfigError) as error:
+        ragsweep.evaluate(RANKED, JUDGED, **settings)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    ("rankings", "qrels", "message"),
+    [
+        (RANKED, {}, "qrels: no query has a judgment, so nothing can be measured"),
+        (RANKED, {"q": []}, "qrels: no query has a judgment, so nothing can be measured"),
+        ({}, JUDGED, "rankings: found no query, expected some that qrels judges: 'q'"),
+        (
+            {"Q1": ["a"], "Q2": []},
+            JUDGED,
+            "rankings: found the queries 'Q1', 'Q2', expected some that qrels judges: 'q'",
+        ),
+        (RANKED, {"q": {"a": 0.5}}, "qrels, query 'q', document 'a': found the grade 0.5, expected a whole number"),
+        (RANKED, {"q": {"a": np.inf}}, "qrels, query 'q', document 'a': found the grade inf, expected a whole number"),
+        (
+            RANKED,
+            {"q": {"a": 10**30}},
+            "qrels, query 'q', document 'a': found the grade 1e+30, expected a whole number from -10^9 to 10^9",
+        ),
+        (
+            RANKED,
+            {"q": {"a": 0, "b": -1}},
+            "qrels: nothing is relevant: found no grade above 0, expected some of at least 1 (relevance_level)",
+        ),
+        (RANKED, {"q": {"a": 1, "a ": 2}}, "qrels, query 'q', document 'a': found the grades 1 and 2, expected one"),
+    ],
+    ids=range(9),
+)
+def test_input_that_says_nothing_or_contradicts_itself_is_refused(rankings, qrels, message):
+    with pytest.raises(DatasetError) as error:
+        ragsweep.evaluate(rankings, qrels)
+    assert str(error.value) == message

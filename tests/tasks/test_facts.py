@@ -1,0 +1,56 @@
+"""`evaluation.json` of any origin: what a run writes is read, and anything else is refused in a line."""
+
+import copy
+import json
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from outcomes import FACTS
+
+from ragsweep.core.parsing import MalformedError
+from ragsweep.tasks.ranking.facts import Facts, facts_of, read_facts
+
+PLAIN = st.none() | st.booleans() | st.integers() | st.just(10**400) | st.floats() | st.text()
+JSON = st.recursive(PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3))
+
+
+def places(value, path=()):
+    """The way to every value in the facts."""
+    yield path
+    for key in value if isinstance(value, dict) else ():
+        yield from places(value[key], (*path, key))
+
+
+@given(st.sampled_from(list(places(FACTS))), JSON)
+def test_any_json_is_read_or_refused(place, value):
+    facts = copy.deepcopy(FACTS) if place else value
+    node = facts
+    for key in place[:-1]:
+        node = node[key]
+    if place:
+        node[place[-1]] = value
+    with suppress(MalformedError):
+        found = facts_of(facts)
+        assert isinstance(found, Facts)
+        assert all(isinstance(number, float) for number in (found.coverage, *found.recall))
+        assert all(isinstance(name, str) for name in (found.digest, *found.pages_without_text))
+        assert [len(bound) for bound in found.recall_interval] in ([], 2 * [len(found.recall)])
+
+
+def test_facts_of_the_first_version_are_read():
+    old = {name: value for name, value in FACTS.items() if name not in ("at_k_ci", "coverage", "units_without_passage")}
+    assert facts_of(old).recall_interval == ()
+
+
+@pytest.mark.parametrize("text", ['{"broken', "[" * 100_000, "9" * 5000, '{"a": NaN}', "null"])
+def test_a_file_that_is_not_json_is_refused_by_its_name(tmp_path, text):
+    (tmp_path / "evaluation.json").write_text(text)
+    with pytest.raises(MalformedError, match=r"^evaluation\.json: "):
+        read_facts(tmp_path / "evaluation.json")
+
+
+def test_what_is_written_is_read(tmp_path):
+    (tmp_path / "evaluation.json").write_text(json.dumps(FACTS))
+    assert read_facts(tmp_path / "evaluation.json") == facts_of(FACTS)

@@ -1,0 +1,86 @@
+"""Which rank earns what."""
+
+import numpy as np
+import pytest
+import pytrec_eval
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragsweep.tasks.ranking import NOTHING, average_precision, judge, ndcg, precision, recall
+
+
+def judged(ranking, grades, **settings):
+    """One query's ranking of units, judged by `{unit: grade}`."""
+    units, grade = np.array([*grades]), np.array([*grades.values()])
+    return judge(np.array([ranking]), np.zeros(len(units), dtype=np.int64), units, grade, **settings)
+
+
+def test_a_rank_has_the_grade_of_its_unit():
+    assert judged([7, 3, 5], {3: 2, 5: 1}).gains.tolist() == [[0, 2, 1]]
+
+
+def test_a_unit_earns_credit_once_at_its_first_passage():
+    assert judged([7, 3, 3, 7, 3], {3: 2}).gains.tolist() == [[0, 2, 0, 0, 0]]
+
+
+def test_repeats_use_up_the_cutoff_after_which_they_collapse():
+    assert judged([3, 3, 3, 5], {3: 1, 5: 1}).hits.tolist() == [[True, False, False, True]]
+
+
+def test_repeats_collapse_before_the_cutoff_where_asked():
+    assert judged([3, 3, 7, 3, 5], {3: 1, 5: 1}, collapse="before_cutoff").units.tolist() == [
+        [3, 7, 5, NOTHING, NOTHING]
+    ]
+
+
+def test_a_unit_keeps_the_rank_of_its_first_passage():
+    found = judged([3, 3, 7, 3, 5], {3: 1}, collapse="before_cutoff")
+    assert found.ranks[found.units != NOTHING].tolist() == [0, 2, 4]
+
+
+def test_where_nothing_was_retrieved_nothing_is_repeated():
+    assert not judged([3, NOTHING, NOTHING], {3: 1}).repeated.any()
+
+
+def test_a_judgment_counts_for_its_own_query_only():
+    ranking = np.array([[3, 5], [3, 5]])
+    gains = judge(ranking, np.array([0, 1]), np.array([3, 5]), np.array([1, 1])).gains
+    assert gains.tolist() == [[1, 0], [0, 1]]
+
+
+def test_a_query_without_judgments_is_left_out():
+    ranking = np.array([[3], [3], [3]])
+    assert judge(ranking, np.array([2, 0]), np.array([3, 5]), np.array([1, 1])).queries.tolist() == [0, 2]
+
+
+def test_a_relevant_unit_that_was_not_retrieved_still_counts_as_relevant():
+    assert judged([7], {3: 1, 5: 1}).relevant.tolist() == [2]
+
+
+@pytest.mark.parametrize(("level", "hits"), [(1, [True, True]), (2, [True, False]), (3, [False, False])])
+def test_the_relevance_level_is_the_lowest_grade_that_is_relevant(level, hits):
+    assert judged([3, 5], {3: 2, 5: 1}, relevance_level=level).hits.tolist() == [hits]
+
+
+@pytest.mark.parametrize("grade", [0, -1])
+def test_a_grade_of_0_or_less_is_judged_and_not_relevant(grade):
+    assert judged([3], {3: grade, 5: 1}).gains.tolist() == [[0]]
+
+
+def test_the_ideal_is_made_of_all_judged_units():
+    assert judged([3], {3: 1, 5: 3, 7: 0, 9: 2}).ideal.tolist() == [[3, 2, 1, 0]]
+
+
+@given(st.permutations(range(6)), st.dictionaries(st.integers(0, 8), st.integers(0, 3), min_size=1), st.integers(1, 6))
+def test_relevance_level_2_equals_trec_evals_l_2(ranking, grades, k):
+    qrels = {"q": {str(unit): grade for unit, grade in grades.items()}}
+    measures = {f"P.{k}", f"recall.{k}", f"map_cut.{k}", f"ndcg_cut.{k}"}
+    run = {"q": {str(unit): -float(rank) for rank, unit in enumerate(ranking)}}
+    oracle = pytrec_eval.RelevanceEvaluator(qrels, measures, relevance_level=2).evaluate(run)["q"]
+    found = judged(ranking, grades, relevance_level=2)
+    assert {
+        f"P_{k}": precision(found, k)[0],
+        f"recall_{k}": recall(found, k)[0],
+        f"map_cut_{k}": average_precision(found, k)[0],
+        f"ndcg_cut_{k}": ndcg(found, k)[0],
+    } == pytest.approx(oracle, abs=1e-12)

@@ -1,0 +1,212 @@
+"""The forms in which other programs have rankings and judgments."""
+
+import io
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragsweep.core.errors import DatasetError
+from ragsweep.tasks.ranking.reading import QRELS, RANKINGS, read
+
+
+def rows(source, kind=RANKINGS, listed=0):
+    entries = read(source, kind, listed)
+    return list(zip(entries.queries, entries.documents, entries.numbers.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("documents", [["b", "a"], ("b", "a"), pd.Series(["b", "a"]), {"b": 7, "a": 7}], ids=type)
+def test_documents_of_a_query_keep_their_order(documents):
+    assert rows({"q": documents}, listed=7) == [("q", "b", 7), ("q", "a", 7)]
+
+
+def test_relevant_documents_may_be_a_set():
+    assert rows({"q": {"a"}}, QRELS, listed=1) == [("q", "a", 1)]
+
+
+def test_a_query_without_documents_is_named():
+    assert read({"q1": [], "q2": ["a"]}, RANKINGS, 0).named == ["q1", "q2"]
+
+
+@pytest.mark.parametrize(("query", "document"), [("query_id", "doc_id"), ("qid", "docno")])
+@pytest.mark.parametrize(
+    ("kind", "number"), [(RANKINGS, "score"), (QRELS, "grade"), (QRELS, "relevance"), (QRELS, "label")]
+)
+def test_columns_may_have_the_names_of_other_libraries(query, document, kind, number):
+    frame = pd.DataFrame({"rank": [0], number: [2], document: ["a"], query: [7]}, index=["x"])
+    assert rows(frame, kind) == [("7", "a", 2.0)]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_run_file_is_read_by_its_scores(tmp_path, end):
+    file = tmp_path / "run.trec"
+    file.write_bytes(f"\ufeffq1 Q0 a 1 0.1 me{end}{end}q1\tQ0\tb\t2\t1e-3\tme".encode())
+    assert rows(file) == rows(str(file)) == [("q1", "a", 0.1), ("q1", "b", 0.001)]
+
+
+def test_a_qrels_file_is_read(tmp_path):
+    file = tmp_path / "qrels.trec"
+    file.write_text("q1 0 a 2\nq1 0 b -1\n")
+    assert rows(file, QRELS) == [("q1", "a", 2), ("q1", "b", -1)]
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ([["a"]], "rankings: found a list, expected a dict, a DataFrame or the path of a TREC file"),
+        (
+            {"q": "a"},
+            "rankings, query 'q': found a str, expected a list of document ids, best first, or a dict "
+            "{document id: score}",
+        ),
+        (
+            {"q": {"a"}},
+            "rankings, query 'q': found a set, expected a list of document ids, best first, or a dict "
+            "{document id: score}",
+        ),
+        (
+            {"q": pd.DataFrame({"doc_id": ["a"]})},
+            "rankings, query 'q': found a DataFrame, expected a list of document ids, best first, or a dict "
+            "{document id: score}",
+        ),
+        ({"q": {"a": None}}, "rankings, query 'q', document 'a': found the score None, expected a number"),
+        ({"q": {"a": float("nan")}}, "rankings, query 'q', document 'a': found the score nan, expected a number"),
+        ({"q": ["a", 2.0]}, "rankings, query 'q': found the id 2.0, a float; expected a text or a whole number"),
+        (
+            {"q": [("a", 0.3)]},
+            "rankings, query 'q': found the id ('a', 0.3), a tuple; expected a text or a whole number",
+        ),
+        ({None: []}, "rankings: found the id None, a NoneType; expected a text or a whole number"),
+        (
+            pd.DataFrame(columns=["query_id", "doc_id", "rank"]),
+            "rankings: found the columns query_id, doc_id, rank; expected one called score",
+        ),
+        (
+            pd.DataFrame(columns=["query_id", "doc_id", "score", "score"]),
+            "rankings: found several columns called score; expected one",
+        ),
+        ({"q": {"a": np.inf}}, "rankings, query 'q', document 'a': found the score inf, expected a finite number"),
+        ({"q": {"a": "1_0"}}, "rankings, query 'q', document 'a': found the score '1_0', expected a number"),
+        (
+            {"q": {"a": 10**5000}},
+            "rankings, query 'q', document 'a': found the score of hundreds of digits, expected a number",
+        ),
+        (
+            {10**5000: ["a"]},
+            "rankings: found the id of hundreds of digits, a int; expected a text or a whole number",
+        ),
+        (
+            pd.DataFrame(columns=["query", "doc_id", "score"]),
+            "rankings: found the columns query, doc_id, score; expected one called query_id or qid or query-id",
+        ),
+    ],
+    ids=range(16),
+)
+def test_what_cannot_be_read_is_said_in_one_line(source, message):
+    with pytest.raises(DatasetError) as error:
+        read(source, RANKINGS, 0)
+    assert str(error.value) == message
+
+
+def test_a_line_with_other_columns_is_named(tmp_path):
+    file = tmp_path / "run.trec"
+    file.write_text("q1 Q0 a 1 0.1 me\n\nq1 Q0 b 2\n")
+    with pytest.raises(DatasetError) as error:
+        read(file, RANKINGS, 0)
+    assert str(error.value) == f"{file}, line 3: found 4 columns, expected 'query Q0 document rank score tag'"
+
+
+def test_a_score_that_is_no_number_is_named(tmp_path):
+    file = tmp_path / "run.trec"
+    file.write_text("q1 Q0 a 1 high me\n")
+    with pytest.raises(DatasetError) as error:
+        read(file, RANKINGS, 0)
+    assert str(error.value) == f"{file}, line 1, query 'q1', document 'a': found the score 'high', expected a number"
+
+
+def test_lines_that_start_with_a_hash_are_comments(tmp_path):
+    file = tmp_path / "qrels.trec"
+    file.write_text("# judged by hand\n#\n#no space of four\n# a line of four\nq1 0 #a 2\n")
+    assert rows(file, QRELS) == [("q1", "#a", 2)]
+
+
+def test_an_entry_behind_a_hash_is_neither_dropped_nor_counted(tmp_path):
+    file = tmp_path / "qrels.trec"
+    file.write_text("q1 0 a 2\n#q2 0 a 1\n")
+    with pytest.raises(DatasetError) as error:
+        read(file, QRELS, 1)
+    assert str(error.value) == (
+        f"{file}, line 2: found '#q2' before the columns of an entry; "
+        "expected a space behind the # of a comment, or %23 for the # of an id"
+    )
+
+
+BEIR = "query-id\tcorpus-id\tscore\nq1\tdoc a\t2\nq1\tb\t0.0\n"
+
+
+def test_qrels_of_beir_are_read_as_a_file(tmp_path):
+    file = tmp_path / "test.tsv"
+    file.write_text(BEIR)
+    assert rows(file, QRELS) == [("q1", "doc a", 2), ("q1", "b", 0)]
+
+
+def test_qrels_of_beir_are_read_as_a_table(tmp_path):
+    assert rows(pd.read_csv(io.StringIO(BEIR), sep="\t"), QRELS) == [("q1", "doc a", 2), ("q1", "b", 0)]
+
+
+def test_a_table_of_scores_is_no_table_of_grades():
+    with pytest.raises(DatasetError, match="expected one called grade or relevance or label"):
+        read(pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "score": [1]}), QRELS, 1)
+
+
+def test_a_bad_line_of_beirs_qrels_is_named(tmp_path):
+    file = tmp_path / "test.tsv"
+    file.write_text(BEIR + "q1\tc\thigh\n")
+    with pytest.raises(DatasetError, match=rf"^{file}, line 4: the score 'high' is not a whole number"):
+        read(file, QRELS, 1)
+
+
+def test_three_columns_without_beirs_header_are_refused(tmp_path):
+    file = tmp_path / "test.tsv"
+    file.write_text("q1\ta\t1\n")
+    with pytest.raises(
+        DatasetError, match=r"line 1: found 3 columns, .*or BEIR's 'query-id corpus-id score' in line 1"
+    ):
+        read(file, QRELS, 1)
+
+
+def test_a_pipe_is_refused_instead_of_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DatasetError, match=r"cannot be read as a TREC file \(not a file\)"):
+        read(tmp_path / "pipe", QRELS, 1)
+
+
+LINES = st.lists(
+    st.sampled_from(["q1", "0", "Q0", "a", "1", "1e999", "nan", "high", "#", "#a", "query-id", "corpus-id", "score"])
+).map(lambda fields: " ".join(fields).encode())
+
+
+@pytest.mark.parametrize("kind", [RANKINGS, QRELS], ids=["rankings", "qrels"])
+@settings(max_examples=150)
+@given(content=st.binary(max_size=30) | st.lists(LINES, max_size=3).map(b"\n".join))
+def test_whatever_a_file_holds_reading_gives_entries_or_one_line(tmp_path_factory, kind, content):
+    file = tmp_path_factory.getbasetemp() / "any.trec"
+    file.write_bytes(content)
+    message = "one line"
+    try:
+        read(file, kind, 1)
+    except DatasetError as error:
+        message = str(error)
+    assert len(message.splitlines()) == 1
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe\x00"], ids=["absent", "binary"])
+def test_a_file_that_cannot_be_read_is_named(tmp_path, content):
+    file = tmp_path / "qrels.trec"
+    if content:
+        file.write_bytes(content)
+    with pytest.raises(DatasetError, match=rf"^qrels: {file} cannot be read as a TREC file \([^\n]*\)$"):
+        read(file, QRELS, 1)

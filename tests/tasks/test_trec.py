@@ -1,0 +1,187 @@
+"""The exported TREC files, from which trec_eval must get our numbers."""
+
+import numpy as np
+import pytest
+import pytrec_eval
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import ragsweep
+from ragsweep.datasets import Collection, Dataset, Document, Judgment, Query, RecursiveChunker
+from ragsweep.retrieval import ranked
+from ragsweep.tasks.ranking import NOTHING, average_precision, f1, hit_rate, judge, mrr, ndcg, precision, recall
+from ragsweep.tasks.ranking.trec import qrels_lines, run_lines, strictly_falling
+
+METRICS = {
+    "P": precision,
+    "recall": recall,
+    "success": hit_rate,
+    "ndcg_cut": ndcg,
+    "map_cut": average_precision,
+    "recip_rank": mrr,
+}
+OURS = METRICS | {"f1": f1}
+ZERO = dict.fromkeys(METRICS, 0.0)
+LETTERS = RecursiveChunker(size=1, overlap=0)  # a passage a letter: so many passages has a page
+
+
+def small(pages, judgments, source="a.pdf", queries=("q1", "q2", "q3")):
+    """A dataset of pages with texts, and of the queries that are judged."""
+    document = Document.from_pages(source, [(str(n), f"{source}#{n}", text) for n, text in enumerate(pages, start=1)])
+    asked = tuple(Query(query, query) for query in queries)
+    return Dataset.from_collection(Collection("small", "page", (document,), asked, tuple(judgments)), LETTERS)
+
+
+def exported(dataset, candidates, **settings):
+    """The judged rankings of `{passage: score}` a query, and the lines of the run file."""
+    width = max(1, *map(len, candidates))
+    passages = np.array([[*found, *[NOTHING] * (width - len(found))] for found in candidates])
+    scores = np.array([[*found.values(), *[0.0] * (width - len(found))] for found in candidates])
+    ranking = ranked(passages, scores, width, latency_ms=np.empty(0))
+    units = np.where(ranking.passages == NOTHING, NOTHING, dataset.passage_units[ranking.passages])
+    judged = judge(units, dataset.qrels.query, dataset.qrels.unit, dataset.qrels.grade, **settings)
+    return judged, list(run_lines(judged, ranking.passages, ranking.scores, dataset, "tag"))
+
+
+def trec_eval(run, dataset, k, relevance_level):
+    """What trec_eval makes of our files, by query id; it leaves out queries with no results."""
+    qrels = pytrec_eval.parse_qrel(qrels_lines(dataset))
+    top = pytrec_eval.parse_run([line for line in run if int(line.split()[3]) <= k])
+    measures = {f"{name}.{k}" if name != "recip_rank" else name for name in METRICS}
+    values = pytrec_eval.RelevanceEvaluator(qrels, measures, relevance_level=relevance_level)
+    whole, cut = values.evaluate(pytrec_eval.parse_run(run)), values.evaluate(top)
+    return {
+        query: {name: (cut if name == "recip_rank" else whole)[query][key] for name, key in keys(k).items()}
+        for query in whole
+    }
+
+
+def keys(k):
+    return {name: name if name == "recip_rank" else f"{name}_{k}" for name in METRICS}
+
+
+@st.composite
+def measurements(draw):
+    """Pages of several passages, graded judgments, some of pages that the corpus lacks, and tied scores."""
+    pages = draw(st.lists(st.text("x", min_size=1, max_size=4), min_size=1, max_size=5))
+    units = st.sampled_from([*(f"a.pdf#{n}" for n in range(1, len(pages) + 1)), "lost.pdf#1"])
+    judged = draw(st.dictionaries(st.tuples(st.sampled_from(["q1", "q2", "q3"]), units), st.integers(0, 3), min_size=1))
+    passages = st.integers(0, sum(map(len, pages)) - 1)
+    candidates = draw(
+        st.lists(st.dictionaries(passages, st.integers(-2, 2) | st.floats(-9, 9)), min_size=3, max_size=3)
+    )
+    return small(pages, [Judgment(*pair, grade) for pair, grade in judged.items()]), candidates
+
+
+@pytest.mark.parametrize("collapse", ["after_cutoff", "before_cutoff"])
+@given(measurement=measurements(), k=st.integers(1, 12), level=st.integers(1, 2))
+def test_every_metric_of_every_query_equals_trec_evals(collapse, measurement, k, level):
+    dataset, candidates = measurement
+    judged, run = exported(dataset, candidates, collapse=collapse, relevance_level=level)
+    oracle = trec_eval(run, dataset, k, level)
+    ours = {name: metric(judged, k) for name, metric in METRICS.items()}
+    for row, query in enumerate(judged.queries):
+        expected = oracle.get(dataset.queries[query].query_id, ZERO)
+        assert {name: values[row] for name, values in ours.items()} == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("collapse", ["after_cutoff", "before_cutoff"])
+@given(measurement=measurements(), k=st.integers(1, 12))
+def test_f1_follows_from_trec_evals_precision_and_recall(collapse, measurement, k):
+    dataset, candidates = measurement
+    judged, run = exported(dataset, candidates, collapse=collapse)
+    oracle = trec_eval(run, dataset, k, relevance_level=1)
+    expected = []
+    for query in judged.queries:
+        values = oracle.get(dataset.queries[query].query_id, ZERO)
+        total = values["P"] + values["recall"]
+        expected.append(2 * values["P"] * values["recall"] / total if total else 0.0)
+    np.testing.assert_allclose(f1(judged, k), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("collapse", ["after_cutoff", "before_cutoff"])
+@given(measurement=measurements(), k=st.integers(1, 12), level=st.integers(1, 2))
+def test_the_files_read_back_give_the_same_numbers_to_the_last_bit(tmp_path_factory, collapse, measurement, k, level):
+    dataset, candidates = measurement
+    assume(dataset.qrels.grade.max() >= level)  # else there is nothing to measure
+    judged, run = exported(dataset, candidates, collapse=collapse, relevance_level=level)
+    folder = tmp_path_factory.getbasetemp()
+    (folder / "ranking.trec").write_text("".join(run))
+    (folder / "qrels.trec").write_text("".join(qrels_lines(dataset)))
+    found = ragsweep.evaluate(
+        folder / "ranking.trec", folder / "qrels.trec", k=k, relevance_level=level, metrics=OURS, resamples=1
+    )
+    again = found.per_query.set_index("query_id")
+    for row, query in enumerate(judged.queries):
+        expected = {name: metric(judged, k)[row] for name, metric in OURS.items()}
+        assert again.loc[dataset.queries[query].query_id].to_dict() == expected
+
+
+ONE = [Judgment("q1", "a.pdf#1", 1)]
+
+
+def test_a_query_id_that_starts_with_a_hash_is_read_back_as_no_comment(tmp_path):
+    dataset = small(["text"], [Judgment("#1", "a.pdf#1", 1)], queries=("#1",))
+    _, run = exported(dataset, [{0: 1.0}])
+    (tmp_path / "ranking.trec").write_text("".join(run))
+    (tmp_path / "qrels.trec").write_text("".join(qrels_lines(dataset)))
+    found = ragsweep.evaluate(tmp_path / "ranking.trec", tmp_path / "qrels.trec", resamples=1)
+    assert (found.query_ids, found.means["recall"]) == (("%231",), 1)
+
+
+def test_a_later_passage_of_a_unit_takes_its_rank_under_a_name_of_its_own():
+    _, run = exported(small(["xx", "y"], ONE), [{0: 3.0, 1: 2.0, 2: 1.0}])
+    assert [line.split()[2] for line in run] == ["a.pdf#1", "a.pdf#1@a.pdf#1/1", "a.pdf#2"]
+
+
+def test_a_unit_collapsed_before_the_cutoff_stands_in_the_file_once():
+    _, run = exported(small(["xx", "y"], ONE), [{0: 3.0, 1: 2.0, 2: 1.0}], collapse="before_cutoff")
+    assert [line.split()[2:4] for line in run] == [["a.pdf#1", "1"], ["a.pdf#2", "2"]]
+
+
+def test_a_unit_keeps_the_score_of_its_best_passage():
+    _, run = exported(small(["xx", "y"], ONE), [{0: 3.0, 1: 2.0, 2: 1.0}], collapse="before_cutoff")
+    assert [float(line.split()[4]) for line in run] == [3.0, 1.0]
+
+
+def test_the_ranks_of_a_query_count_from_1():
+    _, run = exported(small(["x", "y"], ONE), [{0: 1.0, 1: 2.0}])
+    assert run == ["q1 Q0 a.pdf#2 1 2 tag\n", "q1 Q0 a.pdf#1 2 1 tag\n"]
+
+
+def test_white_space_in_a_name_does_not_shift_the_columns():
+    dataset = small(["x"], [Judgment("first query", "my manual.pdf#1", 1)], "my manual.pdf", ["first query"])
+    _, run = exported(dataset, [{0: 1.0}])
+    assert trec_eval(run, dataset, 1, relevance_level=1) == {"first%20query": dict.fromkeys(METRICS, 1.0)}
+
+
+def test_names_that_differ_stay_different():
+    judgments = [Judgment("q1", "a b#1", 1), Judgment("q1", "a%20b#1", 2)]
+    assert len({line.split()[2] for line in qrels_lines(small(["x"], judgments))}) == 2
+
+
+def test_no_line_stands_in_the_run_twice_where_page_labels_repeat():
+    pages = [("1", "a.pdf#1", "x"), ("1", "a.pdf#1", "y"), ("1", "a.pdf#1", "z")]
+    document = Document.from_pages("a.pdf", pages)
+    dataset = Dataset.from_collection(
+        Collection("small", "page", (document,), (Query("q1", "q"),), tuple(ONE)), LETTERS
+    )
+    _, run = exported(dataset, [{0: 3.0, 1: 2.0, 2: 1.0}])
+    assert len({line.split()[2] for line in run}) == 3
+
+
+SCORES = arrays(np.float64, st.tuples(st.just(1), st.integers(1, 12)), elements=st.floats(-1e6, 1e6) | st.just(1.0))
+
+
+@given(SCORES)
+def test_exported_scores_fall_strictly_as_32_bit_numbers(scores):
+    falling = strictly_falling(-np.sort(-scores, axis=1))
+    assert falling.dtype == np.float32
+    assert (np.diff(falling) < 0).all()
+
+
+@given(SCORES)
+def test_exported_scores_are_lowered_by_no_more_than_needed(scores):
+    scores = -np.sort(-scores, axis=1)
+    assert strictly_falling(scores) == pytest.approx(scores.astype(np.float32), rel=1e-5, abs=1e-5)
