@@ -27,7 +27,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Compare finished runs, and say which differences are real.")
     parser.add_argument("run_ids", nargs="+", help="of runs or of sweeps' parent runs, as MLflow shows them")
     parser.add_argument("--baseline", metavar="RUN_ID", help="the run to beat, fixed before the results were seen")
-    parser.add_argument("--metric", default="f1", help="by which the best is chosen (f1)")
+    parser.add_argument("--metric", help="by which the best is chosen; without it, the one by which the runs were")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write the comparison as a page with charts")
     arguments = parser.parse_intermixed_args()
     run_ids = [each for each in arguments.run_ids if "=" not in each]

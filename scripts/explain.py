@@ -15,7 +15,7 @@ import shutil
 import sys
 
 from ragsweep.core.terminal import end_of_script
-from ragsweep.replay.explain import Request, explain
+from ragsweep.replay.explain import Question, explain
 
 
 def main() -> int:
@@ -28,8 +28,8 @@ def main() -> int:
         "--allow", action="append", default=[], metavar="MODULE", help="a module whose classes the record may name"
     )
     arguments = parser.parse_intermixed_args()
-    request = Request(arguments.run_id, arguments.query, arguments.overrides, arguments.allow)
-    print(explain(request, shutil.get_terminal_size((100, 24)).columns))
+    question = Question(arguments.run_id, arguments.query, arguments.overrides, arguments.allow)
+    print(explain(question, shutil.get_terminal_size((100, 24)).columns))
     return 0
 
 

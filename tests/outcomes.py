@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 
+from ragsweep.core.method import Method
+from ragsweep.core.store import NO_STORE
+from ragsweep.retrieval import HybridRetriever, SparseRetriever
 from ragsweep.sweeps import Outcome, Sweep
-from ragsweep.tasks.ranking.facts import facts_of
+from ragsweep.sweeps.naming import as_number
+from ragsweep.tasks.facts import facts_of
 
 MEASURED = {"dataset.name": "manual", "evaluation.resamples": "1000", "seed": "0"}
 CURVE = np.linspace(0.2, 0.9, 20)
 FACTS = {
     "dataset": {"name": "manual", "digest": "d1", "unit": "page"},
-    "queries_without_judgments": [],
-    "pages_without_text": [],
-    "units_without_passage": [],
-    "coverage": 1.0,
+    "decided_by": "f1",
+    "item_columns": ["relevant"],
+    "metrics": {
+        "f1": {"title": "F1", "higher_is_better": True, "lowest": 0.0, "highest": 1.0},
+        "recall": {"title": "Recall", "higher_is_better": True, "lowest": 0.0, "highest": 1.0},
+    },
+    "findings": ["Every page has text."],
     "at_k": {"recall": CURVE.tolist()},
     "at_k_ci": {"recall": {"low": (CURVE - 0.1).tolist(), "high": (CURVE + 0.1).tolist()}},
 }
@@ -38,7 +47,20 @@ def of_scores(name, scores, swept, types=None, facts=(), **settings) -> Outcome:
         }
     )
     settings = {"k": "5", "retriever": "HybridRetriever", **MEASURED, **settings}
-    return Outcome(name, f"id-{name}", swept, settings, table, facts_of({**FACTS, **dict(facts)}))
+    known = {**FACTS, "method": asdict(method(settings)), **dict(facts)}
+    return Outcome(name, f"id-{name}", swept, settings, table, facts_of(known))
+
+
+def method(settings: Mapping[str, str]) -> Method:
+    """What the retriever of these settings says of itself."""
+    sparse = SparseRetriever(NO_STORE)
+    dense = SimpleNamespace(retrieve=print, method=Method("", "pure dense retrieval"))
+    alpha = as_number(settings.get("retriever.alpha", ""))
+    hybrid = HybridRetriever(dense, sparse, alpha) if isinstance(alpha, int | float) else SimpleNamespace()
+    known = {"HybridRetriever": hybrid, "SparseRetriever": sparse}
+    found = getattr(known.get(settings["retriever"]), "method", Method())
+    stands_for = {f"retriever.{name}": value for name, value in found.stands_for.items()}
+    return replace(found, stands_for=stands_for, chosen_by=["retriever"])
 
 
 def outcome(name, f1, swept, **settings) -> Outcome:

@@ -13,7 +13,7 @@ import pandas as pd
 from bench.timing import Comparison, Rows
 from ragsweep.report import Origin, decision, terminal_table, write_sweep
 from ragsweep.sweeps import Outcome, Sweep
-from ragsweep.tasks.ranking.facts import facts_of
+from ragsweep.tasks.facts import facts_of
 
 QUERIES = 133
 METRICS = ("precision", "recall", "f1", "mrr", "hit_rate", "ndcg", "map")
@@ -70,7 +70,9 @@ def _run(swept: dict[str, float], values: np.ndarray) -> Outcome:
     settings |= {"dataset.name": "synthetic", "evaluation.resamples": "10000", "seed": "0"}
     curve = np.linspace(0.3, 0.8, 20)
     measured = {
-        "dataset": {"name": "synthetic", "digest": "0" * 64, "unit": "page"},
+        "dataset": {"name": "synthetic", "digest": "0" * 64},
+        "decided_by": "f1",
+        "metrics": {name: {} for name in METRICS},
         "at_k": {"recall": curve.tolist()},
         "at_k_ci": {"recall": {"low": (curve - 0.05).tolist(), "high": (curve + 0.05).tolist()}},
     }

@@ -10,9 +10,9 @@ from ragsweep.core.components import build, digests_of_others
 from ragsweep.core.config import check
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import PROJECT, portable, register_resolvers
-from ragsweep.core.settings import by_short_names, effective_settings, nearest
+from ragsweep.core.settings import effective_settings, nearest, short_paths
 from ragsweep.datasets import RecursiveChunker
-from ragsweep.experiment import SETTINGS
+from ragsweep.experiment import GROUPS, Experiment
 from ragsweep.retrieval import SparseRetriever
 from ragsweep.retrieval.model_files import MINILM
 
@@ -30,7 +30,7 @@ def composed():
 
 
 def test_the_defaults_pass(composed):
-    check(composed(), SETTINGS)
+    check(composed(), GROUPS)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_the_defaults_pass(composed):
 def test_a_value_of_the_wrong_kind_is_refused_by_its_name(composed, override):
     name = override.partition("=")[0]
     with pytest.raises(ConfigError, match=f"^{name}: found .*, expected "):
-        check(composed(override), SETTINGS)
+        check(composed(override), GROUPS)
 
 
 ONE_MORE_ENCODER = "+retriever.dense.encoder={_target_:ragsweep.retrieval.SentenceTransformerEncoder,batch_size:0}"
@@ -73,7 +73,7 @@ ONE_MORE_ENCODER = "+retriever.dense.encoder={_target_:ragsweep.retrieval.Senten
         ),
         ("~evaluation.relevance_level", "evaluation.relevance_level: found null"),
         ("evaluation.metrics.f1=null", "evaluation.metrics.f1: found null, expected a mapping with _target_"),
-        ("evaluation.metrics=null", "evaluation.metrics: f1 is missing"),
+        ("evaluation.metrics=null", "evaluation.metrics: found null, expected a mapping"),
         ("evaluation.metrics.ndcg.gain=cubic", "evaluation.metrics.ndcg.gain: found 'cubic', expected linear or"),
         ("~retriever", "retriever: found null, expected a mapping with _target_"),
         ("~chunker", "chunker: found null"),
@@ -87,7 +87,6 @@ ONE_MORE_ENCODER = "+retriever.dense.encoder={_target_:ragsweep.retrieval.Senten
         ("retriever.candidates=[1]", "retriever.candidates: found [1]"),
         ("retriever.alpha={a:1}", "retriever.alpha: found {'a': 1}, expected a number from 0 to 1"),
         ("retriever._target_=5", "retriever: found {"),
-        ("k=500", "retriever.candidates: found 100, expected at least k (500)"),
         ("dataset.name={a:1}", "dataset.name: found {'a': 1}, expected a text"),
         ("dataset.store=null", "dataset.store: found null, expected the settings of a Store"),
         ("tracking.uri={a:1}", "tracking.uri: found {'a': 1}"),
@@ -101,15 +100,20 @@ ONE_MORE_ENCODER = "+retriever.dense.encoder={_target_:ragsweep.retrieval.Senten
 )
 def test_no_mapping_and_no_null_gets_round_a_rule(composed, override, expected):
     with pytest.raises(ConfigError, match=f"^{re.escape(expected)}"):
-        check(composed(*override.split()), SETTINGS)
+        check(composed(*override.split()), GROUPS)
+
+
+def test_k_may_not_be_larger_than_the_candidates(composed):
+    with pytest.raises(ConfigError, match=r"^retriever\.candidates: found 100, expected at least k \(500\)"):
+        Experiment.of(composed("k=500"))
 
 
 @pytest.mark.parametrize("alpha", [0, 0.5])
 def test_the_candidates_of_a_hybrid_within_another_count(composed, alpha):
     config = composed("k=5", f"retriever.alpha={alpha}")
-    OmegaConf.update(config, "retriever.sparse", {**config.retriever, "alpha": 0.5, "candidates": 1}, force_add=True)
+    OmegaConf.update(config, "retriever.sparse", {**config.retriever, "alpha": 0.5, "candidates": 1}, merge=False)
     with pytest.raises(ConfigError, match=r"^retriever\.sparse\.candidates: found 1, expected at least k \(5\)"):
-        check(config, SETTINGS)
+        Experiment.of(config)
 
 
 @pytest.mark.parametrize(
@@ -123,23 +127,24 @@ def test_the_candidates_of_a_hybrid_within_another_count(composed, alpha):
     ],
 )
 def test_k_may_be_as_large_as_the_candidates(composed, overrides):
-    check(composed(*overrides.split()), SETTINGS)
+    Experiment.of(composed(*overrides.split()))
 
 
 def test_what_a_users_own_class_does_not_annotate_is_not_checked(composed):
-    check(composed("retriever=sparse", "retriever._target_=theirs.Retriever", "retriever.b=12"), SETTINGS)
+    check(composed("retriever=sparse", "retriever._target_=theirs.Retriever", "retriever.b=12"), GROUPS)
 
 
-def test_a_sweep_needs_f1_to_be_decided(composed):
-    with pytest.raises(ConfigError, match="f1 is missing"):
-        check(composed("~evaluation.metrics.f1"), SETTINGS)
+def test_a_sweep_is_decided_by_a_metric_that_is_measured(composed):
+    with pytest.raises(ConfigError, match=r"^task\.decide_by: found 'f1', expected a metric that is measured: "):
+        Experiment.of(composed("~evaluation.metrics.f1"))
 
 
 def used(config, *names):
     """The settings that these parts of a configuration really use, by their paths and by their short names."""
-    config = check(config, SETTINGS)
+    config = check(config, GROUPS)
     settings = effective_settings(config, {name: build(config[name], name) for name in names})
-    return settings, by_short_names(settings, config)
+    names = short_paths(settings, config)
+    return settings, {names[path]: value for path, value in settings.items()}
 
 
 def test_settings_are_read_from_the_built_objects(composed):

@@ -13,7 +13,7 @@ from ragsweep.core.parsing import MalformedError
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", " =1", "\uff1d1", "'=1", "''-1", "\n+1"]
-HEAD = "query_id,query,query_type,f1,retrieved,relevant\n"
+HEAD = '"query_id","query","query_type","f1","retrieved","relevant"\n'
 
 
 def table(texts, numbers):
@@ -52,19 +52,21 @@ def test_numbers_and_their_heads_stay_numbers_and_names(tmp_path):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "has no column query"),
+        ("", "at least one row"),
         (HEAD, "at least one row"),
-        (HEAD + "1,q,,0.5\n", "each with 6 cells"),
-        (HEAD + "1,q,,0.5,a,b,c\n", "each with 6 cells"),
-        (HEAD + "1,q,,x,a,b\n", "column f1: found 'x', expected a number"),
-        (HEAD + "1,q,,nan,a,b\n", "column f1: found 'nan', expected a number"),
-        (HEAD + "1,q,,inf,a,b\n", "column f1: found 'inf', expected a number"),
-        (HEAD + f"1,q,,{'9' * 5000},a,b\n", "expected a number"),
-        (HEAD.replace("f1", "f1,f1") + "1,q,,1,1,a,b\n", "columns that no table of queries has"),
-        (HEAD.replace("f1", "run_id") + "1,q,,1,a,b\n", "columns that no table of queries has"),
-        (HEAD.replace("f1", ",".join(map(str, range(200)))) + "1\n", "columns that no table of queries has"),
-        (HEAD.replace("query_type", "type") + "1,q,,1,a,b\n", "has no column query_type"),
-        (HEAD + '1,"q', "is not CSV"),
+        (HEAD + '"1","q","",0.5\n', "each with 6 cells"),
+        (HEAD + '"1","q","",0.5,"a","b","c"\n', "each with 6 cells"),
+        (HEAD + '"1","q","",x,"a","b"\n', "expected texts between quotes"),
+        (HEAD + '1,"q","",0.5,"a","b"\n', "column query_id: found a number, expected a text"),
+        (HEAD + '"1","q","",0.5,"a","b"\n"2","q","","x","a","b"\n', "column f1: found 'x', expected a number"),
+        (HEAD + '"1","q","",nan,"a","b"\n', "column f1: found 'nan', expected a number"),
+        (HEAD + '"1","q","",inf,"a","b"\n', "column f1: found 'inf', expected a number"),
+        (HEAD + f'"1","q","",{"9" * 5000},"a","b"\n', "expected a number"),
+        (HEAD.replace('"f1"', '"f1","f1"') + '"1","q","",1,1,"a","b"\n', "columns that no table of queries has"),
+        (HEAD.replace("f1", "run_id") + '"1","q","",1,"a","b"\n', "columns that no table of queries has"),
+        (HEAD.replace('"f1"', ",".join(map(str, range(200)))) + "1\n", "columns that no table of queries has"),
+        (HEAD.replace("query_type", "type") + '"1","q","",1,"a","b"\n', "has no column query_type"),
+        (HEAD + '"1","q', "is not CSV"),
     ],
 )
 def test_another_table_is_refused_with_the_reason(tmp_path, text, reason):

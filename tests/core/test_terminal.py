@@ -47,7 +47,7 @@ def test_a_reader_may_go_away():
 @pytest.mark.parametrize(
     ("filename", "expected"),
     [
-        ("ragsweep.core.terminal.__file__", "ragsweep: the disk is full\n"),
+        ("terminal.__file__", "ragsweep: the disk is full\n"),
         ("'theirs.py'", "theirs.py:7: UserWarning: "),
     ],
     ids=["ours", "theirs"],

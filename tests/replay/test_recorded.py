@@ -15,7 +15,7 @@ from omegaconf import OmegaConf
 from ragsweep.core.config import check
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import CONF, PROJECT, portable, register_resolvers
-from ragsweep.experiment import SETTINGS, Experiment
+from ragsweep.experiment import GROUPS, Experiment
 from ragsweep.replay.recorded import trusted
 
 
@@ -201,7 +201,7 @@ def test_a_link_out_of_the_project_is_outside(logged, today, tmp_path, monkeypat
 )
 def test_numbers_keep_the_rules_of_any_configuration(logged, today, name, value):
     with pytest.raises(ConfigError, match=rf"^{name}: found "):
-        check(trusted(changed(logged, name, value), today, {}, ()), SETTINGS)
+        check(trusted(changed(logged, name, value), today, {}, ()), GROUPS)
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ def text_of(html):
 @example("<script>alert(1)</script> | ![x](http://x.org/y.png) `a` _b_ **c**")
 @example("- # 1. > x")
 @example("___")
+@example("a #")
 def test_a_value_is_text_in_every_place(text):
     shown = one_line(text)
     for template in ("{}", "# {}", "- {}", "- {} ({})", "| a | b |\n| --- | --- |\n| {} | {} |"):

@@ -35,7 +35,7 @@ def test_what_differs_by_rounding_is_equal():
 def test_another_metric_may_decide():
     better = alpha_k(0.5, 3, 0.4)
     better = replace(better, per_query=better.per_query.assign(recall=0.9))
-    sweep = Sweep([alpha_k(0.7, 3, 0.5), better], {}, decided_by="recall")
+    sweep = Sweep([alpha_k(0.7, 3, 0.5), better], {}, metric="recall")
     assert sweep.best["name"] == "alpha=0.5 k=3"
 
 
@@ -152,13 +152,13 @@ def test_alpha_of_another_retriever_is_a_setting_like_any_other():
 def test_a_metric_without_any_spread_can_be_drawn():
     """0.2 has no exact double: the bounds of its interval lie a rounding beside the mean."""
     runs = [alpha_k(alpha, 5, 0.4) for alpha in (0, 0.5, 1)]
-    constant = [replace(run, per_query=run.per_query.assign(precision=0.2)) for run in runs]
+    constant = [replace(run, per_query=run.per_query.assign(recall=0.2)) for run in runs]
     assert "1_retrieval_methods_comparison" in charts(Sweep(constant, {}))
 
 
-def test_runs_recorded_without_intervals_of_their_curves_can_be_drawn():
-    old = [replace(run, facts=replace(run.facts, recall_interval=())) for run in grid().outcomes]
-    assert "recall_by_cutoff" in charts(Sweep(old, {}))
+def test_curves_that_were_recorded_without_intervals_are_not_drawn():
+    old = [replace(run, facts=replace(run.facts, intervals={})) for run in grid().outcomes]
+    assert "recall_by_cutoff" not in charts(Sweep(old, {}))
 
 
 def test_a_group_without_a_value_on_the_axis_is_left_out():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from outcomes import FACTS
 
 from ragsweep.core.parsing import MalformedError
-from ragsweep.tasks.ranking.facts import Facts, facts_of, read_facts
+from ragsweep.tasks.facts import Facts, facts_of, read_facts
 
 PLAIN = st.none() | st.booleans() | st.integers() | st.just(10**400) | st.floats() | st.text()
 JSON = st.recursive(PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3))
@@ -34,14 +34,21 @@ def test_any_json_is_read_or_refused(place, value):
     with suppress(MalformedError):
         found = facts_of(facts)
         assert isinstance(found, Facts)
-        assert all(isinstance(number, float) for number in (found.coverage, *found.recall))
-        assert all(isinstance(name, str) for name in (found.digest, *found.pages_without_text))
-        assert [len(bound) for bound in found.recall_interval] in ([], 2 * [len(found.recall)])
+        assert all(isinstance(number, float) for curve in found.curves.values() for number in curve)
+        assert all(isinstance(name, str) for name in (found.digest, found.decided_by, *found.findings))
+        assert all(
+            [len(bound) for bound in bounds] == 2 * [len(found.curves[name])]
+            for name, bounds in found.intervals.items()
+        )
 
 
 def test_facts_of_the_first_version_are_read():
-    old = {name: value for name, value in FACTS.items() if name not in ("at_k_ci", "coverage", "units_without_passage")}
-    assert facts_of(old).recall_interval == ()
+    metrics = {"f1": {"mean": 0.5, "ci_low": 0.4, "ci_high": 0.6}}
+    old = {"dataset": FACTS["dataset"], "at_k": FACTS["at_k"], "metrics": metrics}
+    found = facts_of(old)
+    assert found.intervals == {}
+    assert found.metrics["f1"].title == "f1"
+    assert found.decided_by == ""
 
 
 @pytest.mark.parametrize("text", ['{"broken', "[" * 100_000, "9" * 5000, '{"a": NaN}', "null"])

@@ -20,9 +20,10 @@ from application import PROJECT, Application
 from mlflow.entities import Metric, Run, RunData, RunInfo, RunTag
 from servers import free_port
 
-from ragsweep.tracking import print_latest_sweep, save_view
+from ragsweep.tracking import print_latest_sweep
 from ragsweep.tracking.colours import colour
 from ragsweep.tracking.members import Part, Stored
+from ragsweep.tracking.view import save_view
 
 SWEEP = ["-m", "retriever=sparse", "retriever.b=0.3,0.5", "k=1,2"]
 METRICS = ["f1", "precision", "recall", "mrr", "hit_rate", "ndcg", "map"]

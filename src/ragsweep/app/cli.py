@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-import warnings
 from contextlib import suppress
 from typing import NoReturn
 
@@ -20,13 +19,10 @@ from ragsweep.app.sweep import SweepCallback, end_killed
 from ragsweep.app.workers import end_workers
 from ragsweep.core.address import check_arguments
 from ragsweep.core.errors import JobFailed
-from ragsweep.core.project import CONF, SWEEP_ID, register_resolvers, sweep_id
+from ragsweep.core.project import CONF, SWEEP_ID, sweep_id
 from ragsweep.core.terminal import FULL_ERROR, INTERRUPTED, TERMINATED, guard
 
 OK = 0
-
-register_resolvers()
-warnings.filterwarnings("ignore", message=r"\s+'hydra/launcher/.*' is validated")  # our YAML has the plugins' own names
 
 
 def main() -> NoReturn:

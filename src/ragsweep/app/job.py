@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import warnings
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,14 +15,19 @@ from ragsweep.app.messages import FAILED, explained, in_one_line
 from ragsweep.app.naming import start_no_more_jobs, sweep_of_job, tracked_job
 from ragsweep.app.signals import end_if_signalled, leave_signals_to_the_sweep
 from ragsweep.core.errors import JobFailed
+from ragsweep.core.project import register_resolvers
 from ragsweep.core.terminal import guard
+
+# Here, since the workers of a launcher import this file alone.
+register_resolvers()
+warnings.filterwarnings("ignore", message=r"\s+'hydra/launcher/.*' is validated")  # our YAML has the plugins' own names
 
 
 def job(config: DictConfig) -> float:
     """Measure one configuration; Hydra calls this for every job.
 
     Returns:
-        The F1 at k, for sweepers that look for the best; NaN where nothing was measured.
+        The metric that decides, for sweepers that look for the best; NaN where nothing was measured.
     """
     from ragsweep import experiment, tracking
 
@@ -42,7 +48,7 @@ def job(config: DictConfig) -> float:
                 print(f"would run: {tracked.name}")
                 return float("nan")
             tracking.close_orphans(config.tracking)
-        means, record = experiment.run(config, tracked)
+        metrics, record = experiment.run(config, tracked)
     except Exception as error:
         if not in_sweep:  # else Hydra would add a line of its own
             with suppress(OSError):  # a folder that is not empty stays
@@ -52,14 +58,14 @@ def job(config: DictConfig) -> float:
             start_no_more_jobs()
         print(f"{place}{tracked.name} FAILED: {in_one_line(error)}", file=sys.stderr)
         raise JobFailed(tracked.name) from error
-    f1 = means["f1"]
-    print(f"{place}{tracked.name} f1={f1:.4f}{'' if record else ' (finished before)'}", flush=True)
+    decides = str(config.task.decide_by)
+    print(f"{place}{tracked.name} {decides}={metrics[decides]:.4f}{'' if record else ' (finished before)'}", flush=True)
     if record and not in_sweep:
-        print("  ".join(f"{name} {mean:.4f}" for name, mean in means.items()))
+        print("  ".join(f"{name} {mean:.4f}" for name, mean in metrics.items()))
         address = tracking.run_address(config.tracking, record.experiment_id, str(record.run_id))
         print(f"{address}{tracking.server_hint(config.tracking)}")
         if record.trouble:
             push = tracking.push_command(tracked.folder, config.tracking.uri, config.tracking.artifacts)
             print(f"ragsweep: the tracking store lacks this run ({record.trouble}); {push} uploads it", file=sys.stderr)
             raise SystemExit(FAILED)
-    return f1
+    return metrics[decides]

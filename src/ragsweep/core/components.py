@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from hydra._internal.utils import _locate as locate  # `get_object` also prints what it raises
 from hydra.errors import InstantiationException
 from hydra.utils import instantiate
-from omegaconf import DictConfig, ListConfig
+from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ragsweep.core.code import digest_of_module
+from ragsweep.core.constraints import hints_of, is_group
 from ragsweep.core.errors import ConfigError, RagsweepError, first_line
 from ragsweep.core.settings import leaves
 
@@ -29,7 +29,7 @@ def build(node: DictConfig, name: str) -> Any:
         name: The node's place in the configuration, for the error.
     """
     try:
-        return instantiate(node)
+        built = instantiate(node)
     except InstantiationException as error:
         cause = error.__cause__
         if isinstance(cause, RagsweepError):
@@ -38,6 +38,46 @@ def build(node: DictConfig, name: str) -> Any:
         raise ConfigError(f"{name}: {node.get('_target_')} cannot be built ({reason})") from error
     except OmegaConfBaseException as error:
         raise ConfigError(f"{name}: {first_line(error)}") from error
+    if isinstance(built, partial):  # without the checks that Hydra would repeat at every call
+        return partial(built.func, *built.args, **built.keywords)
+    return built
+
+
+def parameters_of(node: DictConfig) -> dict[str, object]:
+    """The parameters, with their annotations, that a component takes from the configuration around its own node."""
+    target = target_of(str(node._target_))
+    return {name: hint for name, hint in hints_of(target).items() if name not in node} if target else {}
+
+
+def build_around(config: DictConfig, name: str, not_of_it: str) -> Any:
+    """Build a component that takes what its own node lacks from the settings and groups of the same name.
+
+    Args:
+        config: The whole configuration.
+        name: Of the component's node.
+        not_of_it: A setting of the node that is not the component's.
+    """
+    node = OmegaConf.masked_copy(config[name], [str(key) for key in config[name] if key != not_of_it])
+    taken = {each: _taken(config, each, hint) for each, hint in parameters_of(node).items() if each in config}
+    make = build(OmegaConf.create({**node, "_partial_": True}), name)
+    try:
+        return make(**taken)
+    except TypeError as error:
+        raise ConfigError(f"{name}: {node.get('_target_')} cannot be built ({first_line(error)})") from error
+
+
+def _taken(config: DictConfig, name: str, hint: object) -> Any:
+    node = config[name]
+    if is_group(hint):
+        return hint(**{key: _members(node[key], f"{name}.{key}") for key in map(str, node)})
+    return build(node, name) if isinstance(node, DictConfig) else node
+
+
+def _members(value: Any, name: str) -> Any:
+    """A plain value, or components by their names."""
+    if not isinstance(value, DictConfig):
+        return value
+    return {key: build(value[key], f"{name}.{key}") for key in map(str, value)}
 
 
 @cache
@@ -47,13 +87,6 @@ def target_of(name: str) -> Callable[..., Any] | None:
         found: Callable[..., Any] = locate(name)
         return found
     return None
-
-
-def is_ours(part: DictConfig) -> bool:
-    """Whether a component's class is one of ours, or is derived from one."""
-    target = target_of(str(part._target_))
-    bases = target.__mro__ if inspect.isclass(target) else ()
-    return any(base.__module__.startswith("ragsweep.") for base in bases)
 
 
 def components(name: str, node: DictConfig) -> Iterator[tuple[str, DictConfig]]:

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from math import inf
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeGuard, Union, get_args, get_origin, get_type_hints
 
 LONGEST = 200  # characters of a value in an error
 LARGEST_WHOLE = 2**63 - 1
@@ -48,6 +48,15 @@ class Rule(NamedTuple):
 Text = Annotated[str, NotEmpty()]
 
 
+class Group:
+    """Settings that belong together, which the configuration has without a `_target_`."""
+
+
+def is_group(hint: object) -> TypeGuard[type[Group]]:
+    """Whether a parameter takes a group of settings."""
+    return inspect.isclass(hint) and issubclass(hint, Group)
+
+
 def rule_of(hint: object) -> Rule | None:
     """The rule that an annotation stands for; None where it is one that says nothing we could check."""
     if get_origin(hint) is Annotated:
@@ -75,7 +84,9 @@ def rule_of(hint: object) -> Rule | None:
         return _number(whole=hint is int)
     if hint is str:
         return Rule("a text", lambda value: isinstance(value, str))
-    if _is_component(hint):
+    if get_origin(hint) is Mapping:
+        return Rule("a mapping of names", lambda value: isinstance(value, Mapping))
+    if is_component(hint):
         name = getattr(hint, "__name__", "")
         expected = f"the settings of a{'n' if name[:1] in 'AEIOU' else ''} {name}: _target_ and its arguments"
         return Rule(expected, lambda value: isinstance(value, Mapping) and isinstance(value.get("_target_"), str))
@@ -96,18 +107,25 @@ def _optional(hint: object) -> Any:
 
 
 @cache
-def rules_of(target: Callable[..., Any]) -> Mapping[str, Rule]:
-    """The rules of a class's or function's parameters, by their names; each accepts the parameter's own default."""
+def hints_of(target: Callable[..., Any]) -> Mapping[str, object]:
+    """The annotations of a class's or function's parameters, by their names."""
     annotated: Any = target
     if inspect.isclass(target):  # the class whose `__init__` is called, and its fields where they make it
         made_by = next(each for each in target.__mro__ if "__init__" in vars(each))
         annotated = made_by if "__dataclass_fields__" in vars(made_by) else vars(made_by)["__init__"]
-    hints: Mapping[str, object] = {}
-    defaults: Mapping[str, object] = {}
     with suppress(Exception):  # annotations are any code; those that cannot be resolved say nothing
         hints = get_type_hints(annotated, include_extras=True)
+        return {name: hint for name, hint in hints.items() if name != "return" and get_origin(hint) is not ClassVar}
+    return {}
+
+
+@cache
+def rules_of(target: Callable[..., Any]) -> Mapping[str, Rule]:
+    """The rules of a class's or function's parameters, by their names; each accepts the parameter's own default."""
+    defaults: Mapping[str, object] = {}
+    with suppress(Exception):
         defaults = {each.name: each.default for each in inspect.signature(target).parameters.values()}
-    rules = {name: rule_of(hint) for name, hint in hints.items() if name != "return"}
+    rules = {name: rule_of(hint) for name, hint in hints_of(target).items()}
     return {name: _or_default(rule, defaults.get(name)) for name, rule in rules.items() if rule}
 
 
@@ -139,6 +157,6 @@ def _number(*, whole: bool, within: Between | None = None) -> Rule:
     return Rule(f"a {'whole ' if whole else ''}number{f' {within}' if within else ''}", accepts)
 
 
-def _is_component(hint: object) -> bool:
+def is_component(hint: object) -> bool:
     """Whether what an annotation asks for is an object that a configuration describes: one of our own kinds."""
     return inspect.isclass(hint) and hint.__module__.startswith("ragsweep.")

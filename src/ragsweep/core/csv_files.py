@@ -10,17 +10,21 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Sequence
 from math import isfinite
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from ragsweep.core.parsing import MB, MalformedError, read_text
 
-TEXTS = ("query_id", "query", "query_type", "retrieved", "relevant")  # columns of a run's table; others are metrics
+TEXTS = ("query_id", "query", "query_type")  # columns of every run's table
 TAKEN = ("run_id", "name", "method", "outcome", "k")  # columns that tables of several runs add
 LARGEST_MB = 1000
 MOST_METRICS = 100
+MOST_COLUMNS = 150
 FORMULA = r"'*\s*[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n]"  # what begins so, whatever apostrophes stand before it
 
 
@@ -46,37 +50,56 @@ def as_it_was(written: str) -> str:
 def read_per_query(path: Path) -> pd.DataFrame:
     """A run's `per_query.csv` as it was written: a query called "NA" is no missing value.
 
+    Columns of texts stand between quotes, those of metrics do not.
+
     Raises:
         MalformedError: It is no such table.
         OSError: It cannot be read.
     """
-    csv.field_size_limit(LARGEST_MB * MB)
-    try:
-        rows = list(csv.reader(io.StringIO(read_text(path, LARGEST_MB), newline=""), strict=True))
-    except csv.Error as error:
-        raise MalformedError(f"{path.name} is not CSV ({error})") from error
-    head, *rows = rows or [[]]
-    names = [as_it_was(name) for name in head]
+    names, rows = _read(path)
     if missing := set(TEXTS) - set(names):
         raise MalformedError(f"{path.name} has no column {min(missing)}")
-    if len(set(names)) < len(names) or set(TAKEN) & set(names) or len(names) > len(TEXTS) + MOST_METRICS:
+    if set(TAKEN) & set(names):
+        raise MalformedError(f"{path.name} has columns that no table of queries has")
+    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+    for name in TEXTS:
+        if not all(isinstance(cell, str) for cell in columns[name]):
+            raise MalformedError(f"column {name}: found a number, expected a text between quotes")
+    return pd.DataFrame({name: _column(name, cells) for name, cells in columns.items()})
+
+
+def read_numbers(path: Path) -> dict[str, npt.NDArray[np.float64]]:
+    """A table of numbers, column by column; raises as `read_per_query`."""
+    names, rows = _read(path)
+    numbers = np.array([_numbers(name, cells) for name, cells in zip(names, zip(*rows, strict=True), strict=True)])
+    return dict(zip(names, numbers, strict=True))
+
+
+def _read(path: Path) -> tuple[list[str], list[list[str | float]]]:
+    """The head and the rows of a table that `write_table` has written."""
+    csv.field_size_limit(LARGEST_MB * MB)
+    text = io.StringIO(read_text(path, LARGEST_MB), newline="")
+    try:
+        head, *rows = list(csv.reader(text, strict=True, quoting=csv.QUOTE_NONNUMERIC)) or [[]]
+    except csv.Error as error:
+        raise MalformedError(f"{path.name} is not CSV ({error})") from error
+    except ValueError as error:
+        raise MalformedError(f"{path.name}: expected texts between quotes, and numbers without") from error
+    names = [as_it_was(str(name)) for name in head]
+    if len(set(names)) < len(names) or len(names) > MOST_COLUMNS:
         raise MalformedError(f"{path.name} has columns that no table of queries has")
     if not rows or any(len(row) != len(names) for row in rows):
         raise MalformedError(f"{path.name}: expected at least one row, each with {len(names)} cells")
-    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
-    return pd.DataFrame(
-        {
-            name: [as_it_was(cell) for cell in cells] if name in TEXTS else [_number(name, cell) for cell in cells]
-            for name, cells in columns.items()
-        }
-    )
+    return names, rows  # type: ignore[return-value]  # the reader makes numbers of what stands without quotes
 
 
-def _number(name: str, cell: str) -> float:
-    try:
-        number = float(cell)
-    except ValueError:
-        number = float("nan")
-    if not isfinite(number):
-        raise MalformedError(f"column {name}: found {cell[:40]!r}, expected a number")
-    return number
+def _column(name: str, cells: Sequence[str | float]) -> list[str] | list[float]:
+    texts = [as_it_was(cell) for cell in cells if isinstance(cell, str)]
+    return texts if len(texts) == len(cells) else _numbers(name, cells)
+
+
+def _numbers(name: str, cells: Sequence[str | float]) -> list[float]:
+    for cell in cells:
+        if isinstance(cell, str) or not isfinite(cell):
+            raise MalformedError(f"column {name}: found {str(cell)[:40]!r}, expected a number")
+    return [float(cell) for cell in cells]

@@ -23,6 +23,11 @@ class Chart(NamedTuple):
     title: str
 
 
+def no_charts() -> Iterator[tuple[str, Figure]]:
+    """Draw nothing."""
+    yield from ()
+
+
 @contextmanager
 def drawing(folder: Path, draw: Draw, *args: Any) -> Iterator[list[Chart]]:
     """Draw charts while the block does something else; the list is filled when it ends.

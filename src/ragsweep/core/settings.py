@@ -52,55 +52,73 @@ def effective_settings(config: DictConfig, built: Mapping[str, object]) -> dict[
         built: Objects by the name of their node.
     """
     settings: dict[str, Any] = {}
-    for name, part in built.items():
-        settings.update(_settings(config[name], part, name))
+    for path, node, part in used_parts(config, built):
+        if "_partial_" in node:
+            arguments = ", ".join(f"{key}={_written(node[key])}" for key in map(str, node) if key not in HYDRA_KEYS)
+            settings[path] = f"{node._target_}({arguments})"
+            continue
+        if "_target_" in node:
+            ours = type(part).__module__.startswith("ragsweep.")
+            settings[path] = type(part).__name__ if ours else f"{type(part).__module__}.{type(part).__qualname__}"
+        if hasattr(part, "fingerprint"):
+            settings[f"{path}.fingerprint"] = part.fingerprint
+        for key, given, value in _arguments(node, part):
+            if _has_parts(given):
+                inner = ((f"{path}.{key}.{number}", each) for number, each in enumerate(given))
+                settings |= {name: portable(each) for name, each in inner if not isinstance(each, DictConfig)}
+            elif not isinstance(given, DictConfig):
+                plain = OmegaConf.to_container(given) if isinstance(given, ListConfig) else given
+                settings[f"{path}.{key}"] = portable(value if isinstance(value, PLAIN) else plain)
     return dict(sorted(settings.items()))
 
 
-def by_short_names(settings: Mapping[str, Any], config: DictConfig) -> dict[str, Any]:
-    """The same settings by the names under which a user sets them.
-
-    A group that a single part takes over, such as the encoder of the dense retriever, is named `encoder` instead of
-    `retriever.dense.encoder`.
-    """
-    shortened = dict(settings)
-    for group in (name for name in map(str, config) if name not in settings):
-        paths = [path for path in settings if path.endswith(f".{group}")]
-        if len(paths) == 1 and OmegaConf.select(config, paths[0]) == config[group]:
-            within = re.compile(rf"{re.escape(paths[0])}(?=\.|$)")
-            shortened = {within.sub(group, name, count=1): value for name, value in shortened.items()}
-    return dict(sorted(shortened.items()))
+def used_parts(config: DictConfig, built: Mapping[str, object]) -> Iterator[tuple[str, DictConfig, object]]:
+    """Every component and group that is used, with its path and its node; arguments as of `effective_settings`."""
+    for name, part in built.items():
+        yield from _within(config[name], part, name)
 
 
-def _settings(node: DictConfig, part: object, name: str) -> Iterator[tuple[str, Any]]:
-    if "_partial_" in node:
-        arguments = ", ".join(f"{key}={_written(node[key])}" for key in map(str, node) if key not in HYDRA_KEYS)
-        yield name, f"{node._target_}({arguments})"
-        return
-    if "_target_" in node:
-        ours = type(part).__module__.startswith("ragsweep.")
-        yield name, type(part).__name__ if ours else f"{type(part).__module__}.{type(part).__qualname__}"
-    if hasattr(part, "fingerprint"):
-        yield f"{name}.fingerprint", part.fingerprint
+def _within(node: DictConfig, part: object, path: str) -> Iterator[tuple[str, DictConfig, object]]:
+    yield path, node, part
+    for key, given, value in _arguments(node, part) if "_partial_" not in node else ():
+        if isinstance(given, DictConfig):
+            yield from _within(given, value, f"{path}.{key}")
+        elif _has_parts(given):
+            objects = value if isinstance(value, list | tuple) and len(value) == len(given) else given
+            for number, each in enumerate(given):
+                if isinstance(each, DictConfig):
+                    yield from _within(each, objects[number], f"{path}.{key}.{number}")
+
+
+def _arguments(node: DictConfig, part: object) -> Iterator[tuple[str, Any, Any]]:
+    """The arguments of a node that have an effect: name, value as given, value as the object has it."""
     for key in map(str, node):
         given = node[key]
-        value = _used(part, key, given)
         if key in HYDRA_KEYS or key in getattr(part, "without_effect", ()):
             continue
         if isinstance(given, DictConfig) and given.get("_target_") == STORE:  # where results are kept decides none
             continue
-        if isinstance(given, DictConfig):
-            yield from _settings(given, value, f"{name}.{key}")
-        elif isinstance(given, ListConfig) and any(isinstance(each, DictConfig) for each in given):
-            objects = value if isinstance(value, list | tuple) and len(value) == len(given) else given
-            for number, each in enumerate(given):
-                if isinstance(each, DictConfig):
-                    yield from _settings(each, objects[number], f"{name}.{key}.{number}")
-                else:
-                    yield f"{name}.{key}.{number}", portable(each)
-        else:
-            plain = OmegaConf.to_container(given) if isinstance(given, ListConfig) else given
-            yield f"{name}.{key}", portable(value if isinstance(value, PLAIN) else plain)
+        yield key, given, _used(part, key, given)
+
+
+def _has_parts(given: object) -> bool:
+    """Whether an argument is a list in which some are components or groups."""
+    return isinstance(given, ListConfig) and any(isinstance(each, DictConfig) for each in given)
+
+
+def short_paths(settings: Mapping[str, Any], config: DictConfig) -> dict[str, str]:
+    """The paths of settings, each with the name under which a user sets it.
+
+    A group that a single part takes over, such as the encoder of the dense retriever, is named `encoder` instead of
+    `retriever.dense.encoder`.
+    """
+    short = {path: path for path in settings}
+    for group in (name for name in map(str, config) if name not in settings):
+        paths = [path for path in short.values() if path.endswith(f".{group}")]
+        if len(paths) == 1 and OmegaConf.select(config, paths[0]) == config[group]:
+            within = re.compile(rf"{re.escape(paths[0])}(?=\.|$)")
+            short = {path: within.sub(group, name, count=1) for path, name in short.items()}
+    return short
 
 
 def _used(part: object, key: str, given: Any) -> Any:

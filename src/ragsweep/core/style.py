@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
+from ragsweep.core.digest import digest
 from ragsweep.core.terminal import one_line, shortened
 
 if TYPE_CHECKING:
@@ -15,26 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's palette (2008), one colour a metric in every chart.
-METRIC_COLOURS = {
-    "precision": "#0072B2",
-    "recall": "#D55E00",
-    "f1": "#000000",
-    "mrr": "#009E73",
-    "hit_rate": "#CC79A7",
-    "ndcg": "#E69F00",
-    "map": "#56B4E9",
-}
+# Okabe and Ito's palette (2008), one colour a metric in every chart, in the order of the metrics.
+PALETTE = ("#0072B2", "#D55E00", "#000000", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 OTHER_METRIC = "#7f7f7f"
-METRIC_WORDS = {
-    "precision": "Precision",
-    "recall": "Recall",
-    "f1": "F1",
-    "mrr": "MRR",
-    "hit_rate": "Hit rate",
-    "ndcg": "NDCG",
-    "map": "MAP",
-}
 MARKERS = "osD^vP*Xhp"
 BEST = "#D55E00"
 BLUE = "#0072B2"
@@ -44,17 +29,19 @@ MOST_AXES = 12  # swept settings that have a place in the charts
 LARGEST = 1e15  # what is larger, or not a number at all, stands on no axis
 GRID = "#d9d9d9"
 DPI = 100
+QUARTERS = (0, 0.25, 0.5, 0.75, 1)  # ticks and their labels are what takes longest to draw
 LONGEST_NAME, LONGEST_IN_LEGEND, LONGEST_WORD = 60, 24, 20  # characters of what is shown
-
-
-def word(metric: str) -> str:
-    """A metric's name as it is written in a chart."""
-    return METRIC_WORDS.get(metric) or shown(metric, LONGEST_WORD)
 
 
 def shown(text: object, longest: int = LONGEST_NAME) -> str:
     """A name as it stands in a chart: in one line, and not so long that nothing else has room."""
     return shortened(one_line(str(text)), longest)
+
+
+def plain_name(text: str) -> str:
+    """A name as a file can have it: one that cannot be has a digest behind what is left of it."""
+    name = re.sub(r"[^\w.-]", "_", text)[:LONGEST_NAME]
+    return f"{name}{'' if name == text else '_' + digest(text)[:8]}"
 
 
 def in_legend(text: object) -> str:
@@ -76,9 +63,9 @@ def plain_text() -> Iterator[None]:
         yield
 
 
-def colour(metric: str) -> str:
-    """A metric's colour."""
-    return METRIC_COLOURS.get(metric, OTHER_METRIC)
+def colour(place: int) -> str:
+    """The colour of the metric at this place, from 0."""
+    return PALETTE[place] if place < len(PALETTE) else OTHER_METRIC
 
 
 def is_number(value: object) -> TypeGuard[int | float]:

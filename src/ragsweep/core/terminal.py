@@ -7,6 +7,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -55,6 +56,12 @@ def aligned(rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> list[s
         ).rstrip()
         for row in rows
     ]
+
+
+@cache
+def say_once(line: str) -> None:
+    """Print a line to standard error, unless this process has printed it before."""
+    print(line, file=sys.stderr)
 
 
 def guard() -> None:

@@ -134,6 +134,21 @@ class Dataset:
         """Digest over what is indexed: how the corpus was cut."""
         return digest([digest_texts(self.texts), digest_texts(passage.chunk_id for passage in self.passages)])
 
+    @cached_property
+    def digest_of_all(self) -> str:
+        """Digest of everything that decides results: the same questions, over the same passages."""
+        return digest([self.digest, self.digest_of_passages])
+
+    @property
+    def profile(self) -> dict[str, int]:
+        """How many there are of what."""
+        return {
+            "passages": len(self.passages),
+            "units": len(self.units),
+            "queries": len(self.queries),
+            "judgments": len(self.qrels.grade),
+        }
+
     def without_relevant(self, relevance_level: int) -> list[int]:
         """Positions of the judged queries for which nothing is of at least this grade.
 

@@ -20,13 +20,13 @@ class Request:
     Attributes:
         run_ids: Of runs, and of sweeps' parent runs, each of which stands for its finished runs.
         baseline: Id of the run that was fixed beforehand as the one to beat, or None.
-        metric: By which the best is chosen.
+        metric: By which the best is chosen; None for the one that the runs name.
         overrides: `name=value`: where the tracking store is.
     """
 
     run_ids: Sequence[str]
     baseline: str | None
-    metric: str
+    metric: str | None
     overrides: Sequence[str]
 
 
@@ -47,11 +47,17 @@ def compare(request: Request) -> Sweep:
         raise ConfigError(f"{asked[0]}: one finished run alone; expected at least two, or a sweep")
     for other in outcomes[1:]:
         _check_same_task(outcomes[0], other)
-    sweep = side_by_side(outcomes, decided_by=request.metric, baseline=request.baseline, damaged=damaged)
+    sweep = side_by_side(
+        outcomes,
+        metric=request.metric or outcomes[0].facts.decided_by or today.task.decide_by,
+        baseline=request.baseline,
+        damaged=damaged,
+    )
     if request.baseline and sweep.baseline is None:
         raise ConfigError(f"--baseline: {request.baseline} is a sweep, expected one run")
-    if request.metric not in sweep.metrics:
-        raise ConfigError(f"--metric: found {request.metric!r}, expected one that all have: {', '.join(sweep.metrics)}")
+    if sweep.decided_by not in sweep.metrics:
+        expected = ", ".join(sweep.metrics)
+        raise ConfigError(f"--metric: found {sweep.decided_by!r}, expected one that all have: {expected}")
     return sweep
 
 

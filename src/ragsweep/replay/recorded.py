@@ -24,8 +24,8 @@ from ragsweep.retrieval.model_files import MINILM
 STORES = ("ragsweep.core.store.Store", "ragsweep.store.Store")  # the second one: in records of version 0.1.0
 TODAYS = ("store", "tracking")  # places on this machine are chosen here, whatever the record says
 SHARED = ("encoder", "index")  # groups that others take over by interpolation
-BUILT = ("dataset", "chunker", "retriever", "evaluation")  # groups that every configuration has
-GROUPS = ("dataset", "chunker", "encoder", "index", "retriever", "evaluation", "k", "seed")
+BUILT = ("task", "dataset", "chunker", "retriever", "evaluation")  # groups that every configuration has
+GROUPS = ("task", "dataset", "chunker", "encoder", "index", "retriever", "evaluation", "k", "seed")
 
 
 def composed_today(overrides: Sequence[str]) -> tuple[DictConfig, dict[str, Any]]:
@@ -78,6 +78,7 @@ def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules:
     if not isinstance(recorded, dict):
         raise ConfigError("config.yaml of the run holds no settings")
     shared = [recorded[name] for name in SHARED if name in recorded]
+    recorded = {"task": OmegaConf.to_container(today.task)} | recorded  # records of version 0.1.0 name no task
     recorded = {name: _shared(recorded[name], shared) for name in GROUPS if name in recorded}
     for name, value in overrides.items():
         _set(recorded, name, value)

@@ -20,7 +20,6 @@ from ragsweep.core.project import PROJECT, sweep_id
 from ragsweep.core.terminal import one_line
 from ragsweep.experiment import Experiment
 from ragsweep.replay.recorded import composed_today, trusted
-from ragsweep.tasks.ranking.tables import per_query
 
 OUTPUTS = PROJECT / "outputs"
 SHOWN = 20  # differences that are printed one by one
@@ -123,8 +122,8 @@ def _again(run: tracking.Recorded, experiment: Experiment, job: tracking.Job | N
             complete = False
     else:
         measurement = experiment.measure()
-    metrics = tracking.metrics_of(measurement.evaluation, measurement.measures)
-    table = per_query(measurement.evaluation, experiment.dataset)
+    metrics = tracking.metrics_of(measurement, experiment.decide_by)
+    table = measurement.per_item
     found = list(_differences(run, metrics, table, tolerance))
     values = len(_lasting(run.metrics)) + run.per_query.size
     if found:
@@ -145,7 +144,7 @@ def _job(
 ) -> tracking.Job:
     """What is to be recorded of a run, or of a sweep, that is made again."""
     store = experiment.config.tracking.copy()
-    store.experiment = experiment.dataset.name
+    store.experiment = experiment.items.name
     return tracking.Job(
         name=made.name,
         folder=folder,
@@ -162,8 +161,8 @@ def _job(
 
 def differences_of_origin(run: tracking.Recorded, experiment: Experiment) -> Iterator[str]:
     """What a run was made of and by, where that is not what there is today: a line each."""
-    if not experiment.dataset.digest.startswith(run.dataset):
-        yield f"dataset: recorded {run.dataset[:12]}, here {experiment.dataset.digest[:12]}"
+    if not experiment.items.digest.startswith(run.dataset):
+        yield f"dataset: recorded {run.dataset[:12]}, here {experiment.items.digest[:12]}"
     now = tracking.params_of(experiment.params)
     for name in sorted(run.params.keys() | now.keys()):
         if run.params.get(name) != now.get(name):

@@ -21,12 +21,9 @@ from ragsweep.core.style import (
     shades,
     shown,
     ticks,
-    word,
 )
-from ragsweep.statistics import compare_with_best
 from ragsweep.statistics.intervals import EQUAL, first_best
 from ragsweep.sweeps import Sweep
-from ragsweep.sweeps.outcome import METHOD_SETTINGS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +40,7 @@ def heat_map(sweep: Sweep, x: str, y: str) -> Figure:
     """Where is the plateau, and where does it end?"""
     rows = sweep.like_best(x, y).dropna(subset=[x, y])
     panel_ties = len(rows) <= MOST_CELLS
-    framed = "the panel's best, which has a dot" if panel_ties else f"the best {word(sweep.decided_by)}"
+    framed = "the panel's best, which has a dot" if panel_ties else f"the best {sweep.measure}"
     columns, lines = ([value for value in sweep.values_of(name) if value in set(rows[name])] for name in (x, y))
     drawing = figure(
         12.5,
@@ -70,9 +67,9 @@ def heat_map(sweep: Sweep, x: str, y: str) -> Figure:
                     number = f"{value:.2f}" if len(columns) < 8 else f"{value:.2f}".lstrip("0")
                     axes.text(column, line, number, ha="center", va="center", fontsize=7.5, color=ink)
         _outline(axes, tied)
-        best = cells[int(first_best(rows[metric].to_numpy()))]
+        best = cells[int(first_best(sweep.sign(metric) * rows[metric].to_numpy()))]
         axes.plot(best[1] + 0.36, best[0] + 0.3, "o", color=BEST, markersize=5)
-        axes.set_title(word(metric), fontsize=11)
+        axes.set_title(sweep.title(metric), fontsize=11)
         axes.set_xticks(*ticks(columns))
         axes.set_yticks(*ticks(lines))
         axes.tick_params(length=0, labelsize=8)
@@ -87,8 +84,7 @@ def _tied(sweep: Sweep, rows: pd.DataFrame, metric: str) -> Any:
         return sweep.decision.with_best.tied[positions]
     if len(rows) > MOST_CELLS:
         return np.zeros(len(rows), dtype=bool)
-    scores = sweep.scores(metric)[positions]
-    return compare_with_best(scores, resamples=sweep.resamples, seed=sweep.seed).tied
+    return sweep.compared_with_best(metric, positions).tied
 
 
 def _outline(axes: Axes, region: np.ndarray) -> None:
@@ -105,10 +101,10 @@ def _outline(axes: Axes, region: np.ndarray) -> None:
 
 def best_against_baseline(sweep: Sweep) -> Figure:
     """On which queries does the best win, and on which does it lose?"""
-    decision, metric = sweep.decision, word(sweep.decided_by)
+    decision, metric = sweep.decision, sweep.measure
     other = decision.baseline.reference if decision.baseline else sweep.table["outcome"].iloc[1]
     scores = sweep.scores(sweep.decided_by)
-    differences = np.sort(scores[decision.best] - scores[other])[::-1]
+    differences = np.sort(sweep.sign(sweep.decided_by) * (scores[decision.best] - scores[other]))[::-1]
     wins, losses = int((differences > EQUAL).sum()), int((differences < -EQUAL).sum())
     role = "baseline" if decision.baseline else "runner-up"
     drawing = figure(
@@ -131,16 +127,17 @@ def best_against_baseline(sweep: Sweep) -> Figure:
     return drawing
 
 
-def recall_by_cutoff(sweep: Sweep) -> Figure:
-    """How many passages does it take to find what is relevant?"""
+def by_cutoff(sweep: Sweep, metric: str) -> Figure:
+    """How does a metric grow with the cutoff?"""
     rows, label, free = _compared(sweep)
     shown = rows[rows.index.isin(rows.nlargest(MOST_CURVES, sweep.decided_by).index)]
     some = f"; the best {len(shown)} of {len(rows)}" if len(shown) < len(rows) else ""
+    title = sweep.title(metric)
     drawing = figure(
         9,
         5,
-        "How many passages does it take to find what is relevant?",
-        f"Mean recall over queries; bands: {INTERVALS}{some}{sweep.held('k', *free)}",
+        f"How does {title} grow with the cutoff?",
+        f"Mean {title} over queries; bands: {INTERVALS}{some}{sweep.held('k', *free)}",
         right=2.2,
     )
     axes = drawing.subplots()
@@ -148,12 +145,12 @@ def recall_by_cutoff(sweep: Sweep) -> Figure:
     longest = 0
     for index, (_, row) in enumerate(shown.iterrows()):
         facts = sweep.outcomes[row["outcome"]].facts
-        curve = facts.recall
+        curve = facts.curves.get(metric, ())
         cutoffs = np.arange(1, len(curve) + 1)
         longest = max(longest, len(curve))
-        if facts.recall_interval:  # runs of the first version have none
+        if metric in facts.intervals:  # runs of the first version have none
             band = {"color": colours[row[label]], "alpha": 0.13, "linewidth": 0}
-            axes.fill_between(cutoffs, *facts.recall_interval, **band)
+            axes.fill_between(cutoffs, *facts.intervals[metric], **band)
         marker = MARKERS[index % len(MARKERS)]
         axes.plot(
             cutoffs,
@@ -163,11 +160,13 @@ def recall_by_cutoff(sweep: Sweep) -> Figure:
             markersize=4,
             label=in_legend(f"{'' if label == 'method' else sweep.short(label) + ' '}{row[label]}"),
         )
-    for k in sweep.values_of("k"):
+    measured = sweep.values_of("k")
+    for k in measured:
         axes.axvline(k, color="#777777", linewidth=0.9, linestyle=":")
-    axes.text(max(sweep.values_of("k")), 1.015, " measured at the dotted k", fontsize=8, color="#555555", ha="center")
+    if measured:
+        axes.text(max(measured), 1.015, " measured at the dotted k", fontsize=8, color="#555555", ha="center")
     axes.set_xlabel("cutoff k (passages)")
-    axes.set_ylabel("recall")
+    axes.set_ylabel(title)
     axes.set_xlim(0.5, longest + 0.5)
     axes.set_xticks([1, *range(5, longest + 1, 5 * max(1, longest // 50))])
     axes.set_ylim(0, 1)
@@ -180,7 +179,7 @@ def _compared(sweep: Sweep) -> tuple[pd.DataFrame, str, Sequence[str]]:
     """The ways to retrieve; or where there is one, the values of another setting: rows, their column, what is free."""
     others = [name for name in sweep.axes if name != "k"]
     if len(sweep.methods) > 1 or not others:
-        return sweep.methods, "method", METHOD_SETTINGS
+        return sweep.methods, "method", sweep.method_settings
     rows = sweep.like_best(others[0]).dropna(subset=[others[0]]).drop_duplicates(others[0])
     return rows, others[0], others[:1]
 
@@ -198,7 +197,7 @@ def win_frequency(sweep: Sweep) -> Figure:
         max(beside + 6, 7.2),  # room for the question
         1.7 + 0.3 * len(order),
         "Which configuration is best when these queries are resampled?",
-        f"Share of bootstrap resamples of the {len(sweep.queries)} queries with the highest {word(sweep.decided_by)}"
+        f"Share of bootstrap resamples of the {len(sweep.queries)} queries with the {sweep.highest} {sweep.measure}"
         f"{others}\nDark: cannot be told from the best (p > 0.05); of equals, the luckier one is favoured",
         left=beside,
         top=1.0,

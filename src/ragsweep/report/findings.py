@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +13,6 @@ from ragsweep.statistics.intervals import EQUAL, Array
 from ragsweep.sweeps import Outcome, Sweep
 
 MOST_DISPUTED = 10
-MOST_NAMES = 10
 
 
 class Dispute(NamedTuple):
@@ -39,9 +38,12 @@ class OfType(NamedTuple):
 
 
 def unanswered(sweep: Sweep) -> pd.DataFrame:
-    """The queries for which no configuration retrieved anything relevant."""
-    found = sweep.scores("recall" if "recall" in sweep.metrics else sweep.decided_by).any(axis=0)
-    return sweep.queries.iloc[np.flatnonzero(~found)]
+    """The queries for which every configuration has the worst value that the metric can have."""
+    about = sweep.about[sweep.decided_by]
+    worst = about.low if about.higher_is_better else about.high
+    if not sweep.is_mean(sweep.decided_by):
+        return sweep.queries.iloc[:0]
+    return sweep.queries.iloc[np.flatnonzero((sweep.scores(sweep.decided_by) == worst).all(axis=0))]
 
 
 def disputed(sweep: Sweep) -> list[Dispute]:
@@ -49,6 +51,8 @@ def disputed(sweep: Sweep) -> list[Dispute]:
 
     Of configurations with the best's k where there are several: a larger k lowers F1 and precision of every query.
     """
+    if not sweep.is_mean(sweep.decided_by):
+        return []
     rows = _comparable(sweep)
     scores = sweep.scores(sweep.decided_by)[rows]
     deviation = scores.std(axis=0)
@@ -63,7 +67,7 @@ def disputed_in_words(sweep: Sweep) -> str:
 
 
 def _comparable(sweep: Sweep) -> list[int]:
-    same_k = sweep.table[sweep.table["k"] == sweep.best["k"]]["outcome"].tolist()
+    same_k = sweep.table[sweep.table["k"] == sweep.best["k"]]["outcome"].tolist() if "k" in sweep.table else []
     return same_k if len(same_k) > 1 else sweep.table["outcome"].tolist()
 
 
@@ -100,26 +104,3 @@ def _of_type(sweep: Sweep, kind: str, scores: np.ndarray, own: Selection, held_o
         held_out=own.expected,
         held_out_of_all=float(held_out_of_all),
     )
-
-
-def audit(sweep: Sweep) -> Iterator[str]:
-    """What is odd about the dataset, a sentence each; nothing where all is well."""
-    facts = sweep.winner.facts
-    if absent := facts.units_without_passage:
-        yield (
-            f"{_named(absent, f'relevant {facts.unit}')} without a passage, which no retriever can find: "
-            f"{facts.coverage:.1%} of the relevant {facts.unit}s can be found."
-        )
-    if without_text := facts.pages_without_text:
-        yield f"{_named(without_text, 'page')} without text, never retrieved."
-    if unjudged := facts.queries_without_judgments:
-        yield f"{_named(unjudged, 'query', 'queries')} without a judgment, left out of every mean."
-    if irrelevant := facts.queries_without_relevant:
-        yield f"{_named(irrelevant, 'query', 'queries')} without a relevant {facts.unit}, scoring 0 in all but NDCG."
-    if skipped := facts.documents_skipped:
-        yield f"{_named(skipped, 'document')} left out, as dataset.skip says."
-
-
-def _named(names: Sequence[str], one: str, many: str = "") -> str:
-    shown = ", ".join(names[:MOST_NAMES]) + (", ..." if len(names) > MOST_NAMES else "")
-    return f"{len(names)} {one if len(names) == 1 else many or f'{one}s'} ({shown})"

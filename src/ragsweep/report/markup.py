@@ -14,6 +14,7 @@ MEANING = re.compile(
     r"[\\`*\[\]|~]"  # anywhere
     r"|(?<![^\W_])_|_(?![^\W_])"  # not between letters
     r"|(?<=\w):(?=//)|(?<=www)\."  # what renderers make a link of
+    r"|(?<=\s)#"  # would close a heading
     r"|^[#+=-]",  # where a line begins
     re.IGNORECASE,
 )

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
+from ragsweep.core.csv_files import TEXTS
 from ragsweep.core.drawing import Chart
-from ragsweep.core.style import word
 from ragsweep.core.terminal import printable
 from ragsweep.report import findings
 from ragsweep.report.markup import code, markdown
@@ -89,7 +89,7 @@ def _environment(escape: Callable[[object], str]) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"word": word, "command": _command, "code": code}
+    environment.filters |= {"command": _command, "code": code}
     return environment
 
 
@@ -110,8 +110,8 @@ def _content(sweep: Sweep, origin: Origin) -> dict[str, Any]:
         f"{f', commit {origin.commit}' if origin.commit else ''}",
         "decision": [*decision(sweep), *evidence(sweep)],
         "unfinished": ", ".join(f"{name} ({status})" for name, status in sweep.unfinished.items()),
-        "metric": word(sweep.decided_by),
-        "other_metrics": _others(sweep),
+        "metric": sweep.measure,
+        "other_metrics": [sweep.title(name) for name in _others(sweep)],
         "rows": list(_rows(sweep)),
         "about_table": _about_table(sweep),
         "against": baseline_rows(sweep) if sweep.baseline else [],
@@ -122,11 +122,12 @@ def _content(sweep: Sweep, origin: Origin) -> dict[str, Any]:
         "cross-validation. Only a better held-out mean shows that a type deserves a configuration of its own.",
         "unanswered": unanswered,
         "unanswered_in_words": f"{count(len(unanswered), 'query')} of {len(sweep.queries)} "
-        f"without anything relevant from any configuration.",
+        f"with the worst {sweep.measure} that there is from every configuration.",
+        "item_columns": [name for name in sweep.queries if name not in TEXTS],
         "winner": sweep.winner,
         "disputed": findings.disputed(sweep),
         "disputed_in_words": findings.disputed_in_words(sweep),
-        "audit": list(findings.audit(sweep)),
+        "audit": sweep.winner.facts.findings,
         "again": _again(sweep, origin),
         "about_numbers": f"Dataset digest {sweep.winner.facts.digest[:DIGITS]}; {sweep.resamples:,} "
         f"resamples, seed {sweep.seed}. Metrics are computed per query, then averaged.",

@@ -18,7 +18,6 @@ from ragsweep.core.style import (
     positions,
     shown,
     ticks,
-    word,
 )
 from ragsweep.statistics import confidence_intervals
 from ragsweep.sweeps import Sweep
@@ -40,7 +39,7 @@ def parallel_coordinates(sweep: Sweep) -> Figure:
         1.5 + 1.9 * len(names) + 1.5,
         5.4,
         "Which combinations of settings do well?",
-        f"A line a configuration, through its settings to its {word(metric)}: dark is high; orange are the best, "
+        f"A line a configuration, through its settings to its {sweep.measure}: dark is high; orange are the best, "
         "thick, and those that\ncannot be told from it (p > 0.05)",
         left=0.9,
         right=0.9,
@@ -66,7 +65,7 @@ def parallel_coordinates(sweep: Sweep) -> Figure:
     for height in np.linspace(0, 1, 5):
         label = f"{means.min() + height * (means.max() - means.min()):.3f}"
         axes.text(places[-1] + 0.03, height, label, ha="left", va="center", fontsize=9)
-    axes.set_xticks(places, [*(shown(sweep.short(name), LONGEST_WORD) for name in names), word(metric)])
+    axes.set_xticks(places, [*(shown(sweep.short(name), LONGEST_WORD) for name in names), sweep.title(metric)])
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
     axes.set_yticks([])
@@ -84,7 +83,7 @@ def main_effects(sweep: Sweep) -> Figure:
         1 + 2.6 * min(len(sweep.axes), MOST_AXES),
         4.2,
         "What does each setting do, averaged over all others?",
-        f"Mean {word(metric)} of all configurations with that value; whiskers: {INTERVALS}",
+        f"Mean {sweep.title(metric)} of all configurations with that value; whiskers: {INTERVALS}",
     )
     shown_axes = list(sweep.axes.items())[:MOST_AXES]
     panels = drawing.subplots(1, len(shown_axes), sharey=True, squeeze=False, gridspec_kw={"wspace": 0.08})[0]
@@ -102,7 +101,7 @@ def main_effects(sweep: Sweep) -> Figure:
         if not all(map(is_number, values)):
             axes.tick_params(axis="x", labelsize=6, labelrotation=12)
         if place == 0:
-            axes.set_ylabel(f"mean {word(metric)}")
+            axes.set_ylabel(f"mean {sweep.title(metric)}")
         dress(axes)
     return drawing
 

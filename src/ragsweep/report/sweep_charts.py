@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from ragsweep.core.digest import digest
 from ragsweep.core.style import (
     BEST,
     INTERVALS,
-    LONGEST_NAME,
     MARKERS,
     MOST_AXES,
     dress,
@@ -22,17 +19,16 @@ from ragsweep.core.style import (
     is_number,
     label,
     panels,
+    plain_name,
     positions,
     shades,
     shown,
     ticks,
     whiskers,
-    word,
 )
-from ragsweep.report.decision_charts import best_against_baseline, heat_map, recall_by_cutoff, win_frequency
+from ragsweep.report.decision_charts import best_against_baseline, by_cutoff, heat_map, win_frequency
 from ragsweep.report.settings_charts import main_effects, parallel_coordinates
 from ragsweep.sweeps import Sweep
-from ragsweep.sweeps.outcome import ALPHA, METHOD_SETTINGS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,9 +37,23 @@ if TYPE_CHECKING:
 MOST_ROWS = 40
 MOST_METHODS = 6
 MOST_LINES = 7
-QUESTIONS = {ALPHA: "How much does alpha matter?", "k": "How many passages should be retrieved?"}
-AXES = {ALPHA: "alpha (0 sparse, 1 dense)", "k": "k (passages)"}
-USUAL = {ALPHA: "2_alpha_sensitivity.png", "k": "3_topk_analysis.png"}
+
+
+class Known(NamedTuple):
+    """How a setting that most sweeps have is drawn: the chart's file, its question, its axis, colours of its lines."""
+
+    file: str
+    question: str
+    axis: str
+    colours: str
+
+
+KNOWN = {  # all other settings go by their names
+    "retriever.alpha": Known(
+        "2_alpha_sensitivity.png", "How much does alpha matter?", "alpha (0 sparse, 1 dense)", "viridis"
+    ),
+    "k": Known("3_topk_analysis.png", "How many passages should be retrieved?", "k (passages)", "plasma"),
+}
 
 
 def of_decision(sweep: Sweep) -> Iterator[tuple[str, Figure]]:
@@ -56,7 +66,8 @@ def of_decision(sweep: Sweep) -> Iterator[tuple[str, Figure]]:
             yield "heat_map.png", heat_map(sweep, x, y)
     if len(sweep.axes) > 2:
         yield "parallel_coordinates.png", parallel_coordinates(sweep)
-    yield "best_against_baseline.png", best_against_baseline(sweep)
+    if sweep.is_mean(sweep.decided_by):
+        yield "best_against_baseline.png", best_against_baseline(sweep)
     yield "win_frequency.png", win_frequency(sweep)
     yield "4_comprehensive_comparison.png", comparison(sweep)
 
@@ -68,27 +79,22 @@ def of_settings(sweep: Sweep) -> Iterator[tuple[str, Figure]]:
     for x in _by_use(sweep)[:MOST_AXES]:
         lines = next((other for other in _by_use(sweep) if other != x), None)
         if sweep.like_best(x, lines)[x].nunique() > 1:
-            yield USUAL.get(x) or _file(x), sensitivity(sweep, x, lines)
-    if len(sweep.axes) > 2:
+            yield KNOWN[x].file if x in KNOWN else f"sensitivity_{plain_name(x)}.png", sensitivity(sweep, x, lines)
+    if len(sweep.axes) > 2 and sweep.is_mean(sweep.decided_by):
         yield "main_effects.png", main_effects(sweep)
-    if any(outcome.facts.recall for outcome in sweep.outcomes):
-        yield "recall_by_cutoff.png", recall_by_cutoff(sweep)
+    for metric in dict.fromkeys(name for outcome in sweep.outcomes for name in outcome.facts.intervals):
+        if metric in sweep.about:
+            yield f"{plain_name(metric)}_by_cutoff.png", by_cutoff(sweep, metric)
     methods = sweep.methods
     if len(methods) > 1:
         yield "1_retrieval_methods_comparison.png", retrieval_methods(sweep, methods)
         yield "5_radar_chart.png", radar(sweep, methods)
 
 
-def _file(setting: str) -> str:
-    """The file of a setting's chart; a setting's name that is no file's has a digest behind what is left of it."""
-    name = re.sub(r"[^\w.-]", "_", setting)[:LONGEST_NAME]
-    return f"sensitivity_{name}{'' if name == setting else '_' + digest(setting)[:8]}.png"
-
-
 def _by_use(sweep: Sweep) -> list[str]:
     """The axes of the sweep: alpha and k, then those with the most values."""
     axes = sorted(sweep.axes, key=lambda name: -len(sweep.axes[name]))
-    return [*(name for name in USUAL if name in axes), *(name for name in axes if name not in USUAL)]
+    return [*(name for name in KNOWN if name in axes), *(name for name in axes if name not in KNOWN)]
 
 
 def retrieval_methods(sweep: Sweep, methods: pd.DataFrame) -> Figure:
@@ -97,7 +103,7 @@ def retrieval_methods(sweep: Sweep, methods: pd.DataFrame) -> Figure:
         11,
         5,
         f"Which retrieval method is best? {_at_k(methods)}",
-        f"Mean over queries; whiskers: {INTERVALS}{sweep.held('k', *METHOD_SETTINGS)}",
+        f"Mean over queries; whiskers: {INTERVALS}{sweep.held('k', *sweep.method_settings)}",
         right=2.2,
     )
     axes = drawing.subplots()
@@ -117,7 +123,7 @@ def retrieval_methods(sweep: Sweep, methods: pd.DataFrame) -> Figure:
             error_kw={"linewidth": 1.4},
             label=in_legend(row["method"]),
         )
-    axes.set_xticks(position, [word(name) for name in sweep.metrics])
+    axes.set_xticks(position, [sweep.title(name) for name in sweep.metrics])
     axes.set_ylabel("mean over queries")
     axes.set_ylim(min(0, axes.get_ylim()[0]), max(1, axes.get_ylim()[1]))  # a metric of the user's may be any number
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
@@ -130,7 +136,7 @@ def sensitivity(sweep: Sweep, x: str, lines: str | None) -> Figure:
     drawing = figure(
         12,
         6.4,
-        QUESTIONS.get(x, f"What does {sweep.short(x)} change?"),
+        KNOWN[x].question if x in KNOWN else f"What does {sweep.short(x)} change?",
         f"Mean over queries; whiskers: {INTERVALS}{sweep.held(x, lines)}",
         left=0.7,
         top=1.1,
@@ -142,7 +148,7 @@ def sensitivity(sweep: Sweep, x: str, lines: str | None) -> Figure:
     groups = [(value, rows[rows[lines] == value]) for value in _some(sweep, lines)] if lines else []
     groups = [(value, group) for value, group in groups if group[x].notna().any()] or [("", rows)]
     ordered_values = all(map(is_number, values))
-    colours = shades([value for value, _ in groups], "viridis" if lines == ALPHA else "plasma")
+    colours = shades([value for value, _ in groups], KNOWN[lines].colours if lines in KNOWN else "plasma")
     step = (max(places.values()) - min(places.values())) * 0.012  # beside each other: no whisker hides another
     for axes, metric in zip(used, sweep.metrics, strict=True):
         for index, (value, group) in enumerate(groups):
@@ -159,9 +165,9 @@ def sensitivity(sweep: Sweep, x: str, lines: str | None) -> Figure:
                 linestyle="-" if ordered_values else "none",
                 label=in_legend(f"{sweep.short(lines or '')} = {value:g}" if is_number(value) else value),
             )
-        axes.set_title(word(metric), fontsize=11)
+        axes.set_title(sweep.title(metric), fontsize=11)
         dress(axes)
-    label(used, AXES.get(x, x), "mean over queries")
+    label(used, KNOWN[x].axis if x in KNOWN else x, "mean over queries")
     used[0].set_xticks(*ticks(values, at=positions(values), room=30))
     if not ordered_values:
         used[0].set_xlim(-0.6, len(values) - 0.4)
@@ -192,7 +198,7 @@ def comparison(sweep: Sweep) -> Figure:
         beside + 7,
         1.4 + 0.3 * len(rows),
         "Which configuration is best, by every metric?",
-        f"Mean over queries, by {word(sweep.decided_by)}{left_out}; dark is high within a column, framed is its best\n"
+        f"Mean over queries, by {sweep.measure}{left_out}; dark is high within a column, framed is its best\n"
         "Bold names: cannot be told from the best (p > 0.05)",
         left=beside,
         bottom=0.2,
@@ -216,7 +222,7 @@ def comparison(sweep: Sweep) -> Figure:
         )
         if value == high[x]:
             _frame(axes, x, y)
-    axes.set_xticks(range(len(sweep.metrics)), [word(name) for name in sweep.metrics])
+    axes.set_xticks(range(len(sweep.metrics)), [sweep.title(name) for name in sweep.metrics])
     axes.set_yticks(range(len(rows)), names)
     for name, tied in zip(axes.get_yticklabels(), sweep.decision.with_best.tied[rows["outcome"]], strict=True):
         name.set_fontweight("bold" if tied else "normal")
@@ -233,7 +239,7 @@ def radar(sweep: Sweep, methods: pd.DataFrame) -> Figure:
         9,
         6.6,
         f"Where is each retrieval method strong? {_at_k(methods)}",
-        f"Mean over queries, 0 at the centre{some}{sweep.held('k', *METHOD_SETTINGS)}",
+        f"Mean over queries, 0 at the centre{some}{sweep.held('k', *sweep.method_settings)}",
         left=0.9,
         right=2.8,
         top=1.2,
@@ -254,7 +260,7 @@ def radar(sweep: Sweep, methods: pd.DataFrame) -> Figure:
             markersize=4,
             label=in_legend(row["method"]),
         )
-    axes.set_xticks(angles, [word(name) for name in sweep.metrics])
+    axes.set_xticks(angles, [sweep.title(name) for name in sweep.metrics])
     axes.tick_params(axis="x", pad=14)
     axes.set_ylim(0, max(1, axes.get_ylim()[1]))
     axes.set_yticks([0.2, 0.4, 0.6, 0.8], ["0.2", "0.4", "0.6", "0.8"], fontsize=8, color="#555555")
@@ -263,7 +269,7 @@ def radar(sweep: Sweep, methods: pd.DataFrame) -> Figure:
 
 
 def _at_k(rows: pd.DataFrame) -> str:
-    return f"At k = {rows['k'].iloc[0]}"
+    return f"At k = {rows['k'].iloc[0]}" if "k" in rows else ""
 
 
 def _means_and_whiskers(row: pd.Series, metrics: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from ragsweep.core.style import is_number, word
+from ragsweep.core.style import is_number
 from ragsweep.core.terminal import one_line
 from ragsweep.statistics import LEVEL, WORTHWHILE
 from ragsweep.sweeps import Sweep
-from ragsweep.sweeps.outcome import is_sparse
 
 Place = tuple[Any, ...]  # a configuration's value on each axis; None where it lacks the setting
 
@@ -47,7 +46,7 @@ def _evidence(sweep: Sweep) -> Iterator[str]:
 
 def _headline(sweep: Sweep) -> str:
     best, metric = sweep.best, sweep.decided_by
-    measured = f"{word(metric)} {best[metric]:.3f} {interval(best, metric)}"
+    measured = f"{sweep.title(metric)} {best[metric]:.3f} {interval(best, metric)}"
     number = len(sweep.outcomes)
     if number == 1:
         return f"{best['name']}: {measured}. One configuration alone leaves nothing to choose."
@@ -68,8 +67,10 @@ def _ties(sweep: Sweep) -> Iterator[str]:
         yield f"Statistically tied with it (p > 0.05): {tied_in_words(sweep)}; {worse} worse."
     else:
         yield f"Better than {'the other one' if number == 2 else f'each of the other {number - 1}'} (p <= 0.05)."
-    if any(map(is_sparse, sweep.tied)) and not is_sparse(sweep.winner):
-        yield "Among the tied is pure sparse retrieval, which needs no encoder."
+    baselines = [outcome.facts.method for outcome in sweep.tied if outcome.facts.method.is_baseline]
+    if baselines and not sweep.winner.facts.method.is_baseline:
+        advantage = f", which {baselines[0].advantage}" if baselines[0].advantage else ""
+        yield f"Among the tied is {baselines[0].title or 'the usual baseline'}{advantage}."
 
 
 def _expectation(sweep: Sweep) -> Iterator[str]:
@@ -77,9 +78,11 @@ def _expectation(sweep: Sweep) -> Iterator[str]:
     if selection is None:
         return
     own, expected = round(selection.apparent, 3), round(selection.expected, 3)
-    below = f"{own - expected:.3f} below" if expected < own else "no less than"
+    loss = sweep.sign(sweep.decided_by) * (own - expected)
+    less, below = ("less", "below") if sweep.higher_is_better else ("more", "above")
+    below = f"{loss:.3f} {below}" if loss > 0 else f"no {less} than"
     yield (
-        f"Expected on new queries: {word(sweep.decided_by)} {expected:.3f}, by cross-validation; that is {below} its "
+        f"Expected on new queries: {sweep.measure} {expected:.3f}, by cross-validation; that is {below} its "
         "own score, which was chosen and measured on the same queries."
     )
 
@@ -90,11 +93,12 @@ def _against_baseline(sweep: Sweep) -> Iterator[str]:
     if against is None or against.reference == best:
         return
     p = against.p_holm[best] if sweep.baseline else decision.with_best.p[against.reference]
-    baseline = "the baseline" if sweep.baseline else "pure sparse retrieval"
+    usual = sweep.outcomes[against.reference].facts.method.title
+    baseline = usual if usual and not sweep.baseline else "the baseline"
     alone = f"[{against.low[best]:+.3f}, {against.high[best]:+.3f}], effect size {against.effect_size[best]:.2f}"
     yield (
         f"Against {baseline}, {sweep.outcomes[against.reference].name}: {against.difference[best]:+.3f} "
-        f"{word(sweep.decided_by)}, p {p_value(p)} corrected for choosing (this pair alone: {alone}); "
+        f"{sweep.measure}, p {p_value(p)} corrected for choosing (this pair alone: {alone}); "
         f"{count(int(against.wins[best]), 'query')} better, {against.ties[best]} equal, {against.losses[best]} worse."
     )
 
@@ -105,18 +109,18 @@ def _query_types(sweep: Sweep) -> Iterator[str]:
         return
     verdict = "pays" if sweep.decision.types_pay else "is not shown to pay"
     yield (
-        f"A configuration for each query type {verdict}: {by_type.gain:+.3f} {word(sweep.decided_by)} on held-out "
+        f"A configuration for each query type {verdict}: {by_type.gain:+.3f} {sweep.measure} on held-out "
         f"queries against one for all (test whether types want different ones: p {p_value(by_type.p)})."
     )
 
 
 def _best_at_each_k(sweep: Sweep) -> Iterator[str]:
     """F1 and precision mostly fall as k grows past the number of relevant pages, whatever the retrieval."""
-    rows = sweep.table.drop_duplicates("k").sort_values("k")
+    rows = sweep.table.drop_duplicates("k").sort_values("k") if "k" in sweep.table else sweep.table.head(0)
     if len(rows) > 1:
         each = ", ".join(f"{row['name']} {row[sweep.decided_by]:.3f}" for _, row in rows.iterrows())
-        falls = sweep.decided_by in ("f1", "precision") and rows[sweep.decided_by].is_monotonic_decreasing
-        hint = f" ({word(sweep.decided_by)} falls as k grows, so choose k by recall and the prompt)" if falls else ""
+        falls = sweep.higher_is_better and rows[sweep.decided_by].is_monotonic_decreasing
+        hint = f" ({sweep.measure} falls as k grows, so choose k by recall and the prompt)" if falls else ""
         yield f"Best at each k{hint}: {each}."
 
 
@@ -125,7 +129,7 @@ def _power(sweep: Sweep) -> Iterator[str]:
     if 2 ** (1 - queries) > LEVEL:
         yield f"{count(queries, 'query')} can show no difference at all: no test over so few has a p below {LEVEL}."
     elif power:
-        shown, needed = f"{power.detectable:.3f} {word(sweep.decided_by)}", f"{power.needed:,}"
+        shown, needed = f"{power.detectable:.3f} {sweep.measure}", f"{power.needed:,}"
         if number > 2:
             shown += f" if compared alone, {power.detectable_among_all:.3f} among all {number}"
             needed += f", or {power.needed_among_all:,}"
@@ -139,7 +143,7 @@ def baseline_rows(sweep: Sweep) -> list[list[str]]:
     """A head, and a row for every configuration but the one that was fixed beforehand, which it is held against."""
     against = sweep.decision.baseline
     assert against
-    head = f"against {sweep.baseline}", word(sweep.decided_by), "95 % interval", "p (Holm)", "effect size"
+    head = f"against {sweep.baseline}", sweep.measure, "95 % interval", "p (Holm)", "effect size"
     rows = [
         [
             sweep.outcomes[row].name,

@@ -9,6 +9,7 @@ import numpy as np
 from ragsweep.core.code import code_of, kind_of, own_settings
 from ragsweep.core.digest import digest_texts, version
 from ragsweep.core.errors import ConfigError, EncoderError
+from ragsweep.core.method import Method
 from ragsweep.core.store import Store
 from ragsweep.retrieval.checks import checked, expect_method
 from ragsweep.retrieval.embeddings import embed, encoding_ms
@@ -41,6 +42,11 @@ class DenseRetriever:
             raise ConfigError(
                 f"encoder: {kind_of(self.encoder)}.fingerprint is a {found}, expected a property with text"
             )
+
+    @property
+    def method(self) -> Method:
+        """For reports."""
+        return Method("", "pure dense retrieval", stands_for={"alpha": 1})
 
     def retrieve(self, task: Task, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
 
 from ragsweep.core.constraints import Between
+from ragsweep.core.method import Method
 from ragsweep.retrieval.checks import expect_method, retrieve
 from ragsweep.retrieval.fusion import weighted_sum
-from ragsweep.retrieval.ranking import Ranking, Retriever, Task, sample, timed
+from ragsweep.retrieval.ranking import Ranking, Retriever, Scores, Task, sample, timed
 
 
 @dataclass(frozen=True)
@@ -40,13 +42,44 @@ class HybridRetriever:
             return ("sparse" if self.alpha == 1 else "dense", "candidates")
         return ()
 
+    @property
+    def at_least(self) -> Mapping[str, str]:
+        """Settings that must not be smaller than another one."""
+        return {"candidates": "k"}
+
+    @property
+    def method(self) -> Method:
+        """For reports: what the only part that is used says of itself, or a hybrid."""
+        name, stands_for = f"hybrid, alpha {self.alpha:g}", {"alpha": self.alpha}
+        if self.alpha not in (0, 1):
+            return Method(name, stands_for=stands_for)
+        part: Method = getattr(self.dense if self.alpha else self.sparse, "method", Method())
+        kind = "pure dense" if self.alpha else "pure sparse"
+        return replace(part, name=f"{kind}, alpha {self.alpha:g}", stands_for=stands_for)
+
+    @property
+    def formula(self) -> str:
+        """How the parts make a score; empty where only one part is used."""
+        if self.alpha in (0, 1):
+            return ""
+        return f"{self.alpha:g} * norm of dense + {1 - self.alpha:g} * norm of sparse"
+
+    def term_scores(self, task: Task, query: int) -> Mapping[str, Scores] | None:
+        """What each word adds to the score of each passage in the part that can say so; None where none can."""
+        for name in ("sparse", "dense"):
+            part = getattr(self, name)
+            if name not in self.without_effect and hasattr(part, "term_scores"):
+                scores: Mapping[str, Scores] | None = part.term_scores(task, query)
+                return scores
+        return None
+
     def retrieve(self, task: Task, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
         if self.alpha == 1:
             return retrieve(self.dense, task, depth)
         if self.alpha == 0:
             return retrieve(self.sparse, task, depth)
-        dense, sparse = self.parts(task)
+        dense, sparse = self.parts(task).values()
         fused = replace(weighted_sum(dense, sparse, self.alpha, depth), recall_of_exact=dense.recall_of_exact)
         fusion_ms = timed(
             lambda row: weighted_sum(dense.row(row), sparse.row(row), self.alpha, depth),
@@ -57,7 +90,12 @@ class HybridRetriever:
             return replace(fused, latency_ms=np.sum(stages, axis=0))
         return fused
 
-    def parts(self, task: Task) -> tuple[Ranking, Ranking]:
-        """The dense and the sparse candidates that are fused."""
+    def parts(self, task: Task) -> Mapping[str, Ranking]:
+        """The dense and the sparse candidates that are fused; none where only one part is used."""
+        if self.alpha in (0, 1):
+            return {}
         candidates = self.candidates or len(task.passages)
-        return retrieve(self.dense, task, candidates), retrieve(self.sparse, task, candidates)
+        return {
+            "dense": retrieve(self.dense, task, candidates),
+            "sparse": retrieve(self.sparse, task, candidates),
+        }

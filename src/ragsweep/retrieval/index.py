@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
@@ -60,6 +60,11 @@ class HnswIndex:
     m: Annotated[int, Between(2, 512)] = 32
     ef_construction: Annotated[int, Between(1, 1_000_000)] = 200
     ef_search: Annotated[int, Between(1, 1_000_000)] = 128
+
+    @property
+    def at_least(self) -> Mapping[str, str]:
+        """Settings that must not be smaller than another one."""
+        return {"ef_search": "k"}
 
     def open(self, passages: Embeddings, keep: Keep) -> Search:
         """Build the graph, or take the one that was kept."""

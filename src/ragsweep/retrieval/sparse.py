@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, Literal
 
@@ -10,10 +11,11 @@ from ragsweep.core.code import code_of, own_settings
 from ragsweep.core.constraints import Between, Text
 from ragsweep.core.digest import digest_texts, version
 from ragsweep.core.errors import ConfigError
+from ragsweep.core.method import Method
 from ragsweep.core.store import Store
 from ragsweep.retrieval.bm25 import WITH_DELTA, Bm25Index, Variant, bm25s_weighting, rank_bm25_weighting
-from ragsweep.retrieval.ranking import Ranking, Task, sample, timed
-from ragsweep.retrieval.tokens import TermCounts, Tokenizer
+from ragsweep.retrieval.ranking import Ranking, Scores, Task, sample, timed
+from ragsweep.retrieval.tokens import WORD, TermCounts, Tokenizer
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,17 @@ class SparseRetriever:
         if self.backend == "rank_bm25":
             return ("variant", "delta")
         return ("epsilon",) if self.variant in WITH_DELTA else ("epsilon", "delta")
+
+    @property
+    def method(self) -> Method:
+        """For reports: the usual baseline."""
+        return Method("", "pure sparse retrieval", "needs no encoder", is_baseline=True, stands_for={"alpha": 0})
+
+    def term_scores(self, task: Task, query: int) -> Mapping[str, Scores]:
+        """What each word of a query adds to the score of each passage, shape [passages] each."""
+        counts = Counter(WORD.findall(task.queries[query].lower()))
+        scores = self.index(task.passages).scores(list(counts))
+        return {word: count * added for (word, count), added in zip(counts.items(), scores, strict=True)}
 
     def retrieve(self, task: Task, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""

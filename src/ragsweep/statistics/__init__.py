@@ -4,18 +4,20 @@ from ragsweep.statistics.comparison import (
     Comparison,
     ComparisonWithBest,
     compare,
+    compare_aggregates_with_best,
     compare_with_best,
     holm,
     randomisation_test,
 )
-from ragsweep.statistics.decision import LEVEL, WORTHWHILE, Decision, Power, decide
+from ragsweep.statistics.decision import LEVEL, WORTHWHILE, Decision, Power, decide, decide_by_aggregate
 from ragsweep.statistics.intervals import confidence_intervals
 from ragsweep.statistics.power import detectable_difference, queries_needed
 from ragsweep.statistics.selection import Selection, SelectionByType, select, select_by_type, win_frequency
-from ragsweep.statistics.spread import spread
+from ragsweep.statistics.spread import STATISTICS, spread
 
 __all__ = [
     "LEVEL",
+    "STATISTICS",
     "WORTHWHILE",
     "Comparison",
     "ComparisonWithBest",
@@ -24,9 +26,11 @@ __all__ = [
     "Selection",
     "SelectionByType",
     "compare",
+    "compare_aggregates_with_best",
     "compare_with_best",
     "confidence_intervals",
     "decide",
+    "decide_by_aggregate",
     "detectable_difference",
     "holm",
     "queries_needed",

@@ -196,6 +196,29 @@ def compare_with_best(
     return ComparisonWithBest(best, p, p > level)
 
 
+def compare_aggregates_with_best(values: Array, resampled: Array, *, level: float = 0.05) -> ComparisonWithBest:
+    """Compare every configuration with the best, by a metric that is no mean over queries.
+
+    The paired bootstrap of all pairs at once: in each resample of the queries, the difference of two configurations
+    differs from the measured one by chance alone. In units of its standard error, the measured difference from the
+    best is held against the largest such deviation of any pair (Romano and Wolf 2005, step one).
+
+    Args:
+        values: The metric of every configuration, higher is better, shape [configurations].
+        resampled: The metric in each bootstrap resample, the same resamples for all, shape [configurations, resamples].
+        level: Chance that any two equal configurations are told apart.
+    """
+    best = int(first_best(values))
+    errors = np.array([(resampled - row).std(axis=1) for row in resampled])  # of each pair's difference
+    scale = np.divide(1, errors, out=np.zeros_like(errors), where=errors > EQUAL)
+    largest = _largest(resampled - values[:, None], scale)
+    observed = (values[best] - values) * scale[best]
+    as_far = (largest >= observed[:, None] - EQUAL).sum(axis=1)
+    p = (1 + as_far) / (1 + len(largest))
+    p[best] = 1.0
+    return ComparisonWithBest(best, p, p > level)
+
+
 def _largest(sums: Array, scale: Array) -> Array:
     """The largest scaled distance between any two sums, shape [patterns]; sums are [configurations, patterns]."""
     largest = np.zeros(sums.shape[1])

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ragsweep.statistics.comparison import Comparison, ComparisonWithBest, compare, compare_with_best
+from ragsweep.statistics.comparison import (
+    Comparison,
+    ComparisonWithBest,
+    compare,
+    compare_aggregates_with_best,
+    compare_with_best,
+)
 from ragsweep.statistics.intervals import EQUAL, Array, confidence_intervals
+from ragsweep.statistics.intervals import LEVEL as INTERVAL
 from ragsweep.statistics.power import detectable_difference, queries_needed
 from ragsweep.statistics.selection import (
     Selection,
@@ -55,6 +62,7 @@ class Decision:
         selection: What choosing the best yields on other queries; None for a single query.
         by_type: Whether a configuration for each type of query yields more; None without two types.
         power: What the queries can show; None where no two configurations differ.
+        higher_is_better: The direction of the metric; `wins` of the comparison with the baseline count better queries.
     """
 
     with_best: ComparisonWithBest
@@ -66,6 +74,7 @@ class Decision:
     selection: Selection | None
     by_type: SelectionByType | None
     power: Power | None
+    higher_is_better: bool = True
 
     @property
     def best(self) -> int:
@@ -75,7 +84,9 @@ class Decision:
     @property
     def types_pay(self) -> bool:
         """Whether a configuration for each type of query is better on held-out queries, by more than chance."""
-        return self.by_type is not None and self.by_type.gain > 0 and self.by_type.p <= LEVEL
+        if self.by_type is None or self.by_type.p > LEVEL:
+            return False
+        return self.by_type.gain > 0 if self.higher_is_better else self.by_type.gain < 0
 
 
 def decide(
@@ -85,6 +96,7 @@ def decide(
     baseline: int | None = None,
     resamples: int = 10_000,
     seed: int = 0,
+    higher_is_better: bool = True,
 ) -> Decision:
     """Compare, select and count wins.
 
@@ -94,7 +106,10 @@ def decide(
         baseline: Position of the configuration that was fixed beforehand as the one to beat.
         resamples: Of every test and interval.
         seed: Of every random draw.
+        higher_is_better: The direction of the metric.
     """
+    if not higher_is_better:
+        return _negated(decide(-scores, types, baseline=baseline, resamples=resamples, seed=seed))
     configurations, queries = scores.shape
     several = queries > 1 and configurations > 1
     with_best = compare_with_best(scores, resamples=resamples, seed=seed)
@@ -114,6 +129,67 @@ def decide(
         by_type=by_type,
         power=_power(scores, with_best) if several else None,
     )
+
+
+def decide_by_aggregate(values: Array, resampled: Array, *, higher_is_better: bool = True) -> Decision:
+    """Compare configurations by a metric that is no mean over queries, such as a calibration error.
+
+    Nothing can be said of held-out queries, of types or of power, since single queries have no score.
+
+    Args:
+        values: The metric of every configuration, shape [configurations].
+        resampled: The metric in each bootstrap resample, the same resamples for all, shape [configurations, resamples].
+        higher_is_better: The direction of the metric.
+    """
+    if not higher_is_better:
+        return _negated(decide_by_aggregate(-values, -resampled))
+    with_best = compare_aggregates_with_best(values, resampled)
+    differences = resampled - resampled[with_best.best]
+    low, high = np.quantile(differences, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2], axis=1)
+    is_best = resampled >= resampled.max(axis=0) - EQUAL
+    return Decision(
+        with_best=with_best,
+        difference=values - values[with_best.best],
+        difference_low=low,
+        difference_high=high,
+        wins=(is_best / is_best.sum(axis=0)).mean(axis=1),
+        baseline=None,
+        selection=None,
+        by_type=None,
+        power=None,
+    )
+
+
+def _negated(decision: Decision) -> Decision:
+    """A decision between negated scores, in the units of the scores themselves."""
+    against, by_type = decision.baseline, decision.by_type
+    return replace(
+        decision,
+        difference=-decision.difference,
+        difference_low=-decision.difference_high,
+        difference_high=-decision.difference_low,
+        baseline=against
+        and replace(
+            against,
+            difference=-against.difference,
+            low=-against.high,
+            high=-against.low,
+            effect_size=-against.effect_size,
+        ),
+        selection=decision.selection and _negated_selection(decision.selection),
+        by_type=by_type
+        and replace(
+            by_type,
+            for_all=_negated_selection(by_type.for_all),
+            by_type=tuple(map(_negated_selection, by_type.by_type)),
+            per_query=-by_type.per_query,
+        ),
+        higher_is_better=False,
+    )
+
+
+def _negated_selection(selection: Selection) -> Selection:
+    return replace(selection, apparent=-selection.apparent, per_query=-selection.per_query)
 
 
 def _power(scores: Array, with_best: ComparisonWithBest) -> Power | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -11,12 +11,13 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
+LEVEL = 0.95  # share of the resampled values that an interval holds
 EQUAL = 1e-12  # metrics are exact to this: what differs by less differs by rounding
 BLOCK = 4_000_000  # weights that are held at once, so that memory does not grow with the number of queries
 
 
 def confidence_intervals(
-    per_query: Array, *, resamples: int = 10_000, seed: int = 0, level: float = 0.95
+    per_query: Array, *, resamples: int = 10_000, seed: int = 0, level: float = LEVEL
 ) -> tuple[Array, Array]:
     """Percentile bootstrap intervals of the means, resampling queries (Efron 1979).
 
@@ -40,6 +41,23 @@ def resamplings(queries: int, resamples: int, seed: int) -> Iterator[Array]:
     block = max(1, BLOCK // queries)
     for number, start in enumerate(range(0, resamples, block)):
         yield _resampling(queries, min(block, resamples - start), (seed, number))
+
+
+def resampled(statistic: Callable[[Array], float], items: int, resamples: int, seed: int) -> Array:
+    """A statistic in each bootstrap resample, the same resamples in which `confidence_intervals` takes means.
+
+    Args:
+        statistic: Of the items, given how much each of them counts: weights of at least 0 that add up to 1, shape
+            [items].
+        items: How many there are.
+        resamples: How many times they are drawn, with replacement.
+        seed: Of the draws.
+
+    Returns:
+        Shape [resamples].
+    """
+    weights = resamplings(items, resamples, seed)
+    return np.array([statistic(weight) for block in weights for weight in block.T], dtype=np.float64)
 
 
 def first_best(means: Array) -> Indices:

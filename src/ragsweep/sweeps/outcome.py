@@ -1,19 +1,18 @@
-"""One finished run of a sweep, and how it retrieves."""
+"""One finished run of a sweep."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from ragsweep.sweeps.naming import as_number
-from ragsweep.tasks.ranking.facts import Facts
+from ragsweep.statistics.intervals import Array
+from ragsweep.tasks.facts import Facts
 
-ALPHA = "retriever.alpha"
 NAMED = "configuration"  # the setting that chooses one of several named configurations
-METHOD_SETTINGS = (NAMED, "retriever", ALPHA)  # settings that say how passages are retrieved
 
 
 @dataclass(frozen=True, eq=False)  # tables have no truth value
@@ -24,9 +23,10 @@ class Outcome:
         name: The run's name, such as `alpha=0.7 k=5`.
         run_id: The tracking store's name for it; empty where the store lacks it.
         swept: The swept settings and their values.
-        settings: All settings that took effect, as the tracking store has them.
+        settings: All settings that were used, as the tracking store has them.
         per_query: The run's table of queries.
         facts: What its `results/evaluation.json` says.
+        resampled: Each aggregate in each bootstrap resample, shape [resamples].
     """
 
     name: str
@@ -35,6 +35,7 @@ class Outcome:
     settings: Mapping[str, str]
     per_query: pd.DataFrame
     facts: Facts
+    resampled: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def task(self) -> dict[str, Any]:
@@ -43,27 +44,13 @@ class Outcome:
         measures.pop("evaluation.resamples", None)
         return {"dataset": self.facts.digest, "queries": list(self.per_query["query_id"]), **measures}
 
+    @property
+    def method(self) -> str:
+        """How this run does it, in a few words: as its configuration is called, or as it says of itself."""
+        chosen = [self.swept.get(name, self.settings.get(name)) for name in self.facts.method.chosen_by]
+        return str(self.swept.get(NAMED) or self.facts.method.name or " ".join(map(str, chosen)))
 
-def alpha_of(outcome: Outcome) -> float | int | None:
-    """The weight of the dense part: 0 of sparse retrieval, 1 of dense; None of a retriever that is not ours."""
-    retriever = outcome.settings.get("retriever", "")
-    if retriever != "HybridRetriever":
-        return {"SparseRetriever": 0, "DenseRetriever": 1}.get(retriever)
-    alpha = as_number(outcome.settings.get(ALPHA, ""))
-    return None if isinstance(alpha, str) else alpha
-
-
-def is_sparse(outcome: Outcome) -> bool:
-    """Whether this run retrieves by words alone, without an encoder."""
-    return alpha_of(outcome) == 0
-
-
-def method_of(outcome: Outcome) -> str:
-    """How this run retrieves, in a few words."""
-    if NAMED in outcome.swept:
-        return str(outcome.swept[NAMED])
-    alpha = alpha_of(outcome)
-    if alpha is None or outcome.settings["retriever"] != "HybridRetriever":
-        return str(outcome.swept.get("retriever", outcome.settings.get("retriever", "")))
-    kind = "pure dense" if alpha == 1 else "pure sparse" if alpha == 0 else "hybrid"
-    return f"{kind}, alpha {alpha:g}"
+    @property
+    def order(self) -> float:
+        """Where its method stands among others: by the value of what it stands for."""
+        return float(next(iter(self.facts.method.stands_for.values()), np.nan))

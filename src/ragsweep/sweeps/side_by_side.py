@@ -11,13 +11,13 @@ from ragsweep.sweeps.sweep import Sweep
 
 
 def side_by_side(
-    outcomes: Sequence[Outcome], *, decided_by: str, baseline: str | None, damaged: Mapping[str, str]
+    outcomes: Sequence[Outcome], *, metric: str, baseline: str | None, damaged: Mapping[str, str]
 ) -> Sweep:
     """Runs of any sweeps on the same data as one sweep over the settings in which they differ.
 
     Args:
         outcomes: The runs.
-        decided_by: The metric by which the best is chosen.
+        metric: By which the best is chosen; empty for the one that the runs name.
         baseline: Run id of the one that was fixed beforehand as the one to beat.
         damaged: The names of runs that cannot be among them, with the reason.
     """
@@ -35,7 +35,7 @@ def side_by_side(
         replace(run, name=f"{run.name} ({run.run_id[:8]})") if given.count(run.name) > 1 else run for run in alike
     ]
     beaten = next((outcome.name for outcome in unlike if outcome.run_id == baseline), None)
-    return Sweep(unlike, damaged, decided_by, beaten)
+    return Sweep(unlike, damaged, metric, beaten)
 
 
 def _setting(text: str) -> float | int | str | None:

@@ -11,14 +11,23 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ragsweep.core.style import is_number
-from ragsweep.statistics import Decision, confidence_intervals, decide, spread
+from ragsweep.core.csv_files import TEXTS
+from ragsweep.core.run_settings import DEFAULT_RESAMPLES, DEFAULT_SEED
+from ragsweep.core.style import LONGEST_WORD, is_number, shown
+from ragsweep.statistics import (
+    ComparisonWithBest,
+    Decision,
+    compare_aggregates_with_best,
+    compare_with_best,
+    confidence_intervals,
+    decide,
+    decide_by_aggregate,
+    spread,
+)
 from ragsweep.statistics.intervals import first_best
 from ragsweep.sweeps.naming import as_number, as_text, short, short_names
-from ragsweep.sweeps.outcome import ALPHA, METHOD_SETTINGS, NAMED, Outcome, alpha_of, is_sparse, method_of
-
-DECIDED_BY = "f1"
-NOT_METRICS = ("query_id", "query", "query_type", "retrieved", "relevant")
+from ragsweep.sweeps.outcome import NAMED, Outcome
+from ragsweep.tasks.metric import Metric
 
 
 @dataclass(frozen=True)
@@ -28,13 +37,13 @@ class Sweep:
     Attributes:
         outcomes: What finished; for all but `by_dataset`, at least one, and all over the same queries.
         unfinished: The names of the runs that did not finish, with their status.
-        decided_by: The metric by which the best is chosen.
+        metric: The metric by which the best is chosen; empty for the one that the runs name.
         baseline: The name of the outcome that was fixed beforehand as the one to beat; None for the usual one.
     """
 
     outcomes: Sequence[Outcome]
     unfinished: Mapping[str, str]
-    decided_by: str = DECIDED_BY
+    metric: str = ""
     baseline: str | None = None
 
     @cached_property
@@ -46,14 +55,21 @@ class Sweep:
         return [replace(self, outcomes=part) for part in parts.values()]
 
     @property
+    def decided_by(self) -> str:
+        """The metric by which the best is chosen."""
+        return self.metric or self.outcomes[0].facts.decided_by
+
+    @property
     def dataset(self) -> str:
         """The dataset's name."""
-        return self.outcomes[0].settings["dataset.name"]
+        return self.outcomes[0].facts.dataset
 
     @property
     def queries(self) -> pd.DataFrame:
-        """A row per query: its id, text and type, and the units that are relevant to it."""
-        return self.outcomes[0].per_query[["query_id", "query", "query_type", "relevant"]]
+        """A row per query: its id, text and type, and what else is the same for every configuration."""
+        first = self.outcomes[0]
+        known = [name for name in first.facts.item_columns if name in first.per_query]
+        return first.per_query[[*TEXTS, *known]]
 
     @property
     def types(self) -> list[str | None]:
@@ -63,12 +79,25 @@ class Sweep:
     @cached_property
     def metrics(self) -> tuple[str, ...]:
         """The metrics that every run has."""
-        columns = [set(outcome.per_query.columns) for outcome in self.outcomes]
-        return tuple(
-            name
-            for name in self.outcomes[0].per_query.columns
-            if name not in NOT_METRICS and all(name in column for column in columns)
-        )
+        return tuple(name for name in self.about if all(name in outcome.facts.metrics for outcome in self.outcomes))
+
+    @property
+    def about(self) -> Mapping[str, Metric]:
+        """What the metrics mean, by name."""
+        return self.outcomes[0].facts.metrics
+
+    def title(self, metric: str) -> str:
+        """A metric as it is called in charts and sentences."""
+        return shown(self.about[metric].title if metric in self.about else metric, LONGEST_WORD)
+
+    @property
+    def measure(self) -> str:
+        """The title of the metric by which the best is chosen."""
+        return self.title(self.decided_by)
+
+    def is_mean(self, metric: str) -> bool:
+        """Whether a metric is the mean of a value per query, and no aggregate."""
+        return all(metric in outcome.per_query for outcome in self.outcomes)
 
     @cached_property
     def swept(self) -> tuple[str, ...]:
@@ -78,10 +107,24 @@ class Sweep:
     @cached_property
     def axes(self) -> dict[str, list[Any]]:
         """The swept settings that differ, each with its values: numbers in their order, others as they were given."""
-        alphas = len(self.values_of(ALPHA)) == len(self.values_of(NAMED))  # the names stand for values of alpha
-        names = [ALPHA if name == NAMED and alphas else name for name in self.swept]
+        setting = next((name for name in self._stands_for if self._counts(name) == self._counts(NAMED)), NAMED)
+        names = [setting if name == NAMED else name for name in self.swept]  # the names stand for values of a setting
         axes = {name: self.values_of(name) for name in names}
         return {name: values for name, values in axes.items() if len(values) > 1}
+
+    @property
+    def _stands_for(self) -> list[str]:
+        """The settings that methods amount to."""
+        return list(dict.fromkeys(name for outcome in self.outcomes for name in outcome.facts.method.stands_for))
+
+    @property
+    def method_settings(self) -> tuple[str, ...]:
+        """The settings that say how a configuration does it."""
+        chosen = (name for outcome in self.outcomes for name in outcome.facts.method.chosen_by)
+        return (NAMED, *dict.fromkeys(chosen), *self._stands_for)
+
+    def _counts(self, name: str) -> int:
+        return len(self.values_of(name))
 
     def short(self, name: str) -> str:
         """The last word of a setting's name, where no other axis has the same."""
@@ -100,6 +143,10 @@ class Sweep:
     @cached_property
     def decision(self) -> Decision:
         """What the scores say about which configuration to ship."""
+        if not self.is_mean(self.decided_by):
+            values = np.array([outcome.facts.aggregates[self.decided_by].value for outcome in self.outcomes])
+            resampled = np.array([outcome.resampled[self.decided_by] for outcome in self.outcomes])
+            return decide_by_aggregate(values, resampled, higher_is_better=self.higher_is_better)
         names = [outcome.name for outcome in self.outcomes]
         return decide(
             self.scores(self.decided_by),
@@ -107,24 +154,48 @@ class Sweep:
             baseline=names.index(self.baseline) if self.baseline else self._usual_baseline,
             resamples=self.resamples,
             seed=self.seed,
+            higher_is_better=self.higher_is_better,
         )
+
+    @property
+    def higher_is_better(self) -> bool:
+        """The direction of the metric by which the best is chosen."""
+        return self.about[self.decided_by].higher_is_better
+
+    def sign(self, metric: str) -> int:
+        """1 where higher is better, -1 where lower is."""
+        return 1 if self.about[metric].higher_is_better else -1
+
+    @property
+    def highest(self) -> str:
+        """The word for the best value: `highest` or `lowest`."""
+        return "highest" if self.higher_is_better else "lowest"
+
+    def compared_with_best(self, metric: str, positions: npt.NDArray[np.int64]) -> ComparisonWithBest:
+        """Some outcomes, by their positions, against the best of them by any metric."""
+        sign = self.sign(metric)
+        if self.is_mean(metric):
+            return compare_with_best(sign * self.scores(metric)[positions], resamples=self.resamples, seed=self.seed)
+        some = [self.outcomes[position] for position in positions]
+        values = np.array([outcome.facts.aggregates[metric].value for outcome in some])
+        return compare_aggregates_with_best(sign * values, sign * np.array([each.resampled[metric] for each in some]))
 
     @property
     def resamples(self) -> int:
         """Resamples of every test and interval."""
-        return int(self.outcomes[0].settings["evaluation.resamples"])
+        return int(self.outcomes[0].settings.get("evaluation.resamples", DEFAULT_RESAMPLES))
 
     @property
     def seed(self) -> int:
         """Seed of every random draw."""
-        return int(self.outcomes[0].settings["seed"])
+        return int(self.outcomes[0].settings.get("seed", DEFAULT_SEED))
 
     @property
     def _usual_baseline(self) -> int | None:
-        """Pure sparse retrieval with all else as in the best, which others have to beat; None where it is the best."""
-        alike = self.like_best(*METHOD_SETTINGS)["outcome"]
-        sparse = [position for position in alike if is_sparse(self.outcomes[position])]
-        return sparse[0] if sparse and sparse[0] != self.best["outcome"] else None
+        """The task's usual baseline with all else as in the best; None where it is the best."""
+        alike = self.like_best(*self.method_settings)["outcome"]
+        baselines = [position for position in alike if self.outcomes[position].facts.method.is_baseline]
+        return baselines[0] if baselines and baselines[0] != self.best["outcome"] else None
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -133,7 +204,7 @@ class Sweep:
         The column `outcome` is its position in `outcomes`, `method` how it retrieves, in a few words.
         """
         table = pd.DataFrame(self._rows)
-        means = np.array(table[self.decided_by], dtype=float)
+        means = np.array(table[self.decided_by], dtype=float) * (1 if self.higher_is_better else -1)
         means[first_best(means)] = np.inf  # of those that only rounding tells apart, the first is best
         return table.iloc[np.argsort(-means, kind="stable")].reset_index(drop=True)
 
@@ -142,24 +213,27 @@ class Sweep:
         return [self._row(position, outcome) for position, outcome in enumerate(self.outcomes)]
 
     def _row(self, position: int, outcome: Outcome) -> dict[str, Any]:
-        row = {"name": outcome.name, "method": method_of(outcome), "outcome": position}
+        row = {"name": outcome.name, "method": outcome.method, "outcome": position}
         row |= {name: "null" if value is None else value for name, value in outcome.swept.items() if name not in row}
-        row["k"] = as_number(outcome.settings["k"])
-        if (alpha := alpha_of(outcome)) is not None:
-            row.setdefault(ALPHA, alpha)
-        values = outcome.per_query[list(self.metrics)].to_numpy().T
-        resamples, seed = (int(outcome.settings[name]) for name in ("evaluation.resamples", "seed"))
-        low, high = confidence_intervals(values, resamples=resamples, seed=seed)
+        if "k" in outcome.settings:
+            row["k"] = as_number(outcome.settings["k"])
+        for name, value in outcome.facts.method.stands_for.items():
+            row.setdefault(name, value)
+        means = [name for name in self.metrics if self.is_mean(name)]
+        values = outcome.per_query[means].to_numpy().T
+        low, high = confidence_intervals(values, resamples=self.resamples, seed=self.seed)
         found = spread(values)
-        row.update(zip(self.metrics, found.pop("mean").tolist(), strict=True))
-        for index, name in enumerate(self.metrics):
+        row.update(zip(means, found.pop("mean").tolist(), strict=True))
+        for index, name in enumerate(means):
             row.update({f"{name}_low": low[index], f"{name}_high": high[index]})
             row.update({f"{name}_{word}": statistic[index] for word, statistic in found.items()})
+        for name, each in outcome.facts.aggregates.items():
+            row.update({name: each.value, f"{name}_low": each.low, f"{name}_high": each.high})
         return row
 
     @property
     def best(self) -> pd.Series:
-        """The row with the highest mean; the first of equals."""
+        """The row with the best value; the first of equals."""
         return self.table.iloc[0]
 
     @property
@@ -199,10 +273,10 @@ class Sweep:
 
     @cached_property
     def methods(self) -> pd.DataFrame:
-        """A configuration for each way to retrieve, sparse before dense; all else as in the best one."""
-        rows = self.like_best(*METHOD_SETTINGS).drop_duplicates("method")
-        alphas = rows["outcome"].map(lambda position: alpha_of(self.outcomes[position]))
-        return rows.loc[alphas.astype(float).sort_values(kind="stable").index]  # those without one come last
+        """A configuration for each method, in the order of what they stand for; all else as in the best one."""
+        rows = self.like_best(*self.method_settings).drop_duplicates("method")
+        order = rows["outcome"].map(lambda position: self.outcomes[position].order)
+        return rows.loc[order.sort_values(kind="stable").index]  # those without one come last
 
     def held(self, *free: str | None) -> str:
         """The swept settings that a chart holds at the best one's values, in words for its subtitle."""

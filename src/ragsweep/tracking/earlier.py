@@ -10,7 +10,6 @@ from mlflow.entities import Run
 from omegaconf import DictConfig
 
 from ragsweep.core.errors import TrackingError
-from ragsweep.sweeps.sweep import DECIDED_BY
 from ragsweep.tracking.conditions import tagged
 from ragsweep.tracking.job import DIGEST, NUMBER, PARENT, Job
 from ragsweep.tracking.journal import LAST
@@ -45,7 +44,7 @@ def finished_before(job: Job) -> Mapping[str, float] | None:
     with suppress(TrackingError, *UNREACHABLE):
         client, experiment_id = open_configured(job.tracking)
         finished = client.search_runs([experiment_id], _finished_with(str(job.digest)), order_by=[LATEST])
-        found: list[Run] = [run for run in finished if DECIDED_BY in run.data.metrics]
+        found: list[Run] = [run for run in finished if run.data.metrics]
         own = [run for run in found if run.data.tags.get(PARENT) == job.parent_run_id]
         others = [run for run in found if run not in own] if job.tracking.resume else []
         run = next((run for run in own if run.data.tags.get(NUMBER) == str(job.number)), next(iter(others), None))
@@ -63,7 +62,7 @@ def finished_with(tracking: DictConfig, digest: str) -> Run | None:
     """The latest finished run, in any experiment, with this digest of all that decides its results."""
     with suppress(*UNREACHABLE):
         finished = search(existing_store(tracking.uri), _finished_with(digest))
-        return next((run for run in finished if DECIDED_BY in run.data.metrics), None)
+        return next((run for run in finished if run.data.metrics), None)
     return None
 
 

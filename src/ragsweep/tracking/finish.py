@@ -67,7 +67,8 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
     missing = say_what_waits(sweep)
     if run_id := sweep.parent.run_id:
         saved = store is not None and save_view(store, run_id)
-        address = sweep_address(sweep.job.tracking, sweep.parent.experiment_id, run_id, saved=saved)
+        decided_by = results.decided_by if results.outcomes else ""
+        address = sweep_address(sweep.job.tracking, sweep.parent.experiment_id, run_id, decided_by, saved=saved)
         print(f"{address}{server_hint(sweep.job.tracking)}")
     return not failed and not missing
 

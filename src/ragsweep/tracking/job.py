@@ -11,6 +11,7 @@ from omegaconf import DictConfig
 
 from ragsweep.core.code import digest_of_code
 from ragsweep.core.project import PROJECT
+from ragsweep.tasks.metric import Metric
 from ragsweep.tracking.colours import colour
 from ragsweep.tracking.environment import git_commit, is_dirty, untracked, user
 from ragsweep.tracking.names import json_tag
@@ -21,6 +22,8 @@ LONGEST_COMMAND = 5000  # characters of a tag
 COLOUR = "mlflow.runColor"
 DIGEST = "config.digest"  # tag: of all that decides a run's results
 NUMBER = "sweep.job"  # tag: the number of a run within its sweep
+MEASURED = "measured"  # tag: titles of a run's metrics by name, the one that decides first, as JSON
+LOWER_IS_BETTER = "measured.lower_is_better"  # tag: set where the metric that decides is better when lower
 PARENT = "mlflow.parentRunId"
 PROCESS = "process"  # tag: which process the run belongs to
 SWEPT = "sweep.values"  # tag: the swept settings of a run with their values, as JSON
@@ -44,6 +47,7 @@ class Job:
         digest: Of all that decides the results; None where that is not known yet.
         may_resume: Whether to look for an earlier run of this job.
         reproduces: The run that this one makes again.
+        measured: The metrics, the one that decides first.
     """
 
     name: str
@@ -59,6 +63,7 @@ class Job:
     digest: str | None = None
     may_resume: bool = False
     reproduces: str | None = None
+    measured: Sequence[Metric] = ()
 
     @property
     def tags(self) -> dict[str, str]:
@@ -77,6 +82,9 @@ class Job:
         if commit := git_commit():
             tags |= {"git.commit": commit, "mlflow.source.git.commit": commit, "git.dirty": str(is_dirty()).lower()}
             tags |= {"git.untracked": "true"} if untracked() else {}
+        if self.measured:
+            tags[MEASURED] = json_tag({metric.name: metric.title for metric in self.measured})
+            tags |= {} if self.measured[0].higher_is_better else {LOWER_IS_BETTER: "true"}
         optional = {DIGEST: self.digest, NUMBER: self.number, PARENT: self.parent_run_id}
         optional |= {"reproduces": self.reproduces}
         if self.number is not None and self.total:

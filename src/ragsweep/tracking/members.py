@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,24 +12,23 @@ from typing import Any, NamedTuple
 from mlflow import MlflowClient
 from mlflow.entities import Run
 
-from ragsweep.core.constraints import rules_of
-from ragsweep.core.csv_files import read_per_query
+from ragsweep.core.constraints import rule_of
+from ragsweep.core.csv_files import read_numbers, read_per_query
 from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.parsing import MalformedError, from_json
-from ragsweep.core.run_settings import RunSettings
+from ragsweep.core.run_settings import Cutoff, Resamples, Seed
 from ragsweep.sweeps import Outcome, Sweep
-from ragsweep.sweeps.sweep import DECIDED_BY
-from ragsweep.tasks.ranking.facts import read_facts
-from ragsweep.tasks.ranking.settings import EvaluationSettings
+from ragsweep.tasks.facts import read_facts
+from ragsweep.tasks.files import RESAMPLED
 from ragsweep.tracking import journal as journals
 from ragsweep.tracking.conditions import tagged
 from ragsweep.tracking.job import NUMBER, PARENT, SWEPT, Job
 from ragsweep.tracking.record import RunRecord
 from ragsweep.tracking.store import UNREACHABLE, open_configured, search
 
-PER_QUERY, FACTS = "results/per_query.csv", "results/evaluation.json"
+PER_QUERY, FACTS, RESAMPLED_FILE = "results/per_query.csv", "results/evaluation.json", f"results/{RESAMPLED}"
 LONGEST_NUMBER = 9  # digits of a job's number
-NUMBERS = {"evaluation.resamples": rules_of(EvaluationSettings)["resamples"], **rules_of(RunSettings)}
+NUMBERS = {"evaluation.resamples": rule_of(Resamples), "k": rule_of(Cutoff), "seed": rule_of(Seed)}
 UNREADABLE = (ValueError, TrackingError, *UNREACHABLE)  # what reading a run's results raises where they are damaged
 JOINED = "sweep.joined."  # tags of a parent run: finished runs of other sweeps, each under the number of its job
 
@@ -65,25 +64,27 @@ class Member(NamedTuple):
         Raises:
             MalformedError: Something of its record is not what a run writes.
         """
-        if isinstance(self.results, Path):
-            return self._read(self.results / PER_QUERY, self.results / FACTS)
+        client = self.results
+        if isinstance(client, Path):
+            return self._read(client.joinpath)
         with tempfile.TemporaryDirectory() as folder:
-            files = (self.results.download_artifacts(self.run_id, name, folder) for name in (PER_QUERY, FACTS))
-            return self._read(*map(Path, files))
+            return self._read(lambda name: Path(client.download_artifacts(self.run_id, name, folder)))
 
-    def _read(self, per_query: Path, facts: Path) -> Outcome:
+    def _read(self, file: Callable[[str], Path]) -> Outcome:
         if self.damage:
             raise MalformedError(self.damage)
         for name, rule in NUMBERS.items():
             found = self.settings.get(name, "")[:40]
-            if not found.isdecimal() or not rule.accepts(int(found)):
+            if name in self.settings and rule and not (found.isdecimal() and rule.accepts(int(found))):
                 raise MalformedError(f"{name}: found {found!r}, expected {rule.expected}")
-        if "dataset.name" not in self.settings:
-            raise MalformedError("dataset.name is missing")
-        measured = read_per_query(per_query)
-        if DECIDED_BY not in measured:
-            raise MalformedError(f"{per_query.name} has no column {DECIDED_BY}")
-        return Outcome(self.name, self.run_id, self.swept, self.settings, measured, read_facts(facts))
+        measured, facts = read_per_query(file(PER_QUERY)), read_facts(file(FACTS))
+        means = facts.metrics.keys() - facts.aggregates.keys()
+        if missing := means - set(measured.select_dtypes("number").columns):
+            raise MalformedError(f"per_query.csv has no column {min(missing)}")
+        resampled = read_numbers(file(RESAMPLED_FILE)) if facts.aggregates else {}
+        if missing := facts.aggregates.keys() - resampled.keys():
+            raise MalformedError(f"{RESAMPLED} has no column {min(missing)}")
+        return Outcome(self.name, self.run_id, self.swept, self.settings, measured, facts, resampled)
 
 
 class Stored(NamedTuple):

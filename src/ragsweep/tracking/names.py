@@ -6,7 +6,7 @@ import json
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -26,7 +26,7 @@ TEXT_LENGTHS = (500, 250, 120, 60, 36)  # characters of each text in a tag of JS
 REFUSED = re.compile(r"[^/\w.\- :]")
 
 
-def check_names(config: DictConfig) -> None:
+def check_names(config: DictConfig, metrics: Sequence[str]) -> None:
     """Refuse names that MLflow would refuse at the first run, or that would stand for two things.
 
     Raises:
@@ -39,7 +39,6 @@ def check_names(config: DictConfig) -> None:
         ):
             what = f"one line of at most {LONGEST_EXPERIMENT} characters, with no space around it"
             raise ConfigError(f"{setting}: found {_brief(name)}, expected {what}")
-    metrics = list(map(str, config.evaluation.metrics or {}))
     if len(metrics) > MOST_METRICS:
         raise ConfigError(f"evaluation.metrics: found {len(metrics)} metrics, expected at most {MOST_METRICS}")
     for name in metrics:

@@ -8,44 +8,40 @@ from typing import Any
 
 import numpy as np
 
-from ragsweep.datasets import Dataset
-from ragsweep.tasks.ranking import Evaluation
+from ragsweep.tasks.task import Items, Measurement
 from ragsweep.tracking.names import type_names
 
 DIGEST_LENGTH = 36  # the longest that MLflow takes
 
 
-def dataset_input(dataset: Dataset, settings: Mapping[str, Any]) -> dict[str, str]:
+def dataset_input(items: Items, settings: Mapping[str, Any]) -> dict[str, str]:
     """The dataset with our own digest: MLflow's stops at 10,000 rows."""
-    profile = {
-        "passages": len(dataset.passages),
-        "units": len(dataset.units),
-        "queries": len(dataset.queries),
-        "judgments": len(dataset.qrels.grade),
-    }
     return {
-        "name": dataset.name,
-        "digest": dataset.digest[:DIGEST_LENGTH],
+        "name": items.name,
+        "digest": items.digest[:DIGEST_LENGTH],
         "source_type": "ragsweep",
         "source": json.dumps({name: value for name, value in settings.items() if name.startswith("dataset.")}),
-        "profile": json.dumps(profile),
+        "profile": json.dumps(dict(items.profile)),
     }
 
 
-def metrics_of(evaluation: Evaluation, measures: Mapping[str, float]) -> dict[tuple[str, int], float]:
+def metrics_of(measurement: Measurement, decide_by: str) -> dict[tuple[str, int], float]:
     """All that is logged as a metric, by name and step: curves have a step for every cutoff, other metrics step 0."""
-    metrics = {(name, 0): value for name, value in (*_scalars(evaluation), *measures.items())}
-    for name, curve in zip(evaluation.names, evaluation.curves.tolist(), strict=True):
-        metrics |= {(f"at_k/{name}", cutoff): value for cutoff, value in enumerate(curve, start=1)}
+    scalars = (*_scalars(measurement, decide_by), *measurement.measures.items())
+    metrics = {(name, 0): value for name, value in scalars}
+    for name, curve in measurement.curves.items():
+        metrics |= {(f"at_k/{name}", step): value for step, value in enumerate(curve.values.tolist(), start=1)}
     return metrics
 
 
-def _scalars(evaluation: Evaluation) -> Iterator[tuple[str, float]]:
-    f1 = evaluation.names.index("f1")
-    yield from sorted(evaluation.means.items(), key=lambda mean: mean[0] != "f1")  # "Compare" shows the first one
-    for name, low, high in zip(evaluation.names, evaluation.ci_low, evaluation.ci_high, strict=True):
-        yield f"ci/{name}_low", float(low)
-        yield f"ci/{name}_high", float(high)
-    kinds = np.array(evaluation.query_types, dtype=object)
-    for kind, name in type_names(evaluation.types).items():
-        yield f"by_type/{name}/f1", float(evaluation.per_query[f1, kinds == kind].mean())
+def _scalars(measurement: Measurement, decide_by: str) -> Iterator[tuple[str, float]]:
+    scores = sorted(measurement.scores, key=lambda score: score.metric.name != decide_by)
+    for score in scores:  # MLflow's "Compare" shows the first one
+        yield score.metric.name, score.value
+    for score in measurement.scores:
+        yield f"ci/{score.metric.name}_low", score.low
+        yield f"ci/{score.metric.name}_high", score.high
+    kinds = measurement.items["query_type"].to_numpy(dtype=object)
+    for kind, name in type_names(sorted({kind for kind in kinds if kind is not None})).items():
+        if (per_item := scores[0].per_item) is not None:
+            yield f"by_type/{name}/{decide_by}", float(np.mean(per_item[kinds == kind]))

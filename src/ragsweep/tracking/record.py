@@ -15,8 +15,7 @@ from mlflow.entities import Run
 from ragsweep.core.address import absolute
 from ragsweep.core.digest import shortened
 from ragsweep.core.errors import RagsweepError, RefusedError, TrackingError, first_line
-from ragsweep.datasets import Dataset
-from ragsweep.tasks.ranking import Evaluation
+from ragsweep.tasks.task import Items, Measurement
 from ragsweep.tracking import journal as journals
 from ragsweep.tracking.client import Client, absolute_artifacts
 from ragsweep.tracking.conditions import tagged
@@ -82,22 +81,22 @@ class RunRecord:
     def log(
         self,
         settings: Mapping[str, Any],
-        dataset: Dataset,
-        evaluation: Evaluation,
-        measures: Mapping[str, float],
+        items: Items,
+        measurement: Measurement,
+        decide_by: str,
     ) -> None:
         """Log the settings that took effect as params, the dataset as input, all numbers as metrics.
 
         Args:
             settings: What took effect.
-            dataset: What was searched.
-            evaluation: The measurement.
-            measures: What else was measured.
+            items: On what was measured.
+            measurement: What was measured.
+            decide_by: The metric by which a sweep decides.
         """
         book = self._journal
         book.params = params_of(settings)
-        book.metrics = [(*key, value) for key, value in metrics_of(evaluation, measures).items()]
-        book.dataset = dataset_input(dataset, settings)
+        book.metrics = [(*key, value) for key, value in metrics_of(measurement, decide_by).items()]
+        book.dataset = dataset_input(items, settings)
         self._send(lambda client: journals.send_numbers(client, book))
 
     def log_files(self, *parts: str) -> None:

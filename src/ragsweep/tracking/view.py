@@ -11,7 +11,7 @@ import json
 import sys
 import time
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
@@ -22,10 +22,8 @@ from omegaconf import DictConfig
 
 from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.parsing import MalformedError, from_json
-from ragsweep.core.style import METRIC_WORDS
-from ragsweep.sweeps.sweep import DECIDED_BY
 from ragsweep.tracking.conditions import tagged
-from ragsweep.tracking.job import PARENT
+from ragsweep.tracking.job import LOWER_IS_BETTER, MEASURED, PARENT
 from ragsweep.tracking.members import Part, Stored, parts
 from ragsweep.tracking.store import UNREACHABLE, existing_store
 from ragsweep.tracking.ui import ui_of
@@ -56,7 +54,8 @@ def save_view(sweep: Stored, parent_run_id: str) -> bool:
         parent = sweep.client.get_run(parent_run_id).info
         name = f"{parent.run_name}, {datetime.fromtimestamp(parent.start_time / 1000):%Y-%m-%d %H:%M}"
         metrics = sorted({name for part in measured for name in part.run.data.metrics})
-        state = _state(_settings(measured), metrics)
+        lower = LOWER_IS_BETTER in measured[0].run.data.tags
+        state = _state(_settings(measured), metrics, _measured(measured), lower_is_better=lower)
         for condition in _conditions(parent_run_id, sweep.runs):
             value = _tag(name, {"searchFilter": condition, **state})
             if len(value) <= LONGEST:
@@ -74,13 +73,14 @@ def save_view_of(client: MlflowClient, run_id: str) -> bool:
     return False
 
 
-def sweep_address(tracking: DictConfig, experiment_id: str, parent_run_id: str, *, saved: bool) -> str:
-    """Where the UI shows the runs of a sweep: best F1 first, as charts.
+def sweep_address(tracking: DictConfig, experiment_id: str, parent_run_id: str, decided_by: str, *, saved: bool) -> str:
+    """Where the UI shows the runs of a sweep, the best first, as charts.
 
     Args:
         tracking: The `tracking` group of the configuration.
         experiment_id: The parent's experiment.
         parent_run_id: The sweep.
+        decided_by: The metric by which the best is chosen.
         saved: Whether its view was left in the store.
     """
     base = ui_of(tracking.uri)
@@ -89,7 +89,7 @@ def sweep_address(tracking: DictConfig, experiment_id: str, parent_run_id: str, 
     view = {
         "workflowType": "machine_learning",
         "searchFilter": _children(parent_run_id),
-        "orderByKey": _column("metrics", DECIDED_BY),
+        "orderByKey": _column("metrics", decided_by),
         "orderByAsc": "false",  # sorted by time, MLflow would hide child runs below their parent
         "compareRunsMode": "CHART",
     }
@@ -167,26 +167,38 @@ def _settings(runs: Sequence[Part]) -> list[str]:
     return [*known, *(name for name in common if len({each[name] for each in params}) > 1)]
 
 
-def _state(settings: Sequence[str], metrics: Sequence[str]) -> dict[str, Any]:
+def _measured(runs: Sequence[Part]) -> Mapping[str, str]:
+    """Titles of the metrics by name, the one that decides first, as tags say that anybody may have written."""
+    with suppress(MalformedError):
+        titles = from_json(runs[0].run.data.tags.get(MEASURED, "{}"))
+        if isinstance(titles, dict) and all(isinstance(title, str) for title in titles.values()):
+            return titles
+    return {}
+
+
+def _state(
+    settings: Sequence[str], metrics: Sequence[str], measured: Mapping[str, str], *, lower_is_better: bool
+) -> dict[str, Any]:
     """The page: the best run first, no run hidden, and only columns and charts that tell the runs apart."""
-    known = [DECIDED_BY, *METRIC_WORDS]
+    known = list(measured)
     curves = [name.removeprefix(CURVE) for name in metrics if name.startswith(CURVE)]
-    main = sorted(curves, key=lambda name: known.index(name) if name in known else len(known))
+    main = sorted({*known, *curves} & {*metrics}, key=lambda name: known.index(name) if name in known else len(known))
+    decides, title = next(iter(measured.items()), (main[0], main[0]) if main else ("", ""))
     columns = [*(_column("params", name) for name in settings), *(_column("metrics", name) for name in main)]
-    parallel = {"selectedParams": settings, "selectedMetrics": [DECIDED_BY], "showAllRuns": True}
+    parallel = {"selectedParams": settings, "selectedMetrics": [decides], "showAllRuns": True}
     sections = {
-        "Settings and F1": [_chart("PARALLEL", "", **parallel)] if settings else [],
-        "Metrics by cutoff": [_curve(f"{CURVE}{name}") for name in main],
+        f"Settings and {title}": [_chart("PARALLEL", "", **parallel)] if settings else [],
+        "Metrics by cutoff": [_curve(f"{CURVE}{name}") for name in main if name in curves],
         "Metrics at the run's k": [_chart("BAR", name) for name in main],
-        "F1 by query type": [_chart("BAR", name) for name in metrics if name.startswith(BY_TYPE)],
+        f"{title} by query type": [_chart("BAR", name) for name in metrics if name.startswith(BY_TYPE)],
         "Latency of a query": [_chart("BAR", name) for name in metrics if name.startswith(LATENCY)],
     }
     charts = [{**chart, "metricSectionId": name} for name, some in sections.items() for chart in some]
     drawn = {chart["metricKey"] for chart in charts}
     charts += [_chart("BAR", name, deleted=True) for name in metrics if name not in drawn]  # else MLflow draws it
     return {
-        "orderByKey": _column("metrics", DECIDED_BY),
-        "orderByAsc": False,
+        "orderByKey": _column("metrics", decides),
+        "orderByAsc": lower_is_better,
         "selectedColumns": columns,
         "columnOrder": ["1", _column("attributes", "Run Name"), *columns],  # "1" has the boxes to tick
         "runsHiddenMode": "SHOW_ALL",

@@ -1,6 +1,6 @@
 """How well passages are ranked for queries: judging, metrics, and what a run leaves behind."""
 
-from ragsweep.tasks.ranking.evaluation import Evaluation, Metric, evaluate
+from ragsweep.tasks.ranking.evaluation import Evaluation, RankingMetric, evaluate
 from ragsweep.tasks.ranking.judging import NOTHING, Judged, judge
 from ragsweep.tasks.ranking.metrics import average_precision, f1, hit_rate, mrr, ndcg, precision, recall
 
@@ -8,7 +8,7 @@ __all__ = [
     "NOTHING",
     "Evaluation",
     "Judged",
-    "Metric",
+    "RankingMetric",
     "average_precision",
     "evaluate",
     "f1",

@@ -7,22 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragsweep.core.style import BEST, LONGEST_WORD, MARKERS, colour, dress, figure, in_legend, shown, word
-from ragsweep.statistics import confidence_intervals
+from ragsweep.core.style import BEST, LONGEST_WORD, MARKERS, QUARTERS, colour, dress, figure, in_legend, shown
+from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.ranking.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-QUARTERS = (0, 0.25, 0.5, 0.75, 1)  # ticks and their labels are what takes longest to draw
-
 
 def draw(evaluation: Evaluation) -> Iterator[tuple[str, Figure]]:
-    """Every chart with its file name; the chart of query types only where queries have types."""
+    """Every chart with its file name."""
     yield "metrics.png", metrics(evaluation)
     yield "metrics_by_cutoff.png", metrics_by_cutoff(evaluation)
-    if evaluation.types:
-        yield "f1_by_query_type.png", f1_by_query_type(evaluation)
 
 
 def metrics(evaluation: Evaluation) -> Figure:
@@ -48,7 +44,7 @@ def metrics(evaluation: Evaluation) -> Figure:
     means = np.array(list(evaluation.means.values()))
     whiskers = np.abs([means - evaluation.ci_low, evaluation.ci_high - means])
     axes.errorbar(np.arange(width) + 0.3, means, yerr=whiskers, fmt="D", color=BEST, capsize=4, markersize=6)
-    labels = [f"{word(name)}\n{mean:.3f}" for name, mean in evaluation.means.items()]
+    labels = [f"{_title(metric)}\n{mean:.3f}" for metric, mean in zip(evaluation.metrics, means, strict=True)]
     axes.set_xticks(range(width), labels)
     axes.set_yticks(QUARTERS)
     axes.set_ylabel("value of a query")
@@ -63,9 +59,15 @@ def metrics_by_cutoff(evaluation: Evaluation) -> Figure:
     drawing = figure(8, 4.6, "What would another cutoff give?", f"Mean over {queries} queries", right=1.3)
     axes = drawing.subplots()
     cutoffs = np.arange(1, evaluation.curves.shape[1] + 1)
-    for name, curve, marker in zip(evaluation.names, evaluation.curves, MARKERS * len(evaluation.names), strict=False):
+    for place, (metric, curve) in enumerate(zip(evaluation.metrics, evaluation.curves, strict=True)):
         axes.plot(
-            cutoffs, curve, color=colour(name), marker=marker, markersize=4, markevery=2, label=in_legend(word(name))
+            cutoffs,
+            curve,
+            color=colour(place),
+            marker=MARKERS[place % len(MARKERS)],
+            markersize=4,
+            markevery=2,
+            label=in_legend(_title(metric)),
         )
     axes.axvline(evaluation.k, color="#444444", linewidth=1, linestyle=":")
     axes.text(evaluation.k, 1.02, f" k = {evaluation.k}", fontsize=9, color="#444444")
@@ -80,42 +82,5 @@ def metrics_by_cutoff(evaluation: Evaluation) -> Figure:
     return drawing
 
 
-def f1_by_query_type(evaluation: Evaluation) -> Figure:
-    """Which kinds of questions are hard?"""
-    values = evaluation.per_query[evaluation.names.index("f1")]
-    drawing = figure(
-        7,
-        4,
-        f"Which kinds of questions are hard? F1 at k = {evaluation.k}",
-        "Bars: mean over the queries of a type; whiskers: 95 % bootstrap interval; line: all queries",
-        bottom=0.75,
-    )
-    axes = drawing.subplots()
-    kinds = np.array(evaluation.query_types, dtype=object)
-    groups = [values[kinds == kind] for kind in evaluation.types]
-    means = np.array([group.mean() for group in groups])
-    intervals = [confidence_intervals(group, resamples=evaluation.resamples, seed=evaluation.seed) for group in groups]
-    whiskers = np.abs(np.transpose(intervals) - means)
-    axes.bar(
-        range(len(groups)),
-        means,
-        yerr=whiskers,
-        capsize=4,
-        width=0.6,
-        color="#0072B2",
-        ecolor="#8a8a8a",
-        error_kw={"linewidth": 1.6},
-    )
-    for position, (mean, (_, high)) in enumerate(zip(means, intervals, strict=True)):
-        axes.text(position, float(high) + 0.015, f"{mean:.3f}", ha="center", fontsize=9)
-    axes.axhline(values.mean(), color="#444444", linewidth=1, linestyle=":")
-    labels = [
-        f"{shown(kind, LONGEST_WORD)}\n({len(group)} queries)"
-        for kind, group in zip(evaluation.types, groups, strict=True)
-    ]
-    axes.set_xticks(range(len(labels)), labels)
-    axes.set_ylabel("mean F1")
-    axes.set_ylim(0, 1)
-    axes.set_yticks(QUARTERS)
-    dress(axes)
-    return drawing
+def _title(metric: Metric) -> str:
+    return shown(metric.title, LONGEST_WORD)

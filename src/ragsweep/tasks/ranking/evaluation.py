@@ -9,10 +9,11 @@ import numpy as np
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.statistics.intervals import Array, confidence_intervals
+from ragsweep.tasks.metric import Metric, metric_of
 from ragsweep.tasks.ranking.judging import Judged
 from ragsweep.tasks.ranking.metrics import PerQuery
 
-Metric = Callable[[Judged, int], PerQuery]
+RankingMetric = Callable[[Judged, int], PerQuery]
 
 CURVE = 20  # metrics are measured at cutoffs 1 to 20, further where k is
 
@@ -23,7 +24,7 @@ class Evaluation:
 
     Attributes:
         k: The run's cutoff.
-        names: The metrics, shape [metrics].
+        metrics: What was measured, shape [metrics].
         values: Shape [metrics, cutoffs, queries]; cutoff c is at index c - 1.
         ci_low: Lower bound of the 95 % interval of each mean at k, shape [metrics].
         ci_high: Upper bound, shape [metrics].
@@ -34,7 +35,7 @@ class Evaluation:
     """
 
     k: int
-    names: tuple[str, ...]
+    metrics: tuple[Metric, ...]
     values: Array
     ci_low: Array
     ci_high: Array
@@ -42,6 +43,11 @@ class Evaluation:
     judged: Judged
     resamples: int
     seed: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the metrics."""
+        return tuple(metric.name for metric in self.metrics)
 
     @property
     def per_query(self) -> Array:
@@ -72,7 +78,7 @@ class Evaluation:
 
 def evaluate(
     judged: Judged,
-    metrics: Mapping[str, Metric],
+    metrics: Mapping[str, RankingMetric],
     k: int,
     query_types: tuple[str | None, ...],
     query_ids: tuple[str, ...] = (),
@@ -103,7 +109,8 @@ def evaluate(
         ]
     )
     low, high = confidence_intervals(values[:, k - 1], resamples=resamples, seed=seed)
-    return Evaluation(k, tuple(metrics), values, low, high, query_types, judged, resamples, seed)
+    about = tuple(metric_of(name, function) for name, function in metrics.items())
+    return Evaluation(k, about, values, low, high, query_types, judged, resamples, seed)
 
 
 def _checked(values: object, query_ids: tuple[str, ...], name: str, cutoff: int) -> PerQuery:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.datasets.fields import LARGEST_GRADE
-from ragsweep.tasks.ranking.evaluation import Evaluation, Metric
+from ragsweep.tasks.ranking.evaluation import Evaluation, RankingMetric
 from ragsweep.tasks.ranking.evaluation import evaluate as measure
 from ragsweep.tasks.ranking.judging import NOTHING, Collapse, Indices, judge
 from ragsweep.tasks.ranking.metrics import Gain, average_precision, f1, hit_rate, mrr, ndcg, precision, recall
@@ -92,7 +92,7 @@ def evaluate(
     qrels: Source,
     *,
     k: int = 10,
-    metrics: Sequence[str] | Mapping[str, Metric] | None = None,
+    metrics: Sequence[str] | Mapping[str, RankingMetric] | None = None,
     collapse: Collapse = "after_cutoff",
     relevance_level: int = 1,
     gain: Gain = "linear",
@@ -225,9 +225,9 @@ def _check_meet(found: Entries, judgments: Entries) -> None:
         raise DatasetError(f"{found.source}: found {ranked}, expected some that {judgments.source} judges: {judged}")
 
 
-def _metrics(wanted: Sequence[str] | Mapping[str, Metric] | None, gain: Gain) -> Mapping[str, Metric]:
+def _metrics(wanted: Sequence[str] | Mapping[str, RankingMetric] | None, gain: Gain) -> Mapping[str, RankingMetric]:
     """Functions by name, as `conf/evaluation/default.yaml` names them."""
-    known: dict[str, Metric] = {
+    known: dict[str, RankingMetric] = {
         "precision": precision,
         "recall": recall,
         "f1": f1,

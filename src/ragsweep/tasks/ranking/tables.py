@@ -1,80 +1,90 @@
-"""Tables of one measurement."""
+"""What a measured ranking leaves behind: tables, facts, and what is odd about the dataset."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ragsweep.datasets import Dataset
-from ragsweep.statistics import spread
 from ragsweep.tasks.ranking.evaluation import Evaluation
 from ragsweep.tasks.ranking.judging import NOTHING
 
-WITH_INTERVALS = ("recall",)  # metrics whose curves have intervals: those of all would take longer than a warm run
+MOST_NAMES = 10
 
 
-def per_query(evaluation: Evaluation, dataset: Dataset) -> pd.DataFrame:
-    """A row per judged query: its metrics at k, and what was retrieved and expected."""
+def queries(evaluation: Evaluation, dataset: Dataset) -> pd.DataFrame:
+    """A row per judged query: its id, text and type, and the units that are relevant to it, between semicolons."""
     judged = evaluation.judged
     units = np.array(dataset.units, dtype=object)
     relevant = dataset.qrels.grade >= judged.relevance_level
-    expected = {
-        row: "; ".join(units[dataset.qrels.unit[relevant & (dataset.qrels.query == row)]]) for row in judged.queries
-    }
+    expected = (units[dataset.qrels.unit[relevant & (dataset.qrels.query == row)]] for row in judged.queries)
     queries = [dataset.queries[row] for row in judged.queries]
     return pd.DataFrame(
         {
             "query_id": [query.query_id for query in queries],
             "query": [query.text for query in queries],
             "query_type": [query.query_type for query in queries],
-            **dict(zip(evaluation.names, evaluation.per_query, strict=True)),
-            "retrieved": ["; ".join(units[row[row != NOTHING]]) for row in judged.units[:, : evaluation.k]],
-            "relevant": list(expected.values()),
+            "relevant": ["; ".join(names) for names in expected],
         }
     )
 
 
-def summary_statistics(evaluation: Evaluation) -> pd.DataFrame:
-    """A row per metric: mean, standard deviation over queries (n - 1), quartiles, and the mean's 95 % interval."""
-    intervals = {"ci_low": evaluation.ci_low, "ci_high": evaluation.ci_high}
-    return pd.DataFrame({"metric": evaluation.names, **spread(evaluation.per_query), **intervals})
-
-
-def by_query_type(per_query: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:
-    """A row per query type: how many queries, and their mean metrics; no row where queries have no type."""
-    types = per_query.groupby("query_type")
-    return types[list(names)].mean().assign(queries=types.size()).reset_index()
+def retrieved(evaluation: Evaluation, dataset: Dataset) -> list[str]:
+    """The units that were retrieved for each judged query within the cutoff, best first, between semicolons."""
+    units = np.array(dataset.units, dtype=object)
+    return ["; ".join(units[row[row != NOTHING]]) for row in evaluation.judged.units[:, : evaluation.k]]
 
 
 def facts(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
-    """The measurement as one JSON-like value, for programs that read it back."""
-    relevant = dataset.qrels.grade >= evaluation.judged.relevance_level
-    absent = sorted(set(dataset.qrels.unit[relevant].tolist()) - set(dataset.passage_units.tolist()))
+    """What is known of the dataset, as one JSON-like value, for programs that read it back."""
     judged = {dataset.queries[row].query_id for row in evaluation.judged.queries}
+    level = evaluation.judged.relevance_level
     return {
-        "dataset": {"name": dataset.name, "digest": dataset.digest, "unit": dataset.unit},
+        "dataset": {"unit": dataset.unit},
         "k": evaluation.k,
-        "queries": len(judged),
         "queries_without_judgments": [query.query_id for query in dataset.queries if query.query_id not in judged],
-        "queries_without_relevant": [
-            dataset.queries[row].query_id for row in dataset.without_relevant(evaluation.judged.relevance_level)
-        ],
+        "queries_without_relevant": [dataset.queries[row].query_id for row in dataset.without_relevant(level)],
         "documents_skipped": list(dataset.skipped),
         "pages_without_text": list(dataset.empty_pages),
-        "units_without_passage": [dataset.units[unit] for unit in absent],
-        "coverage": dataset.coverage(evaluation.judged.relevance_level),
-        "metrics": {
-            name: {"mean": mean, "ci_low": low, "ci_high": high}
-            for (name, mean), low, high in zip(
-                evaluation.means.items(), evaluation.ci_low.tolist(), evaluation.ci_high.tolist(), strict=True
-            )
-        },
-        "at_k": {name: curve.tolist() for name, curve in zip(evaluation.names, evaluation.curves, strict=True)},
-        "at_k_ci": {
-            name: dict(zip(("low", "high"), map(np.ndarray.tolist, evaluation.curve_interval(name)), strict=True))
-            for name in WITH_INTERVALS
-            if name in evaluation.names
-        },
+        "units_without_passage": absent_units(evaluation, dataset),
+        "coverage": dataset.coverage(level),
     }
+
+
+def absent_units(evaluation: Evaluation, dataset: Dataset) -> list[str]:
+    """The relevant units that have no passage."""
+    relevant = dataset.qrels.grade >= evaluation.judged.relevance_level
+    absent = sorted(set(dataset.qrels.unit[relevant].tolist()) - set(dataset.passage_units.tolist()))
+    return [dataset.units[unit] for unit in absent]
+
+
+def findings(evaluation: Evaluation, dataset: Dataset) -> Iterator[str]:
+    """What is odd about the dataset, a sentence each, or that nothing is."""
+    odd = list(_findings(evaluation, dataset))
+    yield from odd or ["Every relevant unit can be found, every page has text, every query has a judgment."]
+
+
+def _findings(evaluation: Evaluation, dataset: Dataset) -> Iterator[str]:
+    known = facts(evaluation, dataset)
+    unit = dataset.unit
+    if absent := known["units_without_passage"]:
+        yield (
+            f"{_named(absent, f'relevant {unit}')} without a passage, which no retriever can find: "
+            f"{known['coverage']:.1%} of the relevant {unit}s can be found."
+        )
+    if without_text := known["pages_without_text"]:
+        yield f"{_named(without_text, 'page')} without text, never retrieved."
+    if unjudged := known["queries_without_judgments"]:
+        yield f"{_named(unjudged, 'query', 'queries')} without a judgment, left out of every mean."
+    if irrelevant := known["queries_without_relevant"]:
+        yield f"{_named(irrelevant, 'query', 'queries')} without a relevant {unit}, scoring 0 in all but NDCG."
+    if skipped := known["documents_skipped"]:
+        yield f"{_named(skipped, 'document')} left out, as dataset.skip says."
+
+
+def _named(names: Sequence[str], one: str, many: str = "") -> str:
+    shown = ", ".join(names[:MOST_NAMES]) + (", ..." if len(names) > MOST_NAMES else "")
+    return f"{len(names)} {one if len(names) == 1 else many or f'{one}s'} ({shown})"

@@ -1,0 +1,77 @@
+"""Charts of one measurement that fit every task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ragsweep.core.style import LONGEST_WORD, QUARTERS, dress, figure, plain_name, shown
+from ragsweep.statistics import confidence_intervals
+from ragsweep.tasks.task import Measurement, Score
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def draw(measurement: Measurement, decide_by: str, resamples: int, seed: int) -> Iterator[tuple[str, Figure]]:
+    """The charts of a run with their file names: the task's own, and one of query types where queries have types.
+
+    Args:
+        measurement: What was measured.
+        decide_by: The metric by which a sweep decides.
+        resamples: Of the intervals.
+        seed: Of the intervals.
+    """
+    task_draws, *arguments = measurement.charts
+    yield from task_draws(*arguments)
+    [decides] = [score for score in measurement.scores if score.metric.name == decide_by]
+    if types_of(measurement.items["query_type"]) and decides.per_item is not None:
+        yield f"{plain_name(decide_by)}_by_query_type.png", by_query_type(measurement, decides, resamples, seed)
+
+
+def types_of(query_types: Iterable[str | None]) -> list[str]:
+    """The query types, in alphabetical order."""
+    return sorted({kind for kind in query_types if kind is not None})
+
+
+def by_query_type(measurement: Measurement, score: Score, resamples: int, seed: int) -> Figure:
+    """Which kinds of questions are hard?"""
+    assert score.per_item is not None
+    query_types = measurement.items["query_type"]
+    values, title = score.per_item, shown(score.metric.title, LONGEST_WORD)
+    drawing = figure(
+        7,
+        4,
+        f"Which kinds of questions are hard? {title} {measurement.condition}",
+        "Bars: mean over the queries of a type; whiskers: 95 % bootstrap interval; line: all queries",
+        bottom=0.75,
+    )
+    axes = drawing.subplots()
+    types = types_of(query_types)
+    kinds = np.array(query_types, dtype=object)
+    groups = [values[kinds == kind] for kind in types]
+    means = np.array([group.mean() for group in groups])
+    intervals = [confidence_intervals(group, resamples=resamples, seed=seed) for group in groups]
+    whiskers = np.abs(np.transpose(intervals) - means)
+    axes.bar(
+        range(len(groups)),
+        means,
+        yerr=whiskers,
+        capsize=4,
+        width=0.6,
+        color="#0072B2",
+        ecolor="#8a8a8a",
+        error_kw={"linewidth": 1.6},
+    )
+    for position, (mean, (_, high)) in enumerate(zip(means, intervals, strict=True)):
+        axes.text(position, float(high) + 0.015, f"{mean:.3f}", ha="center", fontsize=9)
+    axes.axhline(values.mean(), color="#444444", linewidth=1, linestyle=":")
+    labels = [f"{shown(kind, LONGEST_WORD)}\n({len(group)} queries)" for kind, group in zip(types, groups, strict=True)]
+    axes.set_xticks(range(len(labels)), labels)
+    axes.set_ylabel(f"mean {title}")
+    axes.set_ylim(0, 1)
+    axes.set_yticks(QUARTERS)
+    dress(axes)
+    return drawing

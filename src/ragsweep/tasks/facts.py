@@ -1,0 +1,149 @@
+"""What a run's `results/evaluation.json` says, as far as comparisons and reports read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
+from typing import Any
+
+from ragsweep.core.method import Method
+from ragsweep.core.parsing import MalformedError, from_json, read_text
+from ragsweep.tasks.metric import Metric
+
+LARGEST_MB = 100
+LARGEST = 1e300  # of numbers: those beyond are no measurement
+UNKNOWN = "An earlier version recorded the best run, without what is odd about the dataset."
+KINDS = {str: "a text", bool: "true or false", dict: "an object"}
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """A metric that is no mean over items: its value, and the bounds of its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a finished run says of itself.
+
+    Attributes:
+        dataset: The dataset's name.
+        digest: Of its questions and of what is right.
+        decided_by: The metric by which its sweep decided; empty in runs of version 0.1.0, as are method and findings.
+        metrics: By name, in the order in which they are shown.
+        aggregates: The metrics among them that are no mean over items.
+        method: How the configuration does it.
+        findings: What is odd about the dataset, a sentence each.
+        item_columns: Columns of the table of queries that are the same for every configuration.
+        curves: Mean of metrics at the steps from 1.
+        intervals: Lower and upper bounds of the curves' means, for some.
+    """
+
+    dataset: str
+    digest: str
+    decided_by: str
+    metrics: Mapping[str, Metric]
+    aggregates: Mapping[str, Aggregate]
+    method: Method
+    findings: tuple[str, ...]
+    item_columns: tuple[str, ...]
+    curves: Mapping[str, tuple[float, ...]]
+    intervals: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]]
+
+
+def read_facts(path: Path) -> Facts:
+    """What the file says.
+
+    Raises:
+        MalformedError: It says something else than `write_measurement` writes.
+        OSError: It cannot be read.
+    """
+    try:
+        return facts_of(from_json(read_text(path, LARGEST_MB)))
+    except MalformedError as error:
+        raise MalformedError(f"{path.name}: {error}") from error
+
+
+def facts_of(measured: Any) -> Facts:
+    """The facts that a JSON value holds; raises `MalformedError` where one is missing or of another kind."""
+    if not isinstance(measured, dict):
+        raise MalformedError("expected an object")
+    dataset, metrics = _one(measured, "dataset", dict), _one(measured, "metrics", dict)
+    curves, bounds = (_one({name: {}} | measured, name, dict) for name in ("at_k", "at_k_ci"))
+    known = {name: _numbers(curves, name) for name in curves}
+    intervals = {}
+    for name in bounds:
+        low, high = (_numbers(_one(bounds, name, dict), end) for end in ("low", "high"))
+        if not len(low) == len(high) == len(known.get(name, ())):
+            raise MalformedError(f"at_k_ci.{name}: expected as many bounds as at_k.{name} has values")
+        intervals[name] = (low, high)
+    about = {name: _one(metrics, name, dict) for name in metrics}
+    return Facts(
+        dataset=_one(dataset, "name", str),
+        digest=_one(dataset, "digest", str),
+        decided_by=_one({"decided_by": ""} | measured, "decided_by", str),
+        metrics={name: _metric(name, values) for name, values in about.items()},
+        aggregates={name: _aggregate(values) for name, values in about.items() if values.get("aggregate") is True},
+        method=_method(_one({"method": {}} | measured, "method", dict)),
+        findings=_texts({"findings": [UNKNOWN]} | measured, "findings"),
+        item_columns=_texts(measured, "item_columns"),
+        curves=known,
+        intervals=intervals,
+    )
+
+
+def _metric(name: str, about: Mapping[str, Any]) -> Metric:
+    known = {"title": name, "unit": "", "higher_is_better": True, "lowest": -inf, "highest": inf, **about}
+    title, unit, direction = _one(known, "title", str), _one(known, "unit", str), _one(known, "higher_is_better", bool)
+    return Metric(name, title, unit, direction, *_bounds(known))
+
+
+def _bounds(about: Mapping[str, Any]) -> tuple[float, float]:
+    low, high = about["lowest"], about["highest"]
+    if not all(isinstance(bound, int | float) and not isinstance(bound, bool) for bound in (low, high)):
+        raise MalformedError("lowest, highest: expected numbers")
+    return float(low), float(high)
+
+
+def _aggregate(about: Mapping[str, Any]) -> Aggregate:
+    return Aggregate(*(_numbers({name: [about.get(name)]}, name)[0] for name in ("mean", "ci_low", "ci_high")))
+
+
+def _method(about: Mapping[str, Any]) -> Method:
+    known = {"name": "", "title": "", "advantage": "", "is_baseline": False, "stands_for": {}, **about}
+    stands_for = _one(known, "stands_for", dict)
+    return Method(
+        name=_one(known, "name", str),
+        title=_one(known, "title", str),
+        advantage=_one(known, "advantage", str),
+        is_baseline=_one(known, "is_baseline", bool),
+        stands_for={name: value for name, value in stands_for.items() if _numbers({name: [value]}, name)},
+        chosen_by=_texts(known, "chosen_by"),
+    )
+
+
+def _one(values: Mapping[str, Any], name: str, kind: type) -> Any:
+    if not isinstance(values.get(name), kind):
+        raise MalformedError(f"{name}: expected {KINDS[kind]}")
+    return values[name]
+
+
+def _texts(values: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    texts = values.get(name, [])
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise MalformedError(f"{name}: expected a list of texts")
+    return tuple(texts)
+
+
+def _numbers(values: Mapping[str, Any], name: str) -> tuple[float, ...]:
+    numbers = values.get(name, [])
+    if not isinstance(numbers, list) or not all(
+        isinstance(number, int | float) and not isinstance(number, bool) and abs(number) < LARGEST for number in numbers
+    ):
+        raise MalformedError(f"{name}: expected a list of numbers")
+    return tuple(map(float, numbers))

@@ -1,0 +1,101 @@
+"""The files of a finished measurement, whatever its task."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ragsweep.core.csv_files import write_table
+from ragsweep.statistics import STATISTICS, spread
+from ragsweep.tasks.task import Items, Measurement, Score
+
+RESAMPLED = "resampled.csv"  # in results/: each aggregate in each bootstrap resample
+
+
+def write_measurement(folder: Path, measurement: Measurement, items: Items, decide_by: str) -> None:
+    """Write `results/` of one run.
+
+    Args:
+        folder: The run's folder.
+        measurement: What was measured.
+        items: On what.
+        decide_by: The metric by which a sweep decides.
+    """
+    results = folder / "results"
+    results.mkdir(parents=True, exist_ok=True)
+    tables = {
+        "per_query.csv": measurement.per_item,
+        "summary_statistics.csv": summary_statistics(measurement),
+        "by_query_type.csv": by_query_type(measurement),
+        **measurement.tables,
+    }
+    if aggregates := {each.metric.name: each.resampled for each in measurement.scores if each.resampled is not None}:
+        tables[RESAMPLED] = pd.DataFrame(aggregates)
+    for name, table in tables.items():
+        write_table(results / name, table)
+    text = json.dumps(facts(measurement, items, decide_by), indent=2, ensure_ascii=False)
+    (results / "evaluation.json").write_text(text + "\n", encoding="utf-8")
+    for name, lines in measurement.files.items():
+        with (results / name).open("w", encoding="utf-8") as file:
+            file.writelines(lines)
+
+
+def summary_statistics(measurement: Measurement) -> pd.DataFrame:
+    """A row per metric: mean, standard deviation over queries (n - 1), quartiles, and the mean's 95 % interval."""
+    return pd.DataFrame([_summary(score) for score in measurement.scores])
+
+
+def _summary(score: Score) -> dict[str, Any]:
+    if score.per_item is None:
+        statistics = {name: score.value if name == "mean" else np.nan for name in STATISTICS}
+    else:
+        statistics = {name: float(value) for name, value in spread(score.per_item).items()}
+    return {"metric": score.metric.name, **statistics, "ci_low": score.low, "ci_high": score.high}
+
+
+def by_query_type(measurement: Measurement) -> pd.DataFrame:
+    """A row per query type: how many queries, and their mean metrics; no row where queries have no type."""
+    types = measurement.per_item.groupby("query_type")
+    names = [score.metric.name for score in measurement.scores if score.per_item is not None]
+    return types[names].mean().assign(queries=types.size()).reset_index()
+
+
+def facts(measurement: Measurement, items: Items, decide_by: str) -> Mapping[str, Any]:
+    """The measurement as one JSON-like value, for programs that read it back."""
+    return {
+        "dataset": {"name": items.name, "digest": items.digest, **measurement.facts.get("dataset", {})},
+        **{name: value for name, value in measurement.facts.items() if name != "dataset"},
+        "queries": len(measurement.items),
+        "method": asdict(measurement.method),
+        "findings": list(measurement.findings),
+        "item_columns": measurement.item_columns,
+        "decided_by": decide_by,
+        "metrics": {score.metric.name: _about(score) for score in measurement.scores},
+        "at_k": {name: curve.values.tolist() for name, curve in measurement.curves.items()},
+        "at_k_ci": {
+            name: dict(zip(("low", "high"), curve.interval.tolist(), strict=True))
+            for name, curve in measurement.curves.items()
+            if curve.interval is not None
+        },
+    }
+
+
+def _about(score: Score) -> dict[str, Any]:
+    metric = score.metric
+    bounds = {name: bound for name, bound in (("lowest", metric.low), ("highest", metric.high)) if np.isfinite(bound)}
+    return {
+        "mean": score.value,
+        "ci_low": score.low,
+        "ci_high": score.high,
+        "title": metric.title,
+        "unit": metric.unit,
+        "higher_is_better": metric.higher_is_better,
+        "aggregate": score.per_item is None,
+        **bounds,
+    }

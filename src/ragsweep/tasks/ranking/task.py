@@ -1,0 +1,174 @@
+"""How well passages are ranked for queries: what a run of retrieval measures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from ragsweep.core.errors import DatasetError
+from ragsweep.core.method import Method
+from ragsweep.core.run_settings import Cutoff, Seed
+from ragsweep.core.store import Store
+from ragsweep.core.terminal import one_line, say_once
+from ragsweep.datasets import Chunker, Dataset, DatasetFormat
+from ragsweep.retrieval import NOTHING, Ranking, Retriever
+from ragsweep.retrieval import Task as Search
+from ragsweep.retrieval.checks import expect_method, retrieve
+from ragsweep.tasks.metric import Metric, metric_of
+from ragsweep.tasks.ranking import charts, tables, trec
+from ragsweep.tasks.ranking.evaluation import Evaluation, evaluate
+from ragsweep.tasks.ranking.explain import Explanation, find
+from ragsweep.tasks.ranking.judging import judge
+from ragsweep.tasks.ranking.settings import EvaluationSettings
+from ragsweep.tasks.task import Curve, Measurement, Record, Score
+
+LEAST_DEPTH = 100  # a ranking holds at least so many passages, and at least k
+WITH_INTERVALS = ("recall",)  # metrics whose curves have intervals: those of all would take longer than a warm run
+SHOWN = 3  # names in a notice
+
+
+@dataclass(frozen=True)
+class RankingTask:
+    """Ranks the passages of a corpus for its queries, and judges the ranking.
+
+    Attributes:
+        dataset: Reads documents, queries and judgments.
+        chunker: Cuts the documents into passages.
+        retriever: Ranks the passages.
+        evaluation: What is measured.
+        k: The cutoff: how many passages go into the prompt.
+        seed: Of the bootstrap.
+        store: Keeps where documents were cut.
+    """
+
+    loads: ClassVar[Sequence[str]] = ("dataset", "chunker", "store", "evaluation.relevance_level")
+
+    dataset: DatasetFormat
+    chunker: Chunker
+    retriever: Retriever
+    evaluation: EvaluationSettings
+    k: Cutoff
+    seed: Seed
+    store: Store
+
+    def __post_init__(self) -> None:
+        expect_method(self.retriever, "retrieve", "retriever")
+
+    @property
+    def metrics(self) -> Sequence[Metric]:
+        """What will be measured, in the order in which it is shown."""
+        return [metric_of(name, function) for name, function in self.evaluation.metrics.items()]
+
+    def load(self) -> Dataset:
+        """Read and cut the documents, and say what is odd about them."""
+        dataset = Dataset.from_collection(self.dataset.load(), self.chunker, self.store)
+        level = self.evaluation.relevance_level
+        irrelevant = dataset.without_relevant(level)
+        unjudged = set(range(len(dataset.queries))) - set(dataset.qrels.query.tolist())
+        absent = set(dataset.qrels.unit.tolist()) - set(dataset.passage_units.tolist())
+        no_relevant = f"queries without a {dataset.unit} of grade {level} or more, scoring 0 in all but NDCG"
+        _notice(dataset.skipped, "documents left out, as dataset.skip says")
+        _notice(dataset.empty_pages, "pages without text, never retrieved")
+        _notice([dataset.queries[row].text for row in sorted(unjudged)], "queries without judgments, left out")
+        _notice([dataset.queries[row].text for row in irrelevant], no_relevant)
+        units = [dataset.units[unit] for unit in sorted(absent)]
+        _notice(units, f"judged {dataset.unit}s without a passage, never found")
+        return dataset
+
+    def measure(self, items: Dataset) -> Measurement:
+        """Retrieve, judge and measure."""
+        ranking = self.retrieve(items)
+        return self.measured(items, ranking, self.evaluate(items, ranking))
+
+    def explain(self, items: Dataset, query: str, record: Record, width: int) -> Iterator[str]:
+        """Why a query was answered as it was, line by line, for a terminal of so many columns."""
+        row = find(query, items.queries)
+        if row not in items.qrels.query:
+            raise DatasetError(f"query {query!r}: has no judgments, so that the run left it out")
+        ranking = self.retrieve(items)
+        evaluation = self.evaluate(items, ranking)
+        measured = self.measured(items, ranking, evaluation).per_item
+        search = search_of(items)
+        return Explanation(record, items, search, self.retriever, row, ranking, evaluation, measured).text(width)
+
+    def retrieve(self, items: Dataset) -> Ranking:
+        """Rank the passages for every query."""
+        return retrieve(self.retriever, search_of(items), max(LEAST_DEPTH, self.k))
+
+    def evaluate(self, items: Dataset, ranking: Ranking) -> Evaluation:
+        """Judge the ranking and measure it."""
+        found = ranking.passages != NOTHING
+        units = np.where(found, items.passage_units[ranking.passages], NOTHING)
+        qrels = items.qrels
+        judged = judge(
+            units,
+            qrels.query,
+            qrels.unit,
+            qrels.grade,
+            collapse=self.evaluation.collapse,
+            relevance_level=self.evaluation.relevance_level,
+        )
+        queries = [items.queries[row] for row in judged.queries]
+        return evaluate(
+            judged,
+            self.evaluation.metrics,
+            self.k,
+            tuple(query.query_type for query in queries),
+            tuple(query.query_id for query in queries),
+            resamples=self.evaluation.resamples,
+            seed=self.seed,
+        )
+
+    def measured(self, items: Dataset, ranking: Ranking, evaluation: Evaluation) -> Measurement:
+        """Everything that is recorded of a ranking."""
+        intervals = zip(evaluation.ci_low.tolist(), evaluation.ci_high.tolist(), strict=True)
+        values = zip(evaluation.metrics, evaluation.means.values(), intervals, evaluation.per_query, strict=True)
+        return Measurement(
+            items=tables.queries(evaluation, items),
+            scores=[Score(metric, mean, *interval, row) for metric, mean, interval, row in values],
+            details={"retrieved": tables.retrieved(evaluation, items)},
+            curves={
+                name: Curve(curve, np.array(evaluation.curve_interval(name)) if name in WITH_INTERVALS else None)
+                for name, curve in zip(evaluation.names, evaluation.curves, strict=True)
+            },
+            measures=self._measures(items, ranking),
+            facts=tables.facts(evaluation, items),
+            findings=tuple(tables.findings(evaluation, items)),
+            method=self._method,
+            files={
+                "ranking.trec": trec.run_lines(evaluation.judged, ranking.passages, ranking.scores, items, "ragsweep"),
+                "qrels.trec": trec.qrels_lines(items),
+            },
+            condition=f"at k = {self.k}",
+            charts=(charts.draw, evaluation),
+        )
+
+    @property
+    def _method(self) -> Method:
+        method: Method = getattr(self.retriever, "method", Method())
+        stands_for = {f"retriever.{name}": value for name, value in method.stands_for.items()}
+        return replace(method, stands_for=stands_for, chosen_by=("retriever",))
+
+    def _measures(self, items: Dataset, ranking: Ranking) -> dict[str, float]:
+        """What is worth knowing besides the metrics: coverage, latency, recall of an approximate index."""
+        measures = {"coverage/units": items.coverage(self.evaluation.relevance_level)}
+        if len(ranking.latency_ms):
+            measures["latency/mean_ms"] = float(ranking.latency_ms.mean())
+            measures["latency/p95_ms"] = float(np.quantile(ranking.latency_ms, 0.95))
+        if len(ranking.recall_of_exact):
+            measures["index/recall"] = float(ranking.recall_of_exact.mean())
+        return measures
+
+
+def search_of(items: Dataset) -> Search:
+    """What is searched, and for what."""
+    return Search(items.texts, tuple(query.text for query in items.queries))
+
+
+def _notice(names: Sequence[str], what: str) -> None:
+    if names:
+        shown = ", ".join(map(one_line, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
+        say_once(f"{what}: {len(names)} ({shown})")

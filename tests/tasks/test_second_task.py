@@ -1,0 +1,208 @@
+"""A second task, written as a user would: nothing in `src` knows it, and everything works for it."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import exp
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+from application import PROJECT
+
+from ragsweep.core.constraints import Between
+from ragsweep.core.digest import digest
+from ragsweep.core.style import dress, figure
+from ragsweep.tasks.metric import Metric
+from ragsweep.tasks.task import Measurement, Score, mean_scores
+
+PRIMES = (2, 3, 5, 7, 11)
+BINS = np.linspace(0, 1, 6)
+ACCURACY = Metric("accuracy", "Accuracy", low=0, high=1)
+BRIER = Metric("brier", "Brier score", higher_is_better=False, low=0, high=1)
+ECE = Metric("ece", "Calibration error", higher_is_better=False, low=0, high=1)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Is each of these numbers a prime?"""
+
+    numbers: tuple[int, ...]
+    name: str = "primes"
+
+    @property
+    def digest(self) -> str:
+        return digest(self.numbers)
+
+    digest_of_all = digest
+
+    @property
+    def profile(self) -> dict[str, int]:
+        return {"questions": len(self.numbers)}
+
+
+@dataclass(frozen=True)
+class YesNoTask:
+    """Calls a number a prime where none of the first few primes divides it, and says how sure it is."""
+
+    loads: ClassVar[Sequence[str]] = ("task.questions",)
+
+    seed: int
+    questions: Annotated[int, Between(10, 1000)]
+    divisors: Annotated[int, Between(1, len(PRIMES))]
+    sharpness: Annotated[float, Between(0)]
+
+    @property
+    def metrics(self) -> list[Metric]:
+        return [ACCURACY, BRIER, ECE]
+
+    def load(self) -> Numbers:
+        return Numbers(tuple(range(20, 20 + self.questions)))
+
+    def measure(self, items: Numbers) -> Measurement:
+        truth = np.array([all(number % each for each in range(2, number)) for number in items.numbers])
+        divided = np.array([any(number % each == 0 for each in PRIMES[: self.divisors]) for number in items.numbers])
+        sure = 1 / (1 + exp(-self.sharpness * self.divisors))
+        confidence = np.where(divided, 1 - sure, sure)
+        values = np.array([(confidence > 0.5) == truth, (confidence - truth) ** 2], dtype=float)
+        resampling = {"resamples": 1000, "seed": self.seed}
+        calibration = Score.aggregate(ECE, lambda weight: ece(confidence, truth, weight), len(truth), **resampling)
+        queries = pd.DataFrame(
+            {
+                "query_id": [str(number) for number in items.numbers],
+                "query": [f"Is {number} a prime?" for number in items.numbers],
+                "query_type": ["small" if number < 60 else "large" for number in items.numbers],
+            }
+        )
+        table = pd.DataFrame({"confidence": BINS[1:], "questions": np.histogram(confidence, BINS)[0]})
+        return Measurement(
+            items=queries,
+            scores=[*mean_scores([ACCURACY, BRIER], values, **resampling), calibration],
+            details={"answer": ["no" if each else "yes" for each in divided]},
+            measures={"share/yes": float((~divided).mean())},
+            findings=["Even numbers are easy."],
+            tables={"calibration.csv": table},
+            charts=(draw, table["questions"].tolist()),
+        )
+
+
+def ece(confidence, truth, weight) -> float:
+    """Expected calibration error over bins of equal width (Naeini, Cooper and Hauskrecht 2015)."""
+    of_bin = np.digitize(confidence, BINS[1:-1])
+    gaps = [weight[of_bin == each] @ (confidence - truth)[of_bin == each] for each in range(len(BINS) - 1)]
+    return float(np.abs(gaps).sum())
+
+
+def draw(counts: Sequence[int]) -> Iterator[tuple[str, object]]:
+    drawing = figure(5, 3, "How sure are the answers?", "Questions in each fifth of the confidence")
+    axes = drawing.subplots()
+    axes.bar(range(len(counts)), counts)
+    dress(axes)
+    yield "calibration.png", drawing
+
+
+HERE = Path(__file__).parent
+TASK = ["--config-dir", str(HERE / "conf"), "task=yes_no"]
+SWEEP = ["-m", "task.divisors=1,2,4", "task.sharpness=0.2,1"]
+ENVIRONMENT = {"PYTHONPATH": f"{HERE}:{PROJECT / 'tests'}"}
+
+
+@pytest.fixture(scope="module")
+def sweep(shared_application):
+    process = shared_application.run(*TASK, *SWEEP, **ENVIRONMENT)
+    assert process.returncode == 0, process.stderr
+    parent = shared_application.parents()[0]
+    children = {run.info.run_name: run for run in shared_application.children()}
+    return process.stdout, parent, children
+
+
+def test_the_metrics_are_those_of_the_task(sweep):
+    _, _, children = sweep
+    assert len(children) == 6
+    task = YesNoTask(seed=0, questions=80, divisors=4, sharpness=0.2)
+    values = task.measure(task.load()).values
+    metrics = children["divisors=4 sharpness=0.2"].data.metrics
+    assert {name: metrics[name] for name in values} == values
+    assert metrics["ci/ece_low"] <= metrics["ece"] <= metrics["ci/ece_high"]
+    assert {"by_type/small/brier", "by_type/large/brier", "share/yes"} <= metrics.keys()
+    assert not {"f1", "recall"} & metrics.keys()
+
+
+def test_the_settings_are_those_of_the_task(sweep):
+    _, _, children = sweep
+    params = children["divisors=4 sharpness=0.2"].data.params
+    assert params == {"task.divisors": "4", "task.questions": "80", "task.sharpness": "0.2", "seed": "0"}
+
+
+def test_the_lowest_is_the_best(sweep):
+    out, parent, children = sweep
+    best = min(children.values(), key=lambda run: run.data.metrics["brier"])
+    assert parent.data.tags["best.configuration"] == best.info.run_name
+    assert f"Ship {best.info.run_name}: Brier score 0." in out
+
+
+def test_the_task_has_a_table_and_a_chart_of_its_own(sweep, shared_application):
+    _, parent, children = sweep
+    folder = shared_application.artifacts(children["divisors=4 sharpness=0.2"])
+    assert pd.read_csv(folder / "results/calibration.csv")["questions"].sum() == 80
+    assert (folder / "charts/calibration.png").stat().st_size > 1000
+    assert (folder / "charts/brier_by_query_type.png").exists()
+    table = pd.read_csv(folder / "results/per_query.csv")
+    assert list(table) == ["query_id", "query", "query_type", "accuracy", "brier", "answer"]
+    report = (shared_application.artifacts(parent) / "report.md").read_text()
+    assert "Even numbers are easy." in report
+
+
+def test_the_view_shows_the_tasks_metrics(sweep, shared_application):
+    [experiment] = [each for each in shared_application.client().search_experiments() if each.name == "primes"]
+    [view] = [json.loads(value) for name, value in experiment.tags.items() if "sharedViewState" in name]
+    assert view["name"].startswith("sweep divisors sharpness")
+
+
+def test_an_aggregate_may_decide(shared_application):
+    process = shared_application.run(*TASK, *SWEEP, "task.decide_by=ece", **ENVIRONMENT)
+    assert process.returncode == 0, process.stderr
+    parent = max(shared_application.parents(), key=lambda run: run.info.start_time)
+    runs = [run for run in shared_application.children() if run.data.tags["mlflow.parentRunId"] == parent.info.run_id]
+    best = min(runs, key=lambda run: run.data.metrics["ece"])
+    assert parent.data.tags["best.configuration"] == best.info.run_name
+    assert "Calibration error 0." in process.stdout
+
+
+def test_a_finished_sweep_is_resumed(sweep, shared_application):
+    process = shared_application.run(*TASK, *SWEEP, "tracking.resume=true", **ENVIRONMENT)
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.count("(finished before)") == 6
+
+
+def test_a_run_is_made_again_with_the_same_numbers(sweep, shared_application):
+    _, _, children = sweep
+    run_id = children["divisors=2 sharpness=1"].info.run_id
+    process = shared_application.script(
+        "reproduce", run_id, "--allow", "test_second_task", "--no-log", **ENVIRONMENT
+    )  # fmt: skip
+    assert process.returncode == 0, process.stderr
+    assert "identical: " in process.stdout
+
+
+def test_runs_are_compared(sweep, shared_application):
+    _, parent, _ = sweep
+    process = shared_application.script("compare", parent.info.run_id)
+    assert process.returncode == 0, process.stderr
+    assert "Brier score" in process.stdout
+
+
+def test_what_a_task_cannot_explain_is_said(sweep, shared_application):
+    _, _, children = sweep
+    run_id = children["divisors=2 sharpness=1"].info.run_id
+    process = shared_application.script("explain", run_id, "20", "--allow", "test_second_task", **ENVIRONMENT)
+    assert process.returncode == 2
+    assert "test_second_task.YesNoTask does not explain its runs" in process.stderr
+
+
+def test_a_bad_setting_of_the_task_is_refused(application):
+    process = application.run(*TASK, "task.divisors=9", **ENVIRONMENT)
+    assert process.returncode == 2
+    assert "task.divisors: found 9, expected a whole number from 1 to 5" in process.stderr
