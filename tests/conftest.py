@@ -20,7 +20,7 @@ from servers import Client, TrackingServer, database
 from ragsweep.core.project import PROJECT
 from ragsweep.core.store import Store
 from ragsweep.datasets import BeirDataset, Collection, Dataset, PageChunker, PdfDataset
-from ragsweep.retrieval import Task
+from ragsweep.retrieval import Search
 
 WritePdf = Callable[..., Path]
 
@@ -122,9 +122,9 @@ def manual_pages(manual: Collection) -> Dataset:
 
 
 @pytest.fixture(scope="session")
-def manual_task(manual_pages: Dataset) -> Task:
+def manual_search(manual_pages: Dataset) -> Search:
     """The manual's pages, to be searched for its questions."""
-    return Task(manual_pages.texts, tuple(query.text for query in manual_pages.queries))
+    return Search(manual_pages.texts, tuple(query.text for query in manual_pages.queries))
 
 
 @pytest.fixture(scope="session")

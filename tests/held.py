@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragsweep.retrieval import Ranking, SparseRetriever, Task
+from ragsweep.retrieval import Ranking, Search, SparseRetriever
 
 ENVIRONMENT = {"PYTHONPATH": str(Path(__file__).parent)}
 
@@ -22,8 +22,8 @@ class HeldRetriever(SparseRetriever):
 
     while_there: str = ""
 
-    def retrieve(self, task: Task, depth: int) -> Ranking:
+    def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
         while Path(self.while_there).exists():
             time.sleep(0.1)
-        return super().retrieve(task, depth)
+        return super().rank(search, depth)

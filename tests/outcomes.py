@@ -54,7 +54,7 @@ def of_scores(name, scores, swept, types=None, facts=(), **settings) -> Outcome:
 def method(settings: Mapping[str, str]) -> Method:
     """What the retriever of these settings says of itself."""
     sparse = SparseRetriever(NO_STORE)
-    dense = SimpleNamespace(retrieve=print, method=Method("", "pure dense retrieval"))
+    dense = SimpleNamespace(rank=print, method=Method("", "pure dense retrieval"))
     alpha = as_number(settings.get("retriever.alpha", ""))
     hybrid = HybridRetriever(dense, sparse, alpha) if isinstance(alpha, int | float) else SimpleNamespace()
     known = {"HybridRetriever": hybrid, "SparseRetriever": sparse}

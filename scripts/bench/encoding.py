@@ -11,7 +11,7 @@ from bench.timing import Rows, compare
 from ragsweep.core.errors import EncoderError
 from ragsweep.core.store import Store
 from ragsweep.datasets import Dataset
-from ragsweep.retrieval import DenseRetriever, SentenceTransformerEncoder, Task
+from ragsweep.retrieval import DenseRetriever, Search, SentenceTransformerEncoder, rank
 from ragsweep.retrieval.backends import PRECISIONS
 from ragsweep.retrieval.hardware import fastest_device
 from ragsweep.tasks.ranking import judge, ndcg
@@ -63,7 +63,7 @@ def rows(dataset: Dataset, texts: int, store: Store, rounds: int, *, quick: bool
 
 def ndcg_at_10(dataset: Dataset, retriever: DenseRetriever) -> float:
     """The mean over queries."""
-    ranking = retriever.retrieve(Task(dataset.texts, tuple(query.text for query in dataset.queries)), 100)
+    ranking = rank(retriever, Search(dataset.texts, tuple(query.text for query in dataset.queries)), 100)
     qrels = dataset.qrels
     judged = judge(dataset.passage_units[ranking.passages], qrels.query, qrels.unit, qrels.grade)
     return float(ndcg(judged, 10).mean())

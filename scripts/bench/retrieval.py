@@ -21,9 +21,9 @@ from ragsweep.retrieval import (
     HnswIndex,
     HybridRetriever,
     IvfPqIndex,
+    Search,
     SentenceTransformerEncoder,
     SparseRetriever,
-    Task,
 )
 from ragsweep.retrieval.embeddings import embed
 from ragsweep.retrieval.exact import ExactSearch
@@ -49,23 +49,23 @@ def loop(dataset: Dataset, store: Store, rounds: int, sample: int, target: float
     from sentence_transformers import SentenceTransformer
 
     encoder = SentenceTransformerEncoder()
-    task = Task(dataset.texts, tuple(query.text for query in dataset.queries))
+    search = Search(dataset.texts, tuple(query.text for query in dataset.queries))
     qrels = dataset.qrels
-    embeddings = embed(encoder, store, task.passages, "passage")
-    embed(encoder, store, task.queries, "query")
+    embeddings = embed(encoder, store, search.passages, "passage")
+    embed(encoder, store, search.queries, "query")
 
     def ours() -> None:
         store.clear(entry for entry in store.entries() if not entry.stage.startswith("embeddings"))
         dense, sparse = DenseRetriever(encoder, store), SparseRetriever(store)
         for alpha in ALPHAS:
             for k in CUTOFFS:
-                ranking = HybridRetriever(dense, sparse, alpha).retrieve(task, DEPTH)
+                ranking = HybridRetriever(dense, sparse, alpha).rank(search, DEPTH)
                 units = np.where(ranking.passages == NOTHING, NOTHING, dataset.passage_units[ranking.passages])
                 judged = judge(units, qrels.query, qrels.unit, qrels.grade)
                 evaluate(judged, METRICS, k, (None,) * len(judged.queries))
 
     model = SentenceTransformer(str(encoder.folder), device="cpu", local_files_only=True)
-    reference = ReferenceLoop(model, task.passages, embeddings, dataset.passage_units.tolist())
+    reference = ReferenceLoop(model, search.passages, embeddings, dataset.passage_units.tolist())
     judged_queries = np.unique(qrels.query[qrels.grade > 0])
     relevant = {row: set(qrels.unit[(qrels.query == row) & (qrels.grade > 0)].tolist()) for row in judged_queries}
     asked = judged_queries[:sample].tolist()
@@ -74,7 +74,7 @@ def loop(dataset: Dataset, store: Store, rounds: int, sample: int, target: float
         for alpha in ALPHAS:
             for k in CUTOFFS:
                 for row in asked:
-                    reference.measure(task.queries[row], relevant[row], alpha, k)
+                    reference.measure(search.queries[row], relevant[row], alpha, k)
 
     yield compare(
         f"15 configurations x {len(relevant)} queries of {dataset.name}, embeddings stored",

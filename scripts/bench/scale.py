@@ -53,20 +53,20 @@ def main(passages: int, queries: int) -> Cost:
     from bench.measures import METRICS
     from bench.retrieval import DEPTH, RandomEncoder
     from ragsweep.core.store import Store
-    from ragsweep.retrieval import DenseRetriever, HybridRetriever, SparseRetriever, Task
+    from ragsweep.retrieval import DenseRetriever, HybridRetriever, Search, SparseRetriever, rank
     from ragsweep.tasks.ranking import evaluate, judge
 
-    task = Task(texts(passages, PASSAGE_WORDS, 0), texts(queries, QUERY_WORDS, 1))
+    search = Search(texts(passages, PASSAGE_WORDS, 0), texts(queries, QUERY_WORDS, 1))
     text_mb = peak_mb()
     with tempfile.TemporaryDirectory() as folder:
         store = Store(folder)
         dense, sparse = DenseRetriever(RandomEncoder(), store), SparseRetriever(store)
         times = [time.perf_counter()]
-        dense.retrieve(task, DEPTH)
+        rank(dense, search, DEPTH)
         times.append(time.perf_counter())
-        sparse.retrieve(task, DEPTH)
+        rank(sparse, search, DEPTH)
         times.append(time.perf_counter())
-        ranking = HybridRetriever(dense, sparse, 0.5).retrieve(task, DEPTH)
+        ranking = HybridRetriever(dense, sparse, 0.5).rank(search, DEPTH)
         times.append(time.perf_counter())
         query = np.repeat(np.arange(queries), 2)
         judged = judge(ranking.passages, query, ranking.passages[:, [1, 20]].ravel(), np.ones_like(query))

@@ -10,7 +10,8 @@ import pytest
 from application import PROJECT
 
 from ragsweep.core import code
-from ragsweep.retrieval import DenseRetriever, SparseRetriever, Task
+from ragsweep.core.identity import identity, own_settings
+from ragsweep.retrieval import DenseRetriever, Search, SparseRetriever, rank
 
 PACKAGE = {
     "theirs/__init__.py": "",
@@ -94,8 +95,8 @@ def test_a_subclass_is_other_code(letters):
 class Prefixed(DenseRetriever):
     prefix: str = ""
 
-    def _search(self, task, depth):
-        return super()._search(replace(task, queries=tuple(self.prefix + query for query in task.queries)), depth)
+    def rank(self, search, depth):
+        return super().rank(replace(search, queries=tuple(self.prefix + query for query in search.queries)), depth)
 
 
 class Flipped(SparseRetriever):
@@ -103,8 +104,8 @@ class Flipped(SparseRetriever):
         super().__init__(store)
         object.__setattr__(self, "flip", flip)
 
-    def _search(self, task, depth):
-        return super()._search(replace(task, queries=task.queries[:: -1 if self.flip else 1]), depth)
+    def rank(self, search, depth):
+        return super().rank(replace(search, queries=search.queries[:: -1 if self.flip else 1]), depth)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,25 +114,25 @@ class Cut(SparseRetriever):
 
 
 def test_the_own_settings_of_a_subclass_tell_its_results_apart(letters, store):
-    task = Task(("iron tea", "ivory", "zinc"), ("iron", "zinc"))
+    search = Search(("iron tea", "ivory", "zinc"), ("iron", "zinc"))
     for first, other in (
         (Prefixed(letters, store), Prefixed(letters, store, prefix="zzz")),
         (Flipped(store, flip=False), Flipped(store, flip=True)),
     ):
-        found = [retriever.retrieve(task, 3).scores.tolist() for retriever in (first, other, first)]
+        found = [rank(retriever, search, 3).scores.tolist() for retriever in (first, other, first)]
         assert found[0] == found[2] != found[1]
 
 
 def test_what_is_no_plain_setting_is_never_found_again(store):
     odd = Flipped(store, flip=object())
-    assert code.own_settings(odd, SparseRetriever) != code.own_settings(odd, SparseRetriever)
-    assert code.own_settings(Cut(store, letters=1), SparseRetriever) == {"letters": 1}
-    assert code.own_settings(SparseRetriever(store), SparseRetriever) == {}
+    assert identity(odd) != identity(odd)
+    assert own_settings(Cut(store, letters=1), SparseRetriever) == {"letters": 1}
+    assert own_settings(SparseRetriever(store), SparseRetriever) == {}
 
 
 RANK = """
 import sys
-from ragsweep.retrieval import SparseRetriever, Task
+from ragsweep.retrieval import SparseRetriever, Search, rank
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, Query, RecursiveChunker
 from ragsweep.core.store import Store
 
@@ -140,7 +141,7 @@ document = Document.from_pages("a", [("1", "a#1", "iron iron zinc. " * 40), ("2"
 collection = Collection("small", "page", (document,), (Query("1", "iron"),), (Judgment("1", "a#1", 1),))
 dataset = Dataset.from_collection(collection, RecursiveChunker(100, 10), store)
 print(len(dataset.passages))
-print(SparseRetriever(store).retrieve(Task(("iron iron zinc", "iron zinc tea and more"), ("iron",)), 2).scores)
+print(rank(SparseRetriever(store), Search(("iron iron zinc", "iron zinc tea and more"), ("iron",)), 2).scores)
 """
 
 
@@ -174,8 +175,8 @@ import numpy as np
 from ragsweep.retrieval import Ranking, SparseRetriever
 
 class Theirs(SparseRetriever):
-    def _search(self, task, depth):
-        found = super()._search(task, depth)
+    def rank(self, search, depth):
+        found = super().rank(search, depth)
         return found
 """
 

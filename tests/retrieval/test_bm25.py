@@ -79,9 +79,9 @@ def test_scores_equal_rank_bm25_on_stems_without_stop_words(passages, queries):
     np.testing.assert_allclose(scores, okapi_scores(passages, queries, english), rtol=0, atol=1e-9)
 
 
-def test_scores_equal_rank_bm25_on_the_manual(manual_task):
-    scores = scores_of(SparseRetriever(OFF), manual_task.passages, manual_task.queries)
-    np.testing.assert_allclose(scores, okapi_scores(manual_task.passages, manual_task.queries), rtol=0, atol=1e-9)
+def test_scores_equal_rank_bm25_on_the_manual(manual_search):
+    scores = scores_of(SparseRetriever(OFF), manual_search.passages, manual_search.queries)
+    np.testing.assert_allclose(scores, okapi_scores(manual_search.passages, manual_search.queries), rtol=0, atol=1e-9)
 
 
 @pytest.mark.real_data
@@ -91,9 +91,9 @@ def test_scores_equal_rank_bm25_on_scifact(scifact):
     np.testing.assert_allclose(scores, okapi_scores(scifact.texts, queries), rtol=0, atol=1e-9)
 
 
-def test_the_ranking_is_rank_bm25s_with_ties_in_corpus_order(store, manual_task):
-    ranking = SparseRetriever(store).retrieve(manual_task, 10)
-    scores = okapi_scores(manual_task.passages, manual_task.queries)
+def test_the_ranking_is_rank_bm25s_with_ties_in_corpus_order(store, manual_search):
+    ranking = SparseRetriever(store).rank(manual_search, 10)
+    scores = okapi_scores(manual_search.passages, manual_search.queries)
     assert ranking.passages.tolist() == np.argsort(-scores.round(9), kind="stable")[:, :10].tolist()
 
 
@@ -140,10 +140,10 @@ def test_the_best_of_many_passages_are_those_of_the_whole_ranking(depth):
 
 
 @pytest.mark.parametrize("settings", [{}, {"backend": "bm25s", "variant": "bm25l"}], ids=["rank_bm25", "bm25s"])
-def test_the_number_of_queries_at_once_changes_no_bit(manual_task, settings):
-    index = SparseRetriever(OFF, **settings).index(manual_task.passages)
-    together = index.search(manual_task.queries, 10)
-    for at_once in (1, 7 * len(manual_task.passages)):
-        blocks = index.search(manual_task.queries, 10, at_once=at_once)
+def test_the_number_of_queries_at_once_changes_no_bit(manual_search, settings):
+    index = SparseRetriever(OFF, **settings).index(manual_search.passages)
+    together = index.search(manual_search.queries, 10)
+    for at_once in (1, 7 * len(manual_search.passages)):
+        blocks = index.search(manual_search.queries, 10, at_once=at_once)
         np.testing.assert_array_equal(blocks.passages, together.passages)
         np.testing.assert_array_equal(blocks.scores, together.scores)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from ragsweep.core.errors import ConfigError, EncoderError, RetrieverError, Terminated
-from ragsweep.retrieval import NOTHING, DenseRetriever, HybridRetriever, Ranking, SparseRetriever, Task
-from ragsweep.retrieval.checks import check_embeddings, checked, retrieve
+from ragsweep.retrieval import NOTHING, DenseRetriever, HybridRetriever, Ranking, Search, SparseRetriever, rank
+from ragsweep.retrieval.checks import check_embeddings, checked
 
-TASK = Task(("zinc", "iron", "iodine", "folate"), ("which metal?", "which vitamin?"))
+SEARCH = Search(("zinc", "iron", "iodine", "folate"), ("which metal?", "which vitamin?"))
 DEPTH = 3
 GOOD = Ranking(np.array([[2, 0, 3], [1, NOTHING, NOTHING]]), np.array([[0.9, 0.5, 0.5], [0.1, -np.inf, -np.inf]]))
 NAN, INF = np.nan, np.inf
@@ -93,21 +93,21 @@ WRONG = {
 
 
 def test_a_ranking_passes_as_it_is():
-    found = checked(GOOD, TASK, DEPTH, "theirs")
+    found = checked(GOOD, SEARCH, DEPTH, "theirs")
     for name, array in vars(GOOD).items():
         np.testing.assert_array_equal(getattr(found, name), array)
 
 
 def test_smaller_numbers_are_widened():
     narrow = Ranking(GOOD.passages.astype(np.int32), GOOD.scores.astype(np.float32))
-    found = checked(narrow, TASK, DEPTH, "theirs")
+    found = checked(narrow, SEARCH, DEPTH, "theirs")
     assert (found.passages.dtype, found.scores.dtype) == (np.int64, np.float64)
 
 
 @pytest.mark.parametrize(("ranking", "expected"), WRONG.values(), ids=WRONG)
 def test_what_is_no_ranking_is_refused_in_one_line(ranking, expected):
     with pytest.raises(RetrieverError) as refused:
-        checked(ranking, TASK, DEPTH, "theirs")
+        checked(ranking, SEARCH, DEPTH, "theirs")
     message = str(refused.value)
     assert message.startswith("theirs: ")
     assert expected in message
@@ -158,10 +158,10 @@ def is_ranking(passages, scores):
 def test_any_arrays_are_a_ranking_or_refused(both):
     passages, scores = both
     if is_ranking(passages, scores):
-        checked(Ranking(passages, scores), TASK, DEPTH, "theirs")
+        checked(Ranking(passages, scores), SEARCH, DEPTH, "theirs")
     else:
         with pytest.raises(RetrieverError, match=r"\Atheirs: [^\n]+\Z"):
-            checked(Ranking(passages, scores), TASK, DEPTH, "theirs")
+            checked(Ranking(passages, scores), SEARCH, DEPTH, "theirs")
 
 
 class Fixed:
@@ -170,7 +170,7 @@ class Fixed:
     def __init__(self, returned):
         self.returned = returned
 
-    def retrieve(self, task, depth):
+    def rank(self, search, depth):
         if isinstance(self.returned, BaseException):
             raise self.returned
         return self.returned
@@ -182,10 +182,10 @@ def test_the_parts_of_a_hybrid_are_checked_by_their_own_names(letters, store, pa
     parts = {"dense": DenseRetriever(letters, store), "sparse": SparseRetriever(store)} | {part: Fixed(None)}
     hybrid = HybridRetriever(**parts, alpha=alpha)
     if (part, alpha) in (("dense", 0), ("sparse", 1)):
-        retrieve(hybrid, TASK, DEPTH)
+        rank(hybrid, SEARCH, DEPTH)
     else:
         with pytest.raises(RetrieverError, match=r"\bFixed: returned NoneType"):
-            retrieve(hybrid, TASK, DEPTH)
+            rank(hybrid, SEARCH, DEPTH)
 
 
 class Lost:
@@ -197,19 +197,19 @@ class Lost:
 
 def test_what_an_index_finds_is_checked_before_it_is_kept(letters, store):
     with pytest.raises(RetrieverError, match=r"\bLost: returned NoneType"):
-        DenseRetriever(letters, store, Lost()).retrieve(TASK, DEPTH)
+        DenseRetriever(letters, store, Lost()).rank(SEARCH, DEPTH)
     assert not any(entry.stage.startswith("dense") for entry in store.entries())
 
 
 def test_a_retriever_may_not_end_the_process():
     with pytest.raises(RuntimeError, match=r"\bFixed called sys\.exit\(0\)$"):
-        retrieve(Fixed(SystemExit(0)), TASK, DEPTH)
+        rank(Fixed(SystemExit(0)), SEARCH, DEPTH)
 
 
 @pytest.mark.parametrize("ending", [Terminated(143), KeyboardInterrupt()], ids=["SIGTERM", "SIGINT"])
 def test_a_signal_ends_the_process_also_within_a_retriever(ending):
     with pytest.raises(type(ending)):
-        retrieve(Fixed(ending), TASK, DEPTH)
+        rank(Fixed(ending), SEARCH, DEPTH)
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ def test_any_array_is_embeddings_or_refused(embeddings):
 def test_a_corpus_whose_passages_all_look_the_same_is_refused(store):
     same = SimpleNamespace(fingerprint="same", encode=lambda texts, role: np.tile(UNIT[0], (len(texts), 1)))
     with pytest.raises(EncoderError, match="gives 4 different passages the same embedding"):
-        DenseRetriever(same, store).retrieve(TASK, DEPTH)
+        DenseRetriever(same, store).rank(SEARCH, DEPTH)
     assert len(list(store.entries())) == 1  # the queries
 
 
@@ -287,7 +287,7 @@ def test_queries_and_passages_have_one_number_of_dimensions(store):
         return np.eye(len(texts), 4 if role == "query" else 5, dtype=np.float32)
 
     with pytest.raises(EncoderError, match="embeds queries in 4 dimensions and passages in 5, expected the same"):
-        DenseRetriever(SimpleNamespace(fingerprint="two", encode=encode), store).retrieve(TASK, DEPTH)
+        DenseRetriever(SimpleNamespace(fingerprint="two", encode=encode), store).rank(SEARCH, DEPTH)
 
 
 THEIRS = """
@@ -302,8 +302,8 @@ class Theirs(SparseRetriever):
         super().__init__(**settings)
         object.__setattr__(self, "how", how)
 
-    def retrieve(self, task, depth):
-        ranking = super().retrieve(task, depth)
+    def rank(self, search, depth):
+        ranking = super().rank(search, depth)
         if self.how == "raises":
             raise KeyError("their bug")
         if self.how == "exits":

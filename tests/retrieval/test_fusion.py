@@ -1,11 +1,12 @@
-"""Fusing dense and sparse candidates."""
+"""Fusing rankings."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragsweep.retrieval import NOTHING, minmax, ranked, weighted_sum
+from ragsweep.core.errors import ConfigError
+from ragsweep.retrieval import NOTHING, WeightedSum, minmax, ranked
 
 QUERIES = 3
 SCORES = st.integers(-2, 2) | st.floats(-1e6, 1e6)
@@ -25,10 +26,12 @@ def normalised(scores):
     return {passage: 1.0 if high == low else (score - low) / (high - low) for passage, score in scores.items()}
 
 
-def slow_weighted_sum(dense, sparse, alpha, depth):
-    dense, sparse = normalised(dense), normalised(sparse)
-    fused = {p: alpha * dense.get(p, 0.0) + (1 - alpha) * sparse.get(p, 0.0) for p in dense | sparse}
-    return [(p, fused[p]) for p in sorted(fused, key=lambda p: (-fused[p], p))][:depth]
+def slow_weighted_sum(rankings, weights):
+    fused = {}
+    for weight, scores in zip(weights, map(normalised, rankings), strict=True):
+        for passage, score in scores.items():
+            fused[passage] = fused.get(passage, 0.0) + weight * score
+    return [(p, fused[p]) for p in sorted(fused, key=lambda p: (-fused[p], p))]
 
 
 def retrieved(fused):
@@ -38,10 +41,21 @@ def retrieved(fused):
     ]
 
 
-@given(CANDIDATES, CANDIDATES, st.floats(0, 1), st.integers(1, 12))
-def test_fusion_equals_a_slow_loop_over_dictionaries(dense, sparse, alpha, depth):
-    expected = [slow_weighted_sum(*pair, alpha, depth) for pair in zip(dense, sparse, strict=True)]
-    assert retrieved(weighted_sum(ranking(*dense), ranking(*sparse), alpha, depth)) == expected
+@given(st.lists(st.tuples(CANDIDATES, st.floats(0, 1)), min_size=1, max_size=4))
+def test_a_weighted_sum_equals_a_slow_loop_over_dictionaries(weighted):
+    rankings, weights = zip(*weighted, strict=True)
+    expected = [slow_weighted_sum(of_query, weights) for of_query in zip(*rankings, strict=True)]
+    assert retrieved(WeightedSum(weights).fuse([ranking(*each) for each in rankings])) == expected
+
+
+def test_without_weights_all_rankings_count_the_same():
+    rankings = [ranking({0: 2.0, 1: 1.0}), ranking({1: 3.0}), ranking({1: 2.0, 0: 1.0})]
+    assert retrieved(WeightedSum().fuse(rankings)) == retrieved(WeightedSum([1 / 3] * 3).fuse(rankings))
+
+
+def test_another_number_of_weights_is_refused():
+    with pytest.raises(ConfigError, match="weights: found 3, expected one for each of the 2 rankings"):
+        WeightedSum([1, 1, 1]).fuse([ranking({0: 1.0}), ranking({1: 1.0})])
 
 
 def test_the_best_gets_1_and_the_last_0():
@@ -62,4 +76,4 @@ def test_no_passage_has_a_normalised_score_of_0():
 
 @pytest.mark.parametrize(("alpha", "score"), [(0.25, 0.25), (0.75, 0.75)])
 def test_a_passage_absent_from_the_sparse_list_gets_0_from_it(alpha, score):
-    assert retrieved(weighted_sum(ranking({0: 1.0}), ranking({}), alpha, 5)) == [[(0, score)]]
+    assert retrieved(WeightedSum([alpha, 1 - alpha]).fuse([ranking({0: 1.0}), ranking({})])) == [[(0, score)]]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ragsweep.retrieval import NOTHING, DenseRetriever, HybridRetriever, SparseRetriever, Task
+from ragsweep.retrieval import NOTHING, DenseRetriever, HybridRetriever, Search, SparseRetriever, rank
 
 
 @pytest.fixture
@@ -28,45 +28,45 @@ def same(one, other):
     return np.array_equal(one.passages, other.passages) and np.array_equal(one.scores, other.scores)
 
 
-def test_alpha_1_is_the_dense_ranking(hybrid, dense, manual_task):
-    assert same(hybrid(alpha=1).retrieve(manual_task, 10), dense.retrieve(manual_task, 10))
+def test_alpha_1_is_the_dense_ranking(hybrid, dense, manual_search):
+    assert same(hybrid(alpha=1).rank(manual_search, 10), dense.rank(manual_search, 10))
 
 
-def test_alpha_0_is_the_sparse_ranking(hybrid, sparse, manual_task):
-    assert same(hybrid(alpha=0).retrieve(manual_task, 10), sparse.retrieve(manual_task, 10))
+def test_alpha_0_is_the_sparse_ranking(hybrid, sparse, manual_search):
+    assert same(hybrid(alpha=0).rank(manual_search, 10), sparse.rank(manual_search, 10))
 
 
-def test_the_ranking_is_the_weighted_sum_over_each_ones_candidates(hybrid, dense, sparse, manual_task):
+def test_the_ranking_is_the_weighted_sum_over_each_ones_candidates(hybrid, dense, sparse, manual_search):
     fused = []
-    for query in range(len(manual_task.queries)):
+    for query in range(len(manual_search.queries)):
         sums = {}
         for weight, retriever in ((0.3, dense), (0.7, sparse)):
-            found = retriever.retrieve(manual_task, 20).row(query)
+            found = retriever.rank(manual_search, 20).row(query)
             scores = dict(zip(found.passages[0].tolist(), found.scores[0].tolist(), strict=True))
             scores.pop(NOTHING, None)
             low, high = min(scores.values()), max(scores.values())
             for passage, score in scores.items():
                 sums[passage] = sums.get(passage, 0) + weight * (score - low) / (high - low)
         fused.append(sorted(sums, key=lambda passage: (-round(sums[passage], 12), passage))[:10])
-    assert hybrid(alpha=0.3, candidates=20).retrieve(manual_task, 10).passages.tolist() == fused
+    assert hybrid(alpha=0.3, candidates=20).rank(manual_search, 10).passages.tolist() == fused
 
 
 @pytest.mark.parametrize("setting", [{"alpha": 0.3}, {"candidates": 5}], ids=["alpha", "candidates"])
-def test_every_setting_changes_the_ranking(hybrid, manual_task, setting):
-    default = hybrid().retrieve(manual_task, 10)
-    assert not np.array_equal(hybrid(**setting).retrieve(manual_task, 10).passages, default.passages)
+def test_every_setting_changes_the_ranking(hybrid, manual_search, setting):
+    default = hybrid().rank(manual_search, 10)
+    assert not np.array_equal(hybrid(**setting).rank(manual_search, 10).passages, default.passages)
 
 
-def test_candidates_null_takes_the_whole_corpus(hybrid, manual_task):
-    whole = hybrid(candidates=len(manual_task.passages)).retrieve(manual_task, 10)
-    assert same(hybrid(candidates=None).retrieve(manual_task, 10), whole)
+def test_candidates_null_takes_the_whole_corpus(hybrid, manual_search):
+    whole = hybrid(candidates=len(manual_search.passages)).rank(manual_search, 10)
+    assert same(hybrid(candidates=None).rank(manual_search, 10), whole)
 
 
 def test_a_query_that_one_retriever_cannot_answer_keeps_the_others_order(hybrid, dense):
-    task = Task(("iron tablet", "zinc", "birth"), ("anemia",))  # no word in common, but letters
-    assert np.array_equal(hybrid().retrieve(task, 3).passages, dense.retrieve(task, 3).passages)
+    search = Search(("iron tablet", "zinc", "birth"), ("anemia",))  # no word in common, but letters
+    assert np.array_equal(hybrid().rank(search, 3).passages, dense.rank(search, 3).passages)
 
 
-def test_a_query_costs_at_least_what_both_retrievers_cost(hybrid, dense, sparse, manual_task):
-    parts = dense.retrieve(manual_task, 100).latency_ms + sparse.retrieve(manual_task, 100).latency_ms
-    assert (hybrid().retrieve(manual_task, 10).latency_ms >= parts).all()
+def test_a_query_costs_at_least_what_both_retrievers_cost(hybrid, dense, sparse, manual_search):
+    parts = rank(dense, manual_search, 100).latency_ms + rank(sparse, manual_search, 100).latency_ms
+    assert (hybrid().rank(manual_search, 10).latency_ms >= parts).all()

@@ -7,7 +7,16 @@ import pytest
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.store import Store
-from ragsweep.retrieval import DenseRetriever, ExactIndex, HnswIndex, HybridRetriever, IvfPqIndex, SparseRetriever, Task
+from ragsweep.retrieval import (
+    DenseRetriever,
+    ExactIndex,
+    HnswIndex,
+    HybridRetriever,
+    IvfPqIndex,
+    Search,
+    SparseRetriever,
+    rank,
+)
 
 HNSW = {"m": 4, "ef_construction": 8, "ef_search": 12}
 IVF_PQ = {"lists": 16, "probes": 2, "subquantizers": 2}
@@ -26,16 +35,16 @@ class ClusteredEncoder:
 
 
 @pytest.fixture(scope="module")
-def task():
-    return Task(tuple(map(str, range(1500))), tuple(map(str, range(30))))
+def search():
+    return Search(tuple(map(str, range(1500))), tuple(map(str, range(30))))
 
 
 @pytest.fixture
-def retrieve(store, task):
+def retrieve(store, search):
     """The ranking of an index at depth 10."""
 
     def retrieve(index, depth=10, store=store):
-        return DenseRetriever(ClusteredEncoder(), store, index).retrieve(task, depth)
+        return rank(DenseRetriever(ClusteredEncoder(), store, index), search, depth)
 
     return retrieve
 
@@ -91,11 +100,11 @@ class TestApproximateIndex:
         assert same(retrieve(index), retrieve(index, store=Store(store.path, enabled=False)))
         assert entries(store, "index") == 1
 
-    def test_hybrid_passes_the_recall_on(self, retrieve, index, store, task):
+    def test_hybrid_passes_the_recall_on(self, retrieve, index, store, search):
         hybrid = HybridRetriever(
             DenseRetriever(ClusteredEncoder(), store, index), SparseRetriever(store), candidates=10
         )
-        assert np.array_equal(hybrid.retrieve(task, 5).recall_of_exact, retrieve(index).recall_of_exact)
+        assert np.array_equal(hybrid.rank(search, 5).recall_of_exact, retrieve(index).recall_of_exact)
 
 
 @pytest.mark.parametrize("index", [HnswIndex(**HNSW), IvfPqIndex(**IVF_PQ)], ids=repr)
@@ -142,4 +151,4 @@ def test_lists_and_codes_that_cannot_be_are_refused_by_name(retrieve, settings, 
 def test_a_corpus_too_small_to_train_codes_is_refused(store):
     retriever = DenseRetriever(ClusteredEncoder(), store, IvfPqIndex(subquantizers=2))
     with pytest.raises(ConfigError, match=r"^index=ivf_pq: needs 256 passages to train on and has 2; set index=exact"):
-        retriever.retrieve(Task(("1", "2"), ("1",)), 2)
+        retriever.rank(Search(("1", "2"), ("1",)), 2)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragsweep.retrieval import NOTHING, Task, ranked
+from ragsweep.retrieval import NOTHING, Search, ranked
 from ragsweep.retrieval.ranking import sample, timed
 
 CANDIDATES = st.dictionaries(st.integers(0, 9), st.integers(-2, 2), min_size=1)
@@ -44,6 +44,8 @@ def test_a_call_is_timed_once_for_each_input_after_one_that_warms_up():
     assert (called, len(times)) == ([3, 3, 4], 2)
 
 
-@pytest.mark.parametrize("other", [Task(("a", "bc"), ("q",)), Task(("ab", "c"), ("p",)), Task(("ab", "c", "q"), ())])
-def test_other_texts_are_another_task(other):
-    assert other.digest != Task(("ab", "c"), ("q",)).digest
+@pytest.mark.parametrize(
+    "other", [Search(("a", "bc"), ("q",)), Search(("ab", "c"), ("p",)), Search(("ab", "c", "q"), ())]
+)
+def test_other_texts_are_another_search(other):
+    assert other.digest != Search(("ab", "c"), ("q",)).digest

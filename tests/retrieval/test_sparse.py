@@ -5,13 +5,13 @@ import pytest
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.store import Store
-from ragsweep.retrieval import NOTHING, SparseRetriever, Task
+from ragsweep.retrieval import NOTHING, Search, SparseRetriever
 
 
 @pytest.fixture
 def retrieve(store):
     def retrieve(passages, query, depth=100, **settings):
-        found = SparseRetriever(store, **settings).retrieve(Task(tuple(passages), (query,)), depth)
+        found = SparseRetriever(store, **settings).rank(Search(tuple(passages), (query,)), depth)
         return [passage for passage in found.passages[0].tolist() if passage != NOTHING]
 
     return retrieve
@@ -77,9 +77,9 @@ def test_words_are_lower_cased_and_end_at_punctuation(retrieve):
     ],
     ids=str,
 )
-def test_every_setting_changes_the_scores(store, manual_task, settings, turned):
-    default = SparseRetriever(store, **settings).retrieve(manual_task, 10)
-    other = SparseRetriever(store, **(settings | turned)).retrieve(manual_task, 10)
+def test_every_setting_changes_the_scores(store, manual_search, settings, turned):
+    default = SparseRetriever(store, **settings).rank(manual_search, 10)
+    other = SparseRetriever(store, **(settings | turned)).rank(manual_search, 10)
     assert not np.array_equal(other.scores, default.scores)
 
 
@@ -92,11 +92,11 @@ def test_every_setting_changes_the_scores(store, manual_task, settings, turned):
     ],
     ids=str,
 )
-def test_a_setting_without_effect_is_named_and_changes_nothing(manual_task, settings, turned):
+def test_a_setting_without_effect_is_named_and_changes_nothing(manual_search, settings, turned):
     off = Store("", enabled=False)
     retriever, other = SparseRetriever(off, **settings), SparseRetriever(off, **settings, **turned)
     assert set(retriever.without_effect) == {*turned}
-    np.testing.assert_array_equal(retriever.retrieve(manual_task, 10).scores, other.retrieve(manual_task, 10).scores)
+    np.testing.assert_array_equal(retriever.rank(manual_search, 10).scores, other.rank(manual_search, 10).scores)
 
 
 def test_stop_words_are_not_searched_for(retrieve):
@@ -140,25 +140,25 @@ class Refusing(Store):
 @pytest.mark.parametrize(
     "settings", [{}, {"k1": 0.9}, {"backend": "bm25s", "variant": "bm25+"}], ids=["same", "k1", "variant"]
 )
-def test_other_queries_and_other_weights_count_no_terms_again(store, manual_task, settings):
-    SparseRetriever(store).retrieve(manual_task, 10)
+def test_other_queries_and_other_weights_count_no_terms_again(store, manual_search, settings):
+    SparseRetriever(store).rank(manual_search, 10)
     again = SparseRetriever(Refusing(store.path), **settings)
-    assert again.retrieve(Task(manual_task.passages, ("iron",)), 10).passages[0, 0] != NOTHING
+    assert again.rank(Search(manual_search.passages, ("iron",)), 10).passages[0, 0] != NOTHING
 
 
 @pytest.mark.parametrize("other", [{"stop_words": "english"}, {"stemmer": "english"}], ids=["stop_words", "stemmer"])
-def test_other_terms_are_counted_anew(store, manual_task, other):
-    SparseRetriever(store).retrieve(manual_task, 10)
+def test_other_terms_are_counted_anew(store, manual_search, other):
+    SparseRetriever(store).rank(manual_search, 10)
     with pytest.raises(AssertionError, match="counted again"):
-        SparseRetriever(Refusing(store.path), **other).retrieve(manual_task, 10)
+        SparseRetriever(Refusing(store.path), **other).rank(manual_search, 10)
 
 
 @pytest.mark.parametrize("settings", [{}, {"stemmer": "english"}, {"backend": "bm25s"}], ids=str)
-def test_stored_counts_give_the_same_bits(store, manual_task, settings):
+def test_stored_counts_give_the_same_bits(store, manual_search, settings):
     stored = SparseRetriever(store, **settings)
-    stored.index(manual_task.passages)
-    kept = SparseRetriever(Refusing(store.path), **settings).retrieve(manual_task, 10)
-    built = SparseRetriever(Store("", enabled=False), **settings).retrieve(manual_task, 10)
+    stored.index(manual_search.passages)
+    kept = SparseRetriever(Refusing(store.path), **settings).rank(manual_search, 10)
+    built = SparseRetriever(Store("", enabled=False), **settings).rank(manual_search, 10)
     np.testing.assert_array_equal(kept.passages, built.passages)
     np.testing.assert_array_equal(kept.scores, built.scores)
 
@@ -168,6 +168,6 @@ def test_a_subclass_does_not_take_what_its_parent_stored(store):
         def index(self, passages):
             return super().index([text[:1] for text in passages])
 
-    task = Task(("iron tablets", "birth plan", "cold chain"), ("iron",))
-    assert SparseRetriever(store).retrieve(task, 2).passages[0, 0] == 0
-    assert Shortest(store).retrieve(task, 2).passages[0, 0] == NOTHING
+    search = Search(("iron tablets", "birth plan", "cold chain"), ("iron",))
+    assert SparseRetriever(store).rank(search, 2).passages[0, 0] == 0
+    assert Shortest(store).rank(search, 2).passages[0, 0] == NOTHING

@@ -18,10 +18,10 @@ from ragsweep.retrieval import SparseRetriever
 class Failing(SparseRetriever):
     fails: bool = False
 
-    def retrieve(self, task, depth):
+    def rank(self, search, depth):
         if self.fails:
             raise MemoryError("no room for the index")
-        return super().retrieve(task, depth)
+        return super().rank(search, depth)
 """
 
 SWALLOWING = """
@@ -33,13 +33,13 @@ from ragsweep.retrieval import SparseRetriever
 
 @dataclass(frozen=True)
 class Swallowing(SparseRetriever):
-    def retrieve(self, task, depth):
+    def rank(self, search, depth):
         try:
             print("at work", flush=True)
             time.sleep(60)
         except BaseException:
             pass
-        return super().retrieve(task, depth)
+        return super().rank(search, depth)
 """
 
 

@@ -8,7 +8,6 @@ import sys
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import fields
 from functools import cache
 from importlib import metadata
 from importlib.machinery import ModuleSpec
@@ -20,7 +19,9 @@ from ragsweep.core.digest import digest, digest_file
 
 INSTALLED = ("site-packages", "dist-packages")
 # These modules name, keep and report results. A change in them need not encode a corpus again.
-NOT_COMPUTING = [f"ragsweep.core.{name}" for name in ("code", "constraints", "digest", "errors", "parsing", "store")]
+NOT_COMPUTING = [
+    f"ragsweep.core.{name}" for name in ("code", "constraints", "digest", "errors", "identity", "parsing", "store")
+]
 
 
 @cache
@@ -35,24 +36,14 @@ def kind_of(thing: object) -> str:
     return f"{type(thing).__module__}.{type(thing).__qualname__}"
 
 
+def name_of(thing: object) -> str:
+    """The name of an object's class, in full if the class is not ours."""
+    return type(thing).__name__ if type(thing).__module__.startswith("ragsweep.") else kind_of(thing)
+
+
 def code_of(thing: object) -> list[str]:
     """Names an object's class, and the code that it is written in: what a subclass computes is not what we computed."""
     return [kind_of(thing), digest_of_module(type(thing).__module__)]
-
-
-def own_settings(thing: object, base: type) -> object:
-    """The settings that a subclass adds to those of `base`, whose methods store its results.
-
-    If one of them is not a plain value, the answer is another one each time, so that no stored result is found.
-    """
-    names = {field.name for field in fields(base)}
-    held = {field.name: getattr(thing, field.name) for field in fields(thing)} | vars(thing)  # type: ignore[arg-type]
-    own = {name: value for name, value in held.items() if name not in names}
-    try:
-        digest(own)
-    except (TypeError, ValueError):
-        return uuid.uuid4().hex
-    return own
 
 
 def code_of_call(call: Callable[..., Any]) -> str:

@@ -19,6 +19,7 @@ from ragsweep.core.errors import ConfigError, RagsweepError, first_line
 from ragsweep.core.settings import leaves
 
 HYDRA_UTILS = "hydra.utils."
+CONVERT = {"_convert_": "all"}  # to plain lists and mappings: Hydra makes configurations of dataclasses in its own
 
 
 def build(node: DictConfig, name: str) -> Any:
@@ -29,7 +30,7 @@ def build(node: DictConfig, name: str) -> Any:
         name: The node's place in the configuration, for the error.
     """
     try:
-        built = instantiate(node)
+        built = instantiate(node, **CONVERT) if "_convert_" not in node else instantiate(node)
     except InstantiationException as error:
         cause = error.__cause__
         if isinstance(cause, RagsweepError):
@@ -90,12 +91,13 @@ def target_of(name: str) -> Callable[..., Any] | None:
 
 
 def components(name: str, node: DictConfig) -> Iterator[tuple[str, DictConfig]]:
-    """A component and those within it, by their paths."""
-    yield name, node
+    """A component and those within it, also in its lists and mappings, by their paths."""
+    if isinstance(node.get("_target_"), str):
+        yield name, node
     for key in map(str, node):
         value = node[key]
         for at, part in enumerate(value) if isinstance(value, ListConfig) else [(None, value)]:
-            if isinstance(part, DictConfig) and isinstance(part.get("_target_"), str):
+            if isinstance(part, DictConfig):
                 yield from components(f"{name}.{key}" if at is None else f"{name}.{key}.{at}", part)
 
 

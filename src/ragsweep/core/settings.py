@@ -14,6 +14,7 @@ from typing import Any
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import InterpolationResolutionError, MissingMandatoryValue
 
+from ragsweep.core.code import name_of
 from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.project import portable
 
@@ -58,8 +59,7 @@ def effective_settings(config: DictConfig, built: Mapping[str, object]) -> dict[
             settings[path] = f"{node._target_}({arguments})"
             continue
         if "_target_" in node:
-            ours = type(part).__module__.startswith("ragsweep.")
-            settings[path] = type(part).__name__ if ours else f"{type(part).__module__}.{type(part).__qualname__}"
+            settings[path] = name_of(part)
         if hasattr(part, "fingerprint"):
             settings[f"{path}.fingerprint"] = part.fingerprint
         for key, given, value in _arguments(node, part):
@@ -123,6 +123,8 @@ def short_paths(settings: Mapping[str, Any], config: DictConfig) -> dict[str, st
 
 def _used(part: object, key: str, given: Any) -> Any:
     """The setting as the object has it. An attribute that only the class has is not the setting."""
+    if isinstance(part, Mapping):
+        return part.get(key, given)
     in_class = inspect.getattr_static(type(part), key, None)
     computed = inspect.isdatadescriptor(in_class) or isinstance(in_class, cached_property)
     return getattr(part, key, given) if computed or key in getattr(part, "__dict__", ()) else given

@@ -1,28 +1,41 @@
-"""Ranking passages for queries: dense, sparse and hybrid retrieval."""
+"""Ranking passages for queries: the stages, and the classes that do them."""
 
 from ragsweep.retrieval.dense import DenseRetriever
 from ragsweep.retrieval.encoder import Encoder, SentenceTransformerEncoder
-from ragsweep.retrieval.fusion import minmax, weighted_sum
+from ragsweep.retrieval.fused import FusedRetriever
+from ragsweep.retrieval.fusion import WeightedSum, minmax
 from ragsweep.retrieval.hybrid import HybridRetriever
 from ragsweep.retrieval.index import ExactIndex, HnswIndex, Index, IvfPqIndex
-from ragsweep.retrieval.ranking import NOTHING, Ranking, Retriever, Task, ranked
+from ragsweep.retrieval.pipeline import PipelineRetriever
+from ragsweep.retrieval.ranking import NOTHING, Fusion, Ranker, Ranking, Reranker, Rewriter, Search, ranked
 from ragsweep.retrieval.sparse import SparseRetriever
+from ragsweep.retrieval.stages import rank
+from ragsweep.retrieval.trace import Trace, Words, trace
 
 __all__ = [
     "NOTHING",
     "DenseRetriever",
     "Encoder",
     "ExactIndex",
+    "FusedRetriever",
+    "Fusion",
     "HnswIndex",
     "HybridRetriever",
     "Index",
     "IvfPqIndex",
+    "PipelineRetriever",
+    "Ranker",
     "Ranking",
-    "Retriever",
+    "Reranker",
+    "Rewriter",
+    "Search",
     "SentenceTransformerEncoder",
     "SparseRetriever",
-    "Task",
+    "Trace",
+    "WeightedSum",
+    "Words",
     "minmax",
+    "rank",
     "ranked",
-    "weighted_sum",
+    "trace",
 ]

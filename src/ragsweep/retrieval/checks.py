@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ragsweep.core.code import kind_of
-from ragsweep.core.errors import ConfigError, EncoderError, RetrieverError, Terminated
+from ragsweep.core.errors import ConfigError, EncoderError, RetrieverError
 from ragsweep.retrieval.encoder import Embeddings, Encoder
-from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, Retriever, Scores, Task
+from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, Scores, Search
 
 LARGEST = 1e30  # of a score: TREC files have 32-bit numbers, and fusing takes differences
 TOLERANCE = 1e-3  # of the length of an embedding
@@ -23,28 +23,12 @@ def expect_method(thing: object, method: str, setting: str) -> None:
         raise ConfigError(f"{setting}: {kind_of(thing)} has no method {method!r}")
 
 
-def retrieve(retriever: Retriever, task: Task, depth: int) -> Ranking:
-    """Rank the passages for every query; what any retriever returns is checked.
-
-    Raises:
-        RetrieverError: It is not a ranking of this task.
-        RuntimeError: The retriever called `sys.exit`, which is not for it to decide.
-    """
-    try:
-        returned = retriever.retrieve(task, depth)
-    except Terminated:
-        raise
-    except SystemExit as error:
-        raise RuntimeError(f"{kind_of(retriever)} called sys.exit({error.code!r})") from error
-    return checked(returned, task, depth, kind_of(retriever))
-
-
-def checked(ranking: object, task: Task, depth: int, name: str) -> Ranking:
+def checked(ranking: object, search: Search, depth: int, name: str) -> Ranking:
     """The ranking with its arrays as int64 and float64.
 
     Args:
         ranking: What was returned.
-        task: What was to be ranked.
+        search: What was to be ranked.
         depth: The most passages that were asked for.
         name: Of the class that returned it.
 
@@ -55,14 +39,14 @@ def checked(ranking: object, task: Task, depth: int, name: str) -> Ranking:
         raise RetrieverError(f"{name}: returned {type(ranking).__name__}, expected a Ranking")
     passages: Indices = _array(ranking.passages, "int64", f"{name}: passages")
     scores: Scores = _array(ranking.scores, "float64", f"{name}: scores")
-    queries = len(task.queries)
+    queries = len(search.queries)
     if passages.ndim != 2 or len(passages) != queries or not 1 <= passages.shape[1] <= depth:
         expected = f"[{queries} queries, 1 to {depth} passages]"
         raise RetrieverError(f"{name}: passages: found shape {[*passages.shape]}, expected {expected}")
     if scores.shape != passages.shape:
         expected = f"that of passages, {[*passages.shape]}"
         raise RetrieverError(f"{name}: scores: found shape {[*scores.shape]}, expected {expected}")
-    _check_passages(passages, len(task.passages), name)
+    _check_passages(passages, len(search.passages), name)
     _check_scores(passages, scores, name)
     latency_ms = _array(ranking.latency_ms, "float64", f"{name}: latency_ms")
     if latency_ms.ndim != 1 or len(latency_ms) > queries or not (np.isfinite(latency_ms) & (latency_ms >= 0)).all():
@@ -71,6 +55,16 @@ def checked(ranking: object, task: Task, depth: int, name: str) -> Ranking:
     if recall.shape not in ((0,), (queries,)) or not ((recall >= 0) & (recall <= 1)).all():
         raise RetrieverError(f"{name}: recall_of_exact: expected none or {queries} numbers from 0 to 1")
     return Ranking(passages, scores, latency_ms, recall)
+
+
+def check_within(reranked: Ranking, ranking: Ranking, name: str) -> None:
+    """Raise `RetrieverError` if a reranker returned a passage that it was not handed for that query."""
+    rows = np.arange(len(ranking.passages))[:, np.newaxis] * (max(reranked.passages.max(), ranking.passages.max()) + 2)
+    strange = (reranked.passages != NOTHING) & ~np.isin(reranked.passages + rows, ranking.passages + rows)
+    if strange.any():
+        at, place = _first(strange)
+        expected = "expected one of the passages to rerank"
+        raise RetrieverError(f"{name}: passages{place}: found {reranked.passages[at]}, {expected}")
 
 
 def _array(value: object, kind: str, what: str) -> npt.NDArray[Any]:

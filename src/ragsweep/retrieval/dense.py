@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
-from ragsweep.core.code import code_of, kind_of, own_settings
-from ragsweep.core.digest import digest_texts, version
+from ragsweep.core.code import kind_of
+from ragsweep.core.digest import digest_texts
 from ragsweep.core.errors import ConfigError, EncoderError
+from ragsweep.core.identity import identity
 from ragsweep.core.method import Method
 from ragsweep.core.store import Store
 from ragsweep.retrieval.checks import checked, expect_method
 from ragsweep.retrieval.embeddings import embed, encoding_ms
-from ragsweep.retrieval.encoder import Encoder, identity
+from ragsweep.retrieval.encoder import Encoder
 from ragsweep.retrieval.exact import ExactSearch
 from ragsweep.retrieval.index import ExactIndex, Index
-from ragsweep.retrieval.ranking import Indices, Ranking, Scores, Task, sample, timed
+from ragsweep.retrieval.ranking import Indices, Ranking, Scores, Search, sample, timed
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,8 @@ class DenseRetriever:
         store: Keeps embeddings, indexes and rankings.
         index: Finds the passages.
     """
+
+    role: ClassVar[str] = "dense"
 
     encoder: Encoder
     store: Store
@@ -46,34 +50,26 @@ class DenseRetriever:
     @property
     def method(self) -> Method:
         """For reports."""
-        return Method("", "pure dense retrieval", stands_for={"alpha": 1})
+        return Method("", f"pure {self.role} retrieval", stands_for={"alpha": 1})
 
-    def retrieve(self, task: Task, depth: int) -> Ranking:
+    def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
-        index = [code_of(self.index), vars(self.index)]
-        if not isinstance(self.index, ExactIndex):
-            index.append(version("faiss-cpu"))
-        own = own_settings(self, DenseRetriever)
-        inputs = [code_of(self), own, identity(self.encoder), index, task.digest, depth]
-        return Ranking(**self.store.get("dense", inputs, lambda: vars(self._search(task, depth))))
-
-    def _search(self, task: Task, depth: int) -> Ranking:
-        queries = embed(self.encoder, self.store, task.queries, "query")
-        passages = embed(self.encoder, self.store, task.passages, "passage")
+        queries = embed(self.encoder, self.store, search.queries, "query")
+        passages = embed(self.encoder, self.store, search.passages, "passage")
         if queries.shape[1] != passages.shape[1]:
             differ = f"queries in {queries.shape[1]} dimensions and passages in {passages.shape[1]}"
             raise EncoderError(f"{kind_of(self.encoder)}: embeds {differ}, expected the same")
-        texts = [identity(self.encoder), digest_texts(task.passages)]
-        search = self.index.open(passages, lambda settings, build: self.store.get("index", [*texts, *settings], build))
-        found = checked(search(queries, depth), task, depth, kind_of(self.index))
-        search_ms = timed(lambda row: search(queries[[row]], depth), sample(len(queries)).tolist())
-        latency_ms = encoding_ms(self.encoder, self.store, task.queries) + search_ms
+        texts = [identity(self.encoder), digest_texts(search.passages)]
+        find = self.index.open(passages, lambda settings, build: self.store.get("index", [*texts, *settings], build))
+        found = checked(find(queries, depth), search, depth, kind_of(self.index))
+        search_ms = timed(lambda row: find(queries[[row]], depth), sample(len(queries)).tolist())
+        latency_ms = encoding_ms(self.encoder, self.store, search.queries) + search_ms
         found = replace(found, latency_ms=latency_ms)
         if isinstance(self.index, ExactIndex):
             return found
         exact = self.store.get(
             "exact",
-            [*texts, task.digest, depth],
+            [*texts, search.digest, depth],
             lambda: {"passages": ExactSearch(passages)(queries, depth).passages},
         )
         return replace(found, recall_of_exact=_recall(exact["passages"], found.passages, len(passages)))

@@ -13,9 +13,10 @@ import numpy.typing as npt
 from ragsweep.core.code import digest_of_module, kind_of
 from ragsweep.core.digest import digest, digest_texts
 from ragsweep.core.errors import EncoderError
+from ragsweep.core.identity import identity
 from ragsweep.core.store import Arrays, Store
 from ragsweep.retrieval.checks import check_embeddings
-from ragsweep.retrieval.encoder import Embeddings, Encoder, Role, identity
+from ragsweep.retrieval.encoder import Embeddings, Encoder, Role
 from ragsweep.retrieval.ranking import Milliseconds, sample, timed
 
 Digests = npt.NDArray[np.bytes_]

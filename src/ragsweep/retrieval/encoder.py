@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.core.code import code_of
 from ragsweep.core.constraints import Between, Text
 from ragsweep.core.digest import digest, version
 from ragsweep.core.errors import EncoderError, first_line
@@ -51,11 +50,6 @@ class Encoder(Protocol):
     def encode(self, texts: Sequence[str], role: Role) -> Embeddings:
         """Embeddings of length 1, shape [texts, dimensions]; `role` says what the texts are."""
         ...
-
-
-def identity(encoder: Encoder) -> list[object]:
-    """What tells the embeddings of an encoder from all others: its code and its `fingerprint`."""
-    return [code_of(encoder), encoder.fingerprint]
 
 
 @dataclass(frozen=True)

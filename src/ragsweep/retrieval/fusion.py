@@ -1,9 +1,13 @@
-"""Fusing two rankings into one by their normalised scores."""
+"""Fusing rankings into one by their normalised scores."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
+from ragsweep.core.errors import ConfigError
 from ragsweep.retrieval.ranking import NOTHING, Ranking, Scores, ranked
 
 
@@ -21,24 +25,32 @@ def minmax(ranking: Ranking) -> Scores:
     return np.where(equal, 1.0, np.divide(shifted, high - low, out=np.zeros_like(shifted), where=retrieved & ~equal))
 
 
-def weighted_sum(dense: Ranking, sparse: Ranking, alpha: float, depth: int) -> Ranking:
-    """`alpha * minmax(dense) + (1 - alpha) * minmax(sparse)`; a passage absent from a list gets 0 from it.
+@dataclass(frozen=True)
+class WeightedSum:
+    """Adds up normalised scores: `weights[0] * minmax(first) + weights[1] * minmax(second) + ...`.
 
-    The latency of the result is left to the caller, who knows how its parts were made.
+    A passage that is absent from a ranking gets 0 from it.
 
-    Args:
-        dense: Candidates of the dense retriever, shape [queries, candidates].
-        sparse: Candidates of the sparse one, shape [queries, candidates of its own].
-        alpha: Weight of the dense scores, from 0 to 1.
-        depth: Ranks to keep.
+    Attributes:
+        weights: One for each ranking; None weighs all alike.
     """
-    passages = np.hstack([dense.passages, sparse.passages])
-    scores = np.hstack([alpha * minmax(dense), (1 - alpha) * minmax(sparse)])
-    order = np.argsort(passages, axis=1, kind="stable")
-    passages = np.take_along_axis(passages, order, axis=1)
-    scores = np.take_along_axis(scores, order, axis=1)
-    # A passage of both lists now stands twice in a row: the first takes the sum, the second goes.
-    both = passages[:, 1:] == passages[:, :-1]
-    scores[:, :-1] += np.where(both, scores[:, 1:], 0.0)
-    passages[:, 1:][both] = NOTHING
-    return ranked(passages, scores, depth)
+
+    weights: Sequence[float] | None = None
+
+    def fuse(self, rankings: Sequence[Ranking]) -> Ranking:
+        """One ranking of all passages of the rankings, which may differ in depth."""
+        weights = [1 / len(rankings)] * len(rankings) if self.weights is None else list(self.weights)
+        if len(weights) != len(rankings):
+            raise ConfigError(f"weights: found {len(weights)}, expected one for each of the {len(rankings)} rankings")
+        passages = np.hstack([ranking.passages for ranking in rankings])
+        scores = np.hstack([weight * minmax(ranking) for weight, ranking in zip(weights, rankings, strict=True)])
+        order = np.argsort(passages, axis=1, kind="stable")
+        passages = np.take_along_axis(passages, order, axis=1)
+        scores = np.take_along_axis(scores, order, axis=1)
+        first = np.ones(passages.shape, dtype=bool)  # of the entries of one passage, which now stand side by side
+        first[:, 1:] = passages[:, 1:] != passages[:, :-1]
+        total = scores.copy()
+        for after in range(1, len(rankings)):
+            same = passages[:, after:] == passages[:, :-after]
+            total[:, :-after] += np.where(same, scores[:, after:], 0.0)
+        return ranked(np.where(first, passages, NOTHING), total, passages.shape[1])

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-import numpy as np
-
 from ragsweep.core.constraints import Between
 from ragsweep.core.method import Method
-from ragsweep.retrieval.checks import expect_method, retrieve
-from ragsweep.retrieval.fusion import weighted_sum
-from ragsweep.retrieval.ranking import Ranking, Retriever, Scores, Task, sample, timed
+from ragsweep.retrieval.checks import expect_method
+from ragsweep.retrieval.fused import FusedRetriever
+from ragsweep.retrieval.fusion import WeightedSum
+from ragsweep.retrieval.ranking import Ranker, Ranking, Search
+from ragsweep.retrieval.stages import rank
+from ragsweep.retrieval.trace import Trace, trace
 
 
 @dataclass(frozen=True)
@@ -26,14 +27,14 @@ class HybridRetriever:
         candidates: How many candidates of each retriever are fused; None takes the whole corpus.
     """
 
-    dense: Retriever
-    sparse: Retriever
+    dense: Ranker
+    sparse: Ranker
     alpha: Annotated[float, Between(0, 1)] = 0.7
     candidates: Annotated[int, Between(1)] | None = 100
 
     def __post_init__(self) -> None:
-        expect_method(self.dense, "retrieve", "retriever.dense")
-        expect_method(self.sparse, "retrieve", "retriever.sparse")
+        expect_method(self.dense, "rank", "retriever.dense")
+        expect_method(self.sparse, "rank", "retriever.sparse")
 
     @property
     def without_effect(self) -> tuple[str, ...]:
@@ -49,53 +50,30 @@ class HybridRetriever:
 
     @property
     def method(self) -> Method:
-        """For reports: what the only part that is used says of itself, or a hybrid."""
+        """For reports: what the only ranker that is used says of itself, or a hybrid."""
         name, stands_for = f"hybrid, alpha {self.alpha:g}", {"alpha": self.alpha}
         if self.alpha not in (0, 1):
             return Method(name, stands_for=stands_for)
-        part: Method = getattr(self.dense if self.alpha else self.sparse, "method", Method())
-        kind = "pure dense" if self.alpha else "pure sparse"
-        return replace(part, name=f"{kind}, alpha {self.alpha:g}", stands_for=stands_for)
+        ranker, name = (self.dense, "dense") if self.alpha else (self.sparse, "sparse")
+        method: Method = getattr(ranker, "method", Method())
+        role = getattr(ranker, "role", name)
+        return replace(method, name=f"pure {role}, alpha {self.alpha:g}", stands_for=stands_for)
+
+    def rank(self, search: Search, depth: int) -> Ranking:
+        """Rank the passages for every query, at most `depth` of them."""
+        return rank(self._ranker, search, depth)
+
+    def trace(self, search: Search, query: int) -> Trace:
+        """How a query got its ranking."""
+        found = trace(self._ranker, search, query)
+        if self.alpha in (0, 1):
+            return found
+        return replace(found, formula=f"{self.alpha:g} * norm of dense + {1 - self.alpha:g} * norm of sparse")
 
     @property
-    def formula(self) -> str:
-        """How the parts make a score; empty where only one part is used."""
+    def _ranker(self) -> Ranker:
+        """What ranks at this alpha."""
         if self.alpha in (0, 1):
-            return ""
-        return f"{self.alpha:g} * norm of dense + {1 - self.alpha:g} * norm of sparse"
-
-    def term_scores(self, task: Task, query: int) -> Mapping[str, Scores] | None:
-        """What each word adds to the score of each passage in the part that can say so; None where none can."""
-        for name in ("sparse", "dense"):
-            part = getattr(self, name)
-            if name not in self.without_effect and hasattr(part, "term_scores"):
-                scores: Mapping[str, Scores] | None = part.term_scores(task, query)
-                return scores
-        return None
-
-    def retrieve(self, task: Task, depth: int) -> Ranking:
-        """Rank the passages for every query, at most `depth` of them."""
-        if self.alpha == 1:
-            return retrieve(self.dense, task, depth)
-        if self.alpha == 0:
-            return retrieve(self.sparse, task, depth)
-        dense, sparse = self.parts(task).values()
-        fused = replace(weighted_sum(dense, sparse, self.alpha, depth), recall_of_exact=dense.recall_of_exact)
-        fusion_ms = timed(
-            lambda row: weighted_sum(dense.row(row), sparse.row(row), self.alpha, depth),
-            sample(len(task.queries)).tolist(),
-        )
-        stages = (dense.latency_ms, sparse.latency_ms, fusion_ms)
-        if {len(stage) for stage in stages} == {len(fusion_ms)}:  # a retriever may leave itself untimed
-            return replace(fused, latency_ms=np.sum(stages, axis=0))
-        return fused
-
-    def parts(self, task: Task) -> Mapping[str, Ranking]:
-        """The dense and the sparse candidates that are fused; none where only one part is used."""
-        if self.alpha in (0, 1):
-            return {}
-        candidates = self.candidates or len(task.passages)
-        return {
-            "dense": retrieve(self.dense, task, candidates),
-            "sparse": retrieve(self.sparse, task, candidates),
-        }
+            return self.dense if self.alpha else self.sparse
+        both = {"dense": self.dense, "sparse": self.sparse}
+        return FusedRetriever(both, WeightedSum((self.alpha, 1 - self.alpha)), self.candidates)

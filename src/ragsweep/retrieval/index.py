@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from ragsweep.retrieval.encoder import Embeddings
 from ragsweep.retrieval.exact import ExactSearch, canonical_scores
 from ragsweep.retrieval.ranking import Ranking, ranked
 
-Search = Callable[[Embeddings, int], Ranking]  # (queries [queries, dimensions], depth) -> their ranking
+Nearest = Callable[[Embeddings, int], Ranking]  # (queries [queries, dimensions], depth) -> their ranking
 Keep = Callable[[Sequence[Any], Callable[[], Arrays]], Arrays]  # (build settings, build) -> built now or before
 
 CODES = 256  # of a subquantizer: one byte
@@ -27,10 +27,10 @@ CODES = 256  # of a subquantizer: one byte
 class Index(Protocol):
     """A way to search embeddings; write your own as one class with this method.
 
-    Its attributes, as `vars` gives them, must tell its rankings apart.
+    Its attributes must tell its rankings apart, and `libraries`, if it has it, names the packages whose versions do.
     """
 
-    def open(self, passages: Embeddings, keep: Keep) -> Search:
+    def open(self, passages: Embeddings, keep: Keep) -> Nearest:
         """Make passages of shape [passages, dimensions] searchable; `keep` finds what was built before."""
         ...
 
@@ -39,7 +39,7 @@ class Index(Protocol):
 class ExactIndex:
     """Compares every query with every passage."""
 
-    def open(self, passages: Embeddings, keep: Keep) -> Search:
+    def open(self, passages: Embeddings, keep: Keep) -> Nearest:
         """Nothing is built."""
         return ExactSearch(passages)
 
@@ -57,6 +57,8 @@ class HnswIndex:
         ef_search: Candidates held while a query is answered: no more passages than that are retrieved.
     """
 
+    libraries: ClassVar[tuple[str, ...]] = ("faiss-cpu",)
+
     m: Annotated[int, Between(2, 512)] = 32
     ef_construction: Annotated[int, Between(1, 1_000_000)] = 200
     ef_search: Annotated[int, Between(1, 1_000_000)] = 128
@@ -66,7 +68,7 @@ class HnswIndex:
         """Settings that must not be smaller than another one."""
         return {"ef_search": "k"}
 
-    def open(self, passages: Embeddings, keep: Keep) -> Search:
+    def open(self, passages: Embeddings, keep: Keep) -> Nearest:
         """Build the graph, or take the one that was kept."""
 
         def build() -> Arrays:
@@ -94,6 +96,8 @@ class IvfPqIndex:
         seed: Of the training.
     """
 
+    libraries: ClassVar[tuple[str, ...]] = ("faiss-cpu",)
+
     lists: Annotated[int, Between(1, 1_000_000)] = 64
     probes: Annotated[int, Between(1, 1_000_000)] = 8
     subquantizers: Annotated[int, Between(1)] = 48
@@ -103,7 +107,7 @@ class IvfPqIndex:
         if self.probes > self.lists:
             raise ConfigError(f"index.probes: found {self.probes}, expected at most index.lists ({self.lists})")
 
-    def open(self, passages: Embeddings, keep: Keep) -> Search:
+    def open(self, passages: Embeddings, keep: Keep) -> Nearest:
         """Train and build the lists, or take those that were kept; raises `ConfigError` where they are too few."""
         count, dimensions = passages.shape
         if dimensions % self.subquantizers:

@@ -1,4 +1,4 @@
-"""What every retriever returns, and what it must offer."""
+"""A ranking, what is searched, and the stages that a pipeline of retrieval is made of."""
 
 from __future__ import annotations
 
@@ -49,8 +49,13 @@ class Ranking:
 
 
 @dataclass(frozen=True)
-class Task:
-    """What is searched, and for what: the texts of the passages and of the queries."""
+class Search:
+    """What is searched, and for what.
+
+    Attributes:
+        passages: The texts of the corpus.
+        queries: The texts of the queries.
+    """
 
     passages: tuple[str, ...]
     queries: tuple[str, ...]
@@ -60,12 +65,40 @@ class Task:
         """Names this corpus and these queries in the store."""
         return digest([digest_texts(self.passages), digest_texts(self.queries)])
 
+    def row(self, query: int) -> Search:
+        """The same corpus, searched for one query alone."""
+        return Search(self.passages, (self.queries[query],))
 
-class Retriever(Protocol):
-    """A way to rank passages; write your own as one class with this method."""
 
-    def retrieve(self, task: Task, depth: int) -> Ranking:
-        """Rank the passages for every query, at most `depth` of them; `ranked` makes a ranking of scores."""
+class Ranker(Protocol):
+    """Ranks the passages of a corpus; write your own as one class with this method."""
+
+    def rank(self, search: Search, depth: int) -> Ranking:
+        """At most `depth` passages for every query; `ranked` makes a ranking of scores."""
+        ...
+
+
+class Rewriter(Protocol):
+    """Changes queries before they are searched for; write your own as one class with this method."""
+
+    def rewrite(self, queries: Sequence[str]) -> Sequence[str]:
+        """A text for every query, in the same order."""
+        ...
+
+
+class Fusion(Protocol):
+    """Makes one ranking of several; write your own as one class with this method."""
+
+    def fuse(self, rankings: Sequence[Ranking]) -> Ranking:
+        """A ranking of the passages that are in any of the rankings, which have the same queries."""
+        ...
+
+
+class Reranker(Protocol):
+    """Orders the first passages of a ranking anew; write your own as one class with this method."""
+
+    def rerank(self, search: Search, ranking: Ranking, depth: int) -> Ranking:
+        """At most `depth` passages for every query, each one of those that `ranking` has for it."""
         ...
 
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Annotated, Any, Literal
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Literal
 
-from ragsweep.core.code import code_of, own_settings
+from ragsweep.core.code import code_of
 from ragsweep.core.constraints import Between, Text
 from ragsweep.core.digest import digest_texts, version
 from ragsweep.core.errors import ConfigError
+from ragsweep.core.identity import own_settings
 from ragsweep.core.method import Method
 from ragsweep.core.store import Store
 from ragsweep.retrieval.bm25 import WITH_DELTA, Bm25Index, Variant, bm25s_weighting, rank_bm25_weighting
-from ragsweep.retrieval.ranking import Ranking, Scores, Task, sample, timed
+from ragsweep.retrieval.ranking import Ranking, Search, sample, timed
 from ragsweep.retrieval.tokens import WORD, TermCounts, Tokenizer
+from ragsweep.retrieval.trace import Trace, Words
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class SparseRetriever:
         stop_words: `english` drops the words that carry no meaning; None keeps them.
         stemmer: A Snowball language, such as `english`; None leaves words as they are.
     """
+
+    role: ClassVar[str] = "sparse"
 
     store: Store
     k1: Annotated[float, Between(0, 1_000_000)] = 1.5
@@ -62,18 +66,27 @@ class SparseRetriever:
     @property
     def method(self) -> Method:
         """For reports: the usual baseline."""
-        return Method("", "pure sparse retrieval", "needs no encoder", is_baseline=True, stands_for={"alpha": 0})
+        title = f"pure {self.role} retrieval"
+        return Method("", title, "needs no encoder", is_baseline=True, stands_for={"alpha": 0})
 
-    def term_scores(self, task: Task, query: int) -> Mapping[str, Scores]:
-        """What each word of a query adds to the score of each passage, shape [passages] each."""
-        counts = Counter(WORD.findall(task.queries[query].lower()))
-        scores = self.index(task.passages).scores(list(counts))
-        return {word: count * added for (word, count), added in zip(counts.items(), scores, strict=True)}
+    def trace(self, search: Search, query: int) -> Trace:
+        """What each word of a query adds to the score of each passage."""
+        counts = Counter(WORD.findall(search.queries[query].lower()))
+        scores = self.index(search.passages).scores(list(counts))
+        added = {word: count * score for (word, count), score in zip(counts.items(), scores, strict=True)}
+        return Trace(words=Words("", added))
 
-    def retrieve(self, task: Task, depth: int) -> Ranking:
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        """Packages whose versions can change the ranking."""
+        return ("PyStemmer", "bm25s") if self.backend == "bm25s" else ("PyStemmer",)
+
+    def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
-        inputs = [code_of(self), self._settings, own_settings(self, SparseRetriever), task.digest, depth]
-        return Ranking(**self.store.get("sparse", inputs, lambda: vars(self._search(task, depth))))
+        index = self.index(search.passages)
+        queries = search.queries
+        latency_ms = timed(lambda row: index.search([queries[row]], depth), sample(len(queries)).tolist())
+        return replace(index.search(queries, depth), latency_ms=latency_ms)
 
     def index(self, passages: Sequence[str]) -> Bm25Index:
         """Weigh every term of every passage."""
@@ -90,17 +103,6 @@ class SparseRetriever:
             weighting = bm25s_weighting(counts, self.k1, self.b, self.variant, self.delta)
         return Bm25Index.of(counts, weighting, self._tokens)
 
-    def _search(self, task: Task, depth: int) -> Ranking:
-        index = self.index(task.passages)
-        latency_ms = timed(lambda row: index.search([task.queries[row]], depth), sample(len(task.queries)).tolist())
-        return replace(index.search(task.queries, depth), latency_ms=latency_ms)
-
     @property
     def _tokens(self) -> Tokenizer:
         return Tokenizer(self.stop_words, self.stemmer)
-
-    @property
-    def _settings(self) -> dict[str, Any]:
-        names = {field.name for field in fields(SparseRetriever)} - {"store", *self.without_effect}
-        libraries = ["PyStemmer", *(["bm25s"] if self.backend == "bm25s" else [])]
-        return {name: getattr(self, name) for name in names} | {name: version(name) for name in libraries}

@@ -16,8 +16,7 @@ import pandas as pd
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import aligned, one_line
 from ragsweep.datasets import Dataset, Query
-from ragsweep.retrieval import Ranking, Retriever, minmax
-from ragsweep.retrieval import Task as Search
+from ragsweep.retrieval import Ranker, Ranking, Search, Trace, minmax, trace
 from ragsweep.tasks.ranking.evaluation import Evaluation
 from ragsweep.tasks.ranking.judging import NOTHING
 from ragsweep.tasks.ranking.ranking_text import Line, Place, ranking_text
@@ -64,7 +63,7 @@ class Explanation:
     record: Record
     dataset: Dataset
     search: Search
-    retriever: Retriever
+    retriever: Ranker
     query: int
     ranking: Ranking
     evaluation: Evaluation
@@ -75,6 +74,8 @@ class Explanation:
         query, unit = self.dataset.queries[self.query], self.dataset.unit
         of_type = f" ({query.query_type})" if query.query_type else ""
         yield from textwrap.wrap(f"query {query.query_id}{of_type}: {one_line(query.text)}", width)
+        if self.trace.searched is not None:
+            yield from textwrap.wrap(f"searched as: {one_line(self.trace.searched)}", width)
         yield f"run {one_line(self.record.name)} ({self.record.run_id})"
         for grade in dict.fromkeys(self.grades.values()):
             names = ", ".join(self._name(each) for each, its in self.grades.items() if its == grade)
@@ -125,17 +126,19 @@ class Explanation:
         return [*later, *(self._absent(unit) for unit in self.grades if unit in absent)]
 
     @cached_property
-    def parts(self) -> Mapping[str, Mapping[int, Place]]:
-        """Where each candidate stands in the rankings that were fused; empty where nothing is fused."""
-        parts = getattr(self.retriever, "parts", None)
-        rankings: Mapping[str, Ranking] = parts(self.search) if callable(parts) else {}
-        return {name: _places(ranking.row(self.query)) for name, ranking in rankings.items()}
+    def trace(self) -> Trace:
+        """How the ranking came about."""
+        return trace(self.retriever, self.search, self.query)
 
     @cached_property
+    def parts(self) -> Mapping[str, Mapping[int, Place]]:
+        """Where each candidate stands in the rankings that the ranking was made of."""
+        return {name: _places(ranking) for name, ranking in self.trace.parts.items()}
+
+    @property
     def words(self) -> Mapping[str, npt.NDArray[np.float64]] | None:
-        """What each word of the query adds to the score of each passage; None where no retriever counts words."""
-        term_scores = getattr(self.retriever, "term_scores", None)
-        return term_scores(self.search, self.query) if callable(term_scores) else None
+        """What each word of the query adds to the score of each passage; None if no stage counts words."""
+        return self.trace.words and self.trace.words.added
 
     @property
     def _row(self) -> int:
@@ -157,12 +160,16 @@ class Explanation:
             yield f"not as recorded: {', '.join(differ)}; scripts/reproduce.py --no-log says what has changed"
 
     def _legend(self) -> Iterator[str]:
-        """What the columns and remarks mean, where that is not plain."""
+        """The stages, and what the columns and remarks mean."""
+        if self.trace.stages:
+            yield from aligned([["stage", ""], *map(list, self.trace.stages.items())], left=(0, 1))
+            yield ""
         if self.parts:
-            yield f"score: {getattr(self.retriever, 'formula', 'made of its parts')}"
+            yield f"score: {self.trace.formula or 'made of its parts'}"
             yield "norm:  the score of this part, from 0 for its last candidate to 1 for its first"
-        if self.words is not None:
-            yield f"words: what each word of the query adds to the {'sparse ' if self.parts else ''}score"
+        if self.trace.words:
+            of = f"{self.trace.words.stage} " if self.trace.words.stage else ""
+            yield f"words: what each word of the query adds to the {of}score"
         if self.parts or self.words is not None:
             yield ""
 

@@ -14,9 +14,8 @@ from ragsweep.core.run_settings import Cutoff, Seed
 from ragsweep.core.store import Store
 from ragsweep.core.terminal import one_line, say_once
 from ragsweep.datasets import Chunker, Dataset, DatasetFormat
-from ragsweep.retrieval import NOTHING, Ranking, Retriever
-from ragsweep.retrieval import Task as Search
-from ragsweep.retrieval.checks import expect_method, retrieve
+from ragsweep.retrieval import NOTHING, Ranker, Ranking, Search, rank
+from ragsweep.retrieval.checks import expect_method
 from ragsweep.tasks.metric import Metric, metric_of
 from ragsweep.tasks.ranking import charts, tables, trec
 from ragsweep.tasks.ranking.evaluation import Evaluation, evaluate
@@ -48,14 +47,14 @@ class RankingTask:
 
     dataset: DatasetFormat
     chunker: Chunker
-    retriever: Retriever
+    retriever: Ranker
     evaluation: EvaluationSettings
     k: Cutoff
     seed: Seed
     store: Store
 
     def __post_init__(self) -> None:
-        expect_method(self.retriever, "retrieve", "retriever")
+        expect_method(self.retriever, "rank", "retriever")
 
     @property
     def metrics(self) -> Sequence[Metric]:
@@ -80,7 +79,7 @@ class RankingTask:
 
     def measure(self, items: Dataset) -> Measurement:
         """Retrieve, judge and measure."""
-        ranking = self.retrieve(items)
+        ranking = self.rank(items)
         return self.measured(items, ranking, self.evaluate(items, ranking))
 
     def explain(self, items: Dataset, query: str, record: Record, width: int) -> Iterator[str]:
@@ -88,15 +87,15 @@ class RankingTask:
         row = find(query, items.queries)
         if row not in items.qrels.query:
             raise DatasetError(f"query {query!r}: has no judgments, so that the run left it out")
-        ranking = self.retrieve(items)
+        ranking = self.rank(items)
         evaluation = self.evaluate(items, ranking)
         measured = self.measured(items, ranking, evaluation).per_item
         search = search_of(items)
         return Explanation(record, items, search, self.retriever, row, ranking, evaluation, measured).text(width)
 
-    def retrieve(self, items: Dataset) -> Ranking:
+    def rank(self, items: Dataset) -> Ranking:
         """Rank the passages for every query."""
-        return retrieve(self.retriever, search_of(items), max(LEAST_DEPTH, self.k))
+        return rank(self.retriever, search_of(items), max(LEAST_DEPTH, self.k))
 
     def evaluate(self, items: Dataset, ranking: Ranking) -> Evaluation:
         """Judge the ranking and measure it."""

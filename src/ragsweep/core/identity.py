@@ -1,0 +1,65 @@
+"""What tells the results of a component from those of any other: the key under which a store keeps them."""
+
+from __future__ import annotations
+
+import inspect
+import uuid
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from functools import cached_property
+from typing import Any
+
+from ragsweep.core.code import code_of
+from ragsweep.core.digest import version
+from ragsweep.core.store import Store
+
+STAGES = ("rank", "rewrite", "fuse", "rerank", "encode", "open")  # a component has one of these methods
+
+
+def identity(component: object) -> list[object]:
+    """The code, the settings and the libraries of a component.
+
+    Settings that are components count by their own identity. A store does not count, nor what the component lists as
+    `without_effect`. `libraries` names installed packages whose versions count. A `fingerprint` stands for the settings
+    of the class that defines it; settings that a subclass adds count besides.
+
+    Returns:
+        A value for `digest`. If a setting is neither a plain value nor a component, it is a new one at each call, so
+        that nothing stored is found.
+    """
+    libraries = {name: version(name) for name in getattr(component, "libraries", ())}
+    if not hasattr(component, "fingerprint"):
+        return [code_of(component), _identities(_settings(component)), libraries]
+    by = next((each for each in type(component).__mro__ if "fingerprint" in vars(each)), type(component))
+    return [code_of(component), component.fingerprint, own_settings(component, by), libraries]
+
+
+def own_settings(thing: object, base: type) -> object:
+    """The identities of the settings that a subclass adds to those of `base`."""
+    theirs = {field.name for field in fields(base)} if is_dataclass(base) else set(_settings(thing))
+    return _identities({name: value for name, value in _settings(thing).items() if name not in theirs})
+
+
+def _settings(thing: object) -> dict[str, Any]:
+    """What an object was made with: its fields, slots and attributes, but not what it computes or where it stores."""
+    names = {field.name for field in fields(thing)} if is_dataclass(thing) else set()
+    for each in type(thing).__mro__:
+        slots = vars(each).get("__slots__", ())
+        names |= {slots} if isinstance(slots, str) else {*slots}
+    names |= vars(thing).keys() if hasattr(thing, "__dict__") else set()
+    names -= {"__dict__", "__weakref__", *getattr(thing, "without_effect", ())}
+    given = {name: getattr(thing, name) for name in sorted(names) if hasattr(thing, name)}
+    computed = {name for name in given if isinstance(inspect.getattr_static(type(thing), name, None), cached_property)}
+    return {name: value for name, value in given.items() if name not in computed and not isinstance(value, Store)}
+
+
+def _identities(value: object) -> object:
+    """A setting, with the identity of each component in it."""
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return {key: _identities(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_identities(inner) for inner in value]
+    if isinstance(value, bool | int | float | str | None):
+        return value
+    is_component = not inspect.isclass(value) and any(callable(getattr(value, stage, None)) for stage in STAGES)
+    return identity(value) if is_component else uuid.uuid4().hex

@@ -1,0 +1,63 @@
+"""Several rankers, of which one ranking is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from ragsweep.core.constraints import Between
+from ragsweep.core.errors import ConfigError
+from ragsweep.retrieval.checks import expect_method
+from ragsweep.retrieval.fusion import WeightedSum
+from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search
+from ragsweep.retrieval.stages import fuse, rank
+from ragsweep.retrieval.trace import Trace, Words, trace, within
+
+
+@dataclass(frozen=True)
+class FusedRetriever:
+    """Ranks passages by what several rankers say of them.
+
+    Attributes:
+        rankers: By names of your choice.
+        fusion: Makes one ranking of theirs.
+        candidates: How many passages of each ranker are fused; None takes the whole corpus.
+    """
+
+    rankers: Mapping[str, Ranker]
+    fusion: Fusion = field(default_factory=WeightedSum)
+    candidates: Annotated[int, Between(1)] | None = 100
+
+    def __post_init__(self) -> None:
+        if not self.rankers:
+            raise ConfigError("rankers: found none, expected at least one")
+        for name, ranker in self.rankers.items():
+            expect_method(ranker, "rank", f"rankers.{name}")
+        expect_method(self.fusion, "fuse", "fusion")
+
+    @property
+    def at_least(self) -> Mapping[str, str]:
+        """Settings that must not be smaller than another one."""
+        return {"candidates": "k"}
+
+    def rank(self, search: Search, depth: int) -> Ranking:
+        """Rank the passages for every query, at most `depth` of them."""
+        return fuse(self.fusion, [*self.parts(search).values()], search, depth)
+
+    def parts(self, search: Search) -> Mapping[str, Ranking]:
+        """The candidates of each ranker."""
+        candidates = self.candidates or len(search.passages)
+        return {name: rank(ranker, search, candidates) for name, ranker in self.rankers.items()}
+
+    def trace(self, search: Search, query: int) -> Trace:
+        """How a query got its ranking."""
+        inner = {name: trace(ranker, search, query) for name, ranker in self.rankers.items()}
+        stages = [within(name, inner[name].stages, ranker) for name, ranker in self.rankers.items()]
+        words = [Words(name, each.words.added) for name, each in inner.items() if each.words]
+        return Trace(
+            stages={name: what for each in stages for name, what in each.items()} | within("fusion", {}, self.fusion),
+            parts={name: ranking.row(query) for name, ranking in self.parts(search).items()},
+            formula=getattr(self.fusion, "formula", ""),
+            words=words[0] if words else None,
+        )

@@ -1,0 +1,132 @@
+"""Runs the stages of a pipeline. What a stage returns is checked, timed, and kept if the stage has a `store`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from ragsweep.core.code import kind_of
+from ragsweep.core.digest import digest_texts
+from ragsweep.core.errors import RetrieverError, Terminated
+from ragsweep.core.identity import identity
+from ragsweep.core.store import NO_STORE, Arrays, Store, packed, unpacked
+from ragsweep.retrieval.checks import check_within, checked
+from ragsweep.retrieval.ranking import (
+    UNTIMED,
+    Fusion,
+    Milliseconds,
+    Ranker,
+    Ranking,
+    Reranker,
+    Rewriter,
+    Search,
+    sample,
+    timed,
+)
+
+T = TypeVar("T")
+
+
+class Rewritten(NamedTuple):
+    """Queries as they are searched for, and what rewriting a single one costs, for a sample of them."""
+
+    queries: tuple[str, ...]
+    latency_ms: Milliseconds
+
+
+def rank(ranker: Ranker, search: Search, depth: int) -> Ranking:
+    """Rank the passages for every query.
+
+    Raises:
+        RetrieverError: What the ranker returned is not a ranking of this search.
+        RuntimeError: The ranker called `sys.exit`.
+    """
+
+    def build() -> Arrays:
+        return vars(checked(_call(ranker, lambda: ranker.rank(search, depth)), search, depth, kind_of(ranker)))
+
+    return checked(Ranking(**_kept(ranker, [search.digest, depth], build)), search, depth, kind_of(ranker))
+
+
+def rewrite(rewriter: Rewriter, queries: Sequence[str]) -> Rewritten:
+    """Rewrite queries, or raise `RetrieverError` if that does not give one text for each."""
+
+    def build() -> Arrays:
+        texts = _call(rewriter, lambda: rewriter.rewrite(queries))
+        if not isinstance(texts, list | tuple) or len(texts) != len(queries):
+            found = f"{len(texts)} texts" if isinstance(texts, list | tuple) else type(texts).__name__
+            raise RetrieverError(f"{kind_of(rewriter)}: returned {found}, expected a list of {len(queries)} texts")
+        wrong = next((row for row, text in enumerate(texts) if not isinstance(text, str)), None)
+        if wrong is not None:
+            found = type(texts[wrong]).__name__
+            raise RetrieverError(f"{kind_of(rewriter)}: returned {found} for query {wrong}, expected a text")
+        try:
+            kept = packed(texts)
+        except UnicodeEncodeError as error:
+            raise RetrieverError(f"{kind_of(rewriter)}: returned a text with an invalid surrogate") from error
+        rows = sample(len(queries)).tolist()
+        return {**kept, "ms": timed(lambda row: rewriter.rewrite([queries[row]]), rows)}
+
+    kept = _kept(rewriter, [digest_texts(queries)], build)
+    return Rewritten(tuple(unpacked(kept)), kept["ms"])
+
+
+def fuse(fusion: Fusion, rankings: Sequence[Ranking], search: Search, depth: int) -> Ranking:
+    """Make one ranking of several of the same search. It costs what they cost and the fusion, if all are timed."""
+    most = sum(ranking.passages.shape[1] for ranking in rankings)
+    fused = checked(_call(fusion, lambda: fusion.fuse(rankings)), search, most, kind_of(fusion))
+    ms = timed(
+        lambda row: fusion.fuse([ranking.row(row) for ranking in rankings]), sample(len(search.queries)).tolist()
+    )
+    recalls = [ranking.recall_of_exact for ranking in rankings if len(ranking.recall_of_exact)]
+    return Ranking(
+        fused.passages[:, :depth],
+        fused.scores[:, :depth],
+        total_ms([*(ranking.latency_ms for ranking in rankings), ms]),
+        np.mean(recalls, axis=0) if recalls else np.empty(0),
+    )
+
+
+def rerank(reranker: Reranker, search: Search, ranking: Ranking, depth: int) -> Ranking:
+    """Order the first passages of a ranking anew; what it costs is added to what the ranking cost."""
+    name = kind_of(reranker)
+
+    def build() -> Arrays:
+        found = checked(_call(reranker, lambda: reranker.rerank(search, ranking, depth)), search, depth, name)
+        check_within(found, ranking, name)
+        rows = sample(len(search.queries)).tolist()
+        ms = timed(lambda row: reranker.rerank(search.row(row), ranking.row(row), depth), rows)
+        return {"passages": found.passages, "scores": found.scores, "ms": ms}
+
+    candidates = sha256(ranking.passages.tobytes() + ranking.scores.tobytes()).hexdigest()
+    kept = _kept(reranker, [search.digest, candidates, ranking.passages.shape[1], depth], build)
+    found = checked(Ranking(kept["passages"], kept["scores"]), search, depth, name)
+    return replace(
+        found, latency_ms=total_ms([ranking.latency_ms, kept["ms"]]), recall_of_exact=ranking.recall_of_exact
+    )
+
+
+def total_ms(stages: Sequence[Milliseconds]) -> Milliseconds:
+    """What a query costs in all stages, shape [sample]; empty if one of them was not timed."""
+    return np.sum(stages, axis=0) if len({len(stage) for stage in stages}) == 1 else UNTIMED
+
+
+def _kept(stage: object, inputs: list[object], build: Callable[[], Arrays]) -> Arrays:
+    """What a stage makes of its inputs, from its store if that has it."""
+    store = getattr(stage, "store", NO_STORE)
+    if not isinstance(store, Store):
+        return build()
+    return store.get(type(stage).__name__.removesuffix("Retriever").lower(), [identity(stage), *inputs], build)
+
+
+def _call(stage: object, call: Callable[[], T]) -> T:
+    try:
+        return call()
+    except Terminated:
+        raise
+    except SystemExit as error:  # ending the process is not for a stage to decide
+        raise RuntimeError(f"{kind_of(stage)} called sys.exit({error.code!r})") from error

@@ -1,0 +1,53 @@
+"""How a ranking came about: what a ranker can tell to whoever asks why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ragsweep.core.code import name_of
+from ragsweep.retrieval.ranking import Ranker, Ranking, Scores, Search
+
+
+class Words(NamedTuple):
+    """What each word of a query adds to a score.
+
+    Attributes:
+        stage: Whose score; empty for the score of the ranking itself.
+        added: By word, for each passage, shape [passages] each.
+    """
+
+    stage: str
+    added: Mapping[str, Scores]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """How one query got its ranking.
+
+    Attributes:
+        stages: The class of each stage by its name, in the order in which they work; empty for a ranker without stages.
+        searched: The query as it was searched for; None if it was not rewritten.
+        parts: The rankings of the query that later stages made theirs of, by the name of their stage.
+        formula: How the score is made; empty if the ranker does not say.
+        words: What each word of the query adds; None if no stage counts words.
+    """
+
+    stages: Mapping[str, str] = field(default_factory=dict)
+    searched: str | None = None
+    parts: Mapping[str, Ranking] = field(default_factory=dict)
+    formula: str = ""
+    words: Words | None = None
+
+
+def trace(ranker: Ranker, search: Search, query: int) -> Trace:
+    """How a ranker ranks the passages for one query; empty for a ranker without a method `trace`."""
+    own = getattr(ranker, "trace", None)
+    found: Trace = own(search, query) if callable(own) else Trace()
+    return found
+
+
+def within(name: str, inner: Mapping[str, str], stage: object) -> dict[str, str]:
+    """The stages of a stage, by names that say where they are; the stage itself if it has none."""
+    return {f"{name}.{each}": what for each, what in inner.items()} or {name: name_of(stage)}

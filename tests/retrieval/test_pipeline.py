@@ -1,0 +1,308 @@
+"""Four stages, of which three are a user's own: rewriting, a hybrid of two encoders and BM25, reranking."""
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import pytest
+from application import PROJECT
+from sklearn.feature_extraction.text import HashingVectorizer
+
+from ragsweep.core.constraints import Between
+from ragsweep.core.errors import ConfigError, RetrieverError
+from ragsweep.core.store import NO_STORE, Store
+from ragsweep.retrieval import (
+    NOTHING,
+    DenseRetriever,
+    FusedRetriever,
+    PipelineRetriever,
+    Ranking,
+    Search,
+    SparseRetriever,
+    WeightedSum,
+    rank,
+    ranked,
+    trace,
+)
+
+
+@dataclass(frozen=True)
+class SpelledOut:
+    """Writes out abbreviations."""
+
+    abbreviations: Mapping[str, str]
+
+    def rewrite(self, queries: Sequence[str]) -> list[str]:
+        return [re.sub(r"\w+", lambda word: self.abbreviations.get(word[0], word[0]), query) for query in queries]
+
+
+@dataclass(frozen=True)
+class HashedLetters:
+    """Embeds a text by the runs of letters that it has, as fastText does without its training."""
+
+    letters: Annotated[int, Between(1, 6)] = 3
+
+    @property
+    def fingerprint(self) -> str:
+        return f"hashed {self.letters}"
+
+    def encode(self, texts: Sequence[str], role: str) -> np.ndarray:
+        vectors = HashingVectorizer(n_features=256, analyzer="char_wb", ngram_range=(self.letters, self.letters))
+        return vectors.transform(texts).toarray().astype(np.float32)
+
+
+@dataclass(frozen=True)
+class SharedWords:
+    """Ranks the candidates by the share of the query's long words that they have."""
+
+    letters: Annotated[int, Between(1)] = 1
+    store: Store = NO_STORE
+
+    def rerank(self, search: Search, ranking: Ranking, depth: int) -> Ranking:
+        asked = [self.words(query) for query in search.queries]
+        scores = [
+            [len(words & self.words(search.passages[each])) / max(len(words), 1) for each in row]
+            for words, row in zip(asked, ranking.passages.tolist(), strict=True)
+        ]
+        return ranked(ranking.passages, np.array(scores), depth)
+
+    def words(self, text: str) -> set[str]:
+        return {word for word in re.findall(r"\w+", text.lower()) if len(word) >= self.letters}
+
+
+SPELL = SpelledOut({"Hb": "haemoglobin", "ORS": "oral rehydration salts"})
+PASSAGES = (
+    "Haemoglobin below 11 g/dl is anaemia.",
+    "Iron tablets raise it within weeks.",
+    "Oral rehydration salts are given after each loose stool.",
+    "Test the urine of each pregnant woman.",
+    "Zinc and salts shorten diarrhoea.",
+)
+SEARCH = Search(PASSAGES, ("Which Hb is low?", "When is ORS given?", "Who is tested for urine?"))
+STAGES = ["--config-dir", str(Path(__file__).parent / "conf"), "retriever=stages"]
+ENVIRONMENT = {"PYTHONPATH": f"{Path(__file__).parent}:{PROJECT / 'tests'}"}
+
+
+@pytest.fixture
+def pipeline(letters, store):
+    """The pipeline of the YAML, with an encoder that needs no model; stages may be replaced."""
+
+    def make(**stages):
+        rankers = {
+            "meaning": DenseRetriever(letters, store),
+            "spelling": DenseRetriever(HashedLetters(), store),
+            "words": SparseRetriever(store),
+        }
+        fused = FusedRetriever(stages.pop("rankers", rankers), stages.pop("fusion", WeightedSum([0.4, 0.2, 0.4])), 3)
+        given = {"rewriter": SPELL, "reranker": SharedWords(4, store), "candidates": 2, **stages}
+        return PipelineRetriever(fused, **given)
+
+    return make
+
+
+def order(ranking):
+    return [[each for each in row if each != NOTHING] for row in ranking.passages.tolist()]
+
+
+def by_hand(pipeline, depth):
+    """The ranking as a loop over queries and stages gives it."""
+    found = []
+    for asked, searched in zip(SEARCH.queries, SPELL.rewrite(SEARCH.queries), strict=True):
+        sums = {}
+        for weight, ranker in zip((0.4, 0.2, 0.4), pipeline.ranker.rankers.values(), strict=True):
+            one = ranker.rank(Search(PASSAGES, (searched,)), 3)
+            scores = dict(zip(one.passages[0].tolist(), one.scores[0].tolist(), strict=True))
+            scores.pop(NOTHING, None)
+            low, high = min(scores.values()), max(scores.values())
+            for passage, score in scores.items():
+                sums[passage] = sums.get(passage, 0) + weight * ((score - low) / (high - low) if high > low else 1)
+        best = sorted(sums, key=lambda passage: (-sums[passage], passage))[:2]
+        shared = {each: len(SharedWords(4).words(asked) & SharedWords(4).words(PASSAGES[each])) for each in best}
+        found.append(sorted(best, key=lambda passage: (-shared[passage], passage))[:depth])
+    return found
+
+
+def test_the_stages_work_one_after_the_other(pipeline):
+    assert order(rank(pipeline(), SEARCH, 2)) == by_hand(pipeline(), 2)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"rewriter": None},
+        {"reranker": None},
+        {"reranker": SharedWords(1)},
+        {"candidates": 5},
+        {"fusion": WeightedSum([0, 0, 1])},
+        {"rankers": {"words": SparseRetriever(NO_STORE)}, "fusion": WeightedSum()},
+    ],
+    ids="-".join,
+)
+def test_every_stage_changes_the_ranking(pipeline, other):
+    default, changed = rank(pipeline(), SEARCH, 5), rank(pipeline(**other), SEARCH, 5)
+    assert order(default) != order(changed) or default.scores.tolist() != changed.scores.tolist()
+
+
+def test_a_reranker_sees_the_query_as_it_was_asked(pipeline):
+    class Asked(SharedWords):
+        def rerank(self, search, ranking, depth):
+            assert set(search.queries) <= set(SEARCH.queries)
+            return super().rerank(search, ranking, depth)
+
+    rank(pipeline(reranker=Asked()), SEARCH, 2)
+
+
+class Slow(SharedWords):
+    def rewrite(self, queries):
+        time.sleep(0.02)
+        return list(queries)
+
+    def rerank(self, search, ranking, depth):
+        time.sleep(0.02)
+        return super().rerank(search, ranking, depth)
+
+
+@pytest.mark.parametrize(("stages", "least"), [(["rewriter"], 20), (["reranker"], 20), (["rewriter", "reranker"], 40)])
+def test_a_query_costs_what_each_stage_costs(pipeline, stages, least):
+    found = rank(pipeline(**dict.fromkeys(stages, Slow())), SEARCH, 2)
+    assert found.latency_ms.shape == (3,)
+    assert (found.latency_ms >= least).all()
+
+
+class Counting(SharedWords):
+    """Counts how often it is asked for all queries."""
+
+    asked: list[int] = []  # noqa: RUF012 - not a setting
+
+    def rerank(self, search, ranking, depth):
+        self.asked.append(len(search.queries))
+        return super().rerank(search, ranking, depth)
+
+
+@pytest.mark.parametrize(("same", "times"), [(True, 1), (False, 2)])
+def test_a_stage_with_a_store_is_asked_once_for_the_same_settings(pipeline, store, same, times):
+    Counting.asked.clear()
+    first, other = Counting(4, store), Counting(4 if same else 5, store)
+    made, again = (rank(pipeline(reranker=reranker), SEARCH, 2) for reranker in (first, other))
+    assert Counting.asked.count(len(SEARCH.queries)) == times
+    assert not same or order(made) == order(again)
+
+
+def test_a_stage_without_a_store_is_asked_each_time(pipeline):
+    Counting.asked.clear()
+    for _ in range(2):
+        rank(pipeline(reranker=Counting(4)), SEARCH, 2)
+    assert Counting.asked.count(len(SEARCH.queries)) == 2
+
+
+def test_other_candidates_are_reranked_anew(pipeline, store):
+    Counting.asked.clear()
+    for fusion in (WeightedSum([1, 0, 0]), WeightedSum([0, 0, 1])):
+        rank(pipeline(reranker=Counting(4, store), fusion=fusion), SEARCH, 2)
+    assert Counting.asked.count(len(SEARCH.queries)) == 2
+
+
+class Wrong:
+    """A stage that returns what it was made with."""
+
+    def __init__(self, returned):
+        self.returned = returned
+
+    def rewrite(self, queries):
+        return self.returned
+
+    def fuse(self, rankings):
+        return self.returned
+
+    def rerank(self, search, ranking, depth):
+        return self.returned
+
+
+@pytest.mark.parametrize(
+    ("stage", "returned", "message"),
+    [
+        ("rewriter", ["one"], r"returned 1 texts, expected a list of 3 texts"),
+        ("rewriter", "one", r"returned str, expected a list of 3 texts"),
+        ("rewriter", ["one", None, "three"], r"returned NoneType for query 1, expected a text"),
+        ("rewriter", ["one", "\ud800", "three"], r"returned a text with an invalid surrogate"),
+        ("fusion", None, r"returned NoneType, expected a Ranking"),
+        ("fusion", Ranking(np.zeros((2, 1), int), np.zeros((2, 1))), r"passages: found shape \[2, 1\]"),
+        ("reranker", Ranking(np.array([[0, 1]] * 3), np.array([[1.0, 2.0]] * 3)), r"expected scores in descending"),
+        ("reranker", Ranking(np.array([[3]] * 3), np.ones((3, 1))), r"found 3, expected one of the passages to rerank"),
+    ],
+)
+def test_what_a_stage_returns_is_checked_by_its_name(pipeline, stage, returned, message):
+    with pytest.raises(RetrieverError, match=rf"\btest_pipeline\.Wrong: .*{message}"):
+        rank(pipeline(**{stage: Wrong(returned)}), SEARCH, 2)
+
+
+@pytest.mark.parametrize("stage", ["ranker", "rewriter", "reranker"])
+def test_a_stage_without_its_method_is_refused_when_it_is_built(stage):
+    with pytest.raises(ConfigError, match=rf"^{stage}: builtins\.object has no method 're?\w+'"):
+        PipelineRetriever(**{"ranker": SparseRetriever(NO_STORE), stage: object()})
+
+
+def test_the_trace_names_every_stage(pipeline):
+    found = trace(pipeline(), SEARCH, 0)
+    assert list(found.stages) == [
+        "rewriter",
+        "ranker.meaning",
+        "ranker.spelling",
+        "ranker.words",
+        "ranker.fusion",
+        "reranker",
+    ]
+    assert found.stages["rewriter"].endswith("test_pipeline.SpelledOut")
+    assert found.searched == "Which haemoglobin is low?"
+    assert list(found.parts) == ["meaning", "spelling", "words", "ranker"]
+    assert found.words.stage == "words"
+    assert found.words.added["haemoglobin"][0] > 0
+
+
+@pytest.fixture(scope="module")
+def runs(shared_application, dataset):
+    swept = ["-m", "retriever.reranker.letters=1,6", "retriever.ranker.rankers.spelling.encoder.letters=2,3"]
+    process = shared_application.run(*STAGES, *dataset, *swept, **ENVIRONMENT)
+    assert process.returncode == 0, process.stderr
+    return shared_application.children()
+
+
+def test_params_and_digests_name_every_stage(runs):
+    assert len({run.data.tags["config.digest"] for run in runs}) == len(runs) == 4
+    params = runs[0].data.params
+    assert {
+        "retriever": "PipelineRetriever",
+        "retriever.candidates": "20",
+        "retriever.rewriter": "test_pipeline.SpelledOut",
+        "retriever.rewriter.abbreviations.Hb": "haemoglobin",
+        "retriever.ranker": "FusedRetriever",
+        "retriever.ranker.rankers.meaning": "DenseRetriever",
+        "retriever.ranker.rankers.meaning.encoder.model": "sentence-transformers/all-MiniLM-L6-v2",
+        "retriever.ranker.rankers.spelling.encoder": "test_pipeline.HashedLetters",
+        "retriever.ranker.rankers.spelling.encoder.letters": "2",
+        "retriever.ranker.rankers.words": "SparseRetriever",
+        "retriever.ranker.fusion": "WeightedSum",
+        "retriever.ranker.fusion.weights": "[0.4, 0.2, 0.4]",
+        "retriever.reranker": "test_pipeline.SharedWords",
+        "retriever.reranker.letters": "1",
+    }.items() <= params.items()
+
+
+def test_an_explanation_names_every_stage(runs, shared_application, dataset):
+    query = "How much paracetamol does a hot child need?"
+    given = ["--allow", "test_pipeline", runs[0].info.run_id, query, *dataset[2:]]
+    process = shared_application.script("explain", *given, **ENVIRONMENT)
+    assert process.returncode == 0, process.stderr
+    for stage in ("rewriter", "ranker.meaning", "ranker.spelling", "ranker.words", "ranker.fusion", "reranker"):
+        assert re.search(rf"^{re.escape(stage)} +\S", process.stdout, re.MULTILINE), process.stdout
+
+
+def test_a_setting_of_a_stage_is_checked_before_anything_runs(shared_application, dataset):
+    wrong = "retriever.ranker.rankers.spelling.encoder.letters=9"
+    process = shared_application.run(*STAGES, *dataset, wrong, **ENVIRONMENT)
+    assert process.returncode == 2
+    assert f"{wrong.partition('=')[0]}: found 9, expected a whole number from 1 to 6" in process.stderr
