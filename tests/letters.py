@@ -21,6 +21,7 @@ class LetterEncoder:
             print(len(texts), flush=True)
             time.sleep(self.seconds)
         counts = np.array([[text.lower().count(chr(letter)) for letter in range(97, 123)] for text in texts], float)
+        counts[~counts.any(axis=1), 0] = 1  # a text without letters
         return (counts / np.linalg.norm(counts, axis=1, keepdims=True).clip(min=1)).astype(np.float32)
 
 

@@ -1,5 +1,6 @@
 """What an annotation says a setting may be."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -37,6 +38,14 @@ INF, NAN = float("inf"), float("nan")
             [{"_target_": "x"}],
             [None, {}, "x", {"_target_": 5}],
         ),
+        (list[str], "a list, each a text", [[], ["a", "b"], ("a",)], ["a", ["a", 1], None]),
+        (Sequence[float] | None, "a list, each a number, or null", [None, [0.5, 1]], [0.5, ["0.5"]]),
+        (
+            Mapping[str, Annotated[int, Between(1)]],
+            "a mapping of names, each a whole number of at least 1",
+            [{}, {"a": 1}],
+            [[1], {"a": 0}],
+        ),
     ],
 )
 def test_a_rule_says_and_checks_the_same(hint, words, accepted, refused):
@@ -46,7 +55,7 @@ def test_a_rule_says_and_checks_the_same(hint, words, accepted, refused):
     assert not any(map(rule.accepts, refused))
 
 
-@pytest.mark.parametrize("hint", [list[str], int | str, object, dict, "unresolved"])
+@pytest.mark.parametrize("hint", [list, int | str, object, dict, "unresolved"])
 def test_other_annotations_say_nothing(hint):
     assert rule_of(hint) is None
 

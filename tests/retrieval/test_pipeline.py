@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 import pytest
@@ -28,6 +28,7 @@ from ragsweep.retrieval import (
     ranked,
     trace,
 )
+from ragsweep.testing import EncoderContract, RerankerContract, RewriterContract
 
 
 @dataclass(frozen=True)
@@ -306,3 +307,16 @@ def test_a_setting_of_a_stage_is_checked_before_anything_runs(shared_application
     process = shared_application.run(*STAGES, *dataset, wrong, **ENVIRONMENT)
     assert process.returncode == 2
     assert f"{wrong.partition('=')[0]}: found 9, expected a whole number from 1 to 6" in process.stderr
+
+
+class TestSpelledOut(RewriterContract):
+    component = SpelledOut
+    settings: ClassVar = {"abbreviations": {"iron": "ferrous sulphate"}}
+
+
+class TestHashedLetters(EncoderContract):
+    component = HashedLetters
+
+
+class TestSharedWords(RerankerContract):
+    component = SharedWords

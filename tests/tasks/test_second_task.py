@@ -17,6 +17,7 @@ from ragsweep.core.digest import digest
 from ragsweep.core.style import dress, figure
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.task import Measurement, Score, mean_scores
+from ragsweep.testing import TaskContract
 
 PRIMES = (2, 3, 5, 7, 11)
 BINS = np.linspace(0, 1, 6)
@@ -206,3 +207,8 @@ def test_a_bad_setting_of_the_task_is_refused(application):
     process = application.run(*TASK, "task.divisors=9", **ENVIRONMENT)
     assert process.returncode == 2
     assert "task.divisors: found 9, expected a whole number from 1 to 5" in process.stderr
+
+
+class TestYesNo(TaskContract):
+    component = YesNoTask
+    settings: ClassVar = {"seed": 0, "questions": 40, "divisors": 2, "sharpness": 1.0}

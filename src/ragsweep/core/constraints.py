@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -84,13 +84,26 @@ def rule_of(hint: object) -> Rule | None:
         return _number(whole=hint is int)
     if hint is str:
         return Rule("a text", lambda value: isinstance(value, str))
-    if get_origin(hint) is Mapping:
-        return Rule("a mapping of names", lambda value: isinstance(value, Mapping))
+    if get_origin(hint) in (Mapping, Sequence, list, tuple):
+        return _several(hint)
     if is_component(hint):
         name = getattr(hint, "__name__", "")
         expected = f"the settings of a{'n' if name[:1] in 'AEIOU' else ''} {name}: _target_ and its arguments"
         return Rule(expected, lambda value: isinstance(value, Mapping) and isinstance(value.get("_target_"), str))
     return None
+
+
+def _several(hint: object) -> Rule:
+    """The rule of a list, or of a mapping by names."""
+    inner = rule_of([each for each in get_args(hint) if each is not ...][-1])
+    each = f", each {inner.expected}" if inner else ""
+
+    def accepts(values: Iterable[object]) -> bool:
+        return inner is None or all(map(inner.accepts, values))
+
+    if get_origin(hint) is Mapping:
+        return Rule(f"a mapping of names{each}", lambda value: isinstance(value, Mapping) and accepts(value.values()))
+    return Rule(f"a list{each}", lambda value: isinstance(value, list | tuple) and accepts(value))
 
 
 def or_null(rule: Rule) -> Rule:

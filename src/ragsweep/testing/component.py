@@ -1,0 +1,49 @@
+"""What must hold of every class that a configuration composes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from ragsweep.core.constraints import hints_of, rule_of
+from ragsweep.core.store import Store
+
+
+class ComponentContract:
+    """What must hold of every component.
+
+    Attributes:
+        component: Your class.
+        settings: What it is built with. A parameter `store` need not be among them.
+    """
+
+    component: ClassVar[Callable[..., Any]]
+    settings: ClassVar[Mapping[str, Any]] = {}
+
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Store:
+        """An empty store."""
+        return Store(str(tmp_path / "store"))
+
+    @pytest.fixture
+    def made(self, store: Store) -> Any:
+        """The component, with an empty store if it takes one."""
+        return self.make(store)
+
+    def make(self, store: Store) -> Any:
+        """Build the component with a store."""
+        kept = {"store": store} if "store" in _parameters(self.component) else {}
+        return self.component(**{**kept, **self.settings})
+
+    def test_every_setting_can_be_checked(self) -> None:
+        """Each parameter has an annotation, by which a wrong value is refused before anything runs."""
+        hints = hints_of(self.component)
+        assert [name for name in _parameters(self.component) if rule_of(hints.get(name)) is None] == []
+
+
+def _parameters(component: Callable[..., Any]) -> list[str]:
+    return list(inspect.signature(component).parameters)

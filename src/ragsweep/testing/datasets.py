@@ -1,0 +1,90 @@
+"""What must hold of dataset formats and chunkers."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import pytest
+
+from ragsweep.core.store import Store
+from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query
+from ragsweep.testing.component import ComponentContract
+from ragsweep.testing.retrieval import SEARCH
+
+TEXTS = (
+    " ".join(SEARCH.passages),
+    "\n\n".join(SEARCH.passages),
+    "# Iron\n\nTablets.\n\n## When\n- daily\n- not with tea\n\n| dose | age |\n|---|---|\n| 1 | 5 |\n",
+    "The same sentence. " * 100,
+    "word " * 500,
+    "x" * 2000,
+    "One line\nand the next,\twith  odd   spaces \r\n and Windows ends.\r\n",
+    "Ein Satz. 日本語の文章。 Ångström 🙂 é.",
+    ".",
+)
+
+
+class ChunkerContract(ComponentContract):
+    """What must hold of a chunker.
+
+    Attributes:
+        texts: What it cuts.
+    """
+
+    texts: ClassVar[tuple[str, ...]] = TEXTS
+
+    def test_nothing_but_white_space_is_lost(self, made: Any) -> None:
+        """Every other character is in a passage."""
+        for text in self.texts:
+            covered = {place for start, end in made.split(text) for place in range(start, end)}
+            assert all(character.isspace() for place, character in enumerate(text) if place not in covered)
+
+    def test_passages_stand_in_the_order_of_the_text(self, made: Any) -> None:
+        """Each begins and ends behind the one before."""
+        for text in self.texts:
+            for earlier, later in pairwise(made.split(text)):
+                assert earlier[0] < later[0]
+                assert earlier[1] < later[1]
+
+    def test_every_passage_has_a_word_in_it(self, made: Any) -> None:
+        """A passage of white space could be retrieved for no reason."""
+        for text in self.texts:
+            assert all(text[start:end].strip() for start, end in made.split(text))
+
+    @pytest.mark.parametrize("text", ["", " \n\t "])
+    def test_a_text_without_words_has_no_passage(self, made: Any, text: str) -> None:
+        """A page without text is known, but never retrieved."""
+        assert list(made.split(text)) == []
+
+    def test_a_passage_is_the_text_between_its_offsets(self, made: Any) -> None:
+        """Also where the same sentence occurs a hundred times."""
+        document = Document.from_pages("a", [(str(page), f"a#{page}", text) for page, text in enumerate(self.texts, 1)])
+        query = Query("1", "iron")
+        collection = Collection("texts", "page", (document,), (query,), (Judgment("1", "a#1", 1),))
+        for passage in Dataset.from_collection(collection, made).passages:
+            assert passage.text == document.text[passage.start : passage.end]
+
+    def test_it_cuts_the_same_way_each_time(self, store: Store) -> None:
+        """Two objects of the same settings cut at the same places."""
+        first, second = ([list(self.make(store).split(text)) for text in self.texts] for _ in range(2))
+        assert first == second
+
+
+class DatasetContract(ComponentContract):
+    """What must hold of a dataset format; `settings` name a dataset to read."""
+
+    def test_what_it_reads_can_be_measured(self, made: Any) -> None:
+        """Names, offsets, queries and judgments are checked, and some text can be retrieved."""
+        assert Dataset.from_collection(made.load(), PageChunker()).passages
+
+    def test_it_reads_the_same_each_time(self, store: Store) -> None:
+        """Runs of one digest are compared."""
+        first, second = (self.make(store).load() for _ in range(2))
+        assert first.digest == second.digest
+
+    def test_a_judged_unit_is_in_the_corpus(self, made: Any) -> None:
+        """If none is, the names of units do not fit those of the judgments."""
+        collection = made.load()
+        units = {page.unit for document in collection.documents for page in document.pages}
+        assert collection.unit == "passage" or units & {judgment.unit for judgment in collection.judgments}

@@ -1,0 +1,153 @@
+"""What must hold of metrics and tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from ragsweep.core.drawing import save_charts
+from ragsweep.core.store import Store
+from ragsweep.tasks.charts import draw
+from ragsweep.tasks.files import write_measurement
+from ragsweep.tasks.metric import metric_of
+from ragsweep.tasks.ranking.judging import NOTHING, Judged, judge
+from ragsweep.tasks.task import Items, Measurement, Task
+from ragsweep.testing.component import ComponentContract
+
+DEPTH, QUERIES = 12, 30
+CUTOFFS = (1, 3, 10, DEPTH, 2 * DEPTH)
+
+
+class MetricContract:
+    """What must hold of a metric of rankings.
+
+    Attributes:
+        metric: Your function: `(judged, k)` to an array of shape [queries].
+    """
+
+    metric: ClassVar[Callable[[Judged, int], Any]]
+
+    @pytest.fixture(params=["after_cutoff", "before_cutoff"])
+    def judged(self, request: pytest.FixtureRequest) -> Judged:
+        """Judged rankings: with and without hits, shorter than the cutoff, with repeated units, of graded units."""
+        return judge(*_judgments(), collapse=request.param)
+
+    @pytest.fixture
+    def function(self) -> Callable[[Judged, int], Any]:
+        """The metric, which is a plain function and no method of the test."""
+        named: Any = vars(next(each for each in type(self).__mro__ if "metric" in vars(each)))["metric"]
+        found: Callable[[Judged, int], Any] = getattr(named, "__func__", named)
+        return found
+
+    @pytest.mark.parametrize("k", CUTOFFS)
+    def test_a_query_has_one_value_within_the_bounds(self, function: Any, judged: Judged, k: int) -> None:
+        """The bounds are those that the function is described with."""
+        values, described = function(judged, k), metric_of("metric", function)
+        assert values.shape == judged.queries.shape
+        assert values.dtype == np.float64
+        assert np.isfinite(values).all()
+        assert ((values >= described.low) & (values <= described.high)).all()
+
+    @pytest.mark.parametrize("k", CUTOFFS)
+    def test_a_query_is_measured_the_same_beside_any_others(self, function: Any, judged: Judged, k: int) -> None:
+        """A value depends on nothing but its query."""
+        together = function(judged, k)
+        alone = [function(_rows(judged, [row]), k)[0] for row in range(len(judged.queries))]
+        assert alone == together.tolist()
+
+    @pytest.mark.parametrize("k", CUTOFFS)
+    def test_what_stands_behind_the_cutoff_does_not_count(self, function: Any, judged: Judged, k: int) -> None:
+        """A metric at k is a property of the first k ranks and of the judgments."""
+        cut = {name: getattr(judged, name)[:, :k] for name in ("units", "ranks", "repeated", "gains", "hits")}
+        assert function(replace(judged, **cut), k).tolist() == function(judged, k).tolist()
+
+    def test_it_leaves_the_judged_ranking_as_it_was(self, function: Any, judged: Judged) -> None:
+        """Other metrics read it, too."""
+        before = {field.name: np.copy(getattr(judged, field.name)) for field in fields(judged)}
+        function(judged, 3)
+        assert all(np.array_equal(getattr(judged, name), value) for name, value in before.items())
+
+
+class TaskContract(ComponentContract):
+    """What must hold of a task; `settings` are what its configuration gives it."""
+
+    @pytest.fixture
+    def items(self, made: Task) -> Items:
+        """What the task loads."""
+        loaded: Items = made.load()
+        return loaded
+
+    @pytest.fixture
+    def measurement(self, made: Task, items: Items) -> Measurement:
+        """What it measures."""
+        return made.measure(items)
+
+    def test_it_loads_the_same_items_each_time(self, store: Store, items: Items) -> None:
+        """Runs of one digest are compared."""
+        again: Items = self.make(store).load()
+        assert (again.digest, again.digest_of_all) == (items.digest, items.digest_of_all)
+        assert isinstance(items.name, str)
+        assert all(isinstance(count, int) for count in items.profile.values())
+
+    def test_it_measures_what_it_announces(self, made: Task, measurement: Measurement) -> None:
+        """The metrics are those of `metrics`, in the same order."""
+        assert [score.metric for score in measurement.scores] == list(made.metrics)
+
+    def test_every_value_is_within_its_bounds(self, measurement: Measurement) -> None:
+        """Also the values of single items, and the intervals."""
+        for score in measurement.scores:
+            values = np.array([score.value, score.low, score.high])
+            values = values if score.per_item is None else np.append(values, score.per_item)
+            assert np.isfinite(values).all()
+            assert ((values >= score.metric.low - 1e-12) & (values <= score.metric.high + 1e-12)).all()
+            assert score.low <= score.high
+
+    def test_a_score_is_the_mean_of_its_items_or_has_resamples(self, measurement: Measurement) -> None:
+        """A sweep compares runs item by item, or resample by resample."""
+        for score in measurement.scores:
+            if score.per_item is None:
+                assert score.resampled is not None
+            else:
+                assert score.value == pytest.approx(score.per_item.mean(), abs=1e-12)
+                assert score.per_item.shape == (len(measurement.items),)
+
+    def test_items_can_be_told_apart(self, measurement: Measurement) -> None:
+        """Runs are paired by the ids of their items."""
+        assert measurement.items["query_id"].is_unique
+        assert {"query", "query_type"} <= {*measurement.items.columns}
+        assert all(len(texts) == len(measurement.items) for texts in measurement.details.values())
+
+    def test_it_measures_the_same_each_time(self, store: Store, items: Items, measurement: Measurement) -> None:
+        """All values are the same to the last bit."""
+        again: Measurement = self.make(store).measure(items)
+        assert again.values == measurement.values
+        assert again.per_item.equals(measurement.per_item)
+
+    def test_tables_and_charts_can_be_written(self, tmp_path: Path, items: Items, measurement: Measurement) -> None:
+        """Every run writes them."""
+        decides = measurement.scores[0].metric.name
+        write_measurement(tmp_path, measurement, items, decides)
+        save_charts(tmp_path / "charts", draw, measurement, decides, 100, 0)
+        assert (tmp_path / "results" / "per_query.csv").stat().st_size > 0
+
+
+def _judgments() -> Iterator[Any]:
+    """Rankings of units and their judgments, as `judge` takes them: drawn at random, the same each time."""
+    random = np.random.default_rng(0)
+    units = random.integers(0, 20, (QUERIES, DEPTH))
+    units[np.arange(DEPTH) >= random.integers(0, DEPTH + 1, (QUERIES, 1))] = NOTHING
+    query, unit = (each.ravel() for each in np.mgrid[:QUERIES, :20])
+    judged = random.random(query.size) < 0.3
+    yield from (units, query[judged], unit[judged], random.integers(0, 4, judged.sum()))
+
+
+def _rows(judged: Judged, rows: list[int]) -> Judged:
+    """The judged rankings of some queries."""
+    arrays = {field.name: getattr(judged, field.name) for field in fields(judged)}
+    cut: dict[str, Any] = {name: each[rows] for name, each in arrays.items() if isinstance(each, np.ndarray)}
+    return replace(judged, **cut)

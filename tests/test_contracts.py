@@ -1,0 +1,332 @@
+"""The conformance suites, run on every component that ragsweep ships."""
+
+import os
+import re
+import subprocess
+import sys
+from functools import partial
+from typing import ClassVar
+
+import pytest
+import small
+from application import PROJECT
+from letters import LetterEncoder
+
+import ragsweep.evaluation
+from ragsweep.core.store import NO_STORE
+from ragsweep.datasets import BeirDataset, PageChunker, PdfDataset, RecursiveChunker
+from ragsweep.retrieval import (
+    DenseRetriever,
+    FusedRetriever,
+    HnswIndex,
+    HybridRetriever,
+    IvfPqIndex,
+    PipelineRetriever,
+    Search,
+    SentenceTransformerEncoder,
+    SparseRetriever,
+    WeightedSum,
+)
+from ragsweep.tasks.ranking.settings import EvaluationSettings
+from ragsweep.tasks.ranking.task import RankingTask
+from ragsweep.testing import (
+    ChunkerContract,
+    DatasetContract,
+    EncoderContract,
+    FusionContract,
+    MetricContract,
+    RankerContract,
+    TaskContract,
+)
+
+DENSE = DenseRetriever(LetterEncoder(), NO_STORE)
+SPARSE = SparseRetriever(NO_STORE)
+METRICS = {
+    name: getattr(ragsweep.evaluation, name) for name in ("precision", "recall", "f1", "mrr", "hit_rate", "ndcg")
+}
+
+
+class TestSparse(RankerContract):
+    component = SparseRetriever
+
+
+class TestSparseByAnotherLibrary(RankerContract):
+    component = SparseRetriever
+    settings: ClassVar = {"backend": "bm25s", "variant": "bm25+", "stemmer": "english", "stop_words": "english"}
+
+
+class TestDense(RankerContract):
+    component = DenseRetriever
+    settings: ClassVar = {"encoder": LetterEncoder()}
+
+
+class TestDenseByGraph(RankerContract):
+    component = DenseRetriever
+    settings: ClassVar = {"encoder": LetterEncoder(), "index": HnswIndex()}
+
+
+class TestDenseByCodes(RankerContract):
+    component = DenseRetriever
+    settings: ClassVar = {"encoder": LetterEncoder(), "index": IvfPqIndex(lists=4, probes=2, subquantizers=2)}
+    search = Search(tuple(f"{letter * each} zinc" for letter in "abcdefghij" for each in range(1, 31)), ("ab", "cc"))
+
+    test_a_corpus_of_one_passage_can_be_searched = None  # it is trained on 256 passages
+    test_a_lower_depth_is_the_beginning_of_a_higher_one = None  # codes choose as many as asked for, scores order them
+
+
+class TestHybrid(RankerContract):
+    component = HybridRetriever
+    settings: ClassVar = {"dense": DENSE, "sparse": SPARSE, "alpha": 0.3}
+
+
+class TestFused(RankerContract):
+    component = FusedRetriever
+    settings: ClassVar = {"rankers": {"letters": DENSE, "words": SPARSE, "long": SparseRetriever(NO_STORE, b=0.1)}}
+
+
+class TestPipeline(RankerContract):
+    component = PipelineRetriever
+    settings: ClassVar = {"ranker": SPARSE}
+
+
+class TestWeightedSum(FusionContract):
+    component = WeightedSum
+
+
+class TestUnevenWeights(FusionContract):
+    component = WeightedSum
+    settings: ClassVar = {"weights": [0.9, 0.1]}
+    rankings = 2
+
+
+class TestEncoder(EncoderContract):
+    component = SentenceTransformerEncoder
+    tolerance = 0
+
+
+class TestPages(ChunkerContract):
+    component = PageChunker
+
+
+class TestRecursive(ChunkerContract):
+    component = RecursiveChunker
+
+
+class TestShortAndOverlapping(ChunkerContract):
+    component = RecursiveChunker
+    settings: ClassVar = {"size": 30, "overlap": 20}
+
+
+class TestPdf(DatasetContract):
+    component = PdfDataset
+
+    @pytest.fixture(autouse=True)
+    def dataset(self, tmp_path):
+        values = dict(each.partition("=")[::2] for each in small.arguments(tmp_path / "small"))
+        names = {"name": "dataset.name", "documents": "dataset.documents", "queries": "dataset.queries"}
+        type(self).settings = {name: values[setting] for name, setting in names.items()}
+
+
+@pytest.mark.real_data
+class TestBeir(DatasetContract):
+    component = BeirDataset
+
+    @pytest.fixture(autouse=True)
+    def dataset(self, real_data):
+        type(self).settings = {"name": "scifact", "path": str(real_data / "scifact")}
+
+
+class TestPrecision(MetricContract):
+    metric = ragsweep.evaluation.precision
+
+
+class TestRecall(MetricContract):
+    metric = ragsweep.evaluation.recall
+
+
+class TestF1(MetricContract):
+    metric = ragsweep.evaluation.f1
+
+
+class TestMrr(MetricContract):
+    metric = ragsweep.evaluation.mrr
+
+
+class TestHitRate(MetricContract):
+    metric = ragsweep.evaluation.hit_rate
+
+
+class TestNdcg(MetricContract):
+    metric = ragsweep.evaluation.ndcg
+
+
+class TestNdcgOfPowers(MetricContract):
+    metric = partial(ragsweep.evaluation.ndcg, gain="exponential")
+
+
+class TestMap(MetricContract):
+    metric = ragsweep.evaluation.average_precision
+
+
+class TestRankingTask(TaskContract):
+    component = RankingTask
+
+    @pytest.fixture(autouse=True)
+    def dataset(self, tmp_path):
+        values = dict(each.partition("=")[::2] for each in small.arguments(tmp_path / "small"))
+        type(self).settings = {
+            "dataset": PdfDataset("small", values["dataset.documents"], values["dataset.queries"]),
+            "chunker": RecursiveChunker(60, 0),
+            "retriever": SPARSE,
+            "evaluation": EvaluationSettings("after_cutoff", 1, "linear", 100, METRICS),
+            "k": 3,
+            "seed": 0,
+        }
+
+
+def test_every_component_of_the_configuration_has_a_contract():
+    groups = ("chunker", "dataset", "encoder", "evaluation", "index", "retriever", "task")
+    files = [file for group in groups for file in (PROJECT / "conf" / group).glob("*.yaml")]
+    named = {name for file in files for name in re.findall(r"_target_: [\w.]+\.(\w+)", file.read_text())}
+    mine = [each for each in globals().values() if isinstance(each, type) and each.__name__.startswith("Test")]
+    tested = {getattr(vars(each).get("component") or vars(each).get("metric"), "__name__", "") for each in mine}
+    within = {type(value).__name__ for each in mine for value in getattr(each, "settings", {}).values()}
+    assert named <= tested | within | {"ExactIndex", "Store"}  # the index by default
+
+
+BROKEN = '''
+"""Components that break the rules, each in one way; the names say which."""
+
+import random
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ragsweep.core.store import NO_STORE, Store
+from ragsweep.datasets import Collection, Document, Judgment, Query
+from ragsweep.retrieval import SparseRetriever, ranked
+from ragsweep.tasks.metric import metric
+from ragsweep.testing import *
+from test_second_task import YesNoTask
+
+
+class OneForAll(SparseRetriever):
+    def rank(self, search, depth):
+        found = super().rank(search, depth)
+        return replace(found, scores=found.scores - found.scores.max())
+
+
+class Dice(SparseRetriever):
+    def rank(self, search, depth):
+        found = super().rank(search, depth)
+        return replace(found, scores=found.scores + random.random())
+
+
+class TestOneForAll(RankerContract):
+    component = OneForAll
+
+
+class TestDice(RankerContract):
+    component = Dice
+
+
+@dataclass(frozen=True)
+class Unchecked:
+    letters: "whatever" = 3
+
+    def rewrite(self, queries):
+        return [query.lower() for query in queries][:5]
+
+
+class TestUnchecked(RewriterContract):
+    component = Unchecked
+
+
+class Inventing:
+    def rerank(self, search, ranking, depth):
+        return ranked(np.full((len(search.queries), 1), 10), np.ones((len(search.queries), 1)), depth)
+
+
+class TestInventing(RerankerContract):
+    component = Inventing
+
+
+class Long:
+    fingerprint = "long"
+
+    def encode(self, texts, role):
+        return np.full((len(texts), 2 if role == "query" else 3), 1.0)
+
+
+class TestLong(EncoderContract):
+    component = Long
+
+
+class FirstSentence:
+    def split(self, text):
+        return [(0, text.find(".") + 1)] if text.strip() else []
+
+
+class TestFirstSentence(ChunkerContract):
+    component = FirstSentence
+
+
+class Percent:
+    @staticmethod
+    @metric("Hits in percent", low=0, high=1)
+    def of(judged, k):
+        return 100 * judged.hits.mean(axis=1)
+
+
+class TestPercent(MetricContract):
+    metric = Percent.of
+
+
+class Elsewhere:
+    def load(self):
+        document = Document.from_pages("a", [("1", "a#1", "Iron.")])
+        return Collection("elsewhere", "page", (document,), (Query("1", "iron?"),), (Judgment("1", "b#1", 1),))
+
+
+class TestElsewhere(DatasetContract):
+    component = Elsewhere
+
+
+class Hopeful(YesNoTask):
+    def measure(self, items):
+        measured = super().measure(items)
+        first, *others = measured.scores
+        return replace(measured, scores=[replace(first, value=first.value + 1), *others])
+
+
+class TestHopeful(TaskContract):
+    component = Hopeful
+    settings = {"seed": 0, "questions": 40, "divisors": 2, "sharpness": 1.0}
+'''
+
+CAUGHT = {
+    ("TestOneForAll", "test_a_query_is_ranked_the_same_beside_any_others"),
+    ("TestDice", "test_it_ranks_the_same_way_each_time"),
+    ("TestUnchecked", "test_every_setting_can_be_checked"),
+    ("TestUnchecked", "test_every_query_gets_one_text"),
+    ("TestInventing", "test_it_returns_a_ranking_of_what_it_was_given"),
+    ("TestLong", "test_queries_and_passages_have_the_same_dimensions"),
+    ("TestLong", "test_embeddings_are_of_length_1_and_do_not_depend_on_the_texts_beside_them"),
+    ("TestFirstSentence", "test_nothing_but_white_space_is_lost"),
+    ("TestPercent", "test_a_query_has_one_value_within_the_bounds"),
+    ("TestPercent", "test_what_stands_behind_the_cutoff_does_not_count"),
+    ("TestElsewhere", "test_a_judged_unit_is_in_the_corpus"),
+    ("TestHopeful", "test_every_value_is_within_its_bounds"),
+    ("TestHopeful", "test_a_score_is_the_mean_of_its_items_or_has_resamples"),
+}
+
+
+def test_a_component_that_breaks_a_rule_fails_the_test_of_that_rule(tmp_path):
+    (tmp_path / "test_broken.py").write_text(BROKEN)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", str(tmp_path)]
+    path = os.pathsep.join(str(PROJECT / "tests" / each) for each in ("", "tasks"))
+    process = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}
+    )
+    failed = set(re.findall(r"^FAILED \S+::(\w+)::(\w+)", process.stdout, re.MULTILINE))
+    assert failed >= CAUGHT, process.stdout
