@@ -1,24 +1,24 @@
-"""Sweeps whose truth is known: F1 at 5 of 133 queries, as skewed and as alike as those of real configurations."""
+"""Simulated sweeps with known means: F1 at 5 of 133 queries, as skewed and as correlated as in real sweeps."""
 
 import numpy as np
 from scipy.stats import binom, norm
 
 QUERIES, K = 133, 5
-RELEVANT = {1: 0.46, 2: 0.34, 3: 0.13, 4: 0.07}  # share of the queries with so many relevant units
+RELEVANT = {1: 0.46, 2: 0.34, 3: 0.13, 4: 0.07}  # share of queries by their number of relevant units
 
 
 def f1_like(rng, likeness, queries=QUERIES, hit=0.6, shift=0.0):
     """F1 of each configuration and query, shape [configurations, queries].
 
-    The hits are binomial for every configuration; those of two configurations depend on each other through a normal
-    variable whose correlation is in `likeness`. A query is as hard for similar configurations.
+    The hits of each configuration are binomial. The hits of two configurations depend on each other through normal
+    variables with the correlations in `likeness`, so that a query is about as hard for similar configurations.
 
     Args:
-        rng: Where the chance comes from.
+        rng: Random generator.
         likeness: Correlations, shape [configurations, configurations].
-        queries: How many there are.
-        hit: The chance that a relevant unit is retrieved.
-        shift: Added to the normal variable of each configuration: above 0 makes it better.
+        queries: Number of queries.
+        hit: Probability that a relevant unit is retrieved.
+        shift: Added to the normal variable of each configuration. Values above 0 make it better.
     """
     relevant = rng.choice([*RELEVANT], p=[*RELEVANT.values()], size=queries)
     normal = np.linalg.cholesky(likeness) @ rng.standard_normal((len(likeness), queries))
@@ -32,12 +32,12 @@ def mean_f1(hit):
 
 
 def alike(configurations, correlation=0.86):
-    """All equally alike; .86 makes their F1 correlate by .8."""
+    """Correlations of equally similar configurations. With .86, their F1 values correlate by .8."""
     return np.where(np.eye(configurations), 1.0, correlation)
 
 
 def one_unlike(configurations):
-    """All but the last much alike, as the values of alpha of one sweep are; the last is another kind of retrieval."""
+    """Correlations of similar configurations, like values of alpha, and a last one that differs from all others."""
     likeness = alike(configurations, 0.97)
     likeness[-1, :-1] = likeness[:-1, -1] = 0.4
     return likeness

@@ -1,4 +1,4 @@
-"""Paired tests, held against scipy, against slow loops, and against sweeps whose truth is known."""
+"""Paired tests compared with scipy, with slow loops, and on simulated sweeps with known means."""
 
 from itertools import product
 
@@ -10,15 +10,21 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import permutation_test, ttest_rel
 from simulated import alike, f1_like, one_unlike
 
-from ragsweep.statistics import compare, compare_with_best, confidence_intervals, holm, randomisation_test
+from ragsweep.statistics import (
+    compare_with_best,
+    compare_with_reference,
+    confidence_intervals,
+    holm,
+    randomisation_test,
+)
 
 F1 = st.sampled_from([0.0, 1 / 3, 2 / 7, 1 / 2, 2 / 3, 1.0])
 SCORES = st.tuples(st.integers(2, 5), st.integers(1, 18)).flatmap(lambda shape: arrays(float, shape, elements=F1))
 P_VALUES = arrays(float, st.integers(0, 8), elements=st.floats(0.001, 1))
 
 
-def scipys(differences, resamples=np.inf, rng=None):
-    """The p-value of scipy's test, which tries all sign patterns where they are at most `resamples`."""
+def scipy_p(differences, resamples=np.inf, rng=None):
+    """The p-value of scipy's test, which tries all sign patterns if there are at most `resamples`."""
     test = permutation_test(
         (differences,), np.mean, permutation_type="samples", vectorized=True, n_resamples=resamples, rng=rng
     )
@@ -34,13 +40,13 @@ def sweep(configurations=5, queries=40, seed=1):
 
 @pytest.mark.parametrize("queries", [2, 5, 13])
 @pytest.mark.parametrize("seed", range(5))
-def test_where_all_patterns_are_tried_p_is_scipys(queries, seed):
+def test_p_from_all_patterns_equals_scipy(queries, seed):
     differences = np.random.default_rng(seed).choice([0.0, 1 / 3, 2 / 7, 1 / 2], size=(4, queries, 2)) @ [1, -1]
-    assert randomisation_test(differences) == pytest.approx([scipys(row) for row in differences], rel=1e-12)
+    assert randomisation_test(differences) == pytest.approx([scipy_p(row) for row in differences], rel=1e-12)
 
 
 @given(arrays(float, (3, 6), elements=st.sampled_from([-0.5, -0.25, 0.0, 0.25, 1.0])))
-def test_where_all_patterns_are_tried_p_is_their_share(differences):
+def test_p_from_all_patterns_is_the_share_of_extreme_patterns(differences):
     def p(row):
         means = [abs(np.dot(signs, row)) for signs in product([1, -1], repeat=len(row))]
         return np.mean([mean >= abs(row.sum()) for mean in means])
@@ -48,17 +54,17 @@ def test_where_all_patterns_are_tried_p_is_their_share(differences):
     assert randomisation_test(differences).tolist() == [p(row) for row in differences]
 
 
-def test_where_patterns_are_drawn_p_is_scipys_of_all_patterns():
+def test_p_from_random_patterns_is_close_to_scipy_with_all_patterns():
     differences = np.random.default_rng(3).normal(0.25, 1, size=(8, 16))  # 65,536 patterns
-    drawn, exact = randomisation_test(differences), np.array([scipys(row) for row in differences])
+    drawn, exact = randomisation_test(differences), np.array([scipy_p(row) for row in differences])
     assert (np.abs(drawn - exact) <= 4 * np.sqrt(exact * (1 - exact) / 10_000) + 1e-4).all()
 
 
-def test_where_patterns_are_drawn_p_is_scipys_drawn_one():
+def test_p_from_random_patterns_is_close_to_scipy_with_random_patterns():
     baseline, *others = sweep(queries=133)
     differences = others - baseline
     found = randomisation_test(differences, resamples=50_000)
-    expected = [scipys(row, 50_000, np.random.default_rng(5)) for row in differences]
+    expected = [scipy_p(row, 50_000, np.random.default_rng(5)) for row in differences]
     assert found == pytest.approx(expected, abs=4 * np.sqrt(2 * 0.25 / 50_000))
 
 
@@ -69,7 +75,7 @@ def test_queries_without_a_difference_do_not_matter(equal):
     assert (randomisation_test(padded) == randomisation_test(differences)).all()
 
 
-def test_few_different_queries_among_many_are_tried_in_all_patterns():
+def test_all_patterns_are_tried_if_few_queries_differ():
     differences = np.zeros((1, 133))
     differences[0, [3, 50, 99]] = [0.2, 0.3, 0.4]
     assert randomisation_test(differences).tolist() == [2 / 8]
@@ -124,7 +130,7 @@ def test_holm_equals_the_step_down_procedure_done_step_by_step(p):
 
 
 def test_holm_worked_by_hand():
-    # 4 x .01, 3 x .02, 2 x .03, and 1 x .04, which may not be below the one before it
+    # 4 x .01, 3 x .02, 2 x .03, and 1 x .04, raised to the value before it
     assert holm(np.array([0.04, 0.01, 0.03, 0.02])) == pytest.approx([0.06, 0.04, 0.06, 0.06])
 
 
@@ -143,11 +149,11 @@ def test_holm_keeps_the_order(p):
 
 def test_the_difference_is_that_of_the_means():
     scores = sweep()
-    assert compare(scores, 2).difference == pytest.approx(scores.mean(axis=1) - scores[2].mean())
+    assert compare_with_reference(scores, 2).difference == pytest.approx(scores.mean(axis=1) - scores[2].mean())
 
 
 def test_the_interval_is_that_of_the_differences():
-    scores, found = sweep(), compare(sweep(), 2, resamples=500, seed=3)
+    scores, found = sweep(), compare_with_reference(sweep(), 2, resamples=500, seed=3)
     low, high = confidence_intervals(scores - scores[2], resamples=500, seed=3)
     assert (found.low == low).all()
     assert (found.high == high).all()
@@ -156,41 +162,44 @@ def test_the_interval_is_that_of_the_differences():
 def test_the_effect_size_is_the_paired_t_over_the_root_of_the_queries():
     scores = sweep(queries=50)
     expected = ttest_rel(scores[1:], scores[0], axis=1).statistic / np.sqrt(50)
-    assert compare(scores, 0).effect_size[1:] == pytest.approx(expected)
+    assert compare_with_reference(scores, 0).effect_size[1:] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("shift", "effect_size"), [(0.1, np.inf), (-0.1, -np.inf), (0, 0)])
 def test_the_effect_size_of_a_constant_difference(shift, effect_size):
     scores = np.random.default_rng(1).random(133)
-    assert compare(np.array([scores, scores + shift]), 0).effect_size[1] == effect_size
+    assert compare_with_reference(np.array([scores, scores + shift]), 0).effect_size[1] == effect_size
 
 
 def test_wins_ties_and_losses_are_counted():
-    found = compare(np.array([[0.1, 0.3, 0.5, 0.2], [0.1 + 0.1 + 0.1, 0.1 + 0.2, 0.1, 0.9]]), 0)
-    assert (found.wins[1], found.ties[1], found.losses[1]) == (2, 1, 1)  # .1 + .2 is .3, but for rounding
+    found = compare_with_reference(np.array([[0.1, 0.3, 0.5, 0.2], [0.1 + 0.1 + 0.1, 0.1 + 0.2, 0.1, 0.9]]), 0)
+    assert (found.wins[1], found.ties[1], found.losses[1]) == (2, 1, 1)  # .1 + .2 equals .3 up to rounding
 
 
 def test_the_family_is_all_configurations_but_the_reference():
-    found = compare(sweep(), 2)
+    found = compare_with_reference(sweep(), 2)
     others = [0, 1, 3, 4]
     assert found.p_holm[others].tolist() == holm(found.p[others]).tolist()
 
 
 @pytest.mark.parametrize("reference", [2, -3])
 def test_the_reference_is_equal_to_itself(reference):
-    found = compare(sweep(), reference)
+    found = compare_with_reference(sweep(), reference)
     row = (found.difference, found.low, found.high, found.effect_size, found.p, found.p_holm, found.ties)
     assert [values[2] for values in row] == [0, 0, 0, 0, 1, 1, 40]
 
 
 def test_a_reference_that_does_not_exist_is_an_error():
     with pytest.raises(IndexError):
-        compare(sweep(), 5)
+        compare_with_reference(sweep(), 5)
 
 
 @given(SCORES)
-def test_comparing_the_other_way_round_turns_the_sign(scores):
-    there, back = compare(scores[:2], 0, resamples=100), compare(scores[:2], 1, resamples=100)
+def test_swapping_the_two_configurations_flips_the_sign(scores):
+    there, back = (
+        compare_with_reference(scores[:2], 0, resamples=100),
+        compare_with_reference(scores[:2], 1, resamples=100),
+    )
     assert there.difference[1] == -back.difference[0]
     assert there.effect_size[1] == -back.effect_size[0]
     assert (there.wins[1], there.losses[1], there.p[1]) == (back.losses[0], back.wins[0], back.p[0])
@@ -198,7 +207,7 @@ def test_comparing_the_other_way_round_turns_the_sign(scores):
 
 @given(arrays(float, st.integers(1, 30), elements=F1))
 def test_identical_configurations_are_tied(scores):
-    found = compare(np.array([scores, scores, scores]), 0, resamples=100)
+    found = compare_with_reference(np.array([scores, scores, scores]), 0, resamples=100)
     assert (found.p_holm == 1).all()
     assert compare_with_best(np.array([scores, scores, scores]), resamples=100).tied.all()
 
@@ -210,8 +219,8 @@ def test_the_best_is_the_first_of_equals():
     assert compare_with_best(np.array([[0.1, 0.2], [0.3, 0.4], [0.4, 0.3]]), resamples=100).best == 1
 
 
-def test_against_the_best_all_pairs_count():
-    """The definition, for every pattern, pair and query in turn."""
+def test_comparison_with_the_best_equals_its_definition():
+    """A slow loop over every pattern, pair and query."""
     scores = sweep(configurations=4, queries=9, seed=2)
     best = scores.mean(axis=1).argmax()
 
@@ -228,14 +237,16 @@ def test_against_the_best_all_pairs_count():
 
 
 @pytest.mark.parametrize("queries", [8, 133])
-def test_two_configurations_are_compared_with_the_best_as_with_a_reference(queries):
+def test_with_two_configurations_both_comparisons_agree(queries):
     scores = sweep(configurations=2, queries=queries, seed=8)
     p = compare_with_best(scores, resamples=50_000).p.min()
-    assert p == pytest.approx(compare(scores, 0, resamples=50_000).p[1], abs=0.01 if queries > 8 else 1e-12)
+    assert p == pytest.approx(
+        compare_with_reference(scores, 0, resamples=50_000).p[1], abs=0.01 if queries > 8 else 1e-12
+    )
 
 
 @given(SCORES)
-def test_against_the_best_p_is_at_least_that_of_the_pair(scores):
+def test_p_against_the_best_is_at_least_the_p_of_the_pair_alone(scores):
     found = compare_with_best(scores[:, :6], resamples=100)  # all 64 patterns
     assert (found.p >= randomisation_test(scores[:, :6] - scores[found.best, :6], resamples=100) - 1e-12).all()
 
@@ -260,7 +271,7 @@ def test_every_setting_of_the_comparison_with_the_best_changes_p(setting):
 
 
 @pytest.mark.parametrize("level", [0.05, 0.95])
-def test_what_is_not_significant_at_the_level_is_tied(level):
+def test_a_configuration_is_tied_if_p_is_above_the_level(level):
     found = compare_with_best(sweep(), level=level)
     assert (found.tied == (found.p > level)).all()
 
@@ -268,10 +279,10 @@ def test_what_is_not_significant_at_the_level_is_tied(level):
 @pytest.mark.parametrize(
     ("likeness", "sweeps"), [(alike(15), 1000), (one_unlike(15), 1000), (alike(55), 400)], ids=["15", "unlike", "55"]
 )
-def test_of_equal_configurations_none_is_called_worse_than_the_best(likeness, sweeps):
+def test_equal_configurations_are_rarely_called_worse_than_the_best(likeness, sweeps):
     rng = np.random.default_rng(7)
     found = [compare_with_best(f1_like(rng, likeness), resamples=999) for _ in range(sweeps)]
     winner = np.mean([comparison.tied.sum() == 1 for comparison in found])
     wrong = np.mean([not comparison.tied.all() for comparison in found])
     assert winner <= 0.01
-    assert wrong <= 0.05 + 2.6 * np.sqrt(0.05 * 0.95 / sweeps)  # 1 in 200 of exact tests is above
+    assert wrong <= 0.05 + 2.6 * np.sqrt(0.05 * 0.95 / sweeps)  # an exact test exceeds this bound once in 200

@@ -1,10 +1,10 @@
-"""What a sweep's scores say, put together."""
+"""The decision made from the scores of a sweep."""
 
 import numpy as np
 import pytest
 from simulated import alike, f1_like
 
-from ragsweep.statistics import compare, decide, detectable_difference, queries_needed
+from ragsweep.statistics import compare_with_reference, decide, detectable_difference, queries_needed
 
 
 @pytest.fixture(scope="module")
@@ -15,11 +15,11 @@ def scores():
 
 def test_the_baseline_is_compared_with_all_others(scores):
     decision = decide(scores, [None] * 133, baseline=4, resamples=500, seed=1)
-    assert np.array_equal(decision.baseline.p_holm, compare(scores, 4, resamples=500, seed=1).p_holm)
+    assert np.array_equal(decision.baseline.p_holm, compare_with_reference(scores, 4, resamples=500, seed=1).p_holm)
     assert decision.baseline.p_holm[decision.best] < 0.05
 
 
-def test_what_can_be_shown_is_that_of_the_best_and_the_median_of_those_tied_with_it(scores):
+def test_power_is_that_of_the_best_and_the_median_tied_configuration(scores):
     decision = decide(scores, [None] * 133, resamples=2_000)
     assert decision.with_best.tied.tolist() == [True, True, True, True, False]
     others = [row for row in range(4) if row != decision.best]
@@ -28,21 +28,21 @@ def test_what_can_be_shown_is_that_of_the_best_and_the_median_of_those_tied_with
     assert decision.power.needed == queries_needed(deviation, 0.02)
 
 
-def test_one_configuration_has_nothing_to_be_selected_from(scores):
+def test_one_configuration_gives_no_selection(scores):
     decision = decide(scores[:1], ["a", "b"] * 66 + ["a"])
     assert (decision.selection, decision.by_type, decision.power) == (None, None, None)
 
 
-def test_equal_configurations_have_no_difference_to_show():
+def test_equal_configurations_have_no_power_analysis():
     assert decide(np.ones((3, 10)), [None] * 10).power is None
 
 
-def test_types_are_compared_only_where_there_are_two(scores):
+def test_types_are_compared_only_if_there_are_two(scores):
     assert decide(scores, ["a"] * 133).by_type is None
     assert decide(scores, ["a"] * 66 + ["b"] * 67, resamples=100).by_type is not None
 
 
-def test_types_pay_only_where_they_gain(scores):
+def test_types_pay_only_if_they_gain(scores):
     halves = np.repeat([0.0, 0.5], 40)
     noise = np.random.default_rng(0).normal(0, 0.01, (2, 80))
     types = ["a"] * 40 + ["b"] * 40
@@ -50,7 +50,7 @@ def test_types_pay_only_where_they_gain(scores):
     assert not decide(np.array([halves, halves - 0.1]) + noise, types).types_pay
 
 
-def test_many_comparisons_with_a_baseline_have_patterns_enough_to_find_something():
+def test_many_comparisons_with_a_baseline_get_enough_patterns_to_be_significant():
     better = np.random.default_rng(0).normal(1, 0.1, (600, 40))
     better[0] -= 1
     assert decide(better, [None] * 40, baseline=0, resamples=100).baseline.p_holm[1:].max() < 0.05

@@ -1,4 +1,4 @@
-"""Confidence intervals, held against distributions that are known."""
+"""Confidence intervals compared with known distributions."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from ragsweep.statistics import confidence_intervals
 
 @pytest.mark.parametrize("queries", [100, 2000])
 def test_the_interval_of_a_share_is_that_of_the_binomial_distribution(queries):
-    hits = (np.arange(queries) < 0.3 * queries).astype(float)  # so a resample holds Binomial(queries, .3) hits
+    hits = (np.arange(queries) < 0.3 * queries).astype(float)  # so the hits of a resample are Binomial(queries, .3)
     expected = binom.ppf([0.025, 0.975], queries, 0.3) / queries
     assert confidence_intervals(hits) == pytest.approx(tuple(expected), abs=1.01 / queries + 0.001)
 
@@ -21,11 +21,11 @@ def test_the_interval_equals_scipys_percentile_bootstrap():
     assert confidence_intervals(values, resamples=20_000) == pytest.approx((oracle.low, oracle.high), abs=0.001)
 
 
-def test_equal_values_leave_nothing_uncertain():
+def test_equal_values_give_an_interval_of_width_0():
     assert confidence_intervals(np.full(50, 0.25)) == pytest.approx((0.25, 0.25))
 
 
-def test_all_metrics_see_the_same_resamples():
+def test_all_metrics_use_the_same_resamples():
     values = np.random.default_rng(1).random(40)
     low, high = confidence_intervals(np.stack([values, values + 1]))
     assert (low[1], high[1]) == pytest.approx((low[0] + 1, high[0] + 1))
@@ -52,6 +52,6 @@ def test_every_setting_changes_the_interval(setting):
 def test_95_percent_intervals_cover_the_truth_93_to_97_percent_of_the_time(hit):
     rng, one = np.random.default_rng(5), np.ones((1, 1))
     sets = np.concatenate([f1_like(rng, one, hit=hit) for _ in range(2000)])
-    bounds = [confidence_intervals(part) for part in np.split(sets, 8)]  # by 8, for the sake of memory
+    bounds = [confidence_intervals(part) for part in np.split(sets, 8)]  # 8 parts to save memory
     low, high = np.concatenate(bounds, axis=1)
     assert 0.93 <= ((low <= mean_f1(hit)) & (mean_f1(hit) <= high)).mean() <= 0.97

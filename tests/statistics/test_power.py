@@ -1,4 +1,4 @@
-"""What a query set can detect, held against the test itself."""
+"""Power compared with a textbook value and with simulated tests."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def test_the_queries_needed_detect_the_difference_and_one_fewer_does_not():
     assert detectable_difference(0.2, needed) <= 0.02 < detectable_difference(0.2, needed - 1)
 
 
-def test_every_deviation_has_its_own_answer():
+def test_each_deviation_gets_its_own_result():
     assert detectable_difference(np.array([0.1, 0.2]), 100) == pytest.approx([0.02801585, 0.0560317], rel=1e-6)
     assert queries_needed(np.array([0.0, 0.1, 0.2]), 0.02).tolist() == [1, 197, 785]
 
@@ -33,7 +33,7 @@ def test_more_certainty_takes_a_larger_difference_and_more_queries(setting):
 
 
 @pytest.mark.parametrize("shift", [0.15, 0.3])
-def test_the_randomisation_test_detects_it_in_80_percent(shift):
+def test_the_randomisation_test_detects_the_difference_in_80_percent(shift):
     rng = np.random.default_rng(4)
     worse, better = f1_like(rng, alike(2), queries=400_000, shift=[0, shift])
     population = better - worse

@@ -1,4 +1,4 @@
-"""What choosing the best configuration is worth, held against slow loops and sweeps whose truth is known."""
+"""Cross-validated selection compared with slow loops, and on simulated sweeps with known means."""
 
 from itertools import permutations
 
@@ -24,7 +24,7 @@ def sweep(configurations=5, queries=133, seed=1):
 
 
 def leave_one_out(scores):
-    """Each query's score under what all the others choose."""
+    """The score of each query under the configuration that all other queries choose."""
     held_out = []
     for query in range(scores.shape[1]):
         sums = [round(sum(row) - row[query], 9) for row in scores.tolist()]
@@ -36,7 +36,7 @@ def leave_one_out(scores):
 
 
 @given(SCORES)
-def test_with_a_fold_for_each_query_every_query_is_measured_by_the_choice_of_all_others(scores):
+def test_with_a_fold_for_each_query_all_other_queries_choose(scores):
     assert select(scores, folds=12, repeats=3).per_query.tolist() == pytest.approx(leave_one_out(scores))
 
 
@@ -49,17 +49,17 @@ def test_the_held_out_scores_are_those_of_a_plain_cross_validation():
     assert select(scores, repeats=2000).expected == pytest.approx(np.sum(held_out) / 2000, abs=0.0005)
 
 
-def test_the_best_is_the_highest_mean_and_its_score_the_apparent_one():
+def test_the_best_has_the_highest_mean_which_is_the_apparent_score():
     scores, found = sweep(), select(sweep())
     assert (found.best, found.apparent) == (scores.mean(axis=1).argmax(), scores.mean(axis=1).max())
 
 
-def test_the_optimism_is_what_the_apparent_score_is_above_the_expected_one():
+def test_the_optimism_is_the_apparent_minus_the_expected_score():
     found = select(sweep())
     assert found.optimism == found.apparent - found.per_query.mean()
 
 
-def test_the_best_scores_higher_than_it_yields_and_the_expected_score_is_what_it_yields():
+def test_the_apparent_score_is_too_high_and_the_expected_score_is_right():
     rng = np.random.default_rng(7)
     found = [select(f1_like(rng, alike(15)), repeats=20) for _ in range(500)]
     error = 3 * np.std([selection.expected for selection in found]) / np.sqrt(len(found))
@@ -74,7 +74,7 @@ def test_the_wins_are_shares(scores):
     assert found.wins.sum() == pytest.approx(1)
 
 
-def test_a_configuration_that_is_better_at_every_query_always_wins():
+def test_a_configuration_that_is_better_on_every_query_always_wins():
     scores = np.random.default_rng(1).random((3, 20))
     found = select(np.insert(scores, 2, scores.max(axis=0) + 0.1, axis=0))
     assert (found.best, found.wins.tolist()) == (2, [0, 0, 1, 0])
@@ -86,8 +86,8 @@ def test_the_first_of_equals_wins():
     assert select(np.array([scores - 0.1, scores, scores])).wins.tolist() == [0, 1, 0]
 
 
-def test_every_fold_has_its_share_of_each_type():
-    # The four of five rare queries that choose make the first configuration the better one; three would not.
+def test_folds_are_stratified_by_type():
+    # With four rare queries in the choosing folds, the first configuration is better; with three it is not.
     rare = np.arange(25) < 5
     scores = np.where([rare, ~rare], [[1.0], [0.195]], 0)
     assert select(scores, ["rare" if one else "common" for one in rare]).wins.tolist() == [1, 0]
@@ -104,7 +104,7 @@ def test_the_same_seed_gives_the_same_selection():
 
 
 @pytest.mark.parametrize(("queries", "folds"), [(1, 5), (20, 1)])
-def test_what_cannot_be_split_is_an_error(queries, folds):
+def test_too_few_queries_or_folds_are_an_error(queries, folds):
     with pytest.raises(ValueError, match=f"{queries} queries cannot be split into {folds} folds"):
         select(np.ones((2, queries)), folds=folds)
 
@@ -112,7 +112,7 @@ def test_what_cannot_be_split_is_an_error(queries, folds):
 # One configuration for each type
 
 
-def test_where_every_type_has_its_own_best_one_for_each_wins():
+def test_a_configuration_for_each_type_wins_if_every_type_has_its_own_best():
     scores = np.array([[kind == best for kind in TYPES] for best in COUNTS], dtype=float)
     found = select_by_type(scores, TYPES)
     assert [selection.best for selection in found.by_type] == [0, 1, 2]
@@ -121,7 +121,7 @@ def test_where_every_type_has_its_own_best_one_for_each_wins():
     assert found.p == 1 / 10_001
 
 
-def test_one_for_all_is_the_selection_in_the_same_folds():
+def test_the_selection_for_all_types_uses_the_same_folds():
     found, alone = select_by_type(sweep(), TYPES, seed=3), select(sweep(), TYPES, seed=3)
     assert (found.for_all.per_query == alone.per_query).all()
 
@@ -135,24 +135,24 @@ def test_the_types_are_sorted_and_each_selection_has_its_queries():
 
 
 @pytest.mark.parametrize("few", [2, 3, 4])
-def test_a_type_with_fewer_queries_than_folds_is_left_out_one_query_at_a_time(few):
+def test_a_type_with_fewer_queries_than_folds_is_held_out_one_query_at_a_time(few):
     scores, types = sweep(seed=few), ["rare"] * few + ["common"] * (133 - few)
     found = select_by_type(scores, types)
     assert found.by_type[1].per_query.tolist() == pytest.approx(leave_one_out(scores[:, :few]))
 
 
-def test_the_only_query_of_a_type_takes_the_choice_for_all():
+def test_the_only_query_of_a_type_uses_the_choice_for_all_types():
     found = select_by_type(sweep(), ["rare", *["common"] * 132])
     assert found.by_type[1].per_query.tolist() == [found.for_all.per_query[0]]
 
 
-def test_a_query_without_a_type_takes_the_choice_for_all():
+def test_a_query_without_a_type_uses_the_choice_for_all_types():
     found = select_by_type(sweep(), [None] * 50 + ["some"] * 83)
     assert found.types == ("some",)
     assert (found.per_query[:50] == found.for_all.per_query[:50]).all()
 
 
-def test_where_all_types_have_the_same_best_fewer_queries_choose_worse():
+def test_choosing_by_type_loses_if_all_types_have_the_same_best():
     rng = np.random.default_rng(7)
     shift = np.linspace(0, 0.5, 8)
     gains = [
@@ -161,7 +161,7 @@ def test_where_all_types_have_the_same_best_fewer_queries_choose_worse():
     assert np.mean(gains) < -2 * np.std(gains) / np.sqrt(200)
 
 
-def test_the_types_are_tested_against_all_ways_to_shuffle_them():
+def test_p_of_the_types_is_close_to_p_from_all_permutations():
     scores, types = sweep(configurations=3, queries=7, seed=2), ["how", "how", "how", "why", "why", "what", "what"]
 
     def best_of_each(order):
@@ -178,16 +178,16 @@ def test_p_of_the_types_is_above_0_and_at_most_1(scores, typed):
     assert 0 < found.p <= 1
 
 
-def test_a_single_type_cannot_matter():
+def test_p_of_a_single_type_is_1():
     assert select_by_type(sweep(), ["some"] * 133).p == 1
 
 
-def test_that_a_type_is_harder_does_not_matter():
+def test_harder_types_do_not_change_p():
     harder = np.array([{"how": 0, "what": 0.5, "why": 2}[kind] for kind in TYPES])
     assert select_by_type(sweep() - harder, TYPES).p == pytest.approx(select_by_type(sweep(), TYPES).p, abs=1e-9)
 
 
-def test_types_that_do_not_matter_are_found_to_matter_as_often_as_the_level_says():
+def test_types_that_do_not_matter_are_significant_as_often_as_the_level_says():
     rng = np.random.default_rng(7)
     found = [select_by_type(f1_like(rng, alike(8)), TYPES, repeats=1, resamples=199).p for _ in range(800)]
     assert 0.027 <= np.mean(np.array(found) <= 0.05) <= 0.073  # 3 standard errors
@@ -198,11 +198,11 @@ def test_every_setting_of_the_test_of_types_changes_p(setting):
     assert select_by_type(sweep(), TYPES, **setting).p != select_by_type(sweep(), TYPES).p
 
 
-# Other queries
+# Win frequency
 
 
-def test_the_win_frequency_of_two_is_that_of_the_multinomial_distribution():
-    better, worse, queries = 12, 7, 40  # so a resample draws them so often, and the other queries are ties
+def test_the_win_frequency_of_two_configurations_follows_the_multinomial_distribution():
+    better, worse, queries = 12, 7, 40  # the other queries are ties
     scores = np.zeros((2, queries))
     scores[0, :better] = scores[1, better : better + worse] = 1
     counts = np.array([(won, lost, queries - won - lost) for won in range(41) for lost in range(41 - won)])

@@ -3,9 +3,9 @@
 from ragsweep.statistics.comparison import (
     Comparison,
     ComparisonWithBest,
-    compare,
     compare_aggregates_with_best,
     compare_with_best,
+    compare_with_reference,
     holm,
     randomisation_test,
 )
@@ -25,9 +25,9 @@ __all__ = [
     "Power",
     "Selection",
     "SelectionByType",
-    "compare",
     "compare_aggregates_with_best",
     "compare_with_best",
+    "compare_with_reference",
     "confidence_intervals",
     "decide",
     "decide_by_aggregate",

@@ -1,4 +1,4 @@
-"""Which differences between configurations are more than chance: paired tests over the same queries."""
+"""Which differences between configurations are more than chance: paired tests over queries."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from ragsweep.statistics.intervals import EQUAL, Array, confidence_intervals, fi
 
 Counts = npt.NDArray[np.int64]
 
-STEP = 1_000  # sign patterns that are drawn at once, so that memory does not grow with their number
+STEP = 1_000  # sign patterns in memory at once
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Every configuration against one that was fixed beforehand; each array has shape [configurations].
+    """Every configuration compared with a reference that was fixed beforehand. Arrays have shape [configurations].
 
-    The row of the reference itself has differences of 0 and p-values of 1.
+    In the row of the reference itself, differences are 0 and p-values are 1.
 
     Attributes:
         reference: Position of the reference.
-        difference: Mean over queries of configuration minus reference, in the metric's unit.
+        difference: Configuration minus reference, mean over queries, in the metric's unit.
         low: Lower bound of the 95 % bootstrap interval of the difference.
         high: Upper bound.
-        deviation: Standard deviation of the differences over queries, with n - 1.
+        deviation: Standard deviation of the differences over queries (n - 1).
         effect_size: Cohen's d_z, difference / deviation (Cohen 1988, p. 48; Lakens 2013);
-            0 where no query differs, infinite where all differ by the same.
-        wins: Queries at which the configuration scores higher.
-        ties: Queries at which both score the same.
-        losses: Queries at which the reference scores higher.
+            0 if no query differs, infinite if all queries differ by the same amount.
+        wins: Number of queries on which the configuration scores higher.
+        ties: Number of queries on which both score the same.
+        losses: Number of queries on which the reference scores higher.
         p: Two-sided p-values of the randomisation test, each in (0, 1].
-        p_holm: The same, corrected by Holm over all comparisons with the reference.
+        p_holm: The same with Holm's correction for all comparisons with the reference.
     """
 
     reference: int
@@ -50,24 +50,24 @@ class Comparison:
     p_holm: Array
 
 
-def compare(scores: Array, reference: int, *, resamples: int = 10_000, seed: int = 0) -> Comparison:
+def compare_with_reference(scores: Array, reference: int, *, resamples: int = 10_000, seed: int = 0) -> Comparison:
     """Compare every configuration with a reference, query by query.
 
-    Holm's correction holds for a reference that was fixed beforehand, such as a baseline. The best by the same scores
-    was chosen for its luck as well: were all equal, some of 15 configurations would be called worse than it in 17 % of
-    sweeps, some of 55 in 30 %. For that there is `compare_with_best`.
+    Holm's correction is valid only for a reference that was fixed beforehand, such as a baseline. It is not valid for
+    the best configuration by the same scores, which was chosen for its luck as well: if all configurations were equal,
+    some of 15 would be called worse than the best in 17 % of sweeps, and some of 55 in 30 %. Use `compare_with_best`.
 
-    No p-value is below 1 / (1 + resamples). A family of more than resamples / 20 tests therefore needs more of them, or
-    Holm's correction finds nothing at the level of 5 %.
+    No p-value is below 1 / (1 + resamples). With more than resamples / 20 comparisons, Holm's correction therefore
+    finds nothing at the 5 % level; use more resamples.
 
     Args:
-        scores: One metric of every configuration, shape [configurations, queries]; all finite, at least one query.
+        scores: One metric of every configuration, shape [configurations, queries]. All finite, at least one query.
         reference: Position of the configuration that the others are compared with.
-        resamples: Sign patterns of the test, and resamples of the intervals.
-        seed: Of both.
+        resamples: Number of sign patterns of the test, and of bootstrap resamples of the intervals.
+        seed: Seed of both.
 
     Raises:
-        IndexError: There is no such configuration.
+        IndexError: The reference does not exist.
     """
     differences = _differences(scores, reference)
     difference, deviation = differences.mean(axis=1), _deviation(differences)
@@ -94,23 +94,23 @@ def compare(scores: Array, reference: int, *, resamples: int = 10_000, seed: int
 def randomisation_test(differences: Array, *, resamples: int = 10_000, seed: int = 0) -> Array:
     """Two-sided p-values of the paired randomisation test (Fisher 1935; Smucker, Allan and Carterette 2007).
 
-    Were two configurations equal, each query's difference could as well have had the other sign. The p-value is the
-    share of sign patterns whose mean is at least as far from 0 as the one that was measured. All patterns are tried
-    where there are at most `resamples`; otherwise that many are drawn, and the one that was measured counts among
-    them, so that p is never 0 (Phipson and Smyth 2010).
+    If two configurations are equal, the difference on each query is as likely to have the opposite sign. The p-value is
+    the share of sign patterns in which the mean is at least as far from 0 as the measured mean. All patterns are tried
+    if there are at most `resamples` of them. Otherwise `resamples` patterns are drawn, and the measured pattern is
+    added to them so that p is never 0 (Phipson and Smyth 2010).
 
-    The p-value of a row depends on that row alone, and not on the order of the queries.
+    The p-value of a row depends only on that row, and not on the order of the queries.
 
     Args:
         differences: Shape [comparisons, queries].
-        resamples: How many sign patterns are tried.
-        seed: Of the draws.
+        resamples: Number of sign patterns to try.
+        seed: Seed of the draws.
 
     Returns:
         Values in (0, 1], shape [comparisons].
     """
-    # A sign pattern is as likely as any other, so it may as well fall on the sizes in descending order. Thereby a
-    # query without a difference, which has no sign, takes no part, and the order of the queries does not matter.
+    # All sign patterns are equally likely, so they can be applied to the absolute differences in descending order.
+    # Queries without a difference come last and are dropped, and the order of the queries does not matter.
     sizes = -np.sort(-np.abs(differences), axis=1)
     observed = np.abs(differences.sum(axis=1)) - EQUAL * sizes.sum(axis=1)
     different = (sizes > 0).sum(axis=1)
@@ -127,12 +127,12 @@ def randomisation_test(differences: Array, *, resamples: int = 10_000, seed: int
 
 
 def holm(p: Array) -> Array:
-    """P-values corrected for their number by Holm's step-down method (Holm 1979).
+    """P-values with Holm's step-down correction for multiple tests (Holm 1979).
 
-    The chance that any true hypothesis is rejected stays below the level, however the tests depend on each other.
+    The probability of rejecting any true hypothesis stays below the level, even if the tests depend on each other.
 
     Args:
-        p: P-values of one family of tests, shape [tests].
+        p: P-values of the tests, shape [tests].
 
     Returns:
         Values in [p, 1], shape [tests].
@@ -145,12 +145,12 @@ def holm(p: Array) -> Array:
 
 @dataclass(frozen=True)
 class ComparisonWithBest:
-    """Every configuration against the best, which was chosen by the same scores.
+    """Every configuration compared with the best one, which was chosen by the same scores.
 
     Attributes:
-        best: Position of the configuration with the highest mean, the first of equals.
-        p: P-values of the difference from the best, shape [configurations], each in (0, 1]; 1 for the best.
-        tied: Whether a configuration cannot be told from the best, shape [configurations]; true for the best.
+        best: Position of the configuration with the highest mean. Of equal ones, the first.
+        p: P-values of the difference from the best, shape [configurations], each in (0, 1]. 1 for the best itself.
+        tied: Whether a configuration cannot be told apart from the best, shape [configurations]. True for the best.
     """
 
     best: int
@@ -161,29 +161,30 @@ class ComparisonWithBest:
 def compare_with_best(
     scores: Array, *, resamples: int = 10_000, seed: int = 0, level: float = 0.05
 ) -> ComparisonWithBest:
-    """Compare every configuration with the best of them, knowing that it was chosen for its score.
+    """Compare every configuration with the best one. The test accounts for choosing the best by the same scores.
 
-    The randomisation test of all pairs at once: a query's differences turn their signs together, and the paired t
-    statistic of a configuration and the best is held against the largest of any pair under such signs (max-T, Westfall
-    and Young 1993; for retrieval, Boytsov, Belova and Westfall 2013). So the chance that any two equal configurations
-    are told apart stays at the level, whichever is the best. With two configurations it is `randomisation_test`.
+    This is the randomisation test of all pairs at once. Each sign pattern is applied to the differences of all pairs.
+    The paired t statistic of a configuration and the best is compared with the largest t statistic of any pair under
+    each pattern (max-T, Westfall and Young 1993; for retrieval, Boytsov, Belova and Westfall 2013). The probability
+    that any two equal configurations are told apart therefore stays at the level, whichever configuration is the best.
+    With two configurations, the test is the same as `randomisation_test`.
 
-    The randomised Tukey HSD test (Carterette 2012) has the same purpose. It deals out the scores of a query anew among
-    the configurations, as if all were equally alike. In a sweep they are not: neighbouring values of alpha are, sparse
-    and dense retrieval are not. With fourteen that are much alike and one that is not, all with the same mean, it tells
-    some of them apart in 16 % of sweeps, and this test in 3 to 5 %.
+    The randomised Tukey HSD test (Carterette 2012) has the same purpose, but it shuffles the scores of a query among
+    all configurations, as if all pairs were equally similar. In a sweep they are not: neighbouring values of alpha are
+    similar, sparse and dense retrieval are not. With 14 similar configurations and one different one, all with the same
+    mean, Tukey's test tells some of them apart in 16 % of sweeps, and this test in 3 to 5 %.
 
     Args:
-        scores: One metric of every configuration, shape [configurations, queries]; all finite, at least one of each.
-        resamples: How many sign patterns are tried. Time grows with resamples x configurations squared.
-        seed: Of the draws.
-        level: Chance that any two equal configurations are told apart.
+        scores: One metric of every configuration, shape [configurations, queries]. All finite, at least one of each.
+        resamples: Number of sign patterns to try. Time grows with resamples x configurations squared.
+        seed: Seed of the draws.
+        level: Probability that any two equal configurations are told apart.
     """
     means = scores.mean(axis=1)
     best = int(first_best(means))
     differences = _differences(scores, best)
-    differences = differences[:, differences.any(axis=0)]  # the other queries have no sign to turn
-    # The paired t statistic grows with the sum over the root of the sum of squares, and that root needs no signs.
+    differences = differences[:, differences.any(axis=0)]  # queries without any difference have no sign to flip
+    # The paired t statistic grows with sum / sqrt(sum of squares), and the sum of squares does not depend on signs.
     norms = cdist(differences, differences)
     scale = np.divide(1, norms, out=np.zeros_like(norms), where=norms > EQUAL)
     observed = -differences.sum(axis=1) * scale[best]
@@ -197,19 +198,20 @@ def compare_with_best(
 
 
 def compare_aggregates_with_best(values: Array, resampled: Array, *, level: float = 0.05) -> ComparisonWithBest:
-    """Compare every configuration with the best, by a metric that is no mean over queries.
+    """Compare every configuration with the best one, by a metric that is not a mean over queries.
 
-    The paired bootstrap of all pairs at once: in each resample of the queries, the difference of two configurations
-    differs from the measured one by chance alone. In units of its standard error, the measured difference from the
-    best is held against the largest such deviation of any pair (Romano and Wolf 2005, step one).
+    This is the paired bootstrap of all pairs at once. In each resample of the queries, the difference between two
+    configurations deviates from the measured difference by chance alone. The measured difference from the best is
+    compared with the largest such deviation of any pair, in units of its standard error (Romano and Wolf 2005, step 1).
 
     Args:
-        values: The metric of every configuration, higher is better, shape [configurations].
-        resampled: The metric in each bootstrap resample, the same resamples for all, shape [configurations, resamples].
-        level: Chance that any two equal configurations are told apart.
+        values: The metric of every configuration, shape [configurations]. Higher is better.
+        resampled: The metric in each bootstrap resample, shape [configurations, resamples]. All configurations must
+            use the same resamples.
+        level: Probability that any two equal configurations are told apart.
     """
     best = int(first_best(values))
-    errors = np.array([(resampled - row).std(axis=1) for row in resampled])  # of each pair's difference
+    errors = np.array([(resampled - row).std(axis=1) for row in resampled])  # of the difference of each pair
     scale = np.divide(1, errors, out=np.zeros_like(errors), where=errors > EQUAL)
     largest = _largest(resampled - values[:, None], scale)
     observed = (values[best] - values) * scale[best]
@@ -220,7 +222,7 @@ def compare_aggregates_with_best(values: Array, resampled: Array, *, level: floa
 
 
 def _largest(sums: Array, scale: Array) -> Array:
-    """The largest scaled distance between any two sums, shape [patterns]; sums are [configurations, patterns]."""
+    """The largest scaled distance between any two rows of `sums` [configurations, patterns], shape [patterns]."""
     largest = np.zeros(sums.shape[1])
     for row in range(1, len(sums)):
         distances = sums[:row] - sums[row]
@@ -231,37 +233,37 @@ def _largest(sums: Array, scale: Array) -> Array:
 
 
 def _differences(scores: Array, reference: int) -> Array:
-    """Every configuration minus the reference, 0 where only rounding tells them apart; shape as `scores`."""
+    """Every configuration minus the reference, same shape as `scores`. Rounding errors are set to 0."""
     differences: Array = scores - scores[reference]
     differences[np.abs(differences) <= EQUAL] = 0
     return differences
 
 
 def _effect_size(difference: Array, deviation: Array) -> Array:
-    """Difference in units of its deviation; 0 where there is neither."""
+    """Difference divided by its deviation. 0 if both are 0."""
     constant = np.where(difference == 0, 0.0, np.copysign(np.inf, difference))
     effect_size: Array = np.divide(difference, deviation, out=constant, where=deviation > EQUAL)
     return effect_size
 
 
 def _deviation(differences: Array) -> Array:
-    """Standard deviation with n - 1, and 0 for a single query."""
+    """Standard deviation over queries (n - 1). 0 for a single query."""
     queries = differences.shape[1]
     deviation: Array = differences.std(axis=1) * np.sqrt(queries / max(queries - 1, 1))
     return deviation
 
 
 def _signs(queries: int, resamples: int, seed: int) -> Iterator[Array]:
-    """Sign patterns, in pieces of shape [queries, patterns]; the first of all has no sign turned.
+    """Sign patterns, in blocks of shape [queries, patterns]. The very first pattern is all 1.
 
-    All 2^queries where that is at most `resamples`, otherwise so many at random, and the first.
+    If there are at most `resamples` patterns (2^queries), all of them. Otherwise the first and `resamples` random ones.
     """
     if 2**queries <= resamples:
-        turned = np.arange(2**queries) >> np.arange(queries)[:, None] & 1
-        yield np.where(turned, -1.0, 1.0)
+        flipped = np.arange(2**queries) >> np.arange(queries)[:, None] & 1
+        yield np.where(flipped, -1.0, 1.0)
         return
     yield np.ones((queries, 1))
     for start in range(0, resamples, STEP):
         size = (queries, min(STEP, resamples - start))
-        turned = np.random.default_rng((seed, start)).integers(0, 2, size=size, dtype=np.int8)
-        yield np.where(turned, -1.0, 1.0)
+        flipped = np.random.default_rng((seed, start)).integers(0, 2, size=size, dtype=np.int8)
+        yield np.where(flipped, -1.0, 1.0)

@@ -1,4 +1,4 @@
-"""Which configuration to ship: everything that the scores of a sweep say about it."""
+"""Which configuration to ship, decided from the scores of a sweep."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 from ragsweep.statistics.comparison import (
     Comparison,
     ComparisonWithBest,
-    compare,
     compare_aggregates_with_best,
     compare_with_best,
+    compare_with_reference,
 )
 from ragsweep.statistics.intervals import EQUAL, Array, confidence_intervals
 from ragsweep.statistics.intervals import LEVEL as INTERVAL
@@ -25,21 +25,21 @@ from ragsweep.statistics.selection import (
     win_frequency,
 )
 
-PATTERNS_A_TEST = 100  # with fewer sign patterns a test of many, corrected by Holm, could not find anything
+PATTERNS_PER_TEST = 100  # with fewer sign patterns, Holm's correction of many tests cannot find anything
 LEVEL = 0.05
-WORTHWHILE = 0.02  # the difference for which the queries are counted that would show it
+WORTHWHILE = 0.02  # a difference that is worth detecting: `Power.needed` queries detect it
 
 
 @dataclass(frozen=True)
 class Power:
-    """What the queries can show about two configurations that are as alike as the best of this sweep.
+    """Statistical power for two configurations that are as similar as the best configurations of this sweep.
 
     Attributes:
-        detectable: The smallest difference that is found in 80 of 100 such sets of queries where nothing else is
-            compared, in the metric's unit.
-        needed: How many queries a difference of `WORTHWHILE` needs for that.
-        detectable_among_all: The same as `detectable` where all pairs of the sweep are compared; a little cautious.
-        needed_among_all: The same as `needed`.
+        detectable: The smallest difference, in the metric's unit, that is found in 80 of 100 such sets of queries if
+            only two configurations are compared.
+        needed: How many queries are needed to find a difference of `WORTHWHILE` as often.
+        detectable_among_all: Like `detectable`, if all pairs of the sweep are compared. A little cautious.
+        needed_among_all: Like `needed`, if all pairs of the sweep are compared.
     """
 
     detectable: float
@@ -50,19 +50,19 @@ class Power:
 
 @dataclass(frozen=True)
 class Decision:
-    """What the scores of a sweep say; each array has shape [configurations].
+    """Which configuration of a sweep to ship, and how sure that is. Arrays have shape [configurations].
 
     Attributes:
-        with_best: Which configurations cannot be told from the best.
-        difference: Mean over queries of configuration minus best, in the metric's unit.
-        difference_low: Lower bound of its 95 % bootstrap interval, of this pair alone.
+        with_best: Which configurations cannot be told apart from the best.
+        difference: Configuration minus best, mean over queries, in the metric's unit.
+        difference_low: Lower bound of the 95 % bootstrap interval of the difference, for this pair alone.
         difference_high: Upper bound.
-        wins: How often each would be the best, had other queries been drawn.
-        baseline: Every configuration against the one that was fixed beforehand; None where there is none.
-        selection: What choosing the best yields on other queries; None for a single query.
-        by_type: Whether a configuration for each type of query yields more; None without two types.
-        power: What the queries can show; None where no two configurations differ.
-        higher_is_better: The direction of the metric; `wins` of the comparison with the baseline count better queries.
+        wins: How often each configuration is the best when the queries are resampled.
+        baseline: Every configuration compared with the baseline that was fixed beforehand. None without a baseline.
+        selection: The score on other queries after choosing the best. None for a single query.
+        by_type: Whether a configuration for each type of query scores better. None if there are fewer than two types.
+        power: Which differences the queries can detect. None if no two configurations differ.
+        higher_is_better: Direction of the metric. `baseline.wins` always counts the queries that got better.
     """
 
     with_best: ComparisonWithBest
@@ -78,12 +78,12 @@ class Decision:
 
     @property
     def best(self) -> int:
-        """Position of the configuration with the highest mean, the first of equals."""
+        """Position of the best configuration. Of equal ones, the first."""
         return self.with_best.best
 
     @property
     def types_pay(self) -> bool:
-        """Whether a configuration for each type of query is better on held-out queries, by more than chance."""
+        """Whether a configuration for each type of query is better on held-out queries by more than chance."""
         if self.by_type is None or self.by_type.p > LEVEL:
             return False
         return self.by_type.gain > 0 if self.higher_is_better else self.by_type.gain < 0
@@ -98,15 +98,15 @@ def decide(
     seed: int = 0,
     higher_is_better: bool = True,
 ) -> Decision:
-    """Compare, select and count wins.
+    """Decide by a metric that is a mean over queries.
 
     Args:
-        scores: One metric of every configuration, shape [configurations, queries]; all finite, at least one of each.
+        scores: One metric of every configuration, shape [configurations, queries]. All finite, at least one of each.
         types: Type of each query or None, shape [queries].
         baseline: Position of the configuration that was fixed beforehand as the one to beat.
-        resamples: Of every test and interval.
-        seed: Of every random draw.
-        higher_is_better: The direction of the metric.
+        resamples: Number of resamples of every test and interval.
+        seed: Seed of every random draw.
+        higher_is_better: Direction of the metric.
     """
     if not higher_is_better:
         return _negated(decide(-scores, types, baseline=baseline, resamples=resamples, seed=seed))
@@ -117,14 +117,14 @@ def decide(
     by_type = select_by_type(scores, types, resamples=resamples, seed=seed) if several and typed else None
     differences = scores - scores[with_best.best]
     low, high = confidence_intervals(differences, resamples=resamples, seed=seed)
-    enough = max(resamples, PATTERNS_A_TEST * configurations)
+    enough = max(resamples, PATTERNS_PER_TEST * configurations)
     return Decision(
         with_best=with_best,
         difference=differences.mean(axis=1),
         difference_low=low,
         difference_high=high,
         wins=win_frequency(scores, resamples=resamples, seed=seed),
-        baseline=None if baseline is None else compare(scores, baseline, resamples=enough, seed=seed),
+        baseline=None if baseline is None else compare_with_reference(scores, baseline, resamples=enough, seed=seed),
         selection=by_type.for_all if by_type else select(scores, types, seed=seed) if several else None,
         by_type=by_type,
         power=_power(scores, with_best) if several else None,
@@ -132,14 +132,15 @@ def decide(
 
 
 def decide_by_aggregate(values: Array, resampled: Array, *, higher_is_better: bool = True) -> Decision:
-    """Compare configurations by a metric that is no mean over queries, such as a calibration error.
+    """Decide by a metric that is not a mean over queries, such as a calibration error.
 
-    Nothing can be said of held-out queries, of types or of power, since single queries have no score.
+    Single queries have no score, so there is no cross-validation, no comparison by type and no power analysis.
 
     Args:
         values: The metric of every configuration, shape [configurations].
-        resampled: The metric in each bootstrap resample, the same resamples for all, shape [configurations, resamples].
-        higher_is_better: The direction of the metric.
+        resampled: The metric in each bootstrap resample, shape [configurations, resamples]. All configurations must
+            use the same resamples.
+        higher_is_better: Direction of the metric.
     """
     if not higher_is_better:
         return _negated(decide_by_aggregate(-values, -resampled))
@@ -161,7 +162,7 @@ def decide_by_aggregate(values: Array, resampled: Array, *, higher_is_better: bo
 
 
 def _negated(decision: Decision) -> Decision:
-    """A decision between negated scores, in the units of the scores themselves."""
+    """Convert a decision that was made on negated scores back to the units of the scores."""
     against, by_type = decision.baseline, decision.by_type
     return replace(
         decision,
@@ -193,10 +194,10 @@ def _negated_selection(selection: Selection) -> Selection:
 
 
 def _power(scores: Array, with_best: ComparisonWithBest) -> Power | None:
-    """Of the median pair of the best and one that is tied with it, or with any where none is.
+    """Power for the median pair of the best and a configuration tied with it; if none is tied, of the best and any.
 
-    The less two configurations have in common, the larger is the deviation of their difference; those that matter for
-    the decision are much alike.
+    Different configurations have differences that vary more over queries. The configurations that matter for the
+    decision are similar to each other.
     """
     deviations = (scores - scores[with_best.best]).std(axis=1, ddof=1)
     different = deviations > EQUAL

@@ -1,4 +1,4 @@
-"""How far a mean over queries can be trusted: the bootstrap over queries."""
+"""Confidence intervals by bootstrap over queries."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
-LEVEL = 0.95  # share of the resampled values that an interval holds
-EQUAL = 1e-12  # metrics are exact to this: what differs by less differs by rounding
-BLOCK = 4_000_000  # weights that are held at once, so that memory does not grow with the number of queries
+LEVEL = 0.95  # share of the resampled values within an interval
+EQUAL = 1e-12  # smaller differences between metric values are rounding errors
+BLOCK = 4_000_000  # weights in memory at once; bounds memory for many queries
 
 
 def confidence_intervals(
@@ -22,52 +22,51 @@ def confidence_intervals(
     """Percentile bootstrap intervals of the means, resampling queries (Efron 1979).
 
     Args:
-        per_query: Values, shape [..., queries]; all leading axes see the same resamples.
+        per_query: Values, shape [..., queries]. All leading axes use the same resamples.
         resamples: How many times the queries are drawn, with replacement.
-        seed: Of the draws.
-        level: Share of the resampled means that the interval holds.
+        seed: Seed of the draws.
+        level: Share of the resampled means within the interval.
 
     Returns:
-        Lower and upper bounds, shape [...] each.
+        Lower and upper bounds, each of shape [...].
     """
-    weights = resamplings(per_query.shape[-1], resamples, seed)
+    weights = resample_weights(per_query.shape[-1], resamples, seed)
     means = np.concatenate([per_query @ block for block in weights], axis=-1)
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=-1)
     return low, high
 
 
-def resamplings(queries: int, resamples: int, seed: int) -> Iterator[Array]:
-    """How much each query weighs in each bootstrap resample, in pieces of shape [queries, some of the resamples]."""
+def resample_weights(queries: int, resamples: int, seed: int) -> Iterator[Array]:
+    """The weight of each query in each bootstrap resample, in blocks of shape [queries, resamples of the block]."""
     block = max(1, BLOCK // queries)
     for number, start in enumerate(range(0, resamples, block)):
-        yield _resampling(queries, min(block, resamples - start), (seed, number))
+        yield _weights_of_block(queries, min(block, resamples - start), (seed, number))
 
 
-def resampled(statistic: Callable[[Array], float], items: int, resamples: int, seed: int) -> Array:
-    """A statistic in each bootstrap resample, the same resamples in which `confidence_intervals` takes means.
+def resample_statistic(statistic: Callable[[Array], float], items: int, resamples: int, seed: int) -> Array:
+    """The value of a statistic in each bootstrap resample. The resamples are those of `confidence_intervals`.
 
     Args:
-        statistic: Of the items, given how much each of them counts: weights of at least 0 that add up to 1, shape
-            [items].
-        items: How many there are.
-        resamples: How many times they are drawn, with replacement.
-        seed: Of the draws.
+        statistic: Takes the weight of each item (at least 0, adding up to 1, shape [items]) and returns a value.
+        items: Number of items.
+        resamples: How many times the items are drawn, with replacement.
+        seed: Seed of the draws.
 
     Returns:
         Shape [resamples].
     """
-    weights = resamplings(items, resamples, seed)
+    weights = resample_weights(items, resamples, seed)
     return np.array([statistic(weight) for block in weights for weight in block.T], dtype=np.float64)
 
 
 def first_best(means: Array) -> Indices:
-    """Position of the highest mean along the first axis, the first of those that only rounding tells apart."""
+    """Position of the highest mean along the first axis. Of means that differ only by rounding, the first."""
     position: Indices = np.asarray(means >= means.max(axis=0) - EQUAL).argmax(axis=0)
     return position
 
 
-@lru_cache(maxsize=8)  # the runs of a sweep ask the same queries, of the same few types
-def _resampling(queries: int, resamples: int, seed: tuple[int, int]) -> Array:
-    """How much each query weighs in each resample, shape [queries, resamples]."""
+@lru_cache(maxsize=8)  # the runs of a sweep share their queries and query types
+def _weights_of_block(queries: int, resamples: int, seed: tuple[int, int]) -> Array:
+    """The weight of each query in each resample, shape [queries, resamples]."""
     draws = np.random.default_rng(seed).multinomial(queries, np.full(queries, 1 / queries), size=resamples)
     return np.ascontiguousarray(draws.T / queries)

@@ -1,4 +1,4 @@
-"""What a set of queries can show: the smallest difference that it detects, and the queries that a difference needs."""
+"""Statistical power: the smallest difference that a set of queries detects, and the queries that a difference needs."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from ragsweep.statistics.intervals import Array
 def detectable_difference(deviation: Array | float, queries: int, *, power: float = 0.8, level: float = 0.05) -> Array:
     """The smallest difference between two configurations that a two-sided paired test detects (Cohen 1988).
 
-    By normal approximation: (z of 1 - level/2 + z of power) x deviation / sqrt(queries).
+    Normal approximation: (z of 1 - level/2 + z of power) x deviation / sqrt(queries).
 
     Args:
-        deviation: Standard deviation over queries of the paired differences, any shape (`Comparison.deviation`).
-        queries: How many queries there are, at least 1.
-        power: Chance to detect it.
-        level: Chance of a false alarm. Under a correction for m tests, level / m is the cautious choice.
+        deviation: Standard deviation of the paired differences over queries, any shape (`Comparison.deviation`).
+        queries: Number of queries, at least 1.
+        power: Probability of detecting the difference.
+        level: Probability of a false alarm. For m corrected tests, level / m is a cautious choice.
 
     Returns:
-        In the metric's unit, shape as `deviation`.
+        Differences in the metric's unit, same shape as `deviation`.
     """
     detectable: Array = _quantiles(power, level) * np.asarray(deviation) / np.sqrt(queries)
     return detectable
 
 
 def queries_needed(deviation: Array | float, difference: float, *, power: float = 0.8, level: float = 0.05) -> Array:
-    """How many queries a two-sided paired test needs to detect a difference: `detectable_difference` turned around.
+    """How many queries a two-sided paired test needs to detect a difference: the inverse of `detectable_difference`.
 
     Args:
-        deviation: Standard deviation over queries of the paired differences, any shape (`Comparison.deviation`).
+        deviation: Standard deviation of the paired differences over queries, any shape (`Comparison.deviation`).
         difference: The difference between the two means, in the metric's unit, not 0.
-        power: Chance to detect it.
-        level: Chance of a false alarm. Under a correction for m tests, level / m is the cautious choice.
+        power: Probability of detecting the difference.
+        level: Probability of a false alarm. For m corrected tests, level / m is a cautious choice.
 
     Returns:
-        Whole queries, at least 1, shape as `deviation`.
+        Whole numbers, at least 1, same shape as `deviation`.
     """
     needed = (_quantiles(power, level) * np.asarray(deviation) / difference) ** 2
     whole: Array = np.ceil(needed).clip(min=1)

@@ -18,7 +18,7 @@ from ragsweep.core.csv_files import TEXTS
 from ragsweep.core.drawing import no_charts
 from ragsweep.core.method import Method
 from ragsweep.statistics import confidence_intervals
-from ragsweep.statistics.intervals import LEVEL, Array, resampled
+from ragsweep.statistics.intervals import LEVEL, Array, resample_statistic
 from ragsweep.tasks.metric import Metric
 
 
@@ -56,7 +56,7 @@ class Score:
             resamples: Of the bootstrap.
             seed: Of the bootstrap.
         """
-        values = resampled(statistic, items, resamples, seed)
+        values = resample_statistic(statistic, items, resamples, seed)
         low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
         return cls(metric, float(statistic(np.full(items, 1 / items))), float(low), float(high), resampled=values)
 
