@@ -1,4 +1,4 @@
-"""Finished runs as a sweep sees them, made from scores."""
+"""Makes the outcomes of a sweep from scores."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FACTS = {
 
 
 def of_scores(name, scores, swept, types=None, facts=(), **settings) -> Outcome:
-    """A run with these F1 values, one a query."""
+    """A run with these F1 values, one per query."""
     count = len(scores)
     table = pd.DataFrame(
         {
@@ -52,7 +52,7 @@ def of_scores(name, scores, swept, types=None, facts=(), **settings) -> Outcome:
 
 
 def method(settings: Mapping[str, str]) -> Method:
-    """What the retriever of these settings says of itself."""
+    """The method of the retriever with these settings."""
     sparse = SparseRetriever(NO_STORE)
     dense = SimpleNamespace(rank=print, method=Method("", "pure dense retrieval"))
     alpha = as_number(settings.get("retriever.alpha", ""))
@@ -81,6 +81,6 @@ def over_alpha(scores, alphas: Sequence[float], types=None, **settings) -> Sweep
     """A sweep over alpha with these scores, shape [configurations, queries]."""
     runs = []
     for alpha, row in zip(alphas, scores, strict=True):
-        took_effect = {"retriever.alpha": str(alpha), **settings}
-        runs.append(of_scores(f"alpha={alpha:g}", row, {"retriever.alpha": alpha}, types, **took_effect))
+        effective_settings = {"retriever.alpha": str(alpha), **settings}
+        runs.append(of_scores(f"alpha={alpha:g}", row, {"retriever.alpha": alpha}, types, **effective_settings))
     return Sweep(runs, {})

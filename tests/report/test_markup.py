@@ -1,4 +1,4 @@
-"""Any text within Markdown shows as it is written, and does nothing."""
+"""Any text in Markdown shows literally and cannot act as markup."""
 
 import re
 from html import unescape
@@ -22,7 +22,7 @@ TEXT = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=12).map(
 
 
 def text_of(html):
-    """What a reader sees; fails where there is any tag but those that we write."""
+    """The text that a reader sees. Fails if there are other tags than our own."""
     assert not re.sub(r"</?(?:p|ul|li|table|thead|tbody|tr|th|td|code|h1)(?: style=\"[a-z:-]+\")?>", "", html).count(
         "<"
     )

@@ -1,4 +1,4 @@
-"""The report: one page that needs nothing else, and the same in Markdown."""
+"""The report: a self-contained page, and the same content in Markdown."""
 
 import re
 from dataclasses import replace
@@ -22,7 +22,7 @@ def written(folder, sweep):
 
 
 def with_query(sweep, text):
-    """The same sweep with another text of its first query."""
+    """The same sweep with another text for its first query."""
     outcomes = []
     for run in sweep.outcomes:
         table = run.per_query.copy()
@@ -32,7 +32,7 @@ def with_query(sweep, text):
 
 
 def answers():
-    """Three configurations over four queries: one nobody answers, one that only the first configuration does."""
+    """Three configurations over four queries. Query 1 is answered by none, query 2 only by the first configuration."""
     return over_alpha(np.array([[0, 1, 1, 0.5], [0, 0, 1, 0.5], [0, 0, 1, 0.6]]), [0, 0.5, 1])
 
 
@@ -41,14 +41,14 @@ def report(tmp_path_factory):
     return written(tmp_path_factory.mktemp("report"), with_query(grid(), HOSTILE))
 
 
-def test_the_page_needs_nothing_else(report):
+def test_the_page_is_self_contained(report):
     page, _ = report
     assert not re.search(r"""(?:src|href)=["'](?!data:|#)""", page)
     assert "@import" not in page
     assert page.count('src="data:image/png;base64,') == 9
 
 
-def test_the_page_is_closed_as_it_was_opened(report):
+def test_every_tag_of_the_page_is_closed(report):
     class Balance(HTMLParser):
         def __init__(self):
             super().__init__()
@@ -66,18 +66,18 @@ def test_the_page_is_closed_as_it_was_opened(report):
     assert parser.stack == []
 
 
-def test_a_query_is_text_and_no_markup(report):
+def test_a_query_is_escaped(report):
     page, markdown = report
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
-    assert "&lt;script&gt;alert(1)&lt;/script&gt; \\| what &amp; why? second line" in markdown  # in one cell of a table
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; \\| what &amp; why? second line" in markdown  # one table cell
     assert "<script>" not in markdown
 
 
 HOSTILE_NAMES = ["cost $\\frac{", "_x", "a" * 5000, "line\nbreak\x1b[31m", "\N{GRINNING FACE}中", "\u202eevil", HOSTILE]
 
 
-def test_any_name_goes_into_charts_tables_and_sentences(tmp_path, recwarn):
+def test_any_name_can_be_written_to_charts_tables_and_sentences(tmp_path, recwarn):
     setting = "../../e$vil/" + "x" * 300
     runs = [
         of_scores(name, np.linspace(0, mean / 10, 9), {"configuration": name, setting: name[::-1]}, [name] * 9)
@@ -97,7 +97,7 @@ def test_the_decision_comes_first(report):
     assert report[1].splitlines()[2].startswith("**Ship alpha=1 k=3")
 
 
-def test_every_configuration_has_its_interval_and_its_mark(report):
+def test_every_configuration_has_its_interval_and_verdict(report):
     _, markdown = report
     rows = [line for line in markdown.splitlines() if line.startswith("| alpha=")]
     assert len(rows) >= 6
@@ -106,16 +106,16 @@ def test_every_configuration_has_its_interval_and_its_mark(report):
     assert all("| worse,\N{NO-BREAK SPACE}p" in row for row in rows[1:6])
 
 
-def test_the_report_says_how_to_make_the_sweep_again(report):
+def test_the_report_says_how_to_repeat_the_sweep(report):
     for text in report:
         assert "python run.py -m k=3,5" in text
         assert "python scripts/reproduce.py 0123abcd" in text
         assert "python scripts/compare.py 0123abcd" in text
 
 
-def test_queries_that_nobody_answers_are_named_and_can_be_explained(tmp_path):
+def test_unanswered_queries_are_listed_with_a_command_that_explains_them(tmp_path):
     page, markdown = written(tmp_path, answers())
-    assert "1 query of 4 with the worst F1 that there is from every configuration." in markdown
+    assert "Queries with the worst possible F1 in every configuration: 1 of 4." in markdown
     assert "- 1: Question 1? Relevant: a.pdf#1" in markdown
     assert "python scripts/explain.py id-alpha=0 1" in page
 
@@ -123,8 +123,8 @@ def test_queries_that_nobody_answers_are_named_and_can_be_explained(tmp_path):
 def test_the_most_disputed_query_comes_first(tmp_path):
     _, markdown = written(tmp_path, answers())
     disputed = [line for line in markdown.splitlines() if "Question" in line and line.startswith("| ")]
-    assert disputed[0] == "| 2 | Question 2? | alpha=0 | 1.000 | alpha=0.5 | 0.000 |"  # of equals, the worse overall
-    assert len(disputed) == 2  # the other queries are answered alike
+    assert disputed[0] == "| 2 | Question 2? | alpha=0 | 1.000 | alpha=0.5 | 0.000 |"  # of equals, the overall worse
+    assert len(disputed) == 2  # all configurations score the same on the other queries
 
 
 def test_disputes_are_between_configurations_with_the_k_of_the_best(tmp_path):
@@ -137,14 +137,14 @@ def test_disputes_are_between_configurations_with_the_k_of_the_best(tmp_path):
     assert line == "| 3 | Question 3? | k=3 a | 0.400 | k=3 b | 0.200 |"
 
 
-def test_what_is_odd_about_the_dataset_is_said(tmp_path):
+def test_findings_about_the_dataset_are_listed(tmp_path):
     findings = ["1 page (a.pdf#7) without text, never retrieved.", "1 query (q7) without a judgment."]
     runs = [replace(run, facts=facts_of({**FACTS, "findings": findings})) for run in grid().outcomes]
     _, markdown = written(tmp_path, Sweep(runs, {}))
     assert all(finding in markdown for finding in findings)
 
 
-def test_query_types_have_a_table_of_their_own(tmp_path):
+def test_query_types_have_a_table(tmp_path):
     halves = np.repeat([0.1, 0.4], 20)
     sweep = over_alpha(np.array([halves, 0.5 - halves]), [0, 1], types=["one"] * 20 + ["other"] * 20)
     _, markdown = written(tmp_path, sweep)

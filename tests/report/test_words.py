@@ -1,4 +1,4 @@
-"""The decision in sentences: it names a winner only where there is one."""
+"""The decision in sentences: it names a winner only if there is one."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ DEFAULT = {"evaluation.resamples": "10000"}
 
 
 def noisy(means, queries=40, noise=0.05):
-    """Scores around these means, a row each; the noise of a row is its own."""
+    """Scores around these means, one row per mean, with independent noise."""
     rng = np.random.default_rng(1)
     common = rng.normal(0, 0.1, queries)
     return np.clip(np.array(means)[:, None] + common + rng.normal(0, noise, (len(means), queries)), 0, 1)
@@ -32,23 +32,23 @@ def test_a_tie_is_called_a_tie():
 
 def test_equal_configurations_have_no_winner():
     lines = list(decision(over_alpha(noisy([0.5, 0.5, 0.5]), [0.3, 0.5, 0.7])))
-    assert lines[0].startswith("No winner: none of the 3 configurations can be told from the best, alpha=")
+    assert lines[0].startswith("No winner: none of the 3 configurations can be told apart from the best, alpha=")
 
 
 def test_a_tie_with_sparse_retrieval_is_pointed_out():
     sweep = over_alpha(noisy([0.5, 0.51, 0.2]), [0, 0.5, 1])
-    assert ("Among the tied is pure sparse retrieval, which needs no encoder." in decision(sweep)) == (
+    assert ("One of the tied configurations is pure sparse retrieval, which needs no encoder." in decision(sweep)) == (
         sweep.best["name"] != "alpha=0"
     )
 
 
-def test_so_few_queries_that_nothing_can_be_shown_are_pointed_out():
+def test_too_few_queries_to_show_any_difference_are_pointed_out():
     sweep = over_alpha(noisy([0.3, 0.7], queries=4), [0, 1])
-    assert "4 queries only: intervals and tests of so few are not to be relied on." in decision(sweep)
-    assert "4 queries can show no difference at all: no test over so few has a p below 0.05." in evidence(sweep)
+    assert "Only 4 queries: intervals and tests with so few queries are not reliable." in decision(sweep)
+    assert "4 queries cannot show any difference: no test on so few has a p below 0.05." in evidence(sweep)
 
 
-def test_a_difference_must_be_larger_to_show_among_many():
+def test_the_detectable_difference_is_larger_among_many_configurations():
     power = over_alpha(noisy([0.5, 0.5, 0.5]), [0, 0.5, 1]).decision.power
     assert power.detectable < power.detectable_among_all
     assert power.needed < power.needed_among_all
@@ -60,12 +60,12 @@ def test_one_configuration_leaves_nothing_to_choose():
     assert list(evidence(Sweep([alpha_k(0.7, 5, 0.3)], {}))) == []
 
 
-def test_the_best_at_each_k_is_named_where_k_was_swept():
+def test_the_best_at_each_k_is_named_if_k_was_swept():
     [line] = [line for line in decision(grid()) if line.startswith("Best at each k")]
     assert line.endswith("alpha=1 k=3 0.370, alpha=1 k=5 0.350.")
 
 
-def test_f1_is_said_to_fall_with_k_only_where_it_does():
+def test_f1_is_said_to_fall_with_k_only_if_it_does():
     rising = Sweep([alpha_k(0.5, k, f1) for k, f1 in ((1, 0.2), (3, 0.3), (5, 0.4))], {})
     [line] = [line for line in decision(rising) if line.startswith("Best at each k")]
     assert line == "Best at each k: alpha=0.5 k=1 0.200, alpha=0.5 k=3 0.300, alpha=0.5 k=5 0.400."
@@ -75,15 +75,15 @@ def test_the_baseline_is_compared_in_counts_and_with_a_test():
     sweep = over_alpha(noisy([0.3, 0.7]), [0, 1])
     against = next(evidence(sweep))
     assert against.startswith("Against pure sparse retrieval, alpha=0: +0.4")
-    assert "p < 0.001 corrected for choosing (this pair alone: [+0.3" in against
+    assert "p < 0.001 corrected for choosing the best (this pair alone: 95 % interval [+0.3" in against
     assert against.endswith("40 queries better, 0 equal, 0 worse.")
 
 
-def test_query_types_that_want_other_configurations_are_reported_to_pay():
+def test_a_configuration_per_type_is_reported_to_pay_off_if_types_differ():
     halves = np.repeat([0.0, 1.0], 40)
     scores = noisy([0.5, 0.5], queries=80) + 0.2 * np.array([halves, 1 - halves])
     sweep = over_alpha(scores, [0.3, 0.7], types=["one"] * 40 + ["other"] * 40)
-    assert any(line.startswith("A configuration for each query type pays: +0.") for line in evidence(sweep))
+    assert any(line.startswith("A configuration for each query type pays off: +0.") for line in evidence(sweep))
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,8 @@ def test_neighbours_are_a_range(chosen, words):
     assert ranges([0, 0.3, 0.5, 0.7, 1], chosen) == words
 
 
-def tied(places, chosen):
-    """The words for a sweep over alpha and size in which just these places are as good as the best."""
+def tied(points, chosen):
+    """The sentence for a sweep over alpha and size in which exactly the chosen points are tied with the best."""
     runs = [
         of_scores(
             f"{alpha} {size}",
@@ -103,7 +103,7 @@ def tied(places, chosen):
             {"retriever.alpha": alpha, "chunker.size": size},
             **{"retriever.alpha": str(alpha)},
         )
-        for alpha, size in places
+        for alpha, size in points
     ]
     return tied_in_words(Sweep(runs, {}))
 
@@ -111,12 +111,12 @@ def tied(places, chosen):
 GRID = [(alpha, size) for alpha in (0, 0.3, 0.5, 0.7) for size in (300, 500)]
 
 
-def test_ties_are_a_box_where_they_are_one():
+def test_ties_that_fill_a_box_are_named_as_one():
     assert tied(GRID, [(0.3, 300), (0.5, 300), (0.7, 300)]) == "alpha 0.3 to 0.7, size 300"
     assert tied(GRID, [(0.3, 300), (0.3, 500)]) == "alpha 0.3, any size"
 
 
-def test_ties_are_split_where_they_are_no_box():
+def test_ties_that_do_not_fill_a_box_are_split():
     assert tied(GRID, [(0, 300), (0.3, 300), (0.5, 300), (0.5, 500)]) == "size 300: alpha 0 to 0.5; size 500: alpha 0.5"
 
 

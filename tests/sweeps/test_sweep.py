@@ -1,4 +1,4 @@
-"""Runs side by side: which is best, and which charts a sweep has the data for."""
+"""Which run of a sweep is best, and which charts a sweep gets."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ def test_of_equals_the_first_is_best():
     assert Sweep([alpha_k(0.5, 3, 0.4), alpha_k(0.7, 3, 0.4)], {}).best["name"] == "alpha=0.5 k=3"
 
 
-def test_what_differs_by_rounding_is_equal():
+def test_means_that_differ_by_rounding_are_equal():
     one, other = alpha_k(0.5, 3, 0.4), alpha_k(0.7, 3, 0.4)
     other = replace(other, per_query=other.per_query.assign(f1=other.per_query["f1"] + 1e-16))
     sweep = Sweep([one, other], {})
@@ -39,7 +39,7 @@ def test_another_metric_may_decide():
     assert sweep.best["name"] == "alpha=0.5 k=3"
 
 
-def test_the_spread_is_that_of_scipy_and_pandas():
+def test_the_statistics_equal_pandas():
     sweep = grid()
     described = sweep.outcomes[0].per_query["f1"].describe()
     row = sweep.table.set_index("name").loc["alpha=0 k=3"]
@@ -51,7 +51,7 @@ def test_the_summary_says_which_are_tied_with_the_best():
     table = grid().summary_statistics.set_index("name")
     assert table["tied_with_best"].to_dict() == {
         name: name == "alpha=1 k=3" for name in table.index
-    }  # differences without any spread are certain
+    }  # constant differences are significant
     assert table.loc["alpha=1 k=3", "win_frequency"] == 1
 
 
@@ -64,10 +64,10 @@ def test_the_baseline_is_sparse_retrieval_at_the_k_of_the_best():
     assert sweep.outcomes[sweep.decision.baseline.reference].name == "alpha=0 k=3"
 
 
-def test_the_best_needs_no_baseline_where_it_is_sparse_itself():
+def test_sparse_retrieval_as_the_best_has_no_baseline():
     sweep = Sweep([alpha_k(0, 3, 0.5), alpha_k(1, 3, 0.4)], {})
     assert sweep.decision.baseline is None
-    assert "best_against_baseline" in charts(sweep)  # then it is held against the runner-up
+    assert "best_against_baseline" in charts(sweep)  # compared with the runner-up instead
 
 
 def test_a_grid_of_alpha_and_k_has_every_chart():
@@ -126,7 +126,7 @@ def test_a_setting_that_only_some_runs_have_can_be_drawn():
     assert "2_alpha_sensitivity" in drawn
 
 
-def test_a_run_without_a_setting_is_like_the_best_in_all_that_it_has():
+def test_a_setting_that_a_run_does_not_have_does_not_exclude_it():
     sparse = outcome("sparse", 0.2, {"retriever": "sparse"}, retriever="SparseRetriever")
     hybrid = [
         outcome(f"{model}", f1, {"retriever": "hybrid", "encoder.model": model}, **{"retriever.alpha": "0.5"})
@@ -150,7 +150,7 @@ def test_alpha_of_another_retriever_is_a_setting_like_any_other():
 
 
 def test_a_metric_without_any_spread_can_be_drawn():
-    """0.2 has no exact double: the bounds of its interval lie a rounding beside the mean."""
+    """0.2 has no exact double, so rounding puts the bounds of its interval beside the mean."""
     runs = [alpha_k(alpha, 5, 0.4) for alpha in (0, 0.5, 1)]
     constant = [replace(run, per_query=run.per_query.assign(recall=0.2)) for run in runs]
     assert "1_retrieval_methods_comparison" in charts(Sweep(constant, {}))
@@ -162,7 +162,7 @@ def test_curves_that_were_recorded_without_intervals_are_not_drawn():
 
 
 def test_a_group_without_a_value_on_the_axis_is_left_out():
-    """Chunk sizes are of one chunker alone, and candidates of hybrid retrieval alone."""
+    """Only one of the chunkers has a size."""
     pages = [outcome("pages", 0.3, {"chunker": "page", "k": k}, k=str(k)) for k in (3, 5)]
     cut = [
         outcome(f"{size} {k}", 0.4, {"chunker": "recursive", "chunker.size": size, "k": k}, k=str(k))
@@ -181,7 +181,7 @@ def test_recall_is_drawn_for_what_was_swept():
     assert [text.get_text() for text in drawing.axes[0].get_legend().get_texts()] == ["size 300", "size 500"]
 
 
-def test_settings_with_the_same_last_word_keep_their_names():
+def test_settings_with_the_same_last_part_keep_their_full_names():
     backends = {"encoder.backend": "torch", "retriever.sparse.backend": "bm25s"}
     runs = [outcome("a", 0.3, backends), outcome("b", 0.4, dict.fromkeys(backends, "other"))]
     sweep = Sweep(runs, {})
@@ -197,35 +197,35 @@ def test_a_single_query_can_be_reported():
     assert "win_frequency" in charts(Sweep(runs, {}))
 
 
-def test_other_swept_settings_are_held_at_the_best():
+def test_other_swept_settings_are_fixed_at_the_best():
     sizes = [outcome(f"size={size}", f1, {"chunker.size": size}) for size, f1 in ((300, 0.2), (500, 0.4), (800, 0.3))]
     assert list(Sweep(sizes, {}).like_best("k")["name"]) == ["size=500"]
 
 
-def test_the_terminal_table_has_a_line_a_configuration():
+def test_the_terminal_table_has_one_line_per_configuration():
     assert len(terminal_table(grid()).splitlines()) == 1 + 6
 
 
-def test_numbers_of_different_datasets_are_not_compared():
+def test_runs_on_different_datasets_are_not_compared():
     digests = {name: {"name": "manual", "digest": name, "unit": "page"} for name in "xy"}
     runs = [outcome(name, 0.2, {}, facts={"dataset": digests[name]}.items()) for name in "xyx"]
     assert [[run.name for run in part.outcomes] for part in Sweep(runs, {}).by_dataset] == [["x", "x"], ["y"]]
 
 
-def test_numbers_of_different_queries_are_not_compared():
+def test_runs_on_different_queries_are_not_compared():
     whole, half = outcome("whole", 0.2, {}), outcome("half", 0.2, {})
     half = replace(half, per_query=half.per_query.head(10))
     assert len(Sweep([whole, half], {}).by_dataset) == 2
 
 
-def test_numbers_of_different_measures_are_not_compared():
+def test_runs_with_different_evaluation_settings_are_not_compared():
     runs = [
         outcome(gain, 0.2, {"evaluation.gain": gain}, **{"evaluation.gain": gain}) for gain in ("linear", "exponential")
     ]
     assert len(Sweep(runs, {}).by_dataset) == 2
 
 
-def test_the_intervals_are_those_of_the_runs_own_seed_and_resamples():
+def test_the_intervals_use_the_seed_and_resamples_of_the_runs():
     few = Sweep([outcome("a", 0.3, {}, **{"evaluation.resamples": "2"})], {}).best
     many = Sweep([outcome("a", 0.3, {})], {}).best
     assert few["f1_low"] != many["f1_low"]

@@ -141,7 +141,7 @@ def test_the_terminal_shows_progress_table_best_and_address(swept):
     assert lines[-6].startswith(f"Ship {parent.data.tags['best.configuration']}: F1 0.")
     assert lines[-5].startswith("Statistically tied with it (p > 0.05): alpha ")
     assert lines[-4].startswith("Expected on new queries: F1 0.")
-    assert lines[-3].startswith("Best at each k (F1 falls as k grows, so choose k by recall and the prompt): alpha=")
+    assert lines[-3].startswith("Best at each k (F1 falls as k grows, so choose k by recall and prompt size): alpha=")
     path, sweep = re.fullmatch(r"report: (\S+) \(sweep (\w+)\)", lines[-2]).groups()
     assert Path(path).read_text().startswith("<!doctype html>")
     assert sweep == parent.info.run_id

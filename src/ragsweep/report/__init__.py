@@ -1,4 +1,4 @@
-"""Tables, charts, words and pages of a finished sweep."""
+"""Tables, charts, sentences and pages of a finished sweep."""
 
 from ragsweep.report.files import write_comparison, write_sweep
 from ragsweep.report.page import Origin

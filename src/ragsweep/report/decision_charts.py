@@ -1,4 +1,4 @@
-"""Charts of how sure the decision is."""
+"""Charts that show how certain the decision is."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_CELLS = 200  # of a heat map whose ties are computed for every metric
-MOST_NUMBERS = 60  # of cells that have their value written in them
+MOST_CELLS = 200  # of a heat map; in larger ones, ties are computed only for the deciding metric
+MOST_NUMBERS = 60  # of cells; in larger heat maps, values are not printed in the cells
 MOST_BARS = 15
 MOST_CURVES = 6
 GREY = "#b5b5b5"
@@ -40,14 +40,15 @@ def heat_map(sweep: Sweep, x: str, y: str) -> Figure:
     """Where is the plateau, and where does it end?"""
     rows = sweep.like_best(x, y).dropna(subset=[x, y])
     panel_ties = len(rows) <= MOST_CELLS
-    framed = "the panel's best, which has a dot" if panel_ties else f"the best {sweep.measure}"
+    framed = "the best of the panel (dot)" if panel_ties else f"the best {sweep.metric_title}"
     columns, lines = ([value for value in sweep.values_of(name) if value in set(rows[name])] for name in (x, y))
+    fixed = sweep.fixed_settings(x, y)
     drawing = figure(
         12.5,
         6.6,
         f"Which {sweep.short(x)} and {sweep.short(y)} are as good as the best?",
-        f"Mean over queries, dark is high; framed: cannot be told from {framed} (p > 0.05){sweep.held(x, y)}\n"
-        "The test asks how consistently queries differ: a lower mean may be tied where a higher one is worse",
+        f"Mean over queries, dark is high; framed: cannot be told apart from {framed} (p > 0.05){fixed}\n"
+        "The test measures how consistently queries differ, so a lower mean can be tied while a higher one is worse",
         left=0.9,
         top=1.25,
     )
@@ -78,7 +79,7 @@ def heat_map(sweep: Sweep, x: str, y: str) -> Figure:
 
 
 def _tied(sweep: Sweep, rows: pd.DataFrame, metric: str) -> Any:
-    """Which rows cannot be told from the best by this metric."""
+    """Which rows cannot be told apart from the best by this metric."""
     positions = rows["outcome"].to_numpy()
     if metric == sweep.decided_by:
         return sweep.decision.with_best.tied[positions]
@@ -88,7 +89,7 @@ def _tied(sweep: Sweep, rows: pd.DataFrame, metric: str) -> Any:
 
 
 def _outline(axes: Axes, region: np.ndarray) -> None:
-    """A line around the cells of a region."""
+    """Draw a line around the cells of a region."""
     padded = np.pad(region, 1)
     for line, column in zip(*np.nonzero(padded), strict=True):
         x, y = column - 1.5, line - 1.5
@@ -101,7 +102,7 @@ def _outline(axes: Axes, region: np.ndarray) -> None:
 
 def best_against_baseline(sweep: Sweep) -> Figure:
     """On which queries does the best win, and on which does it lose?"""
-    decision, metric = sweep.decision, sweep.measure
+    decision, metric = sweep.decision, sweep.metric_title
     other = decision.baseline.reference if decision.baseline else sweep.table["outcome"].iloc[1]
     scores = sweep.scores(sweep.decided_by)
     differences = np.sort(sweep.sign(sweep.decided_by) * (scores[decision.best] - scores[other]))[::-1]
@@ -111,7 +112,7 @@ def best_against_baseline(sweep: Sweep) -> Figure:
         10,
         4.8,
         f"On which queries does the best configuration beat the {role}?",
-        f"{sweep.best['name']} minus {sweep.outcomes[other].name}\nA bar a query: {wins} better, "
+        f"{sweep.best['name']} minus {sweep.outcomes[other].name}\nOne bar per query: {wins} better, "
         f"{len(differences) - wins - losses} equal, {losses} worse; line: mean {differences.mean():+.3f}",
         top=1.1,
     )
@@ -137,7 +138,7 @@ def by_cutoff(sweep: Sweep, metric: str) -> Figure:
         9,
         5,
         f"How does {title} grow with the cutoff?",
-        f"Mean {title} over queries; bands: {INTERVALS}{some}{sweep.held('k', *free)}",
+        f"Mean {title} over queries; bands: {INTERVALS}{some}{sweep.fixed_settings('k', *free)}",
         right=2.2,
     )
     axes = drawing.subplots()
@@ -148,7 +149,7 @@ def by_cutoff(sweep: Sweep, metric: str) -> Figure:
         curve = facts.curves.get(metric, ())
         cutoffs = np.arange(1, len(curve) + 1)
         longest = max(longest, len(curve))
-        if metric in facts.intervals:  # runs of the first version have none
+        if metric in facts.intervals:  # runs of version 0.1.0 have none
             band = {"color": colours[row[label]], "alpha": 0.13, "linewidth": 0}
             axes.fill_between(cutoffs, *facts.intervals[metric], **band)
         marker = MARKERS[index % len(MARKERS)]
@@ -176,7 +177,7 @@ def by_cutoff(sweep: Sweep, metric: str) -> Figure:
 
 
 def _compared(sweep: Sweep) -> tuple[pd.DataFrame, str, Sequence[str]]:
-    """The ways to retrieve; or where there is one, the values of another setting: rows, their column, what is free."""
+    """Rows to compare, the column that names them, and the settings that differ: methods, or values of a setting."""
     others = [name for name in sweep.axes if name != "k"]
     if len(sweep.methods) > 1 or not others:
         return sweep.methods, "method", sweep.method_settings
@@ -197,8 +198,9 @@ def win_frequency(sweep: Sweep) -> Figure:
         max(beside + 6, 7.2),  # room for the question
         1.7 + 0.3 * len(order),
         "Which configuration is best when these queries are resampled?",
-        f"Share of bootstrap resamples of the {len(sweep.queries)} queries with the {sweep.highest} {sweep.measure}"
-        f"{others}\nDark: cannot be told from the best (p > 0.05); of equals, the luckier one is favoured",
+        f"Share of bootstrap resamples of the {len(sweep.queries)} queries with the {sweep.highest} "
+        f"{sweep.metric_title}{others}\nDark: cannot be told apart from the best (p > 0.05). "
+        "Favours the luckier of equal configurations",
         left=beside,
         top=1.0,
     )

@@ -19,14 +19,14 @@ def write_sweep(folder: Path, sweep: Sweep, origin: Origin) -> str:
     Args:
         folder: The sweep's folder.
         sweep: Its runs.
-        origin: Where it comes from.
+        origin: Command, run id, commit and start of the sweep.
 
     Returns:
         The report, in Markdown.
     """
     results = folder / "results"
     results.mkdir(parents=True, exist_ok=True)
-    _ = sweep.table  # once for the charts' process and this one, as the decision
+    _ = sweep.table  # computed once, before the chart process gets its copy
     with drawing(folder / "charts", sweep_charts.of_settings, sweep) as of_settings:
         write_table(results / "summary_statistics.csv", sweep.summary_statistics)
     with drawing(folder / "charts", sweep_charts.of_decision, sweep) as of_decision:
@@ -35,13 +35,13 @@ def write_sweep(folder: Path, sweep: Sweep, origin: Origin) -> str:
 
 
 def write_comparison(path: Path, sweep: Sweep, command: str, started: str) -> None:
-    """Write runs side by side as a page.
+    """Write a comparison of runs as an HTML page.
 
     Args:
-        path: The page.
+        path: Path of the page.
         sweep: The runs.
-        command: What compares them again.
-        started: YYYYMMDD_HHMMSS.
+        command: The command that repeats the comparison.
+        started: Start time, YYYYMMDD_HHMMSS.
     """
     with tempfile.TemporaryDirectory() as folder:
         drawn = Path(folder) / "charts"

@@ -1,4 +1,4 @@
-"""Text within Markdown: whatever a name, a query or a file is called, it shows as it is written and does nothing."""
+"""Escapes text for Markdown, so that names and queries show literally and cannot act as markup."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;", "^": "&#94;", 
 MEANING = re.compile(
     r"[\\`*\[\]|~]"  # anywhere
     r"|(?<![^\W_])_|_(?![^\W_])"  # not between letters
-    r"|(?<=\w):(?=//)|(?<=www)\."  # what renderers make a link of
-    r"|(?<=\s)#"  # would close a heading
-    r"|^[#+=-]",  # where a line begins
+    r"|(?<=\w):(?=//)|(?<=www)\."  # renderers turn this into a link
+    r"|(?<=\s)#"  # would end a heading
+    r"|^[#+=-]",  # at the start of a line
     re.IGNORECASE,
 )
-NUMBERED = re.compile(r"^(\d+)(?=[.)](?:\s|$))")  # the begin of a list
+NUMBERED = re.compile(r"^(\d+)(?=[.)](?:\s|$))")  # would start a numbered list
 
 
 def markdown(value: object) -> str:
-    """A value as text of one line of Markdown; `Markup` is ours and stays as it is.
+    """Escape a value as one line of Markdown text. `Markup` comes from our own code and stays as it is.
 
-    Backslashes and entities are those that CommonMark and MLflow's own renderer agree on.
+    Uses only escapes on which CommonMark and the renderer of MLflow agree.
     """
     if isinstance(value, Markup):
         return str(value)
@@ -33,7 +33,7 @@ def markdown(value: object) -> str:
 
 
 def code(text: object) -> Markup:
-    """A text as Markdown's code: between more backticks than stand side by side in it."""
+    """A text as inline code, enclosed in more backticks than the longest row of backticks in it."""
     line = one_line(str(text))
     longest = max((len([*run]) for each, run in groupby(line) if each == "`"), default=0)
     fence, space = "`" * (longest + 1), " " if longest else ""

@@ -1,4 +1,4 @@
-"""The report of a sweep: the same content as a self-contained HTML page and as Markdown."""
+"""The report of a sweep, as a self-contained HTML page and as Markdown with the same content."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from markupsafe import Markup
 from ragsweep.core.csv_files import TEXTS
 from ragsweep.core.drawing import Chart
 from ragsweep.core.terminal import printable
-from ragsweep.report import findings
+from ragsweep.report import queries
 from ragsweep.report.markup import code, markdown
-from ragsweep.report.words import against_best, baseline_rows, count, decision, evidence, interval
+from ragsweep.report.words import against_best, baseline_rows, counted, decision, evidence, interval
 from ragsweep.sweeps import Sweep
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-DIGITS = 12  # of a digest that is shown
+DIGITS = 12  # shown of a digest
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a sweep comes from.
+    """How a sweep was started.
 
     Attributes:
-        command: What makes it again.
-        run_id: The tracking store's name for it; empty where the store lacks it.
-        commit: The code's git commit, with a word where it was changed; empty outside of git.
-        started: YYYYMMDD_HHMMSS.
+        command: The command that repeats the sweep.
+        run_id: Run id of the sweep in the tracking store; empty if it is not in the store.
+        commit: Git commit of the code, with a note if there are uncommitted changes; empty outside a git repository.
+        started: Start time, YYYYMMDD_HHMMSS.
     """
 
     command: str
@@ -44,7 +44,7 @@ class Origin:
 
 
 class Row(NamedTuple):
-    """A configuration as the table shows it; `left`, `width` and `middle` place its interval, in percent."""
+    """A row of the table. `left`, `width` and `middle` are the position of the interval bar, in percent."""
 
     name: str
     mark: str
@@ -61,7 +61,7 @@ class Row(NamedTuple):
 
 
 def write_report(folder: Path, sweep: Sweep, origin: Origin, charts: Sequence[Chart]) -> str:
-    """Write `report.html` and `report.md`, with the charts that lie in `charts/`.
+    """Write `report.html` and `report.md` with the charts from `charts/`.
 
     Returns:
         The report in Markdown.
@@ -79,7 +79,7 @@ def write_report(folder: Path, sweep: Sweep, origin: Origin, charts: Sequence[Ch
 
 
 def _environment(escape: Callable[[object], str]) -> Environment:
-    """Templates in which every value is escaped where it is put in; what is ours is marked as `safe` there."""
+    """Templates that escape every value, except those marked as `safe`."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -97,39 +97,39 @@ def _html(value: object) -> str:
     return str(value) if isinstance(value, Markup) else html.escape(printable(str(value)))
 
 
-def _command(parts: Sequence[object]) -> str:
-    return shlex.join(map(str, parts))
+def _command(arguments: Sequence[object]) -> str:
+    return shlex.join(map(str, arguments))
 
 
 def _content(sweep: Sweep, origin: Origin) -> dict[str, Any]:
-    unanswered = [row for _, row in findings.unanswered(sweep).iterrows()]
+    unanswered = [row for _, row in queries.unanswered(sweep).iterrows()]
     number = len(sweep.outcomes)
     return {
         "title": _title(sweep),
-        "facts": f"{count(number, 'configuration')}, {count(len(sweep.queries), 'query')}, {_when(origin.started)}"
+        "facts": f"{counted(number, 'configuration')}, {counted(len(sweep.queries), 'query')}, {_when(origin.started)}"
         f"{f', commit {origin.commit}' if origin.commit else ''}",
         "decision": [*decision(sweep), *evidence(sweep)],
         "unfinished": ", ".join(f"{name} ({status})" for name, status in sweep.unfinished.items()),
-        "metric": sweep.measure,
+        "metric": sweep.metric_title,
         "other_metrics": [sweep.title(name) for name in _others(sweep)],
         "rows": list(_rows(sweep)),
         "about_table": _about_table(sweep),
         "against": baseline_rows(sweep) if sweep.baseline else [],
-        "about_against": "Paired randomisation test, corrected by Holm over all comparisons with the baseline; effect "
-        "size: Cohen's d_z; intervals: 95 %, bootstrap over queries.",
-        "types": findings.by_type(sweep),
-        "about_types": "Held out: the mean over queries that did not take part in the choice, by repeated 5-fold "
-        "cross-validation. Only a better held-out mean shows that a type deserves a configuration of its own.",
+        "about_against": "Paired randomisation test with Holm's correction for all comparisons with the baseline. "
+        "Effect size: Cohen's d_z. Intervals: 95 %, bootstrap over queries.",
+        "types": queries.by_type(sweep),
+        "about_types": "Held out: mean over queries that were not used for the choice, by repeated 5-fold "
+        "cross-validation. Only a better held-out mean shows that a type needs its own configuration.",
         "unanswered": unanswered,
-        "unanswered_in_words": f"{count(len(unanswered), 'query')} of {len(sweep.queries)} "
-        f"with the worst {sweep.measure} that there is from every configuration.",
+        "about_unanswered": f"Queries with the worst possible {sweep.metric_title} in every configuration: "
+        f"{len(unanswered)} of {len(sweep.queries)}.",
         "item_columns": [name for name in sweep.queries if name not in TEXTS],
-        "winner": sweep.winner,
-        "disputed": findings.disputed(sweep),
-        "disputed_in_words": findings.disputed_in_words(sweep),
-        "audit": sweep.winner.facts.findings,
-        "again": _again(sweep, origin),
-        "about_numbers": f"Dataset digest {sweep.winner.facts.digest[:DIGITS]}; {sweep.resamples:,} "
+        "best": sweep.best_outcome,
+        "disputed": queries.disputed(sweep),
+        "about_disputed": queries.about_disputed(sweep),
+        "dataset_findings": sweep.best_outcome.facts.findings,
+        "commands": _commands(origin),
+        "about_numbers": f"Dataset digest {sweep.best_outcome.facts.digest[:DIGITS]}; {sweep.resamples:,} "
         f"resamples, seed {sweep.seed}. Metrics are computed per query, then averaged.",
     }
 
@@ -177,27 +177,28 @@ def _difference(sweep: Sweep, position: int) -> str:
 def _about_table(sweep: Sweep) -> str:
     return " ".join(
         (
-            f"Means over {count(len(sweep.queries), 'query')}; intervals: 95 %, bootstrap over queries.",
-            "Against the best: paired randomisation test, corrected for all pairs of configurations (max-T), since the",
-            "best was chosen by the same queries; tied where p > 0.05. It asks how consistently the queries differ, so",
-            "a lower mean may be tied where a higher one is worse. The difference has the interval of this pair alone.",
-            "Best in: share of bootstrap resamples of these queries in which it has the highest mean, which favours",
-            "the luckier of equals. Effect size: the mean of the differences over their standard deviation (Cohen's",
-            "d_z). More statistics: results/summary_statistics.csv.",
+            f"Means over {counted(len(sweep.queries), 'query')}. Intervals: 95 %, bootstrap over queries.",
+            "Against the best: paired randomisation test, corrected for all pairs of configurations (max-T), because",
+            "the best was chosen by the same queries. Tied: p > 0.05. The test measures how consistently the queries",
+            "differ, so a configuration with a lower mean can be tied while one with a higher mean is worse. The",
+            "interval of a difference is for this pair alone. Best in: share of bootstrap resamples of these queries",
+            "in which the configuration has the best mean; this favours the luckier of equal configurations. Effect",
+            "size: mean of the differences divided by their standard deviation (Cohen's d_z). More statistics:",
+            "results/summary_statistics.csv.",
         )
     )
 
 
-def _again(sweep: Sweep, origin: Origin) -> list[dict[str, str]]:
+def _commands(origin: Origin) -> list[dict[str, str]]:
     lines = [{"what": "Run it again", "command": origin.command}]
     if origin.run_id:
         lines += [
             {
-                "what": "Run it again and compare every number with this record",
+                "what": "Run it again and compare every number with the recorded one",
                 "command": _command(["python", "scripts/reproduce.py", origin.run_id]),
             },
             {
-                "what": "Hold it against other runs",
+                "what": "Compare it with other runs",
                 "command": _command(["python", "scripts/compare.py", origin.run_id, "RUN_ID"]),
             },
         ]

@@ -1,4 +1,4 @@
-"""Charts of sweeps over three settings or more."""
+"""Charts of sweeps over three or more settings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-BEHIND = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.8}  # of a label that lines run through
+BEHIND = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.8}  # background of a label that lines cross
 
 
 def parallel_coordinates(sweep: Sweep) -> Figure:
@@ -39,8 +39,8 @@ def parallel_coordinates(sweep: Sweep) -> Figure:
         1.5 + 1.9 * len(names) + 1.5,
         5.4,
         "Which combinations of settings do well?",
-        f"A line a configuration, through its settings to its {sweep.measure}: dark is high; orange are the best, "
-        "thick, and those that\ncannot be told from it (p > 0.05)",
+        f"One line per configuration, through its settings to its {sweep.metric_title}; dark is high. Orange: the best "
+        "(thick), and those that\ncannot be told apart from it (p > 0.05)",
         left=0.9,
         right=0.9,
         top=1.25,
@@ -51,10 +51,10 @@ def parallel_coordinates(sweep: Sweep) -> Figure:
     heights = [*(_heights(sweep.axes[name], table[name]) for name in names), _scaled(means, means.min(), means.max())]
     places = np.arange(len(heights))
     points = np.array(heights).T  # [configurations, axes]
-    whole = ~np.isnan(points).any(axis=1)  # a configuration need not have every setting
+    complete = ~np.isnan(points).any(axis=1)  # some configurations do not have every setting
     shade = colormaps["Blues"](0.15 + 0.8 * heights[-1])
     tied = sweep.decision.with_best.tied[table["outcome"]]
-    for row in np.flatnonzero(whole)[::-1]:  # the best last, on top
+    for row in np.flatnonzero(complete)[::-1]:  # the best last, so that it is on top
         width = 2.8 if row == 0 else 1.2
         axes.plot(places, points[row], color=BEST if tied[row] else shade[row], linewidth=width, zorder=1 + tied[row])
     for place, name in enumerate(names):
@@ -88,8 +88,8 @@ def main_effects(sweep: Sweep) -> Figure:
     shown_axes = list(sweep.axes.items())[:MOST_AXES]
     panels = drawing.subplots(1, len(shown_axes), sharey=True, squeeze=False, gridspec_kw={"wspace": 0.08})[0]
     for place, (axes, (name, values)) in enumerate(zip(panels, shown_axes, strict=True)):
-        members = [sweep.table[sweep.table[name] == value]["outcome"].to_numpy() for value in values]
-        averaged = np.array([scores[rows].mean(axis=0) for rows in members])  # [values, queries]
+        outcomes = [sweep.table[sweep.table[name] == value]["outcome"].to_numpy() for value in values]
+        averaged = np.array([scores[rows].mean(axis=0) for rows in outcomes])  # [values, queries]
         means = averaged.mean(axis=1)
         low, high = confidence_intervals(averaged, resamples=sweep.resamples, seed=sweep.seed)
         axes.errorbar(
@@ -107,7 +107,7 @@ def main_effects(sweep: Sweep) -> Figure:
 
 
 def _heights(values: list[Any], column: Any) -> np.ndarray:
-    """Where each configuration's value stands on its axis, from 0 to 1; NaN where it has none."""
+    """Height of each configuration on an axis, from 0 to 1. NaN if it does not have the setting."""
     at = dict(zip(values, positions(values), strict=True))
     return _scaled(np.array([at.get(value, np.nan) for value in column]), min(at.values()), max(at.values()))
 

@@ -1,4 +1,4 @@
-"""Charts that hold the configurations of a sweep side by side."""
+"""Charts that compare the configurations of a sweep."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MOST_LINES = 7
 
 
 class Known(NamedTuple):
-    """How a setting that most sweeps have is drawn: the chart's file, its question, its axis, colours of its lines."""
+    """How to draw a common setting: file name and title of its chart, label of its axis, colours of its lines."""
 
     file: str
     question: str
@@ -48,7 +48,7 @@ class Known(NamedTuple):
     colours: str
 
 
-KNOWN = {  # all other settings go by their names
+KNOWN = {  # charts of other settings use the name of the setting
     "retriever.alpha": Known(
         "2_alpha_sensitivity.png", "How much does alpha matter?", "alpha (0 sparse, 1 dense)", "viridis"
     ),
@@ -57,7 +57,7 @@ KNOWN = {  # all other settings go by their names
 
 
 def of_decision(sweep: Sweep) -> Iterator[tuple[str, Figure]]:
-    """The charts that show how sure the decision is, with their file names."""
+    """The charts that show how certain the decision is, with their file names."""
     if len(sweep.table) == 1:
         return
     if len(sweep.axes) > 1:
@@ -69,11 +69,11 @@ def of_decision(sweep: Sweep) -> Iterator[tuple[str, Figure]]:
     if sweep.is_mean(sweep.decided_by):
         yield "best_against_baseline.png", best_against_baseline(sweep)
     yield "win_frequency.png", win_frequency(sweep)
-    yield "4_comprehensive_comparison.png", comparison(sweep)
+    yield "4_comprehensive_comparison.png", all_metrics(sweep)
 
 
 def of_settings(sweep: Sweep) -> Iterator[tuple[str, Figure]]:
-    """The charts that show what each setting does, with their file names; they need no decision."""
+    """The charts that show the effect of each setting, with their file names. They do not need the decision."""
     if len(sweep.table) == 1:
         return
     for x in _by_use(sweep)[:MOST_AXES]:
@@ -83,7 +83,7 @@ def of_settings(sweep: Sweep) -> Iterator[tuple[str, Figure]]:
     if len(sweep.axes) > 2 and sweep.is_mean(sweep.decided_by):
         yield "main_effects.png", main_effects(sweep)
     for metric in dict.fromkeys(name for outcome in sweep.outcomes for name in outcome.facts.intervals):
-        if metric in sweep.about:
+        if metric in sweep.metric_info:
             yield f"{plain_name(metric)}_by_cutoff.png", by_cutoff(sweep, metric)
     methods = sweep.methods
     if len(methods) > 1:
@@ -92,7 +92,7 @@ def of_settings(sweep: Sweep) -> Iterator[tuple[str, Figure]]:
 
 
 def _by_use(sweep: Sweep) -> list[str]:
-    """The axes of the sweep: alpha and k, then those with the most values."""
+    """The axes of the sweep: the known ones first, then those with the most values."""
     axes = sorted(sweep.axes, key=lambda name: -len(sweep.axes[name]))
     return [*(name for name in KNOWN if name in axes), *(name for name in axes if name not in KNOWN)]
 
@@ -103,7 +103,7 @@ def retrieval_methods(sweep: Sweep, methods: pd.DataFrame) -> Figure:
         11,
         5,
         f"Which retrieval method is best? {_at_k(methods)}",
-        f"Mean over queries; whiskers: {INTERVALS}{sweep.held('k', *sweep.method_settings)}",
+        f"Mean over queries; whiskers: {INTERVALS}{sweep.fixed_settings('k', *sweep.method_settings)}",
         right=2.2,
     )
     axes = drawing.subplots()
@@ -125,19 +125,19 @@ def retrieval_methods(sweep: Sweep, methods: pd.DataFrame) -> Figure:
         )
     axes.set_xticks(position, [sweep.title(name) for name in sweep.metrics])
     axes.set_ylabel("mean over queries")
-    axes.set_ylim(min(0, axes.get_ylim()[0]), max(1, axes.get_ylim()[1]))  # a metric of the user's may be any number
+    axes.set_ylim(min(0, axes.get_ylim()[0]), max(1, axes.get_ylim()[1]))  # user metrics can have any range
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
     dress(axes)
     return drawing
 
 
 def sensitivity(sweep: Sweep, x: str, lines: str | None) -> Figure:
-    """How does each metric follow one setting, for some values of another?"""
+    """How does each metric depend on one setting, for some values of another?"""
     drawing = figure(
         12,
         6.4,
         KNOWN[x].question if x in KNOWN else f"What does {sweep.short(x)} change?",
-        f"Mean over queries; whiskers: {INTERVALS}{sweep.held(x, lines)}",
+        f"Mean over queries; whiskers: {INTERVALS}{sweep.fixed_settings(x, lines)}",
         left=0.7,
         top=1.1,
     )
@@ -149,7 +149,7 @@ def sensitivity(sweep: Sweep, x: str, lines: str | None) -> Figure:
     groups = [(value, group) for value, group in groups if group[x].notna().any()] or [("", rows)]
     ordered_values = all(map(is_number, values))
     colours = shades([value for value, _ in groups], KNOWN[lines].colours if lines in KNOWN else "plasma")
-    step = (max(places.values()) - min(places.values())) * 0.012  # beside each other: no whisker hides another
+    step = (max(places.values()) - min(places.values())) * 0.012  # so that whiskers do not overlap
     for axes, metric in zip(used, sweep.metrics, strict=True):
         for index, (value, group) in enumerate(groups):
             at = group[x].map(places).dropna().sort_values()
@@ -181,14 +181,14 @@ def sensitivity(sweep: Sweep, x: str, lines: str | None) -> Figure:
 
 
 def _some(sweep: Sweep, name: str) -> list[Any]:
-    """The values of an axis, or some of them, the best one's among these, where they are many."""
+    """The values of an axis. If there are many, every n-th one, including the value of the best."""
     values = sweep.axes[name]
     step = -(-len(values) // MOST_LINES)
     first = values.index(sweep.best[name]) % step if sweep.best[name] in values else 0
     return values[first::step]
 
 
-def comparison(sweep: Sweep) -> Figure:
+def all_metrics(sweep: Sweep) -> Figure:
     """Which configuration is best, by every metric?"""
     rows = sweep.table.head(MOST_ROWS)
     left_out = f"; the best {MOST_ROWS} of {len(sweep.table)}" if len(sweep.table) > MOST_ROWS else ""
@@ -198,8 +198,8 @@ def comparison(sweep: Sweep) -> Figure:
         beside + 7,
         1.4 + 0.3 * len(rows),
         "Which configuration is best, by every metric?",
-        f"Mean over queries, by {sweep.measure}{left_out}; dark is high within a column, framed is its best\n"
-        "Bold names: cannot be told from the best (p > 0.05)",
+        f"Mean over queries, sorted by {sweep.metric_title}{left_out}; dark is high within a column, "
+        "framed is its best\nBold names: cannot be told apart from the best (p > 0.05)",
         left=beside,
         bottom=0.2,
         top=1.2,
@@ -239,7 +239,7 @@ def radar(sweep: Sweep, methods: pd.DataFrame) -> Figure:
         9,
         6.6,
         f"Where is each retrieval method strong? {_at_k(methods)}",
-        f"Mean over queries, 0 at the centre{some}{sweep.held('k', *sweep.method_settings)}",
+        f"Mean over queries, 0 at the centre{some}{sweep.fixed_settings('k', *sweep.method_settings)}",
         left=0.9,
         right=2.8,
         top=1.2,

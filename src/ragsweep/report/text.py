@@ -1,4 +1,4 @@
-"""A sweep in the terminal."""
+"""A sweep as text for the terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TERMINAL_ROWS = 30
 
 
 def terminal_table(sweep: Sweep) -> str:
-    """The configurations, best first, in aligned columns."""
+    """The configurations as an aligned table, best first."""
     rows = sweep.table.head(TERMINAL_ROWS)
     header = ["configuration", *sweep.metrics, f"{sweep.decided_by} 95 % interval", "against the best"]
     cells = [
@@ -31,7 +31,7 @@ def terminal_table(sweep: Sweep) -> str:
 
 
 def comparison(sweep: Sweep) -> Iterator[str]:
-    """Runs side by side: what all of them share is left out."""
+    """A comparison of runs, line by line: the table, the baseline, the decision, and the runs that did not finish."""
     yield terminal_table(sweep)
     if sweep.baseline:
         yield ""

@@ -1,4 +1,4 @@
-"""What a sweep says about which configuration to ship, in sentences."""
+"""The decision of a sweep in sentences."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from ragsweep.core.terminal import one_line
 from ragsweep.statistics import LEVEL, WORTHWHILE
 from ragsweep.sweeps import Sweep
 
-Place = tuple[Any, ...]  # a configuration's value on each axis; None where it lacks the setting
+Point = tuple[Any, ...]  # the value of a configuration on each axis; None if it does not have the setting
 
-FEW = 20  # queries; an interval from fewer holds less than it says
-MOST_GROUPS = 6  # of tied configurations that are spelt out
+FEW = 20  # queries; with fewer, the intervals are too narrow
+MOST_GROUPS = 6  # of tied configurations that are listed
 
 
 def decision(sweep: Sweep) -> Iterator[str]:
-    """Which configuration to ship, what is as good, and what to expect of it: a paragraph each."""
+    """Which configuration to ship, which others are tied with it, and what score to expect. One paragraph each."""
     return map(one_line, _decision(sweep))
 
 
 def _decision(sweep: Sweep) -> Iterator[str]:
     yield _headline(sweep)
     if len(sweep.queries) < FEW:
-        yield f"{count(len(sweep.queries), 'query')} only: intervals and tests of so few are not to be relied on."
+        yield f"Only {counted(len(sweep.queries), 'query')}: intervals and tests with so few queries are not reliable."
     if len(sweep.outcomes) > 1:
         yield from _ties(sweep)
         yield from _expectation(sweep)
@@ -33,7 +33,7 @@ def _decision(sweep: Sweep) -> Iterator[str]:
 
 
 def evidence(sweep: Sweep) -> Iterator[str]:
-    """What else bears on the decision: the baseline, the query types, and what these queries can show."""
+    """Further evidence for the decision: the baseline, the query types, and the power of the tests."""
     return map(one_line, _evidence(sweep))
 
 
@@ -49,10 +49,11 @@ def _headline(sweep: Sweep) -> str:
     measured = f"{sweep.title(metric)} {best[metric]:.3f} {interval(best, metric)}"
     number = len(sweep.outcomes)
     if number == 1:
-        return f"{best['name']}: {measured}. One configuration alone leaves nothing to choose."
+        return f"{best['name']}: {measured}. There is only one configuration, so there is nothing to choose."
     if sweep.decision.with_best.tied.all():
         return (
-            f"No winner: none of the {number} configurations can be told from the best, {best['name']} with {measured}."
+            f"No winner: none of the {number} configurations can be told apart from the best, "
+            f"{best['name']} with {measured}."
         )
     return f"Ship {best['name']}: {measured}."
 
@@ -60,7 +61,7 @@ def _headline(sweep: Sweep) -> str:
 def _ties(sweep: Sweep) -> Iterator[str]:
     others, number = len(sweep.tied) - 1, len(sweep.outcomes)
     if others == number - 1:
-        yield "So choose by what it costs: a difference between them would have to show on more queries."
+        yield "So choose by cost. Only more queries could show a difference between them."
     elif others:
         left = number - others - 1
         worse = "the other one is" if left == 1 else f"the other {left} are"
@@ -68,9 +69,9 @@ def _ties(sweep: Sweep) -> Iterator[str]:
     else:
         yield f"Better than {'the other one' if number == 2 else f'each of the other {number - 1}'} (p <= 0.05)."
     baselines = [outcome.facts.method for outcome in sweep.tied if outcome.facts.method.is_baseline]
-    if baselines and not sweep.winner.facts.method.is_baseline:
+    if baselines and not sweep.best_outcome.facts.method.is_baseline:
         advantage = f", which {baselines[0].advantage}" if baselines[0].advantage else ""
-        yield f"Among the tied is {baselines[0].title or 'the usual baseline'}{advantage}."
+        yield f"One of the tied configurations is {baselines[0].title or 'the usual baseline'}{advantage}."
 
 
 def _expectation(sweep: Sweep) -> Iterator[str]:
@@ -82,8 +83,8 @@ def _expectation(sweep: Sweep) -> Iterator[str]:
     less, below = ("less", "below") if sweep.higher_is_better else ("more", "above")
     below = f"{loss:.3f} {below}" if loss > 0 else f"no {less} than"
     yield (
-        f"Expected on new queries: {sweep.measure} {expected:.3f}, by cross-validation; that is {below} its "
-        "own score, which was chosen and measured on the same queries."
+        f"Expected on new queries: {sweep.metric_title} {expected:.3f} (cross-validation). That is {below} the "
+        "measured score, which comes from the same queries that chose the configuration."
     )
 
 
@@ -95,11 +96,12 @@ def _against_baseline(sweep: Sweep) -> Iterator[str]:
     p = against.p_holm[best] if sweep.baseline else decision.with_best.p[against.reference]
     usual = sweep.outcomes[against.reference].facts.method.title
     baseline = usual if usual and not sweep.baseline else "the baseline"
-    alone = f"[{against.low[best]:+.3f}, {against.high[best]:+.3f}], effect size {against.effect_size[best]:.2f}"
+    difference = f"95 % interval [{against.low[best]:+.3f}, {against.high[best]:+.3f}]"
     yield (
         f"Against {baseline}, {sweep.outcomes[against.reference].name}: {against.difference[best]:+.3f} "
-        f"{sweep.measure}, p {p_value(p)} corrected for choosing (this pair alone: {alone}); "
-        f"{count(int(against.wins[best]), 'query')} better, {against.ties[best]} equal, {against.losses[best]} worse."
+        f"{sweep.metric_title}, p {p_value(p)} corrected for choosing the best (this pair alone: {difference}, "
+        f"effect size {against.effect_size[best]:.2f}); "
+        f"{counted(int(against.wins[best]), 'query')} better, {against.ties[best]} equal, {against.losses[best]} worse."
     )
 
 
@@ -107,43 +109,43 @@ def _query_types(sweep: Sweep) -> Iterator[str]:
     by_type = sweep.decision.by_type
     if by_type is None:
         return
-    verdict = "pays" if sweep.decision.types_pay else "is not shown to pay"
+    verdict = "pays off" if sweep.decision.types_pay else "is not shown to pay off"
     yield (
-        f"A configuration for each query type {verdict}: {by_type.gain:+.3f} {sweep.measure} on held-out "
-        f"queries against one for all (test whether types want different ones: p {p_value(by_type.p)})."
+        f"A configuration for each query type {verdict}: {by_type.gain:+.3f} {sweep.metric_title} on held-out "
+        f"queries compared with one for all types (test for different needs of the types: p {p_value(by_type.p)})."
     )
 
 
 def _best_at_each_k(sweep: Sweep) -> Iterator[str]:
-    """F1 and precision mostly fall as k grows past the number of relevant pages, whatever the retrieval."""
+    """For each k, the best configuration. F1 and precision mostly fall once k exceeds the number of relevant pages."""
     rows = sweep.table.drop_duplicates("k").sort_values("k") if "k" in sweep.table else sweep.table.head(0)
     if len(rows) > 1:
         each = ", ".join(f"{row['name']} {row[sweep.decided_by]:.3f}" for _, row in rows.iterrows())
         falls = sweep.higher_is_better and rows[sweep.decided_by].is_monotonic_decreasing
-        hint = f" ({sweep.measure} falls as k grows, so choose k by recall and the prompt)" if falls else ""
+        hint = f" ({sweep.metric_title} falls as k grows, so choose k by recall and prompt size)" if falls else ""
         yield f"Best at each k{hint}: {each}."
 
 
 def _power(sweep: Sweep) -> Iterator[str]:
     power, queries, number = sweep.decision.power, len(sweep.queries), len(sweep.outcomes)
     if 2 ** (1 - queries) > LEVEL:
-        yield f"{count(queries, 'query')} can show no difference at all: no test over so few has a p below {LEVEL}."
+        yield f"{counted(queries, 'query')} cannot show any difference: no test on so few has a p below {LEVEL}."
     elif power:
-        shown, needed = f"{power.detectable:.3f} {sweep.measure}", f"{power.needed:,}"
+        shown, needed = f"{power.detectable:.3f} {sweep.metric_title}", f"{power.needed:,} queries"
         if number > 2:
-            shown += f" if compared alone, {power.detectable_among_all:.3f} among all {number}"
+            shown += f" if compared alone, or {power.detectable_among_all:.3f} among all {number}"
             needed += f", or {power.needed_among_all:,}"
         yield (
-            f"Of two configurations as alike as the best and its ties, {queries} queries show a difference of {shown} "
-            f"(80 % power); one of {WORTHWHILE} needs {needed}."
+            f"Between two configurations as similar as the best and those tied with it, {queries} queries show a "
+            f"difference of {shown} (80 % power). A difference of {WORTHWHILE} needs {needed}."
         )
 
 
 def baseline_rows(sweep: Sweep) -> list[list[str]]:
-    """A head, and a row for every configuration but the one that was fixed beforehand, which it is held against."""
+    """A header, and a row per configuration that compares it with the baseline."""
     against = sweep.decision.baseline
     assert against
-    head = f"against {sweep.baseline}", sweep.measure, "95 % interval", "p (Holm)", "effect size"
+    head = f"against {sweep.baseline}", sweep.metric_title, "95 % interval", "p (Holm)", "effect size"
     rows = [
         [
             sweep.outcomes[row].name,
@@ -151,7 +153,7 @@ def baseline_rows(sweep: Sweep) -> list[list[str]]:
             f"[{against.low[row]:+.3f}, {against.high[row]:+.3f}]",
             p_value(against.p_holm[row]),
             f"{against.effect_size[row]:+.2f}",
-            *(str(count[row]) for count in (against.wins, against.ties, against.losses)),
+            *(str(counts[row]) for counts in (against.wins, against.ties, against.losses)),
         ]
         for row in sweep.table["outcome"].tolist()
         if row != against.reference
@@ -160,16 +162,16 @@ def baseline_rows(sweep: Sweep) -> list[list[str]]:
 
 
 def against_best(sweep: Sweep, position: int) -> str:
-    """Whether a configuration is the best, tied with it, or worse."""
+    """Whether a configuration is the best, tied with the best, or worse."""
     with_best = sweep.decision.with_best
     if position == with_best.best:
         return "best"
     return f"{'tied' if with_best.tied[position] else 'worse'}, p {p_value(with_best.p[position])}"
 
 
-def count(number: int, one: str) -> str:
-    """A number of queries or configurations."""
-    return f"{number} {one if number == 1 else f'{one[:-1]}ies' if one.endswith('y') else f'{one}s'}"
+def counted(number: int, noun: str) -> str:
+    """A number with its noun in the singular or plural: `1 query`, `2 queries`."""
+    return f"{number} {noun if number == 1 else f'{noun[:-1]}ies' if noun.endswith('y') else f'{noun}s'}"
 
 
 def interval(row: Any, metric: str) -> str:
@@ -178,55 +180,55 @@ def interval(row: Any, metric: str) -> str:
 
 
 def p_value(p: float) -> str:
-    """A p-value in as many digits as are worth reading."""
+    """A p-value, with more digits if it is small or close to 0.05."""
     if p < 0.001:
         return "< 0.001"
     return f"{p:.4f}" if abs(p - 0.05) < 0.0005 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
 
 
 def tied_in_words(sweep: Sweep) -> str:
-    """The configurations that are tied with the best, by their settings: `k 3: alpha 0.5 to 0.8, any size`."""
+    """The settings of the configurations that are tied with the best, such as `k 3: alpha 0.5 to 0.8, any size`."""
     axes = sweep.table.sort_values("outcome")[[*sweep.axes]].astype(object)
-    places = [tuple(row) for row in axes.where(axes.notna(), None).itertuples(index=False)]
-    tied = [place for place, chosen in zip(places, sweep.decision.with_best.tied, strict=True) if chosen]
-    groups = _boxes({sweep.short(name): values for name, values in sweep.axes.items()}, places, tied)
+    points = [tuple(row) for row in axes.where(axes.notna(), None).itertuples(index=False)]
+    tied = [point for point, chosen in zip(points, sweep.decision.with_best.tied, strict=True) if chosen]
+    groups = _boxes({sweep.short(name): values for name, values in sweep.axes.items()}, points, tied)
     more = len(groups) - MOST_GROUPS
     return "; ".join(groups[:MOST_GROUPS]) + (f"; and {more} more such groups" if more > 0 else "")
 
 
-def _boxes(axes: dict[str, list[Any]], places: Sequence[Place], chosen: Sequence[Place]) -> list[str]:
-    """Some places of a grid in words: as one box where they are one, else one by one along the shortest axis."""
-    spans = [{place[axis] for place in chosen} for axis in range(len(axes))]
-    inside = [place for place in places if all(value in span for value, span in zip(place, spans, strict=True))]
+def _boxes(axes: dict[str, list[Any]], points: Sequence[Point], chosen: Sequence[Point]) -> list[str]:
+    """Describe some points of a grid. Points that do not fill a box are split along the axis with the fewest values."""
+    spans = [{point[axis] for point in chosen} for axis in range(len(axes))]
+    inside = [point for point in points if all(value in span for value, span in zip(point, spans, strict=True))]
     splits = [axis for axis in range(len(axes)) if len(spans[axis]) > 1]
     if len(inside) == len(chosen) or not splits:
-        everywhere = [{place[axis] for place in places} for axis in range(len(axes))]
-        parts = [
+        everywhere = [{point[axis] for point in points} for axis in range(len(axes))]
+        phrases = [
             f"any {name}" if span == every else f"{name} {_values(values, span)}"
             for (name, values), span, every in zip(axes.items(), spans, everywhere, strict=True)
             if len(every) > 1
         ]
         several = [] if len(inside) == len(chosen) else [f"{len(chosen)} of {len(inside)} runs with these settings"]
-        return [", ".join([*parts, *several])]
+        return [", ".join([*phrases, *several])]
     splitting = min(splits, key=lambda axis: len(spans[axis]))
     name, values = list(axes.items())[splitting]
     alike: dict[tuple[str, ...], set[Any]] = {}
     for value in spans[splitting]:
-        here, part = ([place for place in some if place[splitting] == value] for some in (places, chosen))
-        alike.setdefault(tuple(_boxes(axes, here, part)), set()).add(value)
+        here, chosen_here = ([point for point in some if point[splitting] == value] for some in (points, chosen))
+        alike.setdefault(tuple(_boxes(axes, here, chosen_here)), set()).add(value)
     ordered = sorted(alike.items(), key=lambda item: min(map([*values, None].index, item[1])))
     return [": ".join(filter(None, [f"{name} {_values(values, found)}", "; ".join(inner)])) for inner, found in ordered]
 
 
 def _values(values: Sequence[Any], chosen: set[Any]) -> str:
-    """Some of the values of an axis."""
+    """Some values of an axis as text."""
     if all(map(is_number, chosen)):
         return ranges([value for value in values if is_number(value)], list(chosen))
     return " or ".join("(none)" if value is None else str(value) for value in [*values, None] if value in chosen)
 
 
 def ranges(values: Sequence[float], chosen: Sequence[float]) -> str:
-    """Some of the values of an axis: those that stand beside each other as `0.5 to 0.8`, others one by one."""
+    """Some values of an axis as text: three or more neighbours as `0.5 to 0.8`, others one by one."""
     order = {value: position for position, value in enumerate(sorted(set(values)))}
     runs = [
         [value for _, value in run]

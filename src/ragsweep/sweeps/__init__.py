@@ -1,4 +1,4 @@
-"""The outcomes of a sweep side by side, and the decision between them."""
+"""The outcomes of a sweep, compared with each other, and the decision between them."""
 
 from ragsweep.sweeps.naming import short_names
 from ragsweep.sweeps.outcome import Outcome

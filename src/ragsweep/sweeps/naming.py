@@ -1,4 +1,4 @@
-"""Settings and their values as names: short, as a configuration writes them, and as the numbers that they were."""
+"""Short names of settings, and conversion of their values to and from text."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from ragsweep.core.style import is_number
 
 
 def short(name: str) -> str:
-    """A setting's name as it is written in a chart."""
+    """The last part of a dotted setting name, for charts."""
     return name.rpartition(".")[2]
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """The last words of dotted names, where that leaves them different."""
+    """The last part of each dotted name; the full name if two names end in the same part."""
     last = [short(name) for name in names]
     return [word if last.count(word) == 1 else name for word, name in zip(last, names, strict=True)]
 
 
 def as_text(value: object) -> str:
-    """A setting's value as it is written in a configuration."""
+    """The value of a setting as a configuration writes it."""
     return "null" if value is None else f"{value:g}" if is_number(value) else str(value)
 
 
 def as_number(text: str) -> float | int | str:
-    """A parameter as the number that it was before the tracking store made it text."""
+    """Convert a logged parameter back to a number. Other texts stay as they are."""
     try:
         number = float(text)
     except ValueError:

@@ -12,7 +12,7 @@ import pandas as pd
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.facts import Facts
 
-NAMED = "configuration"  # the setting that chooses one of several named configurations
+NAMED = "configuration"  # the setting that selects a named configuration
 
 
 @dataclass(frozen=True, eq=False)  # tables have no truth value
@@ -21,12 +21,12 @@ class Outcome:
 
     Attributes:
         name: The run's name, such as `alpha=0.7 k=5`.
-        run_id: The tracking store's name for it; empty where the store lacks it.
+        run_id: Run id in the tracking store; empty if the run is not in the store.
         swept: The swept settings and their values.
-        settings: All settings that were used, as the tracking store has them.
-        per_query: The run's table of queries.
-        facts: What its `results/evaluation.json` says.
-        resampled: Each aggregate in each bootstrap resample, shape [resamples].
+        settings: All settings that were used, as logged to the tracking store.
+        per_query: A row per query, with its metrics.
+        facts: Contents of `results/evaluation.json`.
+        resampled: Values of each aggregate metric in the bootstrap resamples, shape [resamples].
     """
 
     name: str
@@ -39,18 +39,18 @@ class Outcome:
 
     @property
     def task(self) -> dict[str, Any]:
-        """What was asked and how it is measured: only runs in which all of it is the same can be compared."""
+        """The dataset, its queries and the evaluation settings. Runs can be compared only if all of these are equal."""
         measures = {name: value for name, value in self.settings.items() if name.startswith("evaluation.")}
         measures.pop("evaluation.resamples", None)
         return {"dataset": self.facts.digest, "queries": list(self.per_query["query_id"]), **measures}
 
     @property
     def method(self) -> str:
-        """How this run does it, in a few words: as its configuration is called, or as it says of itself."""
+        """Short name of the method: the name of the configuration, or the name that the method gives itself."""
         chosen = [self.swept.get(name, self.settings.get(name)) for name in self.facts.method.chosen_by]
         return str(self.swept.get(NAMED) or self.facts.method.name or " ".join(map(str, chosen)))
 
     @property
     def order(self) -> float:
-        """Where its method stands among others: by the value of what it stands for."""
+        """Sort key of the method: the value of the setting that it stands for. NaN if there is none."""
         return float(next(iter(self.facts.method.stands_for.values()), np.nan))

@@ -1,4 +1,4 @@
-"""Runs of any sweeps as one sweep over the settings in which they differ."""
+"""Combines runs of any sweeps into one sweep over the settings in which they differ."""
 
 from __future__ import annotations
 
@@ -13,29 +13,30 @@ from ragsweep.sweeps.sweep import Sweep
 def side_by_side(
     outcomes: Sequence[Outcome], *, metric: str, baseline: str | None, damaged: Mapping[str, str]
 ) -> Sweep:
-    """Runs of any sweeps on the same data as one sweep over the settings in which they differ.
+    """Combine runs on the same data into one sweep over the settings in which they differ.
 
     Args:
         outcomes: The runs.
-        metric: By which the best is chosen; empty for the one that the runs name.
-        baseline: Run id of the one that was fixed beforehand as the one to beat.
-        damaged: The names of runs that cannot be among them, with the reason.
+        metric: The metric that decides which run is best. Empty for the metric recorded in the runs.
+        baseline: Run id of the baseline that was fixed beforehand; None for the usual one.
+        damaged: Names of runs whose results cannot be read, with the reason.
     """
     names = dict.fromkeys(name for outcome in outcomes for name in outcome.settings if not name.startswith("dataset."))
     values = {name: {outcome.settings[name] for outcome in outcomes if name in outcome.settings} for name in names}
     differing = [name for name, found in values.items() if len(found) > 1]
     shortened = dict(zip(differing, short_names(differing), strict=True))
-    alike = []
+    renamed = []
     for outcome in outcomes:
         own = {name: _setting(outcome.settings[name]) for name in differing if name in outcome.settings}
         name = " ".join(f"{shortened[setting]}={as_text(value)}" for setting, value in own.items()) or outcome.name
-        alike.append(replace(outcome, name=name, swept=own))
-    given = [outcome.name for outcome in alike]
-    unlike = [
-        replace(run, name=f"{run.name} ({run.run_id[:8]})") if given.count(run.name) > 1 else run for run in alike
+        renamed.append(replace(outcome, name=name, swept=own))
+    names_in_use = [outcome.name for outcome in renamed]
+    unique = [
+        replace(run, name=f"{run.name} ({run.run_id[:8]})") if names_in_use.count(run.name) > 1 else run
+        for run in renamed
     ]
-    beaten = next((outcome.name for outcome in unlike if outcome.run_id == baseline), None)
-    return Sweep(unlike, damaged, metric, beaten)
+    baseline_name = next((outcome.name for outcome in unique if outcome.run_id == baseline), None)
+    return Sweep(unique, damaged, metric, baseline_name)
 
 
 def _setting(text: str) -> float | int | str | None:

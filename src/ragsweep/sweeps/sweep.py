@@ -1,4 +1,4 @@
-"""The finished runs of a sweep, side by side."""
+"""The finished runs of a sweep in one table, and the decision between them."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from ragsweep.tasks.metric import Metric
 
 @dataclass(frozen=True)
 class Sweep:
-    """The outcomes of a sweep, or of any runs that shall be compared.
+    """The outcomes of a sweep, or of any runs to compare.
 
     Attributes:
-        outcomes: What finished; for all but `by_dataset`, at least one, and all over the same queries.
-        unfinished: The names of the runs that did not finish, with their status.
-        metric: The metric by which the best is chosen; empty for the one that the runs name.
-        baseline: The name of the outcome that was fixed beforehand as the one to beat; None for the usual one.
+        outcomes: The finished runs. Only `by_dataset` accepts none, or runs over different queries.
+        unfinished: Names of the runs that did not finish, with their status.
+        metric: The metric that decides which run is best. Empty for the metric recorded in the runs.
+        baseline: Name of the baseline that was fixed beforehand; None for the usual one.
     """
 
     outcomes: Sequence[Outcome]
@@ -48,25 +48,25 @@ class Sweep:
 
     @cached_property
     def by_dataset(self) -> list[Sweep]:
-        """The sweep taken apart, since numbers of different data or measures cannot be compared."""
-        parts: dict[str, list[Outcome]] = {}
+        """One sweep per dataset and evaluation, because scores of different ones cannot be compared."""
+        groups: dict[str, list[Outcome]] = {}
         for outcome in self.outcomes:
-            parts.setdefault(str(outcome.task), []).append(outcome)
-        return [replace(self, outcomes=part) for part in parts.values()]
+            groups.setdefault(str(outcome.task), []).append(outcome)
+        return [replace(self, outcomes=group) for group in groups.values()]
 
     @property
     def decided_by(self) -> str:
-        """The metric by which the best is chosen."""
+        """The metric that decides which run is best."""
         return self.metric or self.outcomes[0].facts.decided_by
 
     @property
     def dataset(self) -> str:
-        """The dataset's name."""
+        """Name of the dataset."""
         return self.outcomes[0].facts.dataset
 
     @property
     def queries(self) -> pd.DataFrame:
-        """A row per query: its id, text and type, and what else is the same for every configuration."""
+        """A row per query: its id, text, type, and further columns that are the same for every configuration."""
         first = self.outcomes[0]
         known = [name for name in first.facts.item_columns if name in first.per_query]
         return first.per_query[[*TEXTS, *known]]
@@ -79,47 +79,48 @@ class Sweep:
     @cached_property
     def metrics(self) -> tuple[str, ...]:
         """The metrics that every run has."""
-        return tuple(name for name in self.about if all(name in outcome.facts.metrics for outcome in self.outcomes))
+        first, *others = (outcome.facts.metrics for outcome in self.outcomes)
+        return tuple(name for name in first if all(name in metrics for metrics in others))
 
     @property
-    def about(self) -> Mapping[str, Metric]:
-        """What the metrics mean, by name."""
+    def metric_info(self) -> Mapping[str, Metric]:
+        """Title, unit, direction and bounds of each metric, by its name."""
         return self.outcomes[0].facts.metrics
 
     def title(self, metric: str) -> str:
-        """A metric as it is called in charts and sentences."""
-        return shown(self.about[metric].title if metric in self.about else metric, LONGEST_WORD)
+        """Title of a metric for charts and sentences."""
+        return shown(self.metric_info[metric].title if metric in self.metric_info else metric, LONGEST_WORD)
 
     @property
-    def measure(self) -> str:
-        """The title of the metric by which the best is chosen."""
+    def metric_title(self) -> str:
+        """Title of the metric that decides which run is best."""
         return self.title(self.decided_by)
 
     def is_mean(self, metric: str) -> bool:
-        """Whether a metric is the mean of a value per query, and no aggregate."""
+        """Whether a metric is a mean over queries, not an aggregate."""
         return all(metric in outcome.per_query for outcome in self.outcomes)
 
     @cached_property
     def swept(self) -> tuple[str, ...]:
-        """The swept settings, in the order in which they were given."""
+        """The swept settings, in the given order."""
         return tuple(dict.fromkeys(name for outcome in self.outcomes for name in outcome.swept))
 
     @cached_property
     def axes(self) -> dict[str, list[Any]]:
-        """The swept settings that differ, each with its values: numbers in their order, others as they were given."""
+        """The swept settings with several values, each with its values: numbers sorted, others in the given order."""
         setting = next((name for name in self._stands_for if self._counts(name) == self._counts(NAMED)), NAMED)
-        names = [setting if name == NAMED else name for name in self.swept]  # the names stand for values of a setting
+        names = [setting if name == NAMED else name for name in self.swept]  # each name stands for a value of `setting`
         axes = {name: self.values_of(name) for name in names}
         return {name: values for name, values in axes.items() if len(values) > 1}
 
     @property
     def _stands_for(self) -> list[str]:
-        """The settings that methods amount to."""
+        """The settings that methods stand for."""
         return list(dict.fromkeys(name for outcome in self.outcomes for name in outcome.facts.method.stands_for))
 
     @property
     def method_settings(self) -> tuple[str, ...]:
-        """The settings that say how a configuration does it."""
+        """The settings that decide which method a configuration uses."""
         chosen = (name for outcome in self.outcomes for name in outcome.facts.method.chosen_by)
         return (NAMED, *dict.fromkeys(chosen), *self._stands_for)
 
@@ -127,11 +128,11 @@ class Sweep:
         return len(self.values_of(name))
 
     def short(self, name: str) -> str:
-        """The last word of a setting's name, where no other axis has the same."""
+        """The last part of a setting's name; the full name if two axes end in the same part."""
         return dict(zip(self.axes, short_names([*self.axes]), strict=True)).get(name, short(name))
 
     def values_of(self, name: str) -> list[Any]:
-        """The values of a column of the table, without missing ones: numbers in their order, others as given."""
+        """The values of a table column, without missing ones: numbers sorted, others in the given order."""
         values = [row[name] for row in self._rows if row.get(name) is not None]
         distinct = list(dict.fromkeys(values))
         return sorted(distinct) if all(is_number(value) for value in distinct) else distinct
@@ -142,7 +143,7 @@ class Sweep:
 
     @cached_property
     def decision(self) -> Decision:
-        """What the scores say about which configuration to ship."""
+        """Which configuration to ship, decided from the scores."""
         if not self.is_mean(self.decided_by):
             values = np.array([outcome.facts.aggregates[self.decided_by].value for outcome in self.outcomes])
             resampled = np.array([outcome.resampled[self.decided_by] for outcome in self.outcomes])
@@ -159,12 +160,12 @@ class Sweep:
 
     @property
     def higher_is_better(self) -> bool:
-        """The direction of the metric by which the best is chosen."""
-        return self.about[self.decided_by].higher_is_better
+        """Direction of the metric that decides which run is best."""
+        return self.metric_info[self.decided_by].higher_is_better
 
     def sign(self, metric: str) -> int:
-        """1 where higher is better, -1 where lower is."""
-        return 1 if self.about[metric].higher_is_better else -1
+        """1 if higher is better, -1 if lower is better."""
+        return 1 if self.metric_info[metric].higher_is_better else -1
 
     @property
     def highest(self) -> str:
@@ -172,17 +173,18 @@ class Sweep:
         return "highest" if self.higher_is_better else "lowest"
 
     def compared_with_best(self, metric: str, positions: npt.NDArray[np.int64]) -> ComparisonWithBest:
-        """Some outcomes, by their positions, against the best of them by any metric."""
+        """Compare the outcomes at these positions with the best of them, by any metric."""
         sign = self.sign(metric)
         if self.is_mean(metric):
             return compare_with_best(sign * self.scores(metric)[positions], resamples=self.resamples, seed=self.seed)
-        some = [self.outcomes[position] for position in positions]
-        values = np.array([outcome.facts.aggregates[metric].value for outcome in some])
-        return compare_aggregates_with_best(sign * values, sign * np.array([each.resampled[metric] for each in some]))
+        outcomes = [self.outcomes[position] for position in positions]
+        values = np.array([outcome.facts.aggregates[metric].value for outcome in outcomes])
+        resampled = np.array([outcome.resampled[metric] for outcome in outcomes])
+        return compare_aggregates_with_best(sign * values, sign * resampled)
 
     @property
     def resamples(self) -> int:
-        """Resamples of every test and interval."""
+        """Number of resamples of every test and interval."""
         return int(self.outcomes[0].settings.get("evaluation.resamples", DEFAULT_RESAMPLES))
 
     @property
@@ -192,20 +194,20 @@ class Sweep:
 
     @property
     def _usual_baseline(self) -> int | None:
-        """The task's usual baseline with all else as in the best; None where it is the best."""
+        """The usual baseline of the task, otherwise configured like the best. None if the best is that baseline."""
         alike = self.like_best(*self.method_settings)["outcome"]
         baselines = [position for position in alike if self.outcomes[position].facts.method.is_baseline]
         return baselines[0] if baselines and baselines[0] != self.best["outcome"] else None
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """A row per configuration, best first: its settings, its means, and per metric spread and interval.
+        """A row per configuration, best first: its settings, and the mean, statistics and interval of each metric.
 
-        The column `outcome` is its position in `outcomes`, `method` how it retrieves, in a few words.
+        The column `outcome` is the position in `outcomes`. The column `method` is the short name of the method.
         """
         table = pd.DataFrame(self._rows)
         means = np.array(table[self.decided_by], dtype=float) * (1 if self.higher_is_better else -1)
-        means[first_best(means)] = np.inf  # of those that only rounding tells apart, the first is best
+        means[first_best(means)] = np.inf  # of means that differ only by rounding, the first is best
         return table.iloc[np.argsort(-means, kind="stable")].reset_index(drop=True)
 
     @cached_property
@@ -222,33 +224,33 @@ class Sweep:
         means = [name for name in self.metrics if self.is_mean(name)]
         values = outcome.per_query[means].to_numpy().T
         low, high = confidence_intervals(values, resamples=self.resamples, seed=self.seed)
-        found = spread(values)
-        row.update(zip(means, found.pop("mean").tolist(), strict=True))
+        statistics = spread(values)
+        row.update(zip(means, statistics.pop("mean").tolist(), strict=True))
         for index, name in enumerate(means):
             row.update({f"{name}_low": low[index], f"{name}_high": high[index]})
-            row.update({f"{name}_{word}": statistic[index] for word, statistic in found.items()})
-        for name, each in outcome.facts.aggregates.items():
-            row.update({name: each.value, f"{name}_low": each.low, f"{name}_high": each.high})
+            row.update({f"{name}_{statistic}": column[index] for statistic, column in statistics.items()})
+        for name, aggregate in outcome.facts.aggregates.items():
+            row.update({name: aggregate.value, f"{name}_low": aggregate.low, f"{name}_high": aggregate.high})
         return row
 
     @property
     def best(self) -> pd.Series:
-        """The row with the best value; the first of equals."""
+        """The row of the best configuration. Of equal ones, the first."""
         return self.table.iloc[0]
 
     @property
-    def winner(self) -> Outcome:
-        """The outcome that the best row describes."""
+    def best_outcome(self) -> Outcome:
+        """The outcome of the best configuration."""
         return self.outcomes[int(self.best["outcome"])]
 
     @cached_property
     def tied(self) -> list[Outcome]:
-        """The outcomes that cannot be told from the best, it among them, in the order of the runs."""
+        """The outcomes that cannot be told apart from the best, including the best, in the order of the runs."""
         return [self.outcomes[position] for position in self.decision.with_best.tied.nonzero()[0].tolist()]
 
     @cached_property
     def summary_statistics(self) -> pd.DataFrame:
-        """The table with what the decision says of each configuration, without what only the charts need."""
+        """The table with the comparison with the best, without the columns that only charts need."""
         decision, order = self.decision, self.table["outcome"]
         columns: dict[str, Any] = {
             f"{self.decided_by}_minus_best": decision.difference[order],
@@ -273,18 +275,18 @@ class Sweep:
 
     @cached_property
     def methods(self) -> pd.DataFrame:
-        """A configuration for each method, in the order of what they stand for; all else as in the best one."""
+        """One configuration per method, otherwise like the best, sorted by the setting that methods stand for."""
         rows = self.like_best(*self.method_settings).drop_duplicates("method")
         order = rows["outcome"].map(lambda position: self.outcomes[position].order)
-        return rows.loc[order.sort_values(kind="stable").index]  # those without one come last
+        return rows.loc[order.sort_values(kind="stable").index]  # methods without one come last
 
-    def held(self, *free: str | None) -> str:
-        """The swept settings that a chart holds at the best one's values, in words for its subtitle."""
+    def fixed_settings(self, *free: str | None) -> str:
+        """The swept settings, except `free`, that a chart fixes at the values of the best, as text for its subtitle."""
         settings = [f"{self.short(name)}={as_text(self.best[name])}" for name in self.axes if name not in free]
-        return f"; at {' '.join(settings)}, as the best" if settings else ""
+        return f"; at {' '.join(settings)} as in the best" if settings else ""
 
     def like_best(self, *free: str | None) -> pd.DataFrame:
-        """The configurations that share the best one's value of every setting that they have, but those in `free`."""
+        """The configurations with the same settings as the best, except `free` and settings that they do not have."""
         rows = self.table
         for name in self.axes:
             if name not in free:

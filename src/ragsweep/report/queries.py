@@ -1,4 +1,4 @@
-"""What a sweep tells beyond its means: hard and disputed queries, query types, and what is odd about the dataset."""
+"""Queries that no configuration answers, queries on which configurations disagree, and query types."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_DISPUTED = 10
 
 
 class Dispute(NamedTuple):
-    """A query that some configurations answer and others do not."""
+    """A query on which configurations disagree, with the configurations that score highest and lowest."""
 
     query: pd.Series
     highest: Outcome
@@ -26,7 +26,7 @@ class Dispute(NamedTuple):
 
 
 class OfType(NamedTuple):
-    """The queries of one type: how many, the best configuration for them, and how the best of all does on them."""
+    """The queries of one type: their number, the best configuration for them, and the scores of the overall best."""
 
     kind: str
     queries: int
@@ -38,18 +38,18 @@ class OfType(NamedTuple):
 
 
 def unanswered(sweep: Sweep) -> pd.DataFrame:
-    """The queries for which every configuration has the worst value that the metric can have."""
-    about = sweep.about[sweep.decided_by]
-    worst = about.low if about.higher_is_better else about.high
+    """The queries for which every configuration has the worst possible value."""
+    metric = sweep.metric_info[sweep.decided_by]
+    worst = metric.low if metric.higher_is_better else metric.high
     if not sweep.is_mean(sweep.decided_by):
         return sweep.queries.iloc[:0]
     return sweep.queries.iloc[np.flatnonzero((sweep.scores(sweep.decided_by) == worst).all(axis=0))]
 
 
 def disputed(sweep: Sweep) -> list[Dispute]:
-    """The queries whose scores differ most between configurations, most of all first.
+    """The queries on which the scores of the configurations differ most, largest difference first.
 
-    Of configurations with the best's k where there are several: a larger k lowers F1 and precision of every query.
+    If several configurations have the k of the best, only these: a larger k lowers F1 and precision of every query.
     """
     if not sweep.is_mean(sweep.decided_by):
         return []
@@ -60,10 +60,10 @@ def disputed(sweep: Sweep) -> list[Dispute]:
     return [_dispute(sweep, [sweep.outcomes[row] for row in rows], scores, query) for query in order[:MOST_DISPUTED]]
 
 
-def disputed_in_words(sweep: Sweep) -> str:
-    """Which configurations `disputed` is about."""
-    some = len(_comparable(sweep)) < len(sweep.outcomes)
-    return f"The configurations{f' with k={sweep.best.k}, as the best,' if some else ''} disagree most on these:"
+def about_disputed(sweep: Sweep) -> str:
+    """A sentence that says which configurations `disputed` compares."""
+    same_k = f" with k={sweep.best.k}, like the best," if len(_comparable(sweep)) < len(sweep.outcomes) else ""
+    return f"The configurations{same_k} disagree most on these queries:"
 
 
 def _comparable(sweep: Sweep) -> list[int]:
@@ -72,7 +72,7 @@ def _comparable(sweep: Sweep) -> list[int]:
 
 
 def _dispute(sweep: Sweep, outcomes: Sequence[Outcome], scores: Array, query: int) -> Dispute:
-    """Of configurations that score alike, the better one overall counts as highest, the worse as lowest."""
+    """Of configurations with equal scores, the overall better one is the highest, the overall worse one the lowest."""
     high = int(scores[:, query].argmax())
     low = len(scores) - 1 - int(scores[::-1, query].argmin())
     return Dispute(
@@ -81,7 +81,7 @@ def _dispute(sweep: Sweep, outcomes: Sequence[Outcome], scores: Array, query: in
 
 
 def by_type(sweep: Sweep) -> list[OfType]:
-    """A row per query type, where there are several."""
+    """A row per query type. Empty if there are fewer than two types."""
     decision = sweep.decision
     if decision.by_type is None:
         return []
