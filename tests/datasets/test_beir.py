@@ -1,4 +1,4 @@
-"""Benchmarks in BEIR's layout."""
+"""Benchmarks in the layout of BEIR."""
 
 import gzip
 import json
@@ -39,11 +39,11 @@ def test_the_unit_is_the_document(folder):
     assert [page.unit for document in load(folder).documents for page in document.pages] == ["d1", "d2"]
 
 
-def test_only_the_judged_queries_are_asked(folder):
+def test_only_judged_queries_are_loaded(folder):
     assert [query.query_id for query in load(folder).queries] == ["q1"]
 
 
-def test_grades_are_kept_as_they_are(folder):
+def test_grades_are_kept(folder):
     assert load(folder).judgments == (Judgment("q1", "d1", 2), Judgment("q1", "d2", 0))
 
 
@@ -129,9 +129,9 @@ def test_a_missing_file_is_named(folder, name):
         ("corpus.jsonl", '{"_id": "d3", "text"', r"corpus\.jsonl, line 3: not JSON"),
         ("corpus.jsonl", '["d3"]', r"corpus\.jsonl, line 3: expected an object with _id and text"),
         ("corpus.jsonl", '{"_id": "d3"}', r"corpus\.jsonl, line 3: the field 'text' is missing; found '_id'"),
-        ("corpus.jsonl", '{"_id": "d3", "text": null}', r"line 3: the field 'text' is null; expected a text"),
-        ("corpus.jsonl", '{"_id": 3.0, "text": ""}', r"line 3: the field '_id' is 3\.0; expected a text"),
-        ("corpus.jsonl", '{"_id": true, "text": ""}', r"line 3: the field '_id' is true; expected a text"),
+        ("corpus.jsonl", '{"_id": "d3", "text": null}', r"line 3: the field 'text' is null; expected a string"),
+        ("corpus.jsonl", '{"_id": 3.0, "text": ""}', r"line 3: the field '_id' is 3\.0; expected a string"),
+        ("corpus.jsonl", '{"_id": true, "text": ""}', r"line 3: the field '_id' is true; expected a string"),
         ("corpus.jsonl", '{"_id": "", "text": ""}', r"corpus\.jsonl, line 3: the field '_id' is blank"),
         ("queries.jsonl", '{"_id": " ", "text": "a"}', r"queries\.jsonl, line 3: the field '_id' is blank"),
         ("corpus.jsonl", r'{"_id": "d\n3", "text": ""}', r"line 3: the field '_id' contains a control character"),
@@ -142,11 +142,15 @@ def test_a_missing_file_is_named(folder, name):
         (
             "corpus.jsonl",
             '{"_id": "d1", "text": ""}',
-            r"corpus\.jsonl, line 3: the _id 'd1' stands in the file twice",
+            r"corpus\.jsonl, line 3: the _id 'd1' is in the file twice",
         ),
         ("corpus.jsonl", r'{"_id": "d3", "text": "hot \ud83e"}', r"corpus\.jsonl, line 3: "),
         ("queries.jsonl", "{}", r"queries\.jsonl, line 3: the field '_id' is missing"),
-        ("qrels/test.tsv", "q1 0 d1 1", r"test\.tsv, line 4: expected query-id, corpus-id and score between tabs"),
+        (
+            "qrels/test.tsv",
+            "q1 0 d1 1",
+            r"test\.tsv, line 4: expected query-id, corpus-id and score separated by tabs",
+        ),
         ("qrels/test.tsv", "q1\td1\thigh", r"test\.tsv, line 4: the score 'high' is not a whole number"),
         ("qrels/test.tsv", "q1\td1\t1.5", r"test\.tsv, line 4: the score '1\.5' is not a whole number"),
         (
@@ -161,7 +165,7 @@ def test_a_missing_file_is_named(folder, name):
             "q1\td1\t1",
             r"test\.tsv, line 4: document 'd1' has the score 1 for query 'q1', but 2 in line 2; expected one",
         ),
-        ("qrels/test.tsv", "q9\td1\t1", r"test\.tsv: judges query 'q9', which is not in queries\.jsonl"),
+        ("qrels/test.tsv", "q9\td1\t1", r"test\.tsv: query 'q9' is not in queries\.jsonl"),
     ],
 )
 def test_a_bad_line_is_named_with_file_and_number(folder, name, line, message):
@@ -171,12 +175,12 @@ def test_a_bad_line_is_named_with_file_and_number(folder, name, line, message):
         load(folder)
 
 
-def test_the_same_judgment_twice_is_no_contradiction(folder):
+def test_a_duplicate_judgment_is_accepted(folder):
     (folder / "qrels" / "test.tsv").write_text(f"{QRELS}q1\td1\t2\n")
     assert Dataset.from_collection(load(folder), PageChunker()).qrels.grade.tolist() == [2, 0]
 
 
-def test_a_query_without_text_is_refused_only_where_it_is_asked(folder):
+def test_a_query_without_text_is_refused_only_if_it_is_judged(folder):
     (folder / "queries.jsonl").write_text(QUERIES + '{"_id": "q3", "text": ""}\n')
     load(folder)
     (folder / "qrels" / "test.tsv").write_text(f"{QRELS}q3\td1\t2\n")
@@ -187,11 +191,11 @@ def test_a_query_without_text_is_refused_only_where_it_is_asked(folder):
 @pytest.mark.parametrize("content", ["", "query-id\tcorpus-id\tscore\n", "\n\n"])
 def test_qrels_without_a_judgment_are_bad_input(folder, content):
     (folder / "qrels" / "test.tsv").write_text(content)
-    with pytest.raises(DatasetError, match=r"qrels/test\.tsv: holds no judgment"):
+    with pytest.raises(DatasetError, match=r"qrels/test\.tsv: contains no judgments"):
         load(folder)
 
 
-def test_a_file_is_no_folder(folder):
+def test_a_file_instead_of_a_folder_is_refused(folder):
     with pytest.raises(DatasetError, match=r"dataset\.path: .*corpus\.jsonl is a file; expected a folder"):
         load(folder / "corpus.jsonl")
 
@@ -206,17 +210,17 @@ def test_a_pipe_is_refused_instead_of_waited_for(folder, name):
 
 def test_qrels_of_another_corpus_are_bad_input(folder):
     (folder / "qrels" / "test.tsv").write_text("q1\tx1\t1\n")
-    with pytest.raises(DatasetError, match=r"no document that qrels/test\.tsv judges is in corpus\.jsonl"):
+    with pytest.raises(DatasetError, match=r"none of the documents in qrels/test\.tsv is in corpus\.jsonl"):
         load(folder)
 
 
-def test_a_title_that_is_no_text_is_bad_input(folder):
+def test_a_title_that_is_not_a_string_is_bad_input(folder):
     (folder / "corpus.jsonl").write_text('{"_id": "d1", "title": ["Malaria"], "text": "Fever."}\n')
     with pytest.raises(DatasetError, match=r"line 1: .*'title'"):
         load(folder)
 
 
-def test_a_query_that_stands_in_the_file_twice_is_bad_input(folder):
+def test_a_query_that_is_in_the_file_twice_is_bad_input(folder):
     (folder / "queries.jsonl").write_text('{"_id": "q1", "text": "one"}\n{"_id": "q1", "text": "two"}\n')
     with pytest.raises(DatasetError, match=r"queries\.jsonl, line 2: .*'q1'"):
         load(folder)
@@ -255,7 +259,7 @@ def written(tmp_path_factory):
 @settings(max_examples=150)
 @given(line=st.binary(max_size=30) | OBJECTS | ROWS)
 @example(line=b"\xff")
-def test_whatever_a_line_holds_loading_gives_a_dataset_or_one_line(written, name, line):
+def test_any_line_loads_or_is_refused_in_one_line(written, name, line):
     for file, content in {"corpus.jsonl": CORPUS, "queries.jsonl": QUERIES, "qrels/test.tsv": QRELS}.items():
         (written / file).write_bytes(content.encode() + (line if file == name else b""))
     message = "one line"

@@ -1,4 +1,4 @@
-"""The bundled manual and its questions keep what is promised of them."""
+"""The bundled manual and its questions have the documented properties."""
 
 import re
 from collections import Counter

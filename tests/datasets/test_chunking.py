@@ -1,4 +1,4 @@
-"""Cutting pages into passages."""
+"""Splitting pages into passages."""
 
 from itertools import pairwise
 
@@ -34,7 +34,7 @@ def test_neighbours_share_at_most_the_overlap(text, chunker):
 
 
 @given(TEXTS, CHUNKERS)
-def test_every_passage_says_something_new(text, chunker):
+def test_every_passage_contains_new_text(text, chunker):
     spans = chunker.split(text)
     assert all(earlier[1] < later[1] for earlier, later in pairwise(spans))
 
@@ -55,16 +55,16 @@ def test_a_passage_has_no_white_space_around_it(text, chunker):
         ("aaaaaaaaaa", ["aaaaaaa", "aaa"]),  # a character where nothing else is left
     ],
 )
-def test_a_text_breaks_at_the_coarsest_separator_that_makes_it_fit(text, passages):
+def test_a_text_is_split_at_the_coarsest_possible_separator(text, passages):
     assert [text[start:end] for start, end in RecursiveChunker(size=7, overlap=0).split(text)] == passages
 
 
-def test_the_next_passage_repeats_the_end_of_the_one_before():
+def test_the_next_passage_repeats_the_end_of_the_previous_one():
     text = "aa bb cc dd"
     assert [text[start:end] for start, end in RecursiveChunker(size=9, overlap=3).split(text)] == ["aa bb cc", "cc dd"]
 
 
-def test_white_space_gives_no_passage_that_only_repeats():
+def test_white_space_adds_no_passage_that_only_repeats():
     text = "one two" + " " * 20
     assert [text[start:end] for start, end in RecursiveChunker(size=12, overlap=8).split(text)] == ["one two"]
 

@@ -66,7 +66,7 @@ def test_a_passage_lies_within_its_page():
     ]
 
 
-def test_kept_passages_are_those_that_were_cut(store):
+def test_cached_passages_equal_those_that_were_split(store):
     collection = replace(SMALL, documents=documents("one two three", "", "four five six"))
     chunkers = [RecursiveChunker(10, 5), RecursiveChunker(10, 0), PageChunker()]
     cut = [Dataset.from_collection(collection, chunker).passages for chunker in chunkers]
@@ -75,7 +75,7 @@ def test_kept_passages_are_those_that_were_cut(store):
     assert len(list(store.entries())) == len(chunkers)
 
 
-def test_what_another_chunker_cuts_is_not_kept(store):
+def test_passages_of_a_user_chunker_are_not_cached(store):
     class Halves:
         def split(self, text):
             return [(0, len(text) // 2), (len(text) // 2, len(text))]
@@ -89,18 +89,18 @@ def test_every_passage_belongs_to_the_unit_of_its_page():
     assert [dataset.units[unit] for unit in dataset.passage_units] == ["a.pdf#1", "a.pdf#1", "a.pdf#2"]
 
 
-def test_where_the_unit_is_the_passage_each_stands_for_itself():
+def test_each_passage_is_a_unit_if_the_unit_is_the_passage():
     judgments = (Judgment("q1", "a.pdf#2/0", 1),)
     dataset = chunked(unit="passage", judgments=judgments)
     assert [dataset.units[unit] for unit in dataset.passage_units] == ["a.pdf#1/0", "a.pdf#2/0"]
 
 
-def test_a_judged_unit_that_the_corpus_lacks_is_kept():
+def test_a_judged_unit_that_is_not_in_the_corpus_is_kept():
     dataset = chunked(judgments=(Judgment("q1", "b.pdf#7", 1),))
     assert dataset.units[dataset.qrels.unit[0]] == "b.pdf#7"
 
 
-def test_a_pair_judged_twice_counts_once():
+def test_a_duplicate_judgment_counts_once():
     assert chunked(judgments=(Judgment("q1", "a.pdf#1", 1), Judgment("q1", "a.pdf#1", 1))).qrels.grade.tolist() == [1]
 
 
@@ -109,13 +109,13 @@ def test_coverage_is_the_share_of_relevant_units_with_a_passage():
     assert chunked(judgments=tuple(judgments)).coverage() == 0.5
 
 
-def test_coverage_counts_what_reaches_the_relevance_level():
+def test_coverage_counts_units_that_reach_the_relevance_level():
     judgments = [Judgment("q1", "a.pdf#1", 2), Judgment("q1", "b.pdf#7", 1)]
     assert chunked(judgments=tuple(judgments)).coverage(relevance_level=2) == 1
 
 
 def test_documents_without_text_are_bad_input():
-    with pytest.raises(DatasetError, match="small: the documents hold no text, so nothing can be retrieved"):
+    with pytest.raises(DatasetError, match="small: the documents contain no text, so nothing can be retrieved"):
         chunked(documents=documents("", "  \n"))
 
 
@@ -147,20 +147,20 @@ def test_other_data_have_another_digest(changes):
 
 @settings(max_examples=300)
 @given(COLLECTIONS, COLLECTIONS, st.sampled_from(["unit", "documents", "queries", "judgments"]))
-def test_two_collections_share_a_digest_only_where_all_but_their_names_is_the_same(one, other, changed):
+def test_two_collections_share_a_digest_only_if_all_but_their_names_is_equal(one, other, changed):
     other = replace(one, **{"name": other.name, changed: getattr(other, changed)})
     assert (one.digest == other.digest) == (replace(one, name="") == replace(other, name=""))
 
 
 @given(st.lists(PAGE, max_size=2), st.lists(PAGE, max_size=2))
-def test_all_of_a_page_counts(one, other):
+def test_every_field_of_a_page_changes_the_digest(one, other):
     of_one, of_other = (
         replace(SMALL, documents=(Document("a.pdf", "text", tuple(pages)),)).digest for pages in (one, other)
     )
     assert (of_one == of_other) == (one == other)
 
 
-def test_page_borders_are_data():
+def test_page_borders_change_the_digest():
     cut_after_one = Document.from_pages("a.pdf", [("1", "1", "one"), ("2", "2", "two\fthree")])
     cut_after_two = Document.from_pages("a.pdf", [("1", "1", "one\ftwo"), ("2", "2", "three")])
     assert cut_after_one.text == cut_after_two.text
@@ -171,7 +171,7 @@ PAGED = Document.from_pages("a.pdf", [("1", "a.pdf#1", "apples"), ("2", "a.pdf#2
 
 
 class Cutting:
-    """A chunker of a user's that returns the same for every page."""
+    """A user chunker that returns the same spans for every page."""
 
     def __init__(self, spans):
         self.spans = spans
@@ -201,7 +201,7 @@ def test_spans_that_are_not_within_the_page_are_refused(spans, found):
 
 
 @pytest.mark.parametrize("spans", [np.array([[0, 2], [1, 4]]), [*np.array([[0, 2], [1, 4]])]], ids=["array", "rows"])
-def test_spans_may_be_of_numpy(spans):
+def test_spans_may_be_numpy_arrays(spans):
     cut = Dataset.from_collection(replace(SMALL, documents=(PAGED,)), Cutting(spans))
     assert cut.texts == ("ap", "ppl", "pi", "ies")
 
@@ -225,13 +225,13 @@ def test_spans_may_be_of_numpy(spans):
         ),
         (
             {"judgments": (Judgment("q3", "a.pdf#1", 1),)},
-            "small: judgment of 'a.pdf#1' for query 'q3': there is no such query",
+            "small: judgment of 'a.pdf#1' for query 'q3': the query does not exist",
         ),
         ({"judgments": (Judgment("q1", " ", 1),)}, "small: the judged unit ' ' is blank"),
-        ({"queries": SMALL.queries * 2}, "small: the query id 'q1' is there 2 times; expected once"),
-        ({"documents": SMALL.documents * 2}, "small: the document 'a.pdf' is there 2 times; expected once"),
+        ({"queries": SMALL.queries * 2}, "small: the query id 'q1' occurs 2 times; expected once"),
+        ({"documents": SMALL.documents * 2}, "small: the document 'a.pdf' occurs 2 times; expected once"),
         ({"queries": (Query("", "iron"),)}, "small: the query id '' is blank"),
-        ({"queries": (Query(7, "iron"),)}, "small: the query id 7 is of type int; expected a text"),
+        ({"queries": (Query(7, "iron"),)}, "small: the query id 7 is of type int; expected a string"),
         (
             {"queries": (Query("q\n1", "iron"),)},
             r"small: the query id 'q\n1' contains a control character or a line end",
@@ -244,15 +244,15 @@ def test_spans_may_be_of_numpy(spans):
             {"queries": (Query("q1", "\ud83e"),)},
             "small: the text of query 'q1' contains an invalid surrogate, half of a character",
         ),
-        ({"queries": (Query("q1", None),)}, "small: the text of query 'q1' is of type NoneType; expected a text"),
+        ({"queries": (Query("q1", None),)}, "small: the text of query 'q1' is of type NoneType; expected a string"),
         ({"queries": (Query("q1", " "),)}, "small: the text of query 'q1' is blank"),
         (
             {"documents": (replace(PAGED, pages=(PAGED.pages[0], replace(PAGED.pages[1], start=2))),)},
-            "small: a.pdf#2: found characters 2 to 11, expected some of 6 to 11, behind those of the page before",
+            "small: a.pdf#2: found characters 2 to 11, expected them within 6 to 11, after the previous page",
         ),
         (
             {"documents": (replace(PAGED, pages=(PAGED.pages[0], replace(PAGED.pages[1], end=200))),)},
-            "small: a.pdf#2: found characters 7 to 200, expected some of 6 to 11, behind those of the page before",
+            "small: a.pdf#2: found characters 7 to 200, expected them within 6 to 11, after the previous page",
         ),
         (
             {"documents": documents("iron \ud83e")},
@@ -261,19 +261,19 @@ def test_spans_may_be_of_numpy(spans):
     ],
     ids=range(17),
 )
-def test_what_no_format_may_read_is_refused_in_one_line(changes, message):
+def test_an_invalid_collection_is_refused_in_one_line(changes, message):
     with pytest.raises(DatasetError) as error:
         chunked(**changes)
     assert str(error.value) == message
 
 
-def test_queries_for_which_nothing_is_relevant_are_known():
+def test_queries_without_a_relevant_unit_are_listed():
     judgments = (Judgment("q1", "a.pdf#1", 2), Judgment("q2", "a.pdf#1", 1))
     assert chunked(judgments=judgments).without_relevant(2) == [1]
 
 
 @pytest.mark.parametrize(("grades", "level"), [((0, 0), 1), ((-1, 0), 1), ((1, 2), 3)])
-def test_a_dataset_in_which_nothing_is_relevant_is_refused(grades, level):
+def test_a_dataset_without_relevant_units_is_refused(grades, level):
     judgments = tuple(
         Judgment(query.query_id, "a.pdf#1", grade) for query, grade in zip(SMALL.queries, grades, strict=True)
     )
@@ -285,7 +285,7 @@ def test_a_dataset_in_which_nothing_is_relevant_is_refused(grades, level):
     )
 
 
-def test_chunks_of_another_size_are_the_same_data_cut_otherwise():
+def test_other_chunks_change_only_the_digest_of_the_passages():
     coarse, fine = chunked(), chunked(chunker=RecursiveChunker(6, 0))
     assert coarse.digest == fine.digest
     assert coarse.digest_of_passages != fine.digest_of_passages

@@ -36,16 +36,16 @@ def units(collection):
     return [judgment.unit for judgment in collection.judgments]
 
 
-def test_the_text_of_a_page_is_what_was_drawn_on_it(dataset):
+def test_the_text_of_a_page_is_read(dataset):
     document = dataset({"a.pdf": ["Iron tablets", "Birth plan"]}).documents[0]
     assert [document.text[page.start : page.end] for page in document.pages] == ["Iron tablets", "Birth plan"]
 
 
-def test_a_word_broken_at_a_line_end_is_made_whole(dataset):
+def test_a_word_hyphenated_at_a_line_end_is_joined(dataset):
     assert dataset({"a.pdf": ["signs of preg-\nnancy"]}).documents[0].text == "signs of pregnancy"
 
 
-def test_kept_text_is_the_text_that_was_read(dataset, store):
+def test_cached_text_equals_the_text_that_was_read(dataset, store):
     pages = {"a.pdf": ["Iron tablets", "", "Fièvre: 38 °C"], "b.pdf": ["Birth plan"]}
     read, kept = dataset(pages, ["a.pdf#1"], store=store), dataset(pages, ["a.pdf#1"], store=store)
     assert read == kept == dataset(pages, ["a.pdf#1"])
@@ -62,7 +62,7 @@ def test_a_changed_file_is_read_again(dataset, store):
     assert dataset({"a.pdf": ["Birth plan"]}, store=store).documents[0].text == "Birth plan"
 
 
-def test_kept_text_keeps_its_kind_of_page_numbers(dataset, store):
+def test_cached_text_keeps_its_kind_of_page_numbers(dataset, store):
     settings = {"labels": ROMAN_THEN_ARABIC, "store": store}
     dataset({"a.pdf": ["preface"]}, **settings)
     assert (
@@ -80,7 +80,7 @@ def test_pages_count_from_0_and_their_numbers_from_1(dataset):
     assert [(page.page, page.page_number) for page in pages] == [(0, "1"), (1, "2")]
 
 
-def test_a_file_in_a_subfolder_is_named_by_its_way_there(dataset):
+def test_a_file_in_a_subfolder_is_named_by_its_relative_path(dataset):
     documents = dataset({"b.pdf": ["b"], "a/z.PDF": ["z"]}, ["b.pdf#1"]).documents
     assert [document.source for document in documents] == ["a/z.PDF", "b.pdf"]
 
@@ -109,7 +109,7 @@ def test_34_never_matches_340_or_134(dataset):
     assert units(dataset({"a.pdf": ["text"] * 340}, ["34"])) == ["a.pdf#34"]
 
 
-def test_a_key_that_is_no_exact_page_number_is_unknown(dataset):
+def test_a_key_that_is_not_an_exact_page_number_is_unknown(dataset):
     with pytest.raises(DatasetError, match=r"query 1: page '01' is not in the documents"):
         dataset({"a.pdf": ["one"]}, ["01"])
 
@@ -134,7 +134,7 @@ def test_an_unknown_page_is_named_with_the_pages_that_exist(dataset):
         ("9", r"\(a\.pdf has pages 1 to 1, .*c\.pdf has pages 1 to 1 and 1 more documents\)"),
     ],
 )
-def test_an_unknown_page_is_named_with_what_its_key_comes_near_to(dataset, key, instead):
+def test_an_unknown_page_is_named_with_similar_keys(dataset, key, instead):
     with pytest.raises(DatasetError, match=instead):
         dataset({"a.pdf": ["one"], "b.pdf": ["one"], "c.pdf": ["one"], "d.pdf": ["one", "two"]}, [key])
 
@@ -144,7 +144,7 @@ def test_an_unknown_document_is_named_with_the_nearest(dataset):
         dataset({"a.pdf": ["one"], "b.pdf": ["one"]}, ["b.pdf#1"], unit="document")
 
 
-def test_an_ambiguous_page_is_listed_with_the_form_that_tells_it_apart(dataset):
+def test_an_ambiguous_page_is_listed_with_its_qualified_form(dataset):
     message = r"page '1' is in 2 documents \(a\.pdf#1, b\.pdf#1\); write 'a\.pdf#1', or set dataset\.match=page_number"
     with pytest.raises(DatasetError, match=message):
         dataset({"a.pdf": ["one"], "b.pdf": ["one"]}, ["1"])
@@ -198,9 +198,9 @@ def test_every_passage_has_its_own_id_where_labels_repeat(dataset):
 
 
 @pytest.mark.parametrize("key", ["1", "a.pdf#1"])
-def test_a_label_of_several_pages_names_none_of_them(dataset, key):
+def test_a_label_that_several_pages_have_is_refused(dataset, key):
     restarts = [(0, "ARABIC", 1), (1, "ARABIC", 1)]
-    with pytest.raises(DatasetError, match=r"query 1: 2 pages of that document carry the number of 'a\.pdf#1'"):
+    with pytest.raises(DatasetError, match=r"query 1: 2 pages of that document have the page number in 'a\.pdf#1'"):
         dataset({"a.pdf": ["x", "y"]}, [key], labels=restarts, page_numbers="label")
 
 
@@ -235,7 +235,7 @@ def test_a_folder_without_pdf_files_says_so(tmp_path):
         PdfDataset("small", str(tmp_path), "queries.json").load()
 
 
-def test_a_file_that_is_no_pdf_is_named(tmp_path):
+def test_a_file_that_is_not_a_pdf_is_named(tmp_path):
     (tmp_path / "fake.pdf").write_text("Dear reader, this is a letter.")
     with pytest.raises(DatasetError, match=r"fake\.pdf: cannot be read as a PDF \(data format error\)"):
         PdfDataset("small", str(tmp_path), "queries.json").load()
@@ -276,7 +276,7 @@ def sources(collection):
 
 @pytest.fixture
 def unprivileged():
-    """Files are opened as somebody may who is not root."""
+    """Opens files without the permissions of root."""
     before = os.geteuid()
     if before == 0:
         os.seteuid(65534)
@@ -286,7 +286,7 @@ def unprivileged():
 
 @pytest.fixture
 def open_folder(folder):
-    """The same where everybody can reach it."""
+    """The same folder, readable for everybody."""
     with tempfile.TemporaryDirectory() as root:
         Path(root).chmod(0o755)
         shutil.copytree(folder.parent, Path(root) / "data").chmod(0o755)
@@ -316,18 +316,16 @@ def test_a_query_file_that_may_not_be_read_is_named(open_folder, request):
 
 
 @pytest.mark.parametrize("place", ["pdf", "queries.json"])
-def test_a_place_that_cannot_be_reached_is_named(open_folder, place, request):
+def test_an_inaccessible_path_is_named(open_folder, place, request):
     open_folder.parent.chmod(0)
     request.getfixturevalue("unprivileged")
     with pytest.raises(DatasetError, match=r"cannot be read \(Permission denied\)"):
         load(open_folder)
 
 
-def test_a_link_that_leads_nowhere_is_named(folder):
+def test_a_broken_link_is_named(folder):
     (folder / "lost.pdf").symlink_to("gone.pdf")
-    with pytest.raises(
-        DatasetError, match=r"lost\.pdf: does not exist, or links to what does not; dataset\.skip=\[lost"
-    ):
+    with pytest.raises(DatasetError, match=r"lost\.pdf: does not exist, or is a broken link; dataset\.skip=\[lost"):
         load(folder)
 
 
@@ -337,7 +335,7 @@ def test_a_link_to_itself_is_named(folder):
         load(folder)
 
 
-def test_a_linked_folder_belongs_to_the_corpus(folder, tmp_path, write_pdf):
+def test_a_linked_folder_is_part_of_the_corpus(folder, tmp_path, write_pdf):
     write_pdf(tmp_path / "elsewhere" / "c.pdf", "three")
     (folder / "link").symlink_to(tmp_path / "elsewhere")
     assert sources(load(folder)) == ["a.pdf", "link/c.pdf", "more/b.pdf"]
@@ -354,7 +352,7 @@ def test_a_linked_folder_belongs_to_the_corpus(folder, tmp_path, write_pdf):
     ],
     ids=range(5),
 )
-def test_no_document_is_found_twice_by_a_link(folder, links):
+def test_a_link_does_not_add_a_document_twice(folder, links):
     (folder / "other").mkdir()
     for link, target in links.items():
         (folder / link).symlink_to(target)
@@ -368,7 +366,7 @@ def test_a_pipe_is_refused_instead_of_waited_for(folder):
 
 
 @pytest.mark.parametrize("name", [b"caf\xe9.pdf", b"a\nb.pdf"])
-def test_a_file_name_that_nothing_can_write_is_refused(folder, name):
+def test_a_file_name_that_cannot_be_written_is_refused(folder, name):
     shutil.copy(folder / "a.pdf", os.fsencode(folder) + b"/" + name)
     with pytest.raises(
         DatasetError, match=r"pdf: the file name '(caf\\udce9|a\\nb)\.pdf' contains .*; rename the file"
@@ -388,7 +386,7 @@ def test_a_file_that_cannot_be_read_can_be_left_out_by_name(folder):
     assert collection.skipped == ("more/not a pdf.pdf", "worse.pdf")
 
 
-def test_what_is_left_out_counts_as_if_it_had_not_been_there(folder):
+def test_skipped_files_do_not_change_the_dataset(folder):
     without = load(folder, skip=["more/b.pdf"])
     (folder / "more" / "b.pdf").unlink()
     assert without.digest == load(folder).digest
@@ -398,16 +396,16 @@ def test_what_is_left_out_counts_as_if_it_had_not_been_there(folder):
     ("skip", "message"),
     [
         (["more/c.pdf"], r"dataset\.skip: .*pdf has no PDF file 'more/c\.pdf'; did you mean 'more/b\.pdf'"),
-        (["a.pdf", "more/b.pdf"], r"dataset\.skip: names every PDF file in .*pdf; expected one to be left"),
+        (["a.pdf", "more/b.pdf"], r"dataset\.skip: leaves out every PDF file in .*pdf; expected to keep at least one"),
     ],
 )
-def test_what_is_left_out_must_be_there_and_not_everything(folder, skip, message):
+def test_skipped_files_must_exist_and_not_be_all_files(folder, skip, message):
     with pytest.raises(DatasetError, match=message):
         load(folder, skip=skip)
 
 
 @pytest.mark.parametrize("skip", ["a.pdf", [1]])
-def test_what_is_left_out_is_a_list_of_names(folder, skip):
+def test_skip_is_a_list_of_names(folder, skip):
     with pytest.raises(ConfigError, match=r"dataset\.skip: found .*, expected a list of file names"):
         load(folder, skip=skip)
 
@@ -447,17 +445,17 @@ def test_a_query_file_in_another_encoding_is_named(tmp_path, write_pdf):
             json.dumps([ENTRY, {"query": "q", "query_type": "t"}]),
             "query 2: the field 'relevant_docs' is missing; found",
         ),
-        (json.dumps([{**ENTRY, "query": " "}]), "query 1: 'query' must be a text that is not empty"),
+        (json.dumps([{**ENTRY, "query": " "}]), "query 1: 'query' must be a string that is not empty"),
         (json.dumps([{**ENTRY, "query_type": "a\nb"}]), "query 1: 'query_type' contains a control character"),
-        (json.dumps([{**ENTRY, "relevant_docs": {"a": 1}}]), 'a list of texts like "34", found an object'),
-        (json.dumps([{**ENTRY, "query_type": 3}]), "query 1: 'query_type' must be a text that is not empty, found 3"),
+        (json.dumps([{**ENTRY, "relevant_docs": {"a": 1}}]), 'a list of strings like "34", found an object'),
+        (json.dumps([{**ENTRY, "query_type": 3}]), "query 1: 'query_type' must be a string that is not empty, found 3"),
         (
             json.dumps([{**ENTRY, "relevant_docs": [34]}]),
-            r"""'relevant_docs' must be a list of texts like "34", found""",
+            r"""'relevant_docs' must be a list of strings like "34", found""",
         ),
         (
             json.dumps([{**ENTRY, "relevant_docs": "34"}]),
-            r"""'relevant_docs' must be a list of texts like "34", found""",
+            r"""'relevant_docs' must be a list of strings like "34", found""",
         ),
     ],
 )
@@ -467,7 +465,7 @@ def test_a_bad_query_file_is_named_with_place_and_expectation(dataset, queries, 
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
-def test_a_query_file_that_is_no_file_is_refused_instead_of_waited_for(folder, make):
+def test_a_query_file_that_is_not_a_file_is_refused_instead_of_waited_for(folder, make):
     (folder.parent / "queries.json").unlink()
     make(folder.parent / "queries.json")
     with pytest.raises(DatasetError, match=r"queries\.json: not a file; expected a JSON list of queries"):
@@ -501,7 +499,7 @@ def one_page(tmp_path_factory):
 
 @settings(max_examples=200)
 @given(content=st.binary(max_size=30) | ENTRIES)
-def test_whatever_a_query_file_holds_loading_gives_a_dataset_or_one_line(one_page, content):
+def test_any_query_file_loads_or_is_refused_in_one_line(one_page, content):
     (one_page / "queries.json").write_bytes(content)
     message = "one line"
     try:

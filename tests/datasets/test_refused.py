@@ -1,4 +1,4 @@
-"""Datasets that no run may be made of: one line, exit status 2, and nothing recorded."""
+"""Invalid datasets are refused with one line and exit status 2, and nothing is recorded."""
 
 import os
 
@@ -13,7 +13,7 @@ FILES = {"corpus.jsonl": CORPUS, "queries.jsonl": QUERIES, "qrels/test.tsv": b"q
 
 @pytest.fixture
 def beir(tmp_path):
-    """Write a small benchmark with some of its files changed; the overrides that select it."""
+    """Writes a small benchmark with some files changed, and returns the overrides that select it."""
 
     def write(**changed):
         (tmp_path / "beir" / "qrels").mkdir(parents=True)
@@ -49,7 +49,7 @@ def test_a_relevance_level_above_every_grade_is_refused(beir, application, mode)
     assert_refused(application.run(*mode, *beir(), "evaluation.relevance_level=2"), application, expected)
 
 
-def test_a_query_for_which_nothing_is_relevant_is_named_and_scores_0(beir, application):
+def test_a_query_without_a_relevant_document_is_named_and_scores_0(beir, application):
     process = application.run(*beir(**{"qrels/test.tsv": b"q1\td1\t1\nq2\td2\t0\n"}))
     assert process.returncode == 0
     assert "queries without a document of grade 1 or more, scoring 0 in all but NDCG: 1 (what helps)" in process.stderr
@@ -59,7 +59,7 @@ def test_a_query_for_which_nothing_is_relevant_is_named_and_scores_0(beir, appli
 
 @pytest.fixture
 def folder(tmp_path):
-    """Two PDF files, of which one is none, and a question about the other."""
+    """A PDF file with a question about it, and a second file that is not a valid PDF."""
     (tmp_path / "pdfs").mkdir()
     write_pdf(tmp_path / "pdfs" / "a.pdf", ["Fever in a child."])
     (tmp_path / "pdfs" / "b c.pdf").write_text("Dear reader")
@@ -72,7 +72,7 @@ def overrides(folder, **settings):
     return ["dataset=pdf", "retriever=sparse", *(f"dataset.{name}={value}" for name, value in places.items())]
 
 
-def test_the_error_of_a_file_that_cannot_be_read_says_how_to_go_on_without_it(folder, application):
+def test_the_error_for_an_unreadable_file_says_how_to_skip_it(folder, application):
     process = application.run(*overrides(folder))
     assert_refused(
         process, application, "b c.pdf: cannot be read as a PDF (data format error); dataset.skip=['b c.pdf']"
@@ -85,11 +85,11 @@ def test_the_error_of_a_file_that_cannot_be_read_says_how_to_go_on_without_it(fo
 
 
 @pytest.mark.parametrize("skip", ["a.pdf", "[1]", "null"])
-def test_what_is_left_out_is_a_list_of_names(folder, application, skip):
+def test_skip_is_a_list_of_names(folder, application, skip):
     assert_refused(application.run(*overrides(folder, skip=skip)), application, "dataset.skip: found ")
 
 
-def test_a_pipe_instead_of_a_query_file_is_not_waited_for(folder, application):
+def test_a_pipe_instead_of_a_query_file_is_refused_instead_of_waited_for(folder, application):
     os.mkfifo(folder / "pipe")
     process = application.run(*overrides(folder, queries=folder / "pipe", skip="['b c.pdf']"))
     assert_refused(process, application, "pipe: not a file; expected a JSON list of queries")

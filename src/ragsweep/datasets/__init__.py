@@ -1,4 +1,4 @@
-"""Documents, queries and relevance judgments; one module a format."""
+"""Documents, queries and relevance judgments. One module per dataset format."""
 
 from ragsweep.datasets.beir import BeirDataset
 from ragsweep.datasets.chunking import PageChunker, RecursiveChunker

@@ -1,4 +1,4 @@
-"""Benchmarks in BEIR's layout: `corpus.jsonl`, `queries.jsonl` and `qrels/SPLIT.tsv`, each also gzipped."""
+"""Reads benchmarks in the layout of BEIR: `corpus.jsonl`, `queries.jsonl`, `qrels/SPLIT.tsv`, optionally gzipped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragsweep.core.constraints import Text
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.parsing import MalformedError, from_json, read_lines
 from ragsweep.datasets.collection import Collection, Document, Judgment, Query
-from ragsweep.datasets.fields import LARGEST_GRADE, flaw_of_name, flaw_of_text, grade_of, kind, listed
+from ragsweep.datasets.fields import LARGEST_GRADE, flaw_of_name, flaw_of_text, grade_of, listed, shown_value
 from ragsweep.datasets.files import what_is
 
 LONGEST_LINE_MB = 100
@@ -20,12 +20,12 @@ HEADER = ["query-id", "corpus-id", "score"]
 
 @dataclass(frozen=True)
 class BeirDataset:
-    """A dataset as BEIR publishes it; the unit is the document.
+    """A dataset in the layout of BEIR. The unit of judgments is the document.
 
     Attributes:
-        name: What the dataset, and its experiment in MLflow, is called.
+        name: Name of the dataset and of its experiment in MLflow.
         path: The folder.
-        split: Which qrels to take: `test`, `train` or `dev`. Only queries that the split judges are asked.
+        split: Which qrels to use: `test`, `train` or `dev`. Only the queries with judgments in this split are used.
     """
 
     name: Text
@@ -33,7 +33,7 @@ class BeirDataset:
     split: Text = "test"
 
     def load(self) -> Collection:
-        """Read corpus, qrels, then the queries that the qrels judge."""
+        """Read the corpus, the qrels, and the queries that have judgments."""
         root = Path(self.path)
         if (found := what_is(root)) != "a folder":
             problem = f"is {found}" if found else "does not exist"
@@ -42,23 +42,21 @@ class BeirDataset:
         qrels = root / "qrels" / f"{self.split}.tsv"
         judgments = tuple(judgment for _, judgment in read_qrels(qrels))
         if not judgments:
-            raise DatasetError(f"{qrels}: holds no judgment; expected lines of query-id, corpus-id and score")
+            raise DatasetError(f"{qrels}: contains no judgments; expected lines of query-id, corpus-id and score")
         if not {document.source for document in documents} & {judgment.unit for judgment in judgments}:
-            raise DatasetError(f"{root}: no document that qrels/{self.split}.tsv judges is in corpus.jsonl")
+            raise DatasetError(f"{root}: none of the documents in qrels/{self.split}.tsv is in corpus.jsonl")
         judged = {judgment.query_id for judgment in judgments}
         queries = tuple(_queries(root / "queries.jsonl", judged))
         missing = judged - {query.query_id for query in queries}
         if missing:
-            raise DatasetError(
-                f"{qrels}: judges query {min(missing)!r}, which is not in queries.jsonl ({len(missing)} such queries)"
-            )
+            raise DatasetError(f"{qrels}: query {min(missing)!r} is not in queries.jsonl ({len(missing)} such queries)")
         return Collection(self.name, "document", documents, queries, judgments)
 
 
 def read_qrels(path: Path) -> Iterator[tuple[int, Judgment]]:
-    """The judgments of a file of query id, document id and grade, each with the number of its line.
+    """Read judgments from lines of query id, document id and grade. Yields each with its line number.
 
-    The first line may be a header, as BEIR writes it.
+    The first line may be the header of BEIR.
 
     Raises:
         DatasetError: The file or a line cannot be read, or two lines contradict each other.
@@ -69,7 +67,9 @@ def read_qrels(path: Path) -> Iterator[tuple[int, Judgment]]:
         if fields == [""] or (number == 1 and fields[0] == HEADER[0]):
             continue
         if len(fields) != len(HEADER):
-            raise DatasetError(f"{where}: expected query-id, corpus-id and score between tabs, found {line[:80]!r}")
+            raise DatasetError(
+                f"{where}: expected query-id, corpus-id and score separated by tabs, found {line[:80]!r}"
+            )
         for name, text in zip(HEADER, fields[:2], strict=False):
             if flaw := flaw_of_name(text):
                 raise DatasetError(f"{where}: the {name} {text[:80]!r} {flaw}")
@@ -77,17 +77,17 @@ def read_qrels(path: Path) -> Iterator[tuple[int, Judgment]]:
         if grade is None:
             found = f"{where}: the score {fields[2][:80]!r} is not a whole number"
             raise DatasetError(f"{found} from -{LARGEST_GRADE} to {LARGEST_GRADE}")
-        other, line_of_other = earlier.setdefault((fields[0], fields[1]), (grade, number))
-        if grade != other:
+        earlier_grade, earlier_line = earlier.setdefault((fields[0], fields[1]), (grade, number))
+        if grade != earlier_grade:
             raise DatasetError(
                 f"{where}: document {fields[1]!r} has the score {grade} for query {fields[0]!r}, "
-                f"but {other} in line {line_of_other}; expected one"
+                f"but {earlier_grade} in line {earlier_line}; expected one"
             )
         yield number, Judgment(fields[0], fields[1], grade)
 
 
 def _documents(path: Path) -> Iterator[Document]:
-    """Every document is one page, so that a chunker may cut it; its text is title, space, text."""
+    """Each document has one page, so that a chunker can split it. Its text is the title, a space and the text."""
     for where, entry in _entries(path):
         title = _text(entry, "title", where) if entry.get("title") else ""
         yield Document.from_pages(entry["_id"], [("1", entry["_id"], f"{title} {entry['text']}".strip())])
@@ -103,26 +103,26 @@ def _queries(path: Path, judged: Set[str]) -> Iterator[Query]:
 
 
 def _entries(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The objects of a file with a JSON object a line, each with the words that say where it stands."""
+    """The objects of a file with one JSON object per line, each with its place for error messages."""
     seen: dict[str, int] = {}
     for number, (where, line) in enumerate(_lines(path), start=1):
         if not line.strip():
             continue
         try:
-            entry = from_json(line, allow_nan=True)  # in fields that are not read
+            entry = from_json(line, allow_nan=True)  # NaN may occur in fields that are not read
         except MalformedError as error:
             raise DatasetError(f"{where}: {str(error).replace('line 1, ', '')}") from error
         if not isinstance(entry, dict):
-            raise DatasetError(f"{where}: expected an object with _id and text, found {kind(entry)}")
+            raise DatasetError(f"{where}: expected an object with _id and text, found {shown_value(entry)}")
         if isinstance(entry.get("_id"), int) and not isinstance(entry["_id"], bool):
-            entry["_id"] = str(entry["_id"])  # pandas writes a column of numbers so; qrels know only texts
+            entry["_id"] = str(entry["_id"])  # pandas writes numeric ids as numbers; qrels contain strings
         entry["_id"] = _text(entry, "_id", where).strip()
         _text(entry, "text", where)
         if flaw := flaw_of_name(entry["_id"]):
             raise DatasetError(f"{where}: the field '_id' {flaw}")
         if entry["_id"] in seen:
             first = seen[entry["_id"]]
-            raise DatasetError(f"{where}: the _id {entry['_id']!r} stands in the file twice, first in line {first}")
+            raise DatasetError(f"{where}: the _id {entry['_id']!r} is in the file twice, first in line {first}")
         seen[entry["_id"]] = number
         yield where, entry
 
@@ -132,14 +132,14 @@ def _text(entry: dict[str, Any], field: str, where: str) -> str:
         raise DatasetError(f"{where}: the field {field!r} is missing; found {listed(entry)}")
     text = entry[field]
     if not isinstance(text, str):
-        raise DatasetError(f"{where}: the field {field!r} is {kind(text)}; expected a text")
+        raise DatasetError(f"{where}: the field {field!r} is {shown_value(text)}; expected a string")
     if flaw := flaw_of_text(text):
         raise DatasetError(f"{where}: the field {field!r} {flaw}")
     return text
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
-    """The lines of a file or, where it is not there, of its gzipped form, each with the words that say where it is."""
+    """The lines of a file, or of its gzipped form if it does not exist, each with its place for error messages."""
     zipped = path.with_name(f"{path.name}.gz")
     found = path if what_is(path) or not what_is(zipped) else zipped
     try:

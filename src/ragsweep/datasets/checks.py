@@ -1,4 +1,4 @@
-"""What must hold of a collection, whichever format has read it."""
+"""Checks that apply to every collection, from any dataset format."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragsweep.datasets.fields import LARGEST_GRADE, flaw_of_name, flaw_of_text
 
 
 def check(collection: Collection) -> None:
-    """Raise `DatasetError` for what cannot be measured or recorded, whichever format has read it."""
+    """Raise `DatasetError` if the collection cannot be measured or recorded."""
     documents, queries = collection.documents, collection.queries
     names = {
         "document": [document.source for document in documents],
@@ -29,7 +29,7 @@ def check(collection: Collection) -> None:
     for what in ("document", "query id"):
         name, times = Counter(names[what]).most_common(1)[0] if names[what] else ("", 0)
         if times > 1:
-            raise DatasetError(f"{collection.name}: the {what} {name!r} is there {times} times; expected once")
+            raise DatasetError(f"{collection.name}: the {what} {name!r} occurs {times} times; expected once")
     texts = chain(
         ((f"document {document.source!r}", document.text) for document in documents),
         ((f"query {query.query_id!r}", query.text) for query in queries),
@@ -45,7 +45,7 @@ def check(collection: Collection) -> None:
         for page, end in zip(document.pages, ends, strict=False):
             if not end <= page.start <= page.end <= len(document.text):
                 place = f"{document.source}#{page.page_number}: found characters {page.start} to {page.end}"
-                after = f"expected some of {end} to {len(document.text)}, behind those of the page before"
+                after = f"expected them within {end} to {len(document.text)}, after the previous page"
                 raise DatasetError(f"{collection.name}: {place}, {after}")
     _check_judgments(collection)
 
@@ -57,7 +57,7 @@ def _check_judgments(collection: Collection) -> None:
     grades: dict[tuple[str, str], int] = {}
     for query_id, unit, grade in collection.judgments:
         if query_id not in known:
-            problem = "there is no such query"
+            problem = "the query does not exist"
         elif not isinstance(grade, Integral) or isinstance(grade, bool) or abs(grade) > LARGEST_GRADE:
             problem = f"found the grade {grade!r}, expected a whole number from -10^9 to 10^9"
         elif grades.setdefault((query_id, unit), grade) != grade:

@@ -1,4 +1,4 @@
-"""Cutting a page's text into passages, by character offsets, so that every passage can be found again."""
+"""Splits the text of a page into passages, given as character offsets."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ SEPARATORS = ("\n\n", "\n", ". ", " ", "")
 
 @dataclass(frozen=True)
 class PageChunker:
-    """One passage a page."""
+    """One passage per page."""
 
     def split(self, text: str) -> list[Span]:
-        """The whole text without the white space around it."""
+        """The whole text without surrounding white space."""
         return [span for span in [_stripped(text, 0, len(text))] if span[0] < span[1]]
 
 
 @dataclass(frozen=True)
 class RecursiveChunker:
-    """Passages of at most `size` characters that break at the coarsest separator that makes them fit.
+    """Passages of at most `size` characters, split at the coarsest possible separator.
 
-    The text is first taken apart at paragraphs; a paragraph that is too long, at lines; then at sentences, words
-    and characters. The parts are then joined again, in order, into passages as long as `size` allows.
+    The text is first split into paragraphs. Paragraphs that are too long are split into lines, then into sentences,
+    words and characters. The pieces are then joined in order into passages that are as long as `size` allows.
 
     Attributes:
-        size: Longest passage, in characters.
-        overlap: How much of a passage's end the next one repeats, at most, in characters.
+        size: Maximum length of a passage, in characters.
+        overlap: Maximum number of characters at the end of a passage that the next one repeats.
     """
 
     size: Annotated[int, Between(1)] = 500
@@ -43,35 +43,35 @@ class RecursiveChunker:
 
     def split(self, text: str) -> list[Span]:
         """Spans of the passages, in order."""
-        parts = list(_parts(text, (0, len(text)), self.size, SEPARATORS))
+        pieces = list(_pieces(text, (0, len(text)), self.size, SEPARATORS))
         spans: list[Span] = []
         first = 0
-        while first < len(parts):
+        while first < len(pieces):
             last = first
-            while last + 1 < len(parts) and parts[last + 1][1] - parts[first][0] <= self.size:
+            while last + 1 < len(pieces) and pieces[last + 1][1] - pieces[first][0] <= self.size:
                 last += 1
-            start, end = _stripped(text, parts[first][0], parts[last][1])
-            if start < end and (not spans or end > spans[-1][1]):  # else it would only repeat the one before
+            start, end = _stripped(text, pieces[first][0], pieces[last][1])
+            if start < end and (not spans or end > spans[-1][1]):  # otherwise it only repeats the previous one
                 spans.append((start, end))
-            if last + 1 == len(parts):
+            if last + 1 == len(pieces):
                 break
-            first = self._overlapping(parts, first, last)
+            first = self._first_of_next(pieces, first, last)
         return spans
 
-    def _overlapping(self, parts: list[Span], first: int, last: int) -> int:
-        """The part that opens the next passage: far enough back to overlap, yet so that the next part fits in."""
+    def _first_of_next(self, pieces: list[Span], first: int, last: int) -> int:
+        """Index of the first piece of the next passage: as early as `overlap` and `size` allow."""
         opening = last + 1
         while (
             opening - 1 > first
-            and parts[last][1] - parts[opening - 1][0] <= self.overlap
-            and parts[last + 1][1] - parts[opening - 1][0] <= self.size
+            and pieces[last][1] - pieces[opening - 1][0] <= self.overlap
+            and pieces[last + 1][1] - pieces[opening - 1][0] <= self.size
         ):
             opening -= 1
         return opening
 
 
-def _parts(text: str, span: Span, size: int, separators: tuple[str, ...]) -> Iterator[Span]:
-    """Take `span` apart into adjoining parts of at most `size` characters, each with its separator at its end."""
+def _pieces(text: str, span: Span, size: int, separators: tuple[str, ...]) -> Iterator[Span]:
+    """Split `span` into adjacent pieces of at most `size` characters. Each piece ends with its separator."""
     start, end = span
     if end - start <= size:
         yield span
@@ -81,7 +81,7 @@ def _parts(text: str, span: Span, size: int, separators: tuple[str, ...]) -> Ite
         found = text.find(separator, start, end) if separator else start + size - 1
         cut = min(found + max(len(separator), 1), end) if found >= 0 else end
         if cut - start > size:
-            yield from _parts(text, (start, cut), size, tuple(finer))
+            yield from _pieces(text, (start, cut), size, tuple(finer))
         else:
             yield (start, cut)
         start = cut

@@ -1,4 +1,4 @@
-"""What a dataset format reads: documents, queries and judgments, before chunking."""
+"""Documents, queries and judgments as a dataset format reads them, before chunking."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ragsweep.core.digest import digest, digest_texts
 
 Unit = Literal["passage", "page", "document"]
 
-PAGE_BREAK = "\f"  # between the pages of a document's text, as pdftotext writes it
+PAGE_BREAK = "\f"  # between the pages of a document, as in the output of pdftotext
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +20,9 @@ class Page:
     Attributes:
         page: Physical index, from 0.
         page_number: `page + 1`, or the printed label.
-        unit: The key by which judgments name this page (or its whole document).
-        start: Offset of the page's first character in the document's text.
-        end: Offset behind its last character; equal to `start` for a page without text.
+        unit: Key of this page (or of its document) in judgments.
+        start: Offset of its first character in the text of the document.
+        end: Offset after its last character. Equal to `start` for a page without text.
     """
 
     page: int
@@ -34,7 +34,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A source file: its whole text, and where each page lies in it."""
+    """A source file: its whole text, and the offsets of its pages."""
 
     source: str
     text: str
@@ -42,7 +42,7 @@ class Document:
 
     @classmethod
     def from_pages(cls, source: str, pages: Iterable[tuple[str, str, str]]) -> Document:
-        """Join pages, each `(page_number, unit, text)`, into one document."""
+        """Join pages, given as `(page_number, unit, text)`, into one document."""
         placed: list[Page] = []
         texts: list[str] = []
         start = 0
@@ -55,7 +55,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question; `query_type` is None where the dataset does not sort its queries."""
+    """A question. `query_type` is None if the dataset has no query types."""
 
     query_id: str
     text: str
@@ -63,7 +63,7 @@ class Query:
 
 
 class Judgment(NamedTuple):
-    """One line of qrels: the grade of a unit for a query; 0 means judged and not relevant."""
+    """One line of qrels: the grade of a unit for a query. Grade 0 means judged as not relevant."""
 
     query_id: str
     unit: str
@@ -72,10 +72,10 @@ class Judgment(NamedTuple):
 
 @dataclass(frozen=True)
 class Collection:
-    """What a dataset format reads, before chunking: documents, queries and judgments.
+    """Documents, queries and judgments, before chunking.
 
     Attributes:
-        skipped: Documents that the user had left out, by name.
+        skipped: Names of the documents that the user left out.
     """
 
     name: str
@@ -87,9 +87,9 @@ class Collection:
 
     @property
     def digest(self) -> str:
-        """Digest over corpus, queries and qrels, before chunking: the same digest means the same task.
+        """Digest of corpus, queries and qrels, before chunking. Equal digests mean equal data.
 
-        Everything counts but the name and what was skipped.
+        It includes everything except `name` and `skipped`.
         """
         return digest(
             [
@@ -108,8 +108,8 @@ class Collection:
 
 
 class DatasetFormat(Protocol):
-    """A way to read a dataset; write your own as one class with this method."""
+    """Reads a dataset. To add a format, write a class with this method."""
 
     def load(self) -> Collection:
-        """Read everything; raise `DatasetError` where the input is not as it should be."""
+        """Read everything. Raises `DatasetError` for bad input."""
         ...

@@ -1,4 +1,4 @@
-"""The corpus, its queries and their relevance judgments, as the rest of ragsweep sees them."""
+"""A chunked corpus with its queries and relevance judgments."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Passage:
 
 @dataclass(frozen=True)
 class Qrels:
-    """Judgments as parallel arrays, shape [judgments] each.
+    """Judgments as parallel arrays, each of shape [judgments].
 
     Attributes:
         query: Position of the query in `Dataset.queries`.
         unit: Position of the unit in `Dataset.units`.
-        grade: Its grade.
+        grade: Grade of the unit for the query.
     """
 
     query: Indices
@@ -52,11 +52,11 @@ class Dataset:
     """A chunked corpus with its queries and qrels.
 
     Attributes:
-        digest: Of the corpus, the queries and the qrels, whatever the chunks: runs of one digest can be compared.
-        units: Every unit of the corpus in corpus order, then judged units that the corpus lacks.
-        passage_units: Position in `units` of each passage's unit, shape [passages].
-        empty_pages: Pages without text, as `source#page_number`: known, but never retrieved.
-        skipped: Documents that the user had left out.
+        digest: Digest of corpus, queries and qrels, independent of chunking. Runs with equal digests can be compared.
+        units: All units of the corpus in corpus order, then judged units that are not in the corpus.
+        passage_units: Position in `units` of the unit of each passage, shape [passages].
+        empty_pages: Pages without text, as `source#page_number`. They are never retrieved.
+        skipped: Documents that the user left out.
     """
 
     name: str
@@ -72,15 +72,15 @@ class Dataset:
 
     @classmethod
     def from_collection(cls, collection: Collection, chunker: Chunker, store: Store = NO_STORE) -> Dataset:
-        """Cut the documents into passages and give every unit its position.
+        """Split the documents into passages and number the units.
 
         Args:
-            collection: What a dataset format read.
-            chunker: Cuts the pages.
-            store: Keeps where our own chunkers cut; what another one does is not known by its name.
+            collection: The output of a dataset format.
+            chunker: Splits the pages.
+            store: Caches the spans of the chunkers of ragsweep. Those of user chunkers are not cached.
 
         Raises:
-            DatasetError: There is nothing to retrieve or to measure, a name cannot be one, or judgments contradict each
+            DatasetError: There is nothing to retrieve or to measure, a name is invalid, or judgments contradict each
                 other.
         """
         check(collection)
@@ -100,11 +100,11 @@ class Dataset:
                 if collection.unit != "passage":
                     positions.setdefault(page.unit, len(positions))
         if not passages:
-            raise DatasetError(f"{collection.name}: the documents hold no text, so nothing can be retrieved")
+            raise DatasetError(f"{collection.name}: the documents contain no text, so nothing can be retrieved")
         for key in (*keys, *(judgment.unit for judgment in collection.judgments)):
             positions.setdefault(key, len(positions))
         rows = {query.query_id: row for row, query in enumerate(collection.queries)}
-        grades = {  # a pair judged twice counts once
+        grades = {  # duplicate judgments count once
             (rows[judgment.query_id], positions[judgment.unit]): judgment.grade for judgment in collection.judgments
         }
         return cls(
@@ -126,22 +126,22 @@ class Dataset:
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        """The passages' texts, in corpus order."""
+        """The texts of the passages, in corpus order."""
         return tuple(passage.text for passage in self.passages)
 
     @cached_property
     def digest_of_passages(self) -> str:
-        """Digest over what is indexed: how the corpus was cut."""
+        """Digest of the passages, which depend on the chunking."""
         return digest([digest_texts(self.texts), digest_texts(passage.chunk_id for passage in self.passages)])
 
     @cached_property
     def digest_of_all(self) -> str:
-        """Digest of everything that decides results: the same questions, over the same passages."""
+        """Digest of everything that affects results: queries, judgments and passages."""
         return digest([self.digest, self.digest_of_passages])
 
     @property
     def profile(self) -> dict[str, int]:
-        """How many there are of what."""
+        """Number of passages, units, queries and judgments."""
         return {
             "passages": len(self.passages),
             "units": len(self.units),
@@ -150,10 +150,10 @@ class Dataset:
         }
 
     def without_relevant(self, relevance_level: int) -> list[int]:
-        """Positions of the judged queries for which nothing is of at least this grade.
+        """Positions of the judged queries without a unit of at least this grade.
 
         Raises:
-            DatasetError: That is every one of them, so that nothing can be found.
+            DatasetError: No query has such a unit.
         """
         relevant = self.qrels.query[self.qrels.grade >= relevance_level]
         if not len(relevant):
@@ -164,7 +164,7 @@ class Dataset:
         return sorted({*self.qrels.query.tolist()} - {*relevant.tolist()})
 
     def coverage(self, relevance_level: int = 1) -> float:
-        """Share of the units of at least this grade that have a passage and so can be retrieved at all."""
+        """Share of the units of at least this grade that have a passage, and can therefore be retrieved."""
         relevant = np.unique(self.qrels.unit[self.qrels.grade >= relevance_level])
         return float(np.isin(relevant, self.passage_units).mean()) if len(relevant) else 0.0
 
@@ -176,7 +176,7 @@ def _passages_of(document: Document, page: Page, spans: Sequence[Span]) -> list[
             source=document.source,
             page=page.page,
             page_number=page.page_number,
-            chunk_id=f"{document.source}#{page.page + 1}/{number}",  # labels may repeat, physical pages do not
+            chunk_id=f"{document.source}#{page.page + 1}/{number}",  # labels can repeat, physical pages cannot
             start=page.start + start,
             end=page.start + end,
         )

@@ -1,4 +1,4 @@
-"""What the texts, names and grades of a dataset may be, and words for what was found instead."""
+"""Checks the texts, names and grades of a dataset, and describes bad values for error messages."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import json
 import re
 from collections.abc import Iterable
 
-LARGEST_GRADE = 10**9  # beyond it, gains are no longer exact
-GRADE = re.compile(r"[+-]?[0-9]{1,20}(\.0*)?")  # pandas writes whole numbers as 1.0 where others are missing
+LARGEST_GRADE = 10**9  # gains of higher grades are not exact
+GRADE = re.compile(r"[+-]?[0-9]{1,20}(\.0*)?")  # pandas writes whole numbers as 1.0 if some are missing
 NOT_IN_NAMES = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # control characters and line ends
 SHOWN = 80  # characters of a value in a message
 LISTED = 5  # names in a message
 
 
-def kind(value: object) -> str:
-    """A JSON value, in a few words."""
+def shown_value(value: object) -> str:
+    """A JSON value as shown in an error message."""
     if isinstance(value, str) and not value.strip():
-        return "an empty text"
+        return "an empty string"
     if isinstance(value, dict) or value == []:
         return "an object" if isinstance(value, dict) else "an empty list"
     shown = json.dumps(value)
@@ -24,22 +24,22 @@ def kind(value: object) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """The first few of some names, and how many more there are."""
+    """The first few names, and the number of further ones."""
     names = list(names)
     more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
     return ", ".join(repr(name[:SHOWN]) for name in names[:LISTED]) + more if names else "none"
 
 
 def grade_of(text: str) -> int | None:
-    """The whole number that a grade is written as, `1` or `1.0`; None where it is none, or beyond `LARGEST_GRADE`."""
+    """The grade in a text such as `1` or `1.0`. None if it is not a whole number or exceeds `LARGEST_GRADE`."""
     grade = int(text.partition(".")[0]) if GRADE.fullmatch(text) else None
     return grade if grade is not None and abs(grade) <= LARGEST_GRADE else None
 
 
 def flaw_of_text(text: object) -> str | None:
-    """Why a value is not a text that can be written; JSON can escape half of a surrogate, which nothing can encode."""
+    """What is wrong with a text; None if it is valid. JSON can contain single surrogates, which cannot be encoded."""
     if not isinstance(text, str):
-        return f"is of type {type(text).__name__}; expected a text"
+        return f"is of type {type(text).__name__}; expected a string"
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -48,7 +48,7 @@ def flaw_of_text(text: object) -> str | None:
 
 
 def flaw_of_name(name: object) -> str | None:
-    """Why an id, a file name or a type cannot stand in tables, TREC files and on a terminal; None where it can."""
+    """Why an id, a file name or a type cannot be written to tables, TREC files and a terminal. None if it can."""
     if not isinstance(name, str):
         return flaw_of_text(name)
     if not name.strip():

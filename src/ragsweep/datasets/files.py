@@ -1,4 +1,4 @@
-"""Finds the files of a corpus, and says what stands in the way of one."""
+"""Finds the files of a corpus."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ragsweep.core.errors import DatasetError
 
 
 def what_is(path: Path) -> Literal["a file", "a folder", "neither a file nor a folder", None]:
-    """What a path leads to, links followed; None where there is nothing.
+    """What a path points to, following links. None if nothing exists there.
 
     Raises:
-        DatasetError: It cannot be known, as in a folder that may not be read.
+        DatasetError: The path cannot be read, for example because of permissions.
     """
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, ValueError) as error:  # a null character is a ValueError
+    except (OSError, ValueError) as error:  # a null character raises ValueError
         raise DatasetError(f"{str(path)!r}: cannot be read ({getattr(error, 'strerror', error)})") from error
     if stat.S_ISREG(mode):
         return "a file"
@@ -29,9 +29,9 @@ def what_is(path: Path) -> Literal["a file", "a folder", "neither a file nor a f
 
 
 def files_below(root: Path, suffix: str) -> list[Path]:
-    """What has this suffix in a folder and its subfolders, in a stable order.
+    """The files with this suffix in a folder and its subfolders, in a stable order.
 
-    A link to a folder is followed, unless it leads to one that is below `root` or holds it: no file is found twice.
+    Follows links to folders, except to folders below or above `root`, so that no file is found twice.
 
     Raises:
         DatasetError: A subfolder cannot be listed.
@@ -48,6 +48,7 @@ def _below(root: Path) -> Iterator[Path]:
 
 
 def _is_elsewhere(link: Path, top: Path) -> bool:
+    """Whether a link points to a folder that is neither below `top` nor above the link."""
     try:
         target = link.resolve()
     except (OSError, RuntimeError):  # a link to itself

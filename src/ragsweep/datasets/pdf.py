@@ -1,4 +1,4 @@
-"""PDF documents with questions that name the pages which answer them."""
+"""Reads PDF documents, and questions with the pages that answer them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.parsing import MalformedError, from_json, read_text
 from ragsweep.core.store import NO_STORE, Store, packed, unpacked
 from ragsweep.datasets.collection import Collection, Document, Judgment, Query
-from ragsweep.datasets.fields import SHOWN, flaw_of_name, flaw_of_text, kind, listed
+from ragsweep.datasets.fields import SHOWN, flaw_of_name, flaw_of_text, listed, shown_value
 from ragsweep.datasets.files import files_below, what_is
 
-LARGEST_MB = 100  # of a query file
-NAMED = 3  # documents in a message
-PLAIN = re.compile(r"[\w./-]+", re.ASCII)  # what Hydra reads without quotes
-HYPHENATED = "\ufffe"  # what pdfium writes for a hyphen at which a word was broken at the end of a line
+LARGEST_MB = 100  # size of a query file
+NAMED = 3  # documents or pages in a message
+PLAIN = re.compile(r"[\w./-]+", re.ASCII)  # Hydra reads these without quotes
+HYPHEN = "\ufffe"  # written by pdfium for a hyphen that breaks a word at the end of a line
 
 
 @dataclass(frozen=True)
@@ -30,14 +30,14 @@ class PdfDataset:
     """PDF files and a JSON list of `{"query", "relevant_docs", "query_type"}`.
 
     Attributes:
-        name: What the dataset, and its experiment in MLflow, is called.
-        documents: A PDF file, or a folder whose PDF files (also in subfolders) make the corpus.
+        name: Name of the dataset and of its experiment in MLflow.
+        documents: A PDF file, or a folder of PDF files, including subfolders.
         queries: The JSON file.
-        page_numbers: `physical` counts from 1; `label` takes the number printed on the page, where the PDF has it.
-        match: `qualified` tells page 34 of one document from page 34 of another; `page_number` does not.
-        unit: What `relevant_docs` names: a `page` ("34", "manual.pdf#34") or a `document` ("manual.pdf").
-        store: Keeps the pages' texts.
-        skip: Files of the folder to leave out, such as one that cannot be read; by their names below it.
+        page_numbers: `physical` counts pages from 1. `label` uses the printed number of a page if the PDF contains it.
+        match: `qualified` distinguishes page 34 of one document from page 34 of another. `page_number` does not.
+        unit: What `relevant_docs` contains: a `page` ("34", "manual.pdf#34") or a `document` ("manual.pdf").
+        store: Caches the texts of the pages.
+        skip: Names of files in the folder to leave out, for example unreadable ones.
     """
 
     name: Text
@@ -53,15 +53,15 @@ class PdfDataset:
         names = self.skip if isinstance(self.skip, Sequence) and not isinstance(self.skip, str) else [None]
         if not all(isinstance(name, str) for name in names):
             raise ConfigError(f"dataset.skip: found {self.skip!r}, expected a list of file names, like [a.pdf,b.pdf]")
-        object.__setattr__(self, "skip", tuple(self.skip))  # what Hydra hands over is no plain list
+        object.__setattr__(self, "skip", tuple(self.skip))  # Hydra passes its own list type
 
     @property
     def without_effect(self) -> Sequence[str]:
-        """An empty list leaves nothing out."""
+        """An empty `skip` has no effect."""
         return () if self.skip else ("skip",)
 
     def load(self) -> Collection:
-        """Read the PDFs, then the questions, whose pages must exist in them."""
+        """Read the PDFs and the questions. The pages that the questions name must exist in the PDFs."""
         files = self._files()
         documents = tuple(self._document(path, source, alone=len(files) == 1) for source, path in files.items())
         pages = _Pages(documents, self.unit)
@@ -76,12 +76,12 @@ class PdfDataset:
         return Collection(self.name, self.unit, documents, tuple(queries), tuple(judgments), skipped)
 
     def _files(self) -> dict[str, Path]:
-        """The PDF files in a stable order, by their names relative to the folder."""
+        """The PDF files by their names relative to the folder, in a stable order."""
         root = Path(self.documents)
         found = what_is(root)
         if found not in ("a file", "a folder"):
             problem = f"is {found}" if found else "does not exist"
-            raise DatasetError(f"dataset.documents: {root} {problem}; expected a PDF file or a folder of them")
+            raise DatasetError(f"dataset.documents: {root} {problem}; expected a PDF file or a folder of PDF files")
         paths = [root] if found == "a file" else files_below(root, ".pdf")
         files = {path.relative_to(root).as_posix() if path != root else root.name: path for path in paths}
         if not files:
@@ -91,7 +91,7 @@ class PdfDataset:
                 raise DatasetError(f"dataset.skip: {root} has no PDF file {name!r}; {_nearest(name, files)}")
         left = {source: path for source, path in files.items() if source not in self.skip}
         if not left:
-            raise DatasetError(f"dataset.skip: names every PDF file in {root}; expected one to be left")
+            raise DatasetError(f"dataset.skip: leaves out every PDF file in {root}; expected to keep at least one")
         for source in left:
             if flaw := flaw_of_name(source):
                 raise DatasetError(f"{root}: the file name {source!r} {flaw}; rename the file")
@@ -101,7 +101,7 @@ class PdfDataset:
         try:
             pages = list(self._pages(path))
         except DatasetError as error:
-            if alone:  # there is nothing to go on with
+            if alone:  # no other document to continue with
                 raise
             names = ",".join(name if PLAIN.fullmatch(name) else repr(name) for name in (*self.skip, source))
             raise DatasetError(f"{error}; dataset.skip=[{names}] leaves it out") from error
@@ -110,7 +110,7 @@ class PdfDataset:
     def _pages(self, path: Path) -> Iterator[tuple[str, str]]:
         """The number and the text of each page."""
         if (found := what_is(path)) != "a file":
-            raise DatasetError(f"{path}: {f'is {found}' if found else 'does not exist, or links to what does not'}")
+            raise DatasetError(f"{path}: {f'is {found}' if found else 'does not exist, or is a broken link'}")
         labelled = self.page_numbers == "label"
         try:
             inputs = [digest_file(path), version("pypdfium2"), labelled]
@@ -129,11 +129,11 @@ class PdfDataset:
 
 
 class _Pages:
-    """The units of a corpus, to be found by the keys that people write."""
+    """Finds the units of a corpus by the keys in question files."""
 
     def __init__(self, documents: tuple[Document, ...], unit: str) -> None:
-        self._word = unit
-        self._pages: dict[str, list[str]] = {}  # where each unit is, by the keys that name one page or document
+        self._unit_kind = unit
+        self._pages: dict[str, list[str]] = {}  # units by the key of a page or document
         self._by_number: dict[str, list[str]] = {}
         for document in documents:
             for page in document.pages:
@@ -145,17 +145,17 @@ class _Pages:
         self._documents = {document.source: document for document in documents}
 
     def unit(self, key: str, where: str) -> str:
-        """The unit that `key` names: exactly, or as a bare page number that one document has."""
+        """The unit with this key, or with this page number if only one document has it."""
         key = key.strip()
         named = self._pages.get(key, [])
-        if len(named) > 1 and named[0] == key and self._word == "page":
+        if len(named) > 1 and named[0] == key and self._unit_kind == "page":
             raise DatasetError(
-                f"{where}: {len(named)} pages of that document carry the number of {key!r}; "
+                f"{where}: {len(named)} pages of that document have the page number in {key!r}; "
                 "set dataset.page_numbers=physical"
             )
         if named:
             return named[0]
-        units = self._by_number.get(key, []) if self._word == "page" else []
+        units = self._by_number.get(key, []) if self._unit_kind == "page" else []
         if len(units) == 1:
             return units[0] if units[0] == key else self.unit(units[0], where)
         if units:
@@ -164,14 +164,14 @@ class _Pages:
                 f"{', ...' if len(units) > NAMED else ''}); "
                 f"write {units[0]!r}, or set dataset.match=page_number to count it in any of them"
             )
-        raise DatasetError(f"{where}: {self._word} {key[:SHOWN]!r} is not in the documents ({self._instead(key)})")
+        raise DatasetError(f"{where}: {self._unit_kind} {key[:SHOWN]!r} is not in the documents ({self._instead(key)})")
 
     def _instead(self, key: str) -> str:
-        """What the corpus has in place of a key that names nothing: pages of the document that it names, or names."""
+        """For an unknown key, what the corpus contains instead: pages of the document in the key, or document names."""
         source = key if key in self._documents else key.rpartition("#")[0]
-        if self._word == "page" and source in self._documents:
+        if self._unit_kind == "page" and source in self._documents:
             return _extent(self._documents[source])
-        if source or self._word == "document":
+        if source or self._unit_kind == "document":
             return _nearest(source or key, self._documents)
         extents = ", ".join(_extent(document) for document in islice(self._documents.values(), NAMED))
         return extents + (f" and {len(self._documents) - NAMED} more documents" if len(self._documents) > NAMED else "")
@@ -183,14 +183,14 @@ def _extent(document: Document) -> str:
 
 
 def _nearest(name: str, names: Iterable[str]) -> str:
-    """The names most like this one, or else the first ones."""
+    """The most similar names, or the first ones if none is similar."""
     names = list(names)
     close = get_close_matches(name, names, n=NAMED, cutoff=0.5)
     return f"did you mean {' or '.join(map(repr, close))}?" if close else f"there are {listed(names)}"
 
 
 def _pages_of(path: Path, *, labelled: bool) -> Iterator[tuple[str, str]]:
-    """The number and the text of each page; raise `DatasetError` for a file that is no readable PDF."""
+    """The number and the text of each page. Raises `DatasetError` for a file that is not a readable PDF."""
     import pypdfium2
 
     try:
@@ -208,12 +208,12 @@ def _reason(error: Exception) -> str:
 
 
 def _normalised(text: str) -> str:
-    """One kind of line end, and words that a line end had broken made whole."""
-    return text.replace("\r\n", "\n").replace("\r", "\n").replace(f"{HYPHENATED}\n", "").replace(HYPHENATED, "")
+    """Normalise line ends, and join words that were hyphenated at a line end."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace(f"{HYPHEN}\n", "").replace(HYPHEN, "")
 
 
 def _entries(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The checked entries of a query file, each with the words that say where it stands."""
+    """The checked entries of a query file, each with its place for error messages."""
     try:
         entries = from_json(read_text(path, LARGEST_MB))
     except FileNotFoundError as error:
@@ -222,15 +222,15 @@ def _entries(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         where = f"{path}, line {error.line}" if error.line else path
         problem = str(error).replace(f"line {error.line}, ", "")
         raise DatasetError(f"{where}: {problem}; expected a JSON list of queries") from error
-    except (OSError, ValueError) as error:  # a null character in the path is a ValueError
+    except (OSError, ValueError) as error:  # a null character in the path raises ValueError
         reason = getattr(error, "strerror", error)
         raise DatasetError(f"dataset.queries: {str(path)!r} cannot be read ({reason})") from error
     if not isinstance(entries, list) or not entries:
-        raise DatasetError(f"{path}: expected a JSON list of at least one query, found {kind(entries)}")
+        raise DatasetError(f"{path}: expected a JSON list of at least one query, found {shown_value(entries)}")
     for number, entry in enumerate(entries, start=1):
         where = f"{path}, query {number}"
         if not isinstance(entry, dict):
-            raise DatasetError(f"{where}: expected an object, found {kind(entry)}")
+            raise DatasetError(f"{where}: expected an object, found {shown_value(entry)}")
         _check(entry, where)
         yield where, entry
 
@@ -241,9 +241,13 @@ def _check(entry: dict[str, Any], where: str) -> None:
             raise DatasetError(f"{where}: the field {field!r} is missing; found {listed(entry)}")
     for field, flaw_of in (("query", flaw_of_text), ("query_type", flaw_of_name)):
         if not isinstance(entry[field], str) or not entry[field].strip():
-            raise DatasetError(f"{where}: {field!r} must be a text that is not empty, found {kind(entry[field])}")
+            raise DatasetError(
+                f"{where}: {field!r} must be a string that is not empty, found {shown_value(entry[field])}"
+            )
         if flaw := flaw_of(entry[field]):
             raise DatasetError(f"{where}: {field!r} {flaw}")
     pages = entry["relevant_docs"]
     if not isinstance(pages, list) or not all(isinstance(page, str) for page in pages):
-        raise DatasetError(f"{where}: 'relevant_docs' must be a list of texts like \"34\", found {kind(pages)}")
+        raise DatasetError(
+            f"{where}: 'relevant_docs' must be a list of strings like \"34\", found {shown_value(pages)}"
+        )

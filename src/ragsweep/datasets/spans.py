@@ -1,4 +1,4 @@
-"""Where a chunker cuts: the spans of every page's passages, kept where the chunker is ours."""
+"""The spans of the passages of every page. Those of the chunkers of ragsweep are cached."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ Span = tuple[int, int]
 
 
 class Chunker(Protocol):
-    """A way to cut a page's text into passages."""
+    """Splits the text of a page into passages."""
 
     def split(self, text: str) -> Sequence[Span]:
-        """Spans `(start, end)` of the passages in `text`, in order; none for a text without words."""
+        """Spans `(start, end)` of the passages in `text`, in order. Empty for a blank text."""
         ...
 
 
 def spans_of(collection: Collection, chunker: Chunker, store: Store) -> Iterator[Sequence[Span]]:
-    """The spans of every page's passages, page after page."""
+    """The spans of the passages of each page."""
     pages = [document.text[page.start : page.end] for document in collection.documents for page in document.pages]
 
     def build() -> Arrays:
@@ -42,7 +42,7 @@ def spans_of(collection: Collection, chunker: Chunker, store: Store) -> Iterator
 
 
 def _checked_spans(spans: object, page: str, chunker: Chunker) -> Sequence[Span]:
-    """The spans that a chunker returned for a page; raises `DatasetError` if one is not within the page's text."""
+    """Check the spans that a chunker returned. Raises `DatasetError` if one is not within the text of the page."""
     wanted = f"expected (start, end) with 0 <= start < end <= {len(page)}, whole numbers"
     for span in spans if isinstance(spans, Sequence | np.ndarray) else [spans]:
         pair = tuple(span) if isinstance(span, Sequence | np.ndarray) else ()
