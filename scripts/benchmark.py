@@ -1,4 +1,4 @@
-"""Measure ragsweep against its peers, in turns, on this machine.
+"""Compare the speed of ragsweep with its peers on this machine.
 
 python scripts/benchmark.py                    # everything: about an hour
 python scripts/benchmark.py --quick            # small sizes, three minutes; fails below half of a target
@@ -17,32 +17,34 @@ from pathlib import Path
 
 import pandas as pd
 from bench import encoding, measures, reporting, retrieval, scale, sweeps
-from bench.timing import Comparison, Rows
+from bench.timing import Rows, Timing
 
 from ragsweep.core.project import PROJECT
 from ragsweep.core.store import Store
 from ragsweep.core.style import BEST, dress, figure, save
 from ragsweep.datasets import BeirDataset, Dataset, PageChunker, PdfDataset, RecursiveChunker
 
-PARTS = ("sweeps", "loop", "sparse", "dense", "metrics", "encoding", "report", "thousand", "scale")
+BENCHMARKS = ("sweeps", "loop", "sparse", "dense", "metrics", "encoding", "report", "thousand", "scale")
 SIZES = {False: (10_000, 100_000, 1_000_000), True: (1_000, 10_000)}
 
 
 def main() -> int:
-    """Run what the arguments ask for; 1 where a ratio is below half of its target."""
-    parser = argparse.ArgumentParser(description="Measure ragsweep against its peers, in turns, on this machine.")
+    """Run the chosen benchmarks. Returns 1 if a ratio is below half of its target."""
+    parser = argparse.ArgumentParser(description="Compare the speed of ragsweep with its peers on this machine.")
     parser.add_argument("--quick", action="store_true", help="small sizes, few rounds")
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, metavar="PART", help=", ".join(PARTS))
+    parser.add_argument(
+        "--only", nargs="+", choices=BENCHMARKS, default=BENCHMARKS, metavar="NAME", help=", ".join(BENCHMARKS)
+    )
     parser.add_argument("--rounds", type=int, help="how often each row is timed; default 1 with --quick, else 7")
     parser.add_argument(
-        "--scifact", type=Path, default=scifact_folder(), help="SciFact in BEIR's layout, if it is here"
+        "--scifact", type=Path, default=scifact_folder(), help="folder of SciFact in the layout of BEIR"
     )
     parser.add_argument("--output", type=Path, default=PROJECT / "outputs" / "benchmark", help="folder of the results")
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
-    rows: list[Comparison] = []
+    rows: list[Timing] = []
     with tempfile.TemporaryDirectory() as folder:
-        for row in chain.from_iterable(parts(arguments, Path(folder))):
+        for row in chain.from_iterable(chosen_rows(arguments, Path(folder))):
             rows.append(row)
             print(line(row), flush=True)
             table(rows).to_csv(arguments.output / "benchmark.csv", index=False)
@@ -56,8 +58,8 @@ def main() -> int:
     return 1 if broken else 0
 
 
-def parts(arguments: argparse.Namespace, folder: Path) -> Iterator[Rows]:
-    """The rows of each part that was asked for."""
+def chosen_rows(arguments: argparse.Namespace, folder: Path) -> Iterator[Rows]:
+    """The rows of each chosen benchmark."""
     quick, only = arguments.quick, arguments.only
     rounds = arguments.rounds or (1 if quick else 7)
     dataset = corpus(arguments.scifact, quick=quick)
@@ -91,12 +93,12 @@ def named(dataset: Dataset) -> tuple[str, Sequence[str], Sequence[str]]:
 
 
 def scifact_folder() -> Path:
-    """Where the tests look for it too."""
+    """The folder where the tests look for SciFact."""
     return Path(os.environ.get("RAGSWEEP_REAL_DATA", PROJECT.parent / "shared" / "data")) / "scifact"
 
 
 def corpus(scifact: Path, *, quick: bool) -> Dataset:
-    """SciFact's test split; with --quick, or where it is absent, the bundled manual."""
+    """The test split of SciFact. With --quick, or if SciFact is missing, the bundled manual."""
     if scifact.is_dir() and not quick:
         return Dataset.from_collection(BeirDataset("SciFact", str(scifact)).load(), PageChunker())
     manual = PROJECT / "data" / "cho_manual"
@@ -104,7 +106,7 @@ def corpus(scifact: Path, *, quick: bool) -> Dataset:
     return Dataset.from_collection(PdfDataset("the bundled manual", documents, queries).load(), RecursiveChunker())
 
 
-def line(row: Comparison) -> str:
+def line(row: Timing) -> str:
     """A row of the table, as text."""
     low, high = min(row.ratios), max(row.ratios)
     target = "" if row.target is None else f"  target {row.target:.3g}: {'reached' if row.reached else 'MISSED'}"
@@ -115,15 +117,15 @@ def line(row: Comparison) -> str:
 
 
 def median(values: Sequence[float], unit: str) -> str:
-    """The median, readable."""
+    """The median as text with its unit."""
     value = pd.Series(values).median()
     if unit != "s":
         return f"{value:.3g} {unit}"
     return f"{value:.3g} s" if value >= 1 else f"{1000 * value:.3g} ms"
 
 
-def table(rows: Sequence[Comparison]) -> pd.DataFrame:
-    """Everything that was measured."""
+def table(rows: Sequence[Timing]) -> pd.DataFrame:
+    """All measurements as a table."""
     return pd.DataFrame(
         {
             "work": row.work,
@@ -142,11 +144,11 @@ def table(rows: Sequence[Comparison]) -> pd.DataFrame:
     )
 
 
-def draw(rows: Sequence[Comparison], path: Path) -> None:
-    """A bar a row: how many times faster than its peer, and the target."""
+def draw(rows: Sequence[Timing], path: Path) -> None:
+    """One bar per row: how many times as fast as its peer, and the target."""
     drawing = figure(
-        11, 1.4 + 0.42 * len(rows), "How many times faster than its peers is ragsweep?",
-        "Bars: median of the rounds; lines: least and most; diamond: target; 1 is as fast",
+        11, 1.4 + 0.42 * len(rows), "How many times as fast as its peers is ragsweep?",
+        "Bars: median of the rounds; lines: minimum and maximum; diamond: target; 1: equally fast",
         left=6, right=0.7, bottom=0.5, top=0.8,
     )  # fmt: skip
     axes = drawing.subplots()
@@ -166,7 +168,7 @@ def draw(rows: Sequence[Comparison], path: Path) -> None:
 
 
 def sizes(passages: Sequence[int], queries: int, output: Path) -> None:
-    """Hybrid retrieval over corpora of growing size, as a table and a chart."""
+    """Hybrid retrieval over corpora of increasing size, as a table and a chart."""
     costs = []
     for size in passages:
         costs.append(scale.measure(size, queries))
@@ -177,7 +179,7 @@ def sizes(passages: Sequence[int], queries: int, output: Path) -> None:
 
 
 def draw_sizes(grown: pd.DataFrame, queries: int, path: Path) -> None:
-    """Time and memory over the size of the corpus."""
+    """Draw time and memory by corpus size."""
     drawing = figure(
         10, 4.2, "What does a larger corpus cost?",
         f"Synthetic texts and vectors, {queries:,} queries, first run of a hybrid configuration",
@@ -192,7 +194,7 @@ def draw_sizes(grown: pd.DataFrame, queries: int, path: Path) -> None:
     left.set_ylabel("seconds")
     left.legend(frameon=False, loc="upper left")
     right.plot(grown.passages, grown.peak_mb / 1000, color="#0072B2", marker="o", label="peak")
-    right.plot(grown.passages, grown.text_mb / 1000, color="#7f7f7f", marker="s", label="of it the texts, and Python")
+    right.plot(grown.passages, grown.text_mb / 1000, color="#7f7f7f", marker="s", label="of which texts and Python")
     right.axhline(8, color="#444444", linewidth=1, linestyle="--", label="limit")
     right.set_ylabel("memory (GB)")
     right.legend(frameon=False, loc="lower right")

@@ -1,7 +1,7 @@
-"""An ordinary sweep with Hydra and MLflow that measures nothing and logs as much as a run of ours.
+"""A sweep with Hydra and MLflow that measures nothing and logs as much as a run of ragsweep.
 
-Called by the benchmark with the shape of one of our runs: the configuration tree is ours, the number of params, metrics
-and artifact bytes too; each goes to MLflow in the fewest calls that its client knows.
+The benchmark calls it with the size of one run of ragsweep: the same configuration tree, and the same number of params,
+metrics and artifact bytes. They are logged with as few MLflow calls as possible.
 """
 
 from __future__ import annotations

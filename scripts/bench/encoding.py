@@ -1,4 +1,4 @@
-"""Encoding against a plain `SentenceTransformer.encode`, and what each precision costs in quality."""
+"""Encoding compared with a plain `SentenceTransformer.encode`, and the quality of each precision."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.timing import Rows, compare
+from bench.timing import Rows, time_both
 from ragsweep.core.errors import EncoderError
 from ragsweep.core.store import Store
 from ragsweep.datasets import Dataset
+from ragsweep.evaluation import judge, ndcg
 from ragsweep.retrieval import DenseRetriever, Search, SentenceTransformerEncoder, rank
 from ragsweep.retrieval.backends import PRECISIONS
 from ragsweep.retrieval.hardware import fastest_device
-from ragsweep.tasks.ranking import judge, ndcg
 
 SAMPLE_SEED = 0
 
 
 def rows(dataset: Dataset, texts: int, store: Store, rounds: int, *, quick: bool) -> Rows:
-    """Every backend and precision that this machine has; if quick, those of torch.
+    """Every backend and precision that this machine supports. If quick, only those of torch.
 
     Args:
-        dataset: Gives the texts.
-        texts: How many are timed.
-        store: Keeps exported models, and the embeddings behind the nDCG.
-        rounds: How often.
-        quick: Whether to leave out the backends that export a model, and the nDCG@10 of dense retrieval, for which
-            the whole corpus is encoded: minutes each.
+        dataset: The dataset whose texts are encoded.
+        texts: Number of texts to encode.
+        store: Caches exported models, and the embeddings for nDCG.
+        rounds: Number of timed rounds.
+        quick: Whether to leave out what takes minutes: the backends that export a model, and nDCG@10 of dense
+            retrieval, which needs embeddings of the whole corpus.
     """
     from sentence_transformers import SentenceTransformer
 
@@ -44,13 +44,13 @@ def rows(dataset: Dataset, texts: int, store: Store, rounds: int, *, quick: bool
             try:
                 encoder = SentenceTransformerEncoder(backend=backend, precision=precision, store=store)
                 cosine = (encoder.encode(sample, "passage") * expected).sum(axis=1).min()
-            except EncoderError as error:  # an extra or the hardware is not here
+            except EncoderError as error:  # an extra is not installed, or the hardware does not support it
                 print(error)
                 continue
-            note = f"least cosine with plain {cosine:.5f}"
+            note = f"minimum cosine with plain encode {cosine:.5f}"
             if not quick:
                 note += f"; nDCG@10 {ndcg_at_10(dataset, DenseRetriever(encoder, store)):.5f}"
-            yield compare(
+            yield time_both(
                 f"encoding {texts} texts of {dataset.name}, MiniLM, {backend} {precision}",
                 "plain encode, fp32",
                 3 if fast and (backend, precision) == ("torch", "bf16") else None,
@@ -62,7 +62,7 @@ def rows(dataset: Dataset, texts: int, store: Store, rounds: int, *, quick: bool
 
 
 def ndcg_at_10(dataset: Dataset, retriever: DenseRetriever) -> float:
-    """The mean over queries."""
+    """Mean nDCG@10 over queries."""
     ranking = rank(retriever, Search(dataset.texts, tuple(query.text for query in dataset.queries)), 100)
     qrels = dataset.qrels
     judged = judge(dataset.passage_units[ranking.passages], qrels.query, qrels.unit, qrels.grade)

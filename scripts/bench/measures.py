@@ -1,4 +1,4 @@
-"""Judging and metrics against ranx and pytrec_eval."""
+"""Judging and metrics compared with ranx and pytrec_eval."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from bench.timing import Rows, compare
-from ragsweep.tasks.ranking import average_precision, f1, hit_rate, judge, mrr, ndcg, precision, recall
+from bench.timing import Rows, time_both
+from ragsweep.evaluation import average_precision, f1, hit_rate, judge, mrr, ndcg, precision, recall
 
 K = 10
 DEPTH = 100
@@ -23,7 +23,7 @@ METRICS = {
     "map": average_precision,
 }
 RANX = [f"{name}@{K}" for name in METRICS]
-TREC_EVAL = {  # what trec_eval calls them; it has no F1, and recip_rank knows no cutoff
+TREC_EVAL = {  # names in trec_eval; it has no F1, and its recip_rank has no cutoff
     "precision": f"P_{K}",
     "recall": f"recall_{K}",
     "hit_rate": f"success_{K}",
@@ -33,7 +33,7 @@ TREC_EVAL = {  # what trec_eval calls them; it has no F1, and recip_rank knows n
 
 
 def rows(queries: int, rounds: int) -> Rows:
-    """Seven metrics of many rankings, from arrays and from what each peer makes of them first."""
+    """Seven metrics of many rankings, from arrays and from the prepared objects of each peer."""
     import pytrec_eval
     import ranx
 
@@ -43,7 +43,7 @@ def rows(queries: int, rounds: int) -> Rows:
     )
     scores = -np.sort(-random.random((queries, DEPTH)), axis=1)
     query = np.repeat(np.arange(queries), 5)
-    unit = np.column_stack([units[:, [0, 7, 40]], units[:, [1, 2]] + 4 * DEPTH]).ravel()  # two of five are not found
+    unit = np.column_stack([units[:, [0, 7, 40]], units[:, [1, 2]] + 4 * DEPTH]).ravel()  # 2 of 5 are not retrieved
     grade = random.integers(1, 4, len(query))
 
     def ours() -> dict[str, Any]:
@@ -78,8 +78,8 @@ def rows(queries: int, rounds: int) -> Rows:
 
     work = f"seven metrics at {K}, {queries:,} queries x {DEPTH}"
     alone = "ours from arrays, theirs on their own prepared objects; values equal to 1e-12"
-    yield compare(f"{work}, evaluation alone", "ranx", 10, ours, evaluate, rounds=rounds, note=alone)
-    yield compare(
+    yield time_both(f"{work}, evaluation alone", "ranx", 10, ours, evaluate, rounds=rounds, note=alone)
+    yield time_both(
         f"{work}, evaluation alone", "pytrec_eval", 10, ours, lambda: evaluator.evaluate(run), rounds=rounds, note=alone
     )
-    yield compare(f"{work}, from arrays", "pytrec_eval", 10, ours, from_arrays, rounds=rounds)
+    yield time_both(f"{work}, from arrays", "pytrec_eval", 10, ours, from_arrays, rounds=rounds)

@@ -1,4 +1,4 @@
-"""The home-made loop that ragsweep replaces: everything again for every query and configuration, in plain Python."""
+"""The hand-written loop that ragsweep replaces. It repeats all work for every query and configuration."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from rank_bm25 import BM25Okapi
 
 
 class ReferenceLoop:
-    """Encode, search, score, fuse and measure one query at a time; the indexes are built once.
+    """Encodes, searches, scores, fuses and measures one query at a time. The indexes are built once.
 
     Args:
         model: A sentence-transformers model.
-        passages: Texts.
-        embeddings: Theirs, shape [passages, dimensions].
-        units: What is judged of each passage, shape [passages].
+        passages: Texts of the passages.
+        embeddings: Embeddings of the passages, shape [passages, dimensions].
+        units: Unit of each passage, shape [passages].
     """
 
     def __init__(self, model: Any, passages: tuple[str, ...], embeddings: np.ndarray, units: list[int]) -> None:
@@ -28,7 +28,7 @@ class ReferenceLoop:
         self.units = units
 
     def measure(self, query: str, relevant: set[int], alpha: float, k: int) -> dict[str, float]:
-        """Seven metrics of one query under one configuration."""
+        """Seven metrics of one query with one configuration."""
         embedding = self.model.encode([query], normalize_embeddings=True)
         similarities, found = self.index.search(embedding, len(self.units))
         dense = [0.0] * len(self.units)
@@ -41,13 +41,13 @@ class ReferenceLoop:
 
 
 def scaled(scores: list[float]) -> list[float]:
-    """Min-max."""
+    """Min-max normalisation."""
     low, high = min(scores), max(scores)
     return [(score - low) / (high - low or 1) for score in scores]
 
 
 def measured(hits: list[bool], relevant: int, k: int) -> dict[str, float]:
-    """The metrics of a list of hits and misses."""
+    """The metrics of a ranking, given as hits and misses."""
     precision, recall = sum(hits) / k, sum(hits) / relevant
     return {
         "precision": precision,

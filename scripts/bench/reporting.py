@@ -1,4 +1,4 @@
-"""A sweep's analysis and report: every interval, test, chart and page, from the tables of its runs."""
+"""Analysis and report of a sweep: every interval, test, chart and page, from the tables of its runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from bench.timing import Comparison, Rows
+from bench.timing import Rows, Timing
 from ragsweep.report import Origin, decision, terminal_table, write_sweep
 from ragsweep.sweeps import Outcome, Sweep
 from ragsweep.tasks.facts import facts_of
@@ -24,12 +24,12 @@ GRIDS = {  # by the number of configurations: the values of alpha, of k and of t
 
 
 def rows(rounds: int, *, quick: bool) -> Rows:
-    """Seconds against what a person may be asked to wait, for a sweep of usual size and, unless quick, a large one."""
+    """Seconds compared with an acceptable wait, for a sweep of usual size and, unless quick, for a large one."""
     for configurations, limit in ((55, 10.0),) if quick else ((55, 10.0), (1_000, 60.0)):
         repeated = rounds if configurations < 1_000 else 1
         seconds = [_seconds(configurations) for _ in range(repeated)]
-        work = f"{configurations:,} configurations x {QUERIES} queries analysed, report written"
-        yield Comparison(work, f"a wait of {limit:.0f} s", 1, seconds, [limit] * repeated)
+        work = f"analysis and report of {configurations:,} configurations x {QUERIES} queries"
+        yield Timing(work, f"a wait of {limit:.0f} s", 1, seconds, [limit] * repeated)
 
 
 def _seconds(configurations: int) -> float:
@@ -43,7 +43,7 @@ def _seconds(configurations: int) -> float:
 
 
 def _sweep(configurations: int) -> Sweep:
-    """Runs whose scores differ a little from each other and much from query to query."""
+    """A sweep with scores that differ little between runs and much between queries."""
     random = np.random.default_rng(0)
     alphas, ks, sizes = (np.arange(count) for count in GRIDS[configurations])
     hard = random.random(QUERIES)
@@ -59,7 +59,7 @@ def _run(swept: dict[str, float], values: np.ndarray) -> Outcome:
     table = pd.DataFrame(
         {
             "query_id": [str(number) for number in numbers],
-            "query": [f"What does page {number} say of anaemia in pregnancy, and what of fever?" for number in numbers],
+            "query": [f"What does page {number} say about anaemia in pregnancy and fever?" for number in numbers],
             "query_type": [("factual", "procedural", "diagnostic", "conceptual")[number % 4] for number in numbers],
             **dict(zip(METRICS, values, strict=True)),
             "retrieved": "manual.pdf#31; manual.pdf#14; manual.pdf#103",

@@ -1,4 +1,4 @@
-"""Dense, sparse and hybrid retrieval against the libraries that people call, and against the loop that they write."""
+"""Dense, sparse and hybrid retrieval compared with common libraries, and with a hand-written loop."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import numpy as np
 
 from bench.measures import METRICS
 from bench.reference_loop import ReferenceLoop
-from bench.timing import Rows, compare
+from bench.timing import Rows, time_both
 from ragsweep.core.store import NO_STORE, Store
 from ragsweep.datasets import Dataset
+from ragsweep.evaluation import evaluate, judge
 from ragsweep.retrieval import (
     NOTHING,
     DenseRetriever,
@@ -28,7 +29,6 @@ from ragsweep.retrieval import (
 from ragsweep.retrieval.embeddings import embed
 from ragsweep.retrieval.exact import ExactSearch
 from ragsweep.retrieval.tokens import Tokenizer
-from ragsweep.tasks.ranking import evaluate, judge
 
 ALPHAS = (0.0, 0.3, 0.5, 0.7, 1.0)
 CUTOFFS = (3, 5, 10)
@@ -37,14 +37,14 @@ DIMENSIONS = 384
 
 
 def loop(dataset: Dataset, store: Store, rounds: int, sample: int, target: float) -> Rows:
-    """Fifteen configurations over all queries, the embeddings being in the store, against the home-made loop.
+    """Fifteen configurations over all queries, with stored embeddings, compared with the hand-written loop.
 
     Args:
-        dataset: What is searched.
-        store: Keeps the embeddings.
-        rounds: How often.
-        sample: How many queries the loop measures under each configuration; its time is scaled to all of them.
-        target: How many times faster ours should be; on a small corpus, the loop loses less.
+        dataset: The dataset to search.
+        store: Caches the embeddings.
+        rounds: Number of timed rounds.
+        sample: Number of queries that the loop measures with each configuration. Its time is scaled to all queries.
+        target: How many times as fast as the loop ragsweep should be. On a small corpus, the loop is less slow.
     """
     from sentence_transformers import SentenceTransformer
 
@@ -76,20 +76,20 @@ def loop(dataset: Dataset, store: Store, rounds: int, sample: int, target: float
                 for row in asked:
                     reference.measure(search.queries[row], relevant[row], alpha, k)
 
-    yield compare(
-        f"15 configurations x {len(relevant)} queries of {dataset.name}, embeddings stored",
-        "the usual loop",
+    yield time_both(
+        f"15 configurations x {len(relevant)} queries of {dataset.name}, with stored embeddings",
+        "a hand-written loop",
         target,
         ours,
         theirs,
         rounds=rounds,
         share=len(asked) / len(relevant),
-        note=f"ours with 10,000 bootstrap resamples each; the loop measured {len(asked)} queries, its time is scaled",
+        note=f"ours with 10,000 bootstrap resamples each; the time of the loop is scaled up from {len(asked)} queries",
     )
 
 
 def sparse(name: str, texts: Sequence[str], queries: Sequence[str], rounds: int) -> Rows:
-    """Top 100 by BM25, and building the index."""
+    """Search for the top 100 by BM25, and building of the index."""
     import bm25s
     from rank_bm25 import BM25Okapi
 
@@ -107,7 +107,7 @@ def sparse(name: str, texts: Sequence[str], queries: Sequence[str], rounds: int)
 
     np.testing.assert_allclose(index.scores(queries), np.array(scores()), rtol=0, atol=1e-9)
     work = f"BM25 top {depth}, {name}: {len(texts):,} passages, {len(queries)} queries"
-    yield compare(
+    yield time_both(
         work, "rank_bm25", 80, lambda: index.search(queries, depth), scores, rounds=rounds, note="scores equal to 1e-9"
     )
 
@@ -116,8 +116,8 @@ def sparse(name: str, texts: Sequence[str], queries: Sequence[str], rounds: int)
         theirs = bm25s.BM25(backend=backend)
         theirs.index(tokens, show_progress=False)
         retrieve = partial(theirs.retrieve, asked, k=depth, show_progress=False)
-        retrieve()  # compiles
-        yield compare(
+        retrieve()  # the first call compiles
+        yield time_both(
             work,
             f"bm25s, {backend}",
             target,
@@ -131,7 +131,7 @@ def sparse(name: str, texts: Sequence[str], queries: Sequence[str], rounds: int)
         bm25s.BM25().index(list(map(tokenize, texts)), show_progress=False)
 
     work = f"BM25 index from texts, {name}"
-    yield compare(
+    yield time_both(
         work,
         "rank_bm25",
         None,
@@ -139,11 +139,11 @@ def sparse(name: str, texts: Sequence[str], queries: Sequence[str], rounds: int)
         lambda: BM25Okapi(list(map(tokenize, texts))),
         rounds=rounds,
     )
-    yield compare(work, "bm25s", None, lambda: retriever.index(texts), build, rounds=rounds)
+    yield time_both(work, "bm25s", None, lambda: retriever.index(texts), build, rounds=rounds)
 
 
 def dense(passages: int, queries: int, rounds: int) -> Rows:
-    """Exact search for the largest inner products against FAISS."""
+    """Exact search for the largest inner products compared with FAISS."""
     import faiss
 
     vectors, asked = unit_vectors(passages, seed=0), unit_vectors(queries, seed=1)
@@ -152,20 +152,20 @@ def dense(passages: int, queries: int, rounds: int) -> Rows:
     search = ExactSearch(vectors)
     found, theirs = search(asked, DEPTH), flat.search(asked, DEPTH)[1]
     scores = np.einsum("qd,qkd->qk", asked.astype(np.float64), vectors[theirs].astype(np.float64))
-    np.testing.assert_allclose(scores, found.scores, rtol=0, atol=1e-6)  # where ids differ, it is by rounding alone
-    yield compare(
+    np.testing.assert_allclose(scores, found.scores, rtol=0, atol=1e-6)  # different ids are only due to rounding
+    yield time_both(
         f"exact top {DEPTH}, {passages:,} x {DIMENSIONS}, {queries} queries",
         "FAISS IndexFlatIP",
         2,
         lambda: search(asked, DEPTH),
         lambda: flat.search(asked, DEPTH),
         rounds=rounds,
-        note=f"same ids, apart from {(found.passages != theirs).sum()} ranks where single precision swaps neighbours",
+        note=f"same ids except at {(found.passages != theirs).sum()} ranks, where single precision swaps neighbours",
     )
 
 
 def approximate(dataset: Dataset, store: Store, rounds: int) -> Rows:
-    """What the approximate indexes gain on real embeddings, and what they lose."""
+    """Speed and recall of the approximate indexes on real embeddings."""
     encoder = SentenceTransformerEncoder()
     passages = np.asarray(embed(encoder, store, dataset.texts, "passage"))
     queries = np.asarray(embed(encoder, store, [query.text for query in dataset.queries], "query"))
@@ -175,7 +175,7 @@ def approximate(dataset: Dataset, store: Store, rounds: int) -> Rows:
         search = index.open(passages, lambda _, build: build())
         found = search(queries, DEPTH).passages
         recall = np.mean([np.isin(*rows).mean() for rows in zip(best, found, strict=True)])
-        yield compare(
+        yield time_both(
             f"top {DEPTH}, {dataset.name}: {len(passages):,} embeddings, {len(queries)} queries, index={name}",
             "exact search",
             None,
@@ -195,11 +195,11 @@ def unit_vectors(count: int, seed: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class RandomEncoder:
-    """Random embeddings, for corpora that no model could encode in time."""
+    """Random embeddings, for corpora that are too large to encode."""
 
     seed: int = 0
     fingerprint: str = "random"
 
     def encode(self, texts: Sequence[str], role: str) -> np.ndarray:
-        """Unit vectors that have nothing to do with the texts, but are others for others."""
+        """Random unit vectors, different for different texts."""
         return unit_vectors(len(texts), zlib.crc32(f"{role} {self.seed} {texts[0]}".encode()))

@@ -1,4 +1,4 @@
-"""Time and memory of hybrid retrieval against the size of the corpus: `python -m bench.scale PASSAGES QUERIES`."""
+"""Time and memory of hybrid retrieval by corpus size: `python -m bench.scale PASSAGES QUERIES`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PASSAGE_WORDS, QUERY_WORDS = 60, 8
 
 
 class Cost(TypedDict):
-    """What one corpus took, in seconds and megabytes."""
+    """Time and memory for one corpus, in seconds and megabytes."""
 
     passages: int
     queries: int
@@ -32,7 +32,7 @@ class Cost(TypedDict):
 
 
 def measure(passages: int, queries: int) -> Cost:
-    """The cost in a process of its own, so that its memory is its own."""
+    """The cost, measured in a new process so that its peak memory is separate."""
     command = [sys.executable, "-m", "bench.scale", str(passages), str(queries)]
     place = str(Path(__file__).resolve().parents[1])
     done = subprocess.run(command, cwd=place, env={**os.environ, "PYTHONPATH": place}, capture_output=True, check=True)
@@ -41,7 +41,7 @@ def measure(passages: int, queries: int) -> Cost:
 
 
 def texts(count: int, words: int, seed: int) -> tuple[str, ...]:
-    """Texts of words that are as unevenly frequent as those of a language (Zipf)."""
+    """Random texts with word frequencies like those of a natural language (Zipf)."""
     random = np.random.default_rng(seed)
     share = 1 / np.arange(1, WORDS + 1)
     drawn = np.searchsorted(np.cumsum(share / share.sum()), random.random((count, words)), side="left")
@@ -49,12 +49,12 @@ def texts(count: int, words: int, seed: int) -> tuple[str, ...]:
 
 
 def main(passages: int, queries: int) -> Cost:
-    """Retrieve and measure, with a store on disk, as a run does."""
+    """Retrieve and measure with a store on disk, like a run."""
     from bench.measures import METRICS
     from bench.retrieval import DEPTH, RandomEncoder
     from ragsweep.core.store import Store
+    from ragsweep.evaluation import evaluate, judge
     from ragsweep.retrieval import DenseRetriever, HybridRetriever, Search, SparseRetriever, rank
-    from ragsweep.tasks.ranking import evaluate, judge
 
     search = Search(texts(passages, PASSAGE_WORDS, 0), texts(queries, QUERY_WORDS, 1))
     text_mb = peak_mb()
@@ -86,7 +86,7 @@ def main(passages: int, queries: int) -> Cost:
 
 
 def peak_mb() -> float:
-    """The most memory that this process has had; that of getrusage counts what started it too."""
+    """Peak memory of this process. `getrusage` would include the memory of the process that started it."""
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) / 1000
 

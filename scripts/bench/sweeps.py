@@ -1,4 +1,4 @@
-"""Whole sweeps, as processes, against a sweep of Hydra and MLflow that measures nothing."""
+"""Whole sweeps, as processes, compared with a sweep of Hydra and MLflow that measures nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from mlflow import MlflowClient
 
-from bench.timing import Comparison, Rows, compare
+from bench.timing import Rows, Timing, time_both
 from ragsweep.core.project import PROJECT
 
 FIFTEEN = ["-m", "retriever.alpha=0,0.3,0.5,0.7,1", "k=3,5,10"]
@@ -23,7 +23,7 @@ THOUSAND = ["-m", "retriever.alpha=range(0,1,0.02)", "k=range(1,21)"]
 
 @dataclass(frozen=True)
 class Place:
-    """Where sweeps keep their stores and files."""
+    """A folder for the stores and files of sweeps."""
 
     folder: Path
 
@@ -33,7 +33,7 @@ class Place:
         return f"sqlite:///{self.folder}/mlflow.db"
 
     def command(self, *arguments: str) -> list[str]:
-        """A sweep of ours."""
+        """The command of a ragsweep sweep."""
         self.folder.mkdir(parents=True, exist_ok=True)
         return [
             sys.executable,
@@ -46,11 +46,11 @@ class Place:
         ]
 
     def sweep(self, *arguments: str) -> None:
-        """Run a sweep of ours to its end."""
+        """Run a ragsweep sweep."""
         _run(self.command(*arguments), {})
 
     def shape(self) -> dict[str, str]:
-        """How much its first run has logged, as an empty sweep reads it from the environment."""
+        """How much the first run logged, as environment variables for the empty sweep."""
         [run, *_] = self.runs()
         artifacts = self.folder / "artifacts" / run.info.run_id
         shape = {
@@ -61,7 +61,7 @@ class Place:
         return {name: str(value) for name, value in shape.items()}
 
     def empty_sweep(self, shape: dict[str, str], *arguments: str) -> None:
-        """Run an empty sweep whose runs log that much."""
+        """Run an empty sweep with runs that log as much."""
         self.folder.mkdir(parents=True, exist_ok=True)
         environment = {**shape, "URI": self.uri, "ARTIFACTS": f"{self.folder}/artifacts"}
         outputs = f"hydra.sweep.dir={self.folder}/outputs/${{sweep_id:}}"
@@ -72,19 +72,19 @@ class Place:
         return MlflowClient(self.uri)
 
     def runs(self) -> list:
-        """The children of its sweeps, oldest first."""
+        """The runs of its sweeps, oldest first."""
         experiments = [experiment.experiment_id for experiment in self.client().search_experiments()]
         runs = self.client().search_runs(experiments, max_results=10_000, order_by=["attributes.start_time ASC"])
         return [run for run in runs if "mlflow.parentRunId" in run.data.tags]
 
 
 def rows(folder: Path, rounds: int, *, quick: bool) -> Rows:
-    """A sweep whose stages are all stored, and `--help`; unless quick, also a sweep that finds nothing stored."""
+    """A sweep with all stages stored, and `--help`. Unless quick, also a sweep with nothing stored."""
     runs, swept = ("six", SIX) if quick else ("15", FIFTEEN)
     ours, theirs = Place(folder / "ours"), Place(folder / "empty")
     ours.sweep(*swept)
     shape = ours.shape()
-    yield compare(
+    yield time_both(
         f"warm sweep of {runs} runs, bundled dataset",
         "empty Hydra + MLflow sweep",
         1 / 1.5,
@@ -96,16 +96,16 @@ def rows(folder: Path, rounds: int, *, quick: bool) -> Rows:
     )
     if not quick:
         fresh = count()
-        yield compare(
+        yield time_both(
             "cold sweep of 15 runs, bundled dataset",
             "empty Hydra + MLflow sweep",
             1 / 3,
             lambda: Place(folder / f"cold{next(fresh)}").sweep(*FIFTEEN),
             lambda: Place(folder / f"empty{next(fresh)}").empty_sweep(shape, *FIFTEEN),
             rounds=max(1, rounds // 2),
-            note="nothing stored, no tracking store yet: extracts, chunks, encodes, indexes",
+            note="nothing stored and no tracking store: extracts, chunks, encodes, indexes",
         )
-    yield compare(
+    yield time_both(
         "python run.py --help",
         "one second",
         1,
@@ -116,7 +116,7 @@ def rows(folder: Path, rounds: int, *, quick: bool) -> Rows:
 
 
 def thousand(folder: Path) -> Rows:
-    """Seconds a run and memory over a sweep of 1,000 runs: neither may grow."""
+    """Seconds per run, and memory, in a sweep of 1,000 runs. Neither may grow."""
     place = Place(folder / "thousand")
     place.sweep(*FIFTEEN)
     memory = []
@@ -135,7 +135,7 @@ def thousand(folder: Path) -> Rows:
         ("memory", during[1], during[0], "MB"),
     ):
         work = f"sweep of 1,000 runs: {what} in the last hundred"
-        yield Comparison(work, "the first hundred", 1 / 1.1, [last], [first], unit=unit)
+        yield Timing(work, "the first hundred", 1 / 1.1, [last], [first], unit=unit)
 
 
 def _run(command: list[str], environment: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Timing two ways to do the same work against each other, on a machine that others use too."""
+"""Times ragsweep and a peer alternately, because other users of the machine affect both."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Timing:
     """One row of the benchmark.
 
     Attributes:
         work: What was done.
         peer: What ragsweep is compared with.
-        target: How many times faster than the peer it should be, at least; below 1, it may be slower. None: no target.
+        target: How many times as fast as the peer ragsweep should be, at least. Below 1 it may be slower; None is no
+            target.
         ours: Seconds of ragsweep in each round.
         theirs: Seconds of the peer in each round.
-        note: What else was found.
-        unit: Of `ours` and `theirs`, where it is not seconds that are compared.
+        note: Further remarks.
+        unit: Unit of `ours` and `theirs` if they are not seconds.
     """
 
     work: str
@@ -33,29 +34,29 @@ class Comparison:
 
     @property
     def ratios(self) -> list[float]:
-        """How many times faster ragsweep was, in each round."""
+        """How many times as fast as the peer ragsweep was, in each round."""
         return [peer / own for own, peer in zip(self.ours, self.theirs, strict=True)]
 
     @property
     def ratio(self) -> float:
-        """The median of the rounds."""
+        """Median ratio of the rounds."""
         return float(np.median(self.ratios))
 
     @property
     def reached(self) -> bool:
-        """Whether the target is reached; so is none."""
+        """Whether the target is reached. True without a target."""
         return self.target is None or self.ratio >= self.target
 
     @property
     def broken(self) -> bool:
-        """Whether the ratio is below half of the target, which no noise explains."""
+        """Whether the ratio is below half of the target, which is too low to be noise."""
         return self.target is not None and self.ratio < self.target / 2
 
 
-Rows = Iterator[Comparison]
+Rows = Iterator[Timing]
 
 
-def compare(
+def time_both(
     work: str,
     peer: str,
     target: float | None,
@@ -66,19 +67,19 @@ def compare(
     share: float = 1,
     note: str = "",
     warm_up: bool = True,
-) -> Comparison:
-    """Time both in turns, after a call of each that is not timed; who goes first changes from round to round.
+) -> Timing:
+    """Time both alternately. The order changes from round to round.
 
     Args:
-        work: As in `Comparison`, like `peer`, `target` and `note`.
-        peer: See there.
-        target: See there.
+        work: As in `Timing`.
+        peer: As in `Timing`.
+        target: As in `Timing`.
         ours: Does the work with ragsweep.
-        theirs: Does it with the peer.
-        rounds: How often.
-        share: The part of the work that `theirs` does; its seconds are scaled to the whole.
-        note: See there.
-        warm_up: Whether there is such a call.
+        theirs: Does the work with the peer.
+        rounds: Number of timed rounds.
+        share: The share of the work that `theirs` does. Its seconds are divided by it.
+        note: As in `Timing`.
+        warm_up: Whether to call both once before the timed rounds.
     """
     seconds: dict[Callable[[], object], list[float]] = {ours: [], theirs: []}
     for number in range(0 if warm_up else 1, rounds + 1):
@@ -87,4 +88,4 @@ def compare(
             call()
             if number:
                 seconds[call].append(time.perf_counter() - start)
-    return Comparison(work, peer, target, seconds[ours], [taken / share for taken in seconds[theirs]], note)
+    return Timing(work, peer, target, seconds[ours], [taken / share for taken in seconds[theirs]], note)
