@@ -1,4 +1,4 @@
-"""What users' classes say of their settings: `alpha: Annotated[float, Between(0, 1)]`."""
+"""Constraints for the settings of your own classes: `alpha: Annotated[float, Between(0, 1)]`."""
 
 from ragsweep.core.constraints import Between, Text
 

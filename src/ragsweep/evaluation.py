@@ -1,18 +1,8 @@
-"""The metrics of rankings by the names under which configurations have them: `ragsweep.evaluation.ndcg`."""
+"""The ranking metrics, under the names that configurations use (`ragsweep.evaluation.ndcg`)."""
 
-from ragsweep.tasks.ranking import (
-    Evaluation,
-    Judged,
-    average_precision,
-    evaluate,
-    f1,
-    hit_rate,
-    judge,
-    mrr,
-    ndcg,
-    precision,
-    recall,
-)
+from ragsweep.tasks.ranking.evaluation import Evaluation, evaluate
+from ragsweep.tasks.ranking.judging import Judged, judge
+from ragsweep.tasks.ranking.metrics import average_precision, f1, hit_rate, mrr, ndcg, precision, recall
 
 __all__ = [
     "Evaluation",

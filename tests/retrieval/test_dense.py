@@ -7,8 +7,8 @@ import pytest
 
 from ragsweep.core.store import Store
 from ragsweep.datasets import Dataset
+from ragsweep.evaluation import average_precision, judge, mrr, ndcg, precision, recall
 from ragsweep.retrieval import DenseRetriever, Search, SentenceTransformerEncoder
-from ragsweep.tasks.ranking import average_precision, judge, mrr, ndcg, precision, recall
 
 
 def test_the_ranking_is_that_of_all_inner_products(store, letters, manual_search):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ragsweep.core.errors import ConfigError
+from ragsweep.evaluation import evaluate, judge, precision, recall
 from ragsweep.statistics import confidence_intervals
-from ragsweep.tasks.ranking import evaluate, judge, precision, recall
 
 TYPES = ("why", "how", None)
 
@@ -22,7 +22,7 @@ def evaluation(judged):
 
 
 @pytest.mark.parametrize(("k", "cutoffs"), [(2, 20), (20, 20), (25, 25)])
-def test_every_cutoff_to_20_is_measured_and_further_where_k_is(judged, k, cutoffs):
+def test_every_cutoff_up_to_20_or_k_is_measured(judged, k, cutoffs):
     assert evaluate(judged, {"recall": recall}, k, TYPES, resamples=100).values.shape == (1, cutoffs, 3)
 
 
@@ -47,11 +47,11 @@ def test_the_intervals_are_those_of_the_values_at_k(judged, evaluation):
     assert (evaluation.ci_low[1], evaluation.ci_high[1]) == pytest.approx(expected)
 
 
-def test_the_types_are_sorted_and_without_the_missing_one(evaluation):
+def test_the_types_are_sorted_without_none(evaluation):
     assert evaluation.types == ("how", "why")
 
 
-def test_a_metric_of_ones_own_is_measured(judged):
+def test_a_user_metric_is_measured(judged):
     def first_is_page_5(judged, k):
         return (judged.units[:, 0] == 5).astype(float)
 
@@ -66,14 +66,14 @@ def test_a_metric_of_ones_own_is_measured(judged):
         ([[0.5]] * 3, "values of shape (3, 1)"),
         ([0.5, 0.5, np.nan], "nan for query 'third'"),
         ([0.5, -np.inf, np.nan], "-inf for query 'second'"),
-        (None, "a NoneType that holds other things than numbers"),
-        (["high"] * 3, "a list that holds other things than numbers"),
-        ([[1], [1, 2], 3], "a list that holds other things than numbers"),
+        (None, "a non-numeric NoneType"),
+        (["high"] * 3, "a non-numeric list"),
+        ([[1], [1, 2], 3], "a non-numeric list"),
     ],
     ids=range(8),
 )
-def test_a_metric_that_gives_no_number_a_query_is_named_with_what_it_gave(judged, values, found):
+def test_a_metric_without_one_number_per_query_is_refused_with_what_it_returned(judged, values, found):
     with pytest.raises(ConfigError) as error:
         evaluate(judged, {"mine": lambda judged, k: values}, 2, TYPES, ("first", "second", "third"), resamples=100)
-    expected = f"gave {found} at k=1; expected an array of shape (3,), a finite number a query"
+    expected = f"returned {found} at k=1; expected an array of shape (3,) with one finite number per query"
     assert str(error.value) == f"evaluation.metrics.mine: {expected}"

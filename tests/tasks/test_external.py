@@ -1,4 +1,4 @@
-"""Rankings of any origin, measured in one call."""
+"""Measuring rankings of other programs with one call."""
 
 from collections import Counter
 
@@ -74,7 +74,7 @@ def table(numbers, name):
 
 
 def trec_eval(run, qrels, k, relevance_level):
-    """Every metric by trec_eval, by query; recip_rank is that of the run cut at k, and F1 follows from P and recall."""
+    """Every metric of every query by trec_eval, with recip_rank of the run cut at k, and F1 from P and recall."""
     run = {query: {document: float(score) for document, score in scores.items()} for query, scores in run.items()}
     measures = {f"{name}.{k}" for name in MEASURES.values()}
     whole = pytrec_eval.RelevanceEvaluator(qrels, measures, relevance_level=relevance_level).evaluate(run)
@@ -94,7 +94,7 @@ def trec_eval(run, qrels, k, relevance_level):
 
 @pytest.mark.parametrize("form", [dicts, lists, frames, files])
 @given(run=RUNS, qrels=QRELS, cut=CUTS)
-def test_every_metric_of_every_query_equals_trec_evals_in_whichever_form(form, tmp_path_factory, run, qrels, cut):
+def test_every_metric_of_every_query_equals_trec_eval_in_every_form(form, tmp_path_factory, run, qrels, cut):
     assume(highest(qrels) >= cut["relevance_level"])
     rankings, judgments = form(run, qrels, tmp_path_factory.getbasetemp())
     found = values(ragsweep.evaluate(rankings, judgments, **cut, resamples=1))
@@ -126,14 +126,14 @@ def test_a_repeated_id_earns_credit_once_and_uses_up_the_cutoff():
     assert measured({"q": ["a", "a", "b"]}, {"q": ["a", "b"]}, k=2)["recall"] == 0.5
 
 
-def test_a_repeated_id_is_dropped_before_the_cutoff_where_asked():
+def test_a_repeated_id_is_dropped_with_before_cutoff():
     assert measured({"q": ["a", "a", "b"]}, {"q": ["a", "b"]}, k=2, collapse="before_cutoff")["recall"] == 1
 
 
 @pytest.mark.parametrize(
     ("given_as", "found"), [(34, 1), ("34", 1), (" 34 ", 1), (np.int64(34), 1), (340, 0), ("4", 0)]
 )
-def test_ids_are_compared_as_stripped_texts(given_as, found):
+def test_ids_are_compared_as_stripped_strings(given_as, found):
     assert measured({1: [given_as]}, {"1": {"34": 1}})["hit_rate"] == found
 
 
@@ -164,12 +164,12 @@ def test_a_judged_query_without_results_scores_0_and_is_named():
     assert result.means["recall"] == 1 / 3
 
 
-def test_where_nothing_at_all_was_retrieved_everything_is_0():
+def test_every_metric_is_0_if_nothing_was_retrieved():
     assert measured({"q": []}, {"q": ["a"]}) == ZERO
 
 
 @given(run=RUNS, qrels=QRELS)
-def test_the_queries_stand_in_the_order_of_the_qrels(run, qrels):
+def test_the_queries_are_in_the_order_of_the_qrels(run, qrels):
     assume(highest(qrels) >= 1)
     moved = dict(reversed(run.items()))
     expected = ragsweep.evaluate(run, qrels, resamples=50)
@@ -181,7 +181,7 @@ def test_a_query_without_a_relevant_document_scores_0_and_is_named():
     result = ragsweep.evaluate({"q1": ["a"], "q2": ["a"]}, {"q1": {"a": 2}, "q2": {"a": 1}}, relevance_level=2)
     assert result.without_relevant == ("q2",)
     assert result.means["recall"] == 0.5
-    assert "without a relevant document, scoring 0 in all but NDCG: 1 ('q2')" in repr(result)
+    assert "without a relevant document, scoring 0 except in NDCG: 1 ('q2')" in repr(result)
 
 
 def test_a_relevance_level_above_every_grade_is_refused():
@@ -218,7 +218,7 @@ def test_only_the_metrics_that_are_named_are_measured():
     assert measured({"q": ["a"]}, {"q": ["a"]}, metrics=["ndcg", "mrr"]) == {"ndcg": 1, "mrr": 1}
 
 
-def test_a_metric_of_ones_own_is_measured():
+def test_a_user_metric_is_measured():
     def judged_share(judged, k):
         return (judged.gains[:, :k] > 0).mean(axis=1)
 
@@ -235,7 +235,7 @@ def test_every_setting_changes_the_result(changed):
     assert measured(rankings, qrels, **changed) != measured(rankings, qrels)
 
 
-def test_the_gain_is_that_of_burges_where_asked():
+def test_the_exponential_gain_is_that_of_burges():
     found = measured({"q": [*"dcba"]}, {"q": {"a": 3, "b": 2, "c": 1, "d": 0}}, k=3, gain="exponential")
     assert found["ndcg"] == pytest.approx(0.226869, abs=1e-6)
 
@@ -260,7 +260,7 @@ def test_a_curve_passes_through_the_mean_at_k(result):
     assert result.curves.index.tolist() == list(range(1, 21))
 
 
-def test_it_shows_its_numbers_and_who_is_missing(result):
+def test_the_text_shows_the_numbers_and_the_missing_queries(result):
     lines = repr(result).splitlines()
     assert lines[:3] == [
         "3 queries at k=2, 95 % intervals",
@@ -271,9 +271,9 @@ def test_it_shows_its_numbers_and_who_is_missing(result):
     assert ["mrr", "0.5000"] in [line.split()[:2] for line in lines]
 
 
-def test_it_asks_about_the_ids_where_no_relevant_document_is_ranked():
+def test_the_text_points_to_the_ids_if_no_relevant_document_is_ranked():
     found = ragsweep.evaluate({"q": ["a.pdf"]}, {"q": ["a"]}, resamples=1)
-    assert "do rankings and qrels write their ids alike?" in repr(found)
+    assert "check that rankings and qrels use the same ids" in repr(found)
 
 
 def test_a_notebook_shows_names_as_text_and_not_as_markup(result):
@@ -304,7 +304,7 @@ RANKED, JUDGED = {"q": ["a"]}, {"q": {"a": 1}}
     ],
     ids=str,
 )  # fmt: skip
-def test_a_setting_that_cannot_be_is_named(settings, message):
+def test_an_invalid_argument_is_named(settings, message):
     with pytest.raises(ConfigError) as error:
         ragsweep.evaluate(RANKED, JUDGED, **settings)
     assert str(error.value) == message
@@ -337,7 +337,7 @@ def test_a_setting_that_cannot_be_is_named(settings, message):
     ],
     ids=range(9),
 )
-def test_input_that_says_nothing_or_contradicts_itself_is_refused(rankings, qrels, message):
+def test_empty_or_contradictory_input_is_refused(rankings, qrels, message):
     with pytest.raises(DatasetError) as error:
         ragsweep.evaluate(rankings, qrels)
     assert str(error.value) == message

@@ -1,4 +1,4 @@
-"""`evaluation.json` of any origin: what a run writes is read, and anything else is refused in a line."""
+"""`evaluation.json`: reads what a run writes, and refuses anything else in one line."""
 
 import copy
 import json
@@ -17,7 +17,7 @@ JSON = st.recursive(PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dictio
 
 
 def places(value, path=()):
-    """The way to every value in the facts."""
+    """The path of every value in the facts."""
     yield path
     for key in value if isinstance(value, dict) else ():
         yield from places(value[key], (*path, key))
@@ -42,7 +42,7 @@ def test_any_json_is_read_or_refused(place, value):
         )
 
 
-def test_facts_of_the_first_version_are_read():
+def test_facts_of_version_0_1_0_are_read():
     metrics = {"f1": {"mean": 0.5, "ci_low": 0.4, "ci_high": 0.6}}
     old = {"dataset": FACTS["dataset"], "at_k": FACTS["at_k"], "metrics": metrics}
     found = facts_of(old)

@@ -1,4 +1,4 @@
-"""Which rank earns what."""
+"""The gain of each rank."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,8 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragsweep.tasks.ranking import NOTHING, average_precision, judge, ndcg, precision, recall
+from ragsweep.evaluation import average_precision, judge, ndcg, precision, recall
+from ragsweep.tasks.ranking.judging import NOTHING
 
 
 def judged(ranking, grades, **settings):
@@ -23,11 +24,11 @@ def test_a_unit_earns_credit_once_at_its_first_passage():
     assert judged([7, 3, 3, 7, 3], {3: 2}).gains.tolist() == [[0, 2, 0, 0, 0]]
 
 
-def test_repeats_use_up_the_cutoff_after_which_they_collapse():
+def test_repeats_count_towards_the_cutoff_with_after_cutoff():
     assert judged([3, 3, 3, 5], {3: 1, 5: 1}).hits.tolist() == [[True, False, False, True]]
 
 
-def test_repeats_collapse_before_the_cutoff_where_asked():
+def test_repeats_are_dropped_with_before_cutoff():
     assert judged([3, 3, 7, 3, 5], {3: 1, 5: 1}, collapse="before_cutoff").units.tolist() == [
         [3, 7, 5, NOTHING, NOTHING]
     ]
@@ -38,7 +39,7 @@ def test_a_unit_keeps_the_rank_of_its_first_passage():
     assert found.ranks[found.units != NOTHING].tolist() == [0, 2, 4]
 
 
-def test_where_nothing_was_retrieved_nothing_is_repeated():
+def test_empty_ranks_are_not_repeated_units():
     assert not judged([3, NOTHING, NOTHING], {3: 1}).repeated.any()
 
 

@@ -1,4 +1,4 @@
-"""The ranking metrics: golden values, and what must always hold."""
+"""The ranking metrics: known values, and properties that always hold."""
 
 from functools import partial
 
@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragsweep.tasks.ranking import NOTHING, average_precision, f1, hit_rate, judge, mrr, ndcg, precision, recall
+from ragsweep.evaluation import average_precision, f1, hit_rate, judge, mrr, ndcg, precision, recall
+from ragsweep.tasks.ranking.judging import NOTHING
 
 exponential_ndcg = partial(ndcg, gain="exponential")
 METRICS = [precision, recall, f1, mrr, hit_rate, ndcg, exponential_ndcg, average_precision]
@@ -56,7 +57,7 @@ def test_two_relevant_pages_at_ranks_1_and_3(metric, value):
     assert metric(one([34, 78, 35, 102, 45], {34: 1, 35: 1}), 5)[0] == pytest.approx(value, abs=1e-6)
 
 
-def test_the_ideal_is_not_taken_from_what_was_retrieved():
+def test_the_ideal_is_not_limited_to_retrieved_units():
     ranking = one([1, 10, 11, 12, 13], dict.fromkeys(range(1, 6), 1))
     assert ndcg(ranking, 5)[0] == pytest.approx(0.339160, abs=1e-6)
 
@@ -69,15 +70,15 @@ def test_graded_judgments_in_the_worst_order(gain, k, value):
     assert ndcg(ranking, k, gain=gain)[0] == pytest.approx(value, abs=1e-6)
 
 
-def test_map_divides_by_all_relevant_units_also_beyond_k():
+def test_map_divides_by_all_relevant_units_even_if_more_than_k():
     assert average_precision(one([*range(5)], dict.fromkeys(range(20), 1)), 5)[0] == 0.25
 
 
-def test_precision_divides_by_k_also_where_fewer_came_back():
+def test_precision_divides_by_k_even_if_fewer_were_retrieved():
     assert precision(one([3], {3: 1}), 5)[0] == 0.2
 
 
-def test_mrr_does_not_look_behind_k():
+def test_mrr_ignores_ranks_after_k():
     assert mrr(one([7, 8, 3], {3: 1}), 2)[0] == 0
 
 

@@ -22,7 +22,7 @@ def test_a_passage_has_a_row_its_remarks_and_its_text():
     ]
 
 
-def test_a_long_name_gives_its_beginning_for_the_columns_and_keeps_its_page():
+def test_a_long_name_is_cut_at_its_start_and_keeps_its_page():
     row = text(
         [line("a_manual_with_a_long_name.pdf#128", parts=dict.fromkeys(("dense", "sparse"), Place(1, 1.0, 1.0)))]
     )[1]
@@ -41,5 +41,5 @@ def test_control_characters_of_a_passage_are_left_out():
     assert "      red[31m ink" in text([line(text="red\x1b[31m ink\x07")])
 
 
-def test_where_nothing_was_retrieved_it_says_so():
+def test_an_empty_ranking_is_pointed_out():
     assert "      nothing was retrieved" in text([], [line(rank=None)])

@@ -1,4 +1,4 @@
-"""The forms in which other programs have rankings and judgments."""
+"""Reading rankings and judgments in the forms of other programs."""
 
 import io
 import os
@@ -74,12 +74,12 @@ def test_a_qrels_file_is_read(tmp_path):
         ),
         ({"q": {"a": None}}, "rankings, query 'q', document 'a': found the score None, expected a number"),
         ({"q": {"a": float("nan")}}, "rankings, query 'q', document 'a': found the score nan, expected a number"),
-        ({"q": ["a", 2.0]}, "rankings, query 'q': found the id 2.0, a float; expected a text or a whole number"),
+        ({"q": ["a", 2.0]}, "rankings, query 'q': found the id 2.0, a float; expected a string or a whole number"),
         (
             {"q": [("a", 0.3)]},
-            "rankings, query 'q': found the id ('a', 0.3), a tuple; expected a text or a whole number",
+            "rankings, query 'q': found the id ('a', 0.3), a tuple; expected a string or a whole number",
         ),
-        ({None: []}, "rankings: found the id None, a NoneType; expected a text or a whole number"),
+        ({None: []}, "rankings: found the id None, a NoneType; expected a string or a whole number"),
         (
             pd.DataFrame(columns=["query_id", "doc_id", "rank"]),
             "rankings: found the columns query_id, doc_id, rank; expected one called score",
@@ -96,7 +96,7 @@ def test_a_qrels_file_is_read(tmp_path):
         ),
         (
             {10**5000: ["a"]},
-            "rankings: found the id of hundreds of digits, a int; expected a text or a whole number",
+            "rankings: found the id of hundreds of digits, a int; expected a string or a whole number",
         ),
         (
             pd.DataFrame(columns=["query", "doc_id", "score"]),
@@ -105,7 +105,7 @@ def test_a_qrels_file_is_read(tmp_path):
     ],
     ids=range(16),
 )
-def test_what_cannot_be_read_is_said_in_one_line(source, message):
+def test_unreadable_input_is_refused_in_one_line(source, message):
     with pytest.raises(DatasetError) as error:
         read(source, RANKINGS, 0)
     assert str(error.value) == message
@@ -119,7 +119,7 @@ def test_a_line_with_other_columns_is_named(tmp_path):
     assert str(error.value) == f"{file}, line 3: found 4 columns, expected 'query Q0 document rank score tag'"
 
 
-def test_a_score_that_is_no_number_is_named(tmp_path):
+def test_a_score_that_is_not_a_number_is_named(tmp_path):
     file = tmp_path / "run.trec"
     file.write_text("q1 Q0 a 1 high me\n")
     with pytest.raises(DatasetError) as error:
@@ -133,14 +133,14 @@ def test_lines_that_start_with_a_hash_are_comments(tmp_path):
     assert rows(file, QRELS) == [("q1", "#a", 2)]
 
 
-def test_an_entry_behind_a_hash_is_neither_dropped_nor_counted(tmp_path):
+def test_an_entry_after_a_hash_is_refused(tmp_path):
     file = tmp_path / "qrels.trec"
     file.write_text("q1 0 a 2\n#q2 0 a 1\n")
     with pytest.raises(DatasetError) as error:
         read(file, QRELS, 1)
     assert str(error.value) == (
         f"{file}, line 2: found '#q2' before the columns of an entry; "
-        "expected a space behind the # of a comment, or %23 for the # of an id"
+        "expected a space after the # of a comment, or %23 for the # of an id"
     )
 
 
@@ -157,7 +157,7 @@ def test_qrels_of_beir_are_read_as_a_table(tmp_path):
     assert rows(pd.read_csv(io.StringIO(BEIR), sep="\t"), QRELS) == [("q1", "doc a", 2), ("q1", "b", 0)]
 
 
-def test_a_table_of_scores_is_no_table_of_grades():
+def test_a_table_of_scores_is_not_accepted_as_grades():
     with pytest.raises(DatasetError, match="expected one called grade or relevance or label"):
         read(pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "score": [1]}), QRELS, 1)
 
@@ -192,7 +192,7 @@ LINES = st.lists(
 @pytest.mark.parametrize("kind", [RANKINGS, QRELS], ids=["rankings", "qrels"])
 @settings(max_examples=150)
 @given(content=st.binary(max_size=30) | st.lists(LINES, max_size=3).map(b"\n".join))
-def test_whatever_a_file_holds_reading_gives_entries_or_one_line(tmp_path_factory, kind, content):
+def test_any_file_is_read_or_refused_in_one_line(tmp_path_factory, kind, content):
     file = tmp_path_factory.getbasetemp() / "any.trec"
     file.write_bytes(content)
     message = "one line"

@@ -1,4 +1,4 @@
-"""A second task, written as a user would: nothing in `src` knows it, and everything works for it."""
+"""A second task, written like a user task. Everything works for it, although nothing in `src` refers to it."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ ECE = Metric("ece", "Calibration error", higher_is_better=False, low=0, high=1)
 
 @dataclass(frozen=True)
 class Numbers:
-    """Is each of these numbers a prime?"""
+    """Asks for each number whether it is a prime."""
 
     numbers: tuple[int, ...]
     name: str = "primes"
@@ -46,7 +46,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class YesNoTask:
-    """Calls a number a prime where none of the first few primes divides it, and says how sure it is."""
+    """Answers yes if none of the first few primes divides a number, with a confidence."""
 
     loads: ClassVar[Sequence[str]] = ("task.questions",)
 
@@ -144,7 +144,7 @@ def test_the_lowest_is_the_best(sweep):
     assert f"Ship {best.info.run_name}: Brier score 0." in out
 
 
-def test_the_task_has_a_table_and_a_chart_of_its_own(sweep, shared_application):
+def test_the_task_writes_its_own_table_and_chart(sweep, shared_application):
     _, parent, children = sweep
     folder = shared_application.artifacts(children["divisors=4 sharpness=0.2"])
     assert pd.read_csv(folder / "results/calibration.csv")["questions"].sum() == 80
@@ -162,7 +162,7 @@ def test_the_view_shows_the_tasks_metrics(sweep, shared_application):
     assert view["name"].startswith("sweep divisors sharpness")
 
 
-def test_an_aggregate_may_decide(shared_application):
+def test_an_aggregate_can_decide_a_sweep(shared_application):
     process = shared_application.run(*TASK, *SWEEP, "task.decide_by=ece", **ENVIRONMENT)
     assert process.returncode == 0, process.stderr
     parent = max(shared_application.parents(), key=lambda run: run.info.start_time)
@@ -178,7 +178,7 @@ def test_a_finished_sweep_is_resumed(sweep, shared_application):
     assert process.stdout.count("(finished before)") == 6
 
 
-def test_a_run_is_made_again_with_the_same_numbers(sweep, shared_application):
+def test_a_run_is_reproduced_with_the_same_numbers(sweep, shared_application):
     _, _, children = sweep
     run_id = children["divisors=2 sharpness=1"].info.run_id
     process = shared_application.script(
@@ -195,7 +195,7 @@ def test_runs_are_compared(sweep, shared_application):
     assert "Brier score" in process.stdout
 
 
-def test_what_a_task_cannot_explain_is_said(sweep, shared_application):
+def test_a_task_that_cannot_explain_its_runs_is_refused(sweep, shared_application):
     _, _, children = sweep
     run_id = children["divisors=2 sharpness=1"].info.run_id
     process = shared_application.script("explain", run_id, "20", "--allow", "test_second_task", **ENVIRONMENT)

@@ -1,4 +1,4 @@
-"""The exported TREC files, from which trec_eval must get our numbers."""
+"""The exported TREC files, from which trec_eval must compute the same numbers."""
 
 import numpy as np
 import pytest
@@ -9,8 +9,9 @@ from hypothesis.extra.numpy import arrays
 
 import ragsweep
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, Query, RecursiveChunker
+from ragsweep.evaluation import average_precision, f1, hit_rate, judge, mrr, ndcg, precision, recall
 from ragsweep.retrieval import ranked
-from ragsweep.tasks.ranking import NOTHING, average_precision, f1, hit_rate, judge, mrr, ndcg, precision, recall
+from ragsweep.tasks.ranking.judging import NOTHING
 from ragsweep.tasks.ranking.trec import qrels_lines, run_lines, strictly_falling
 
 METRICS = {
@@ -23,18 +24,18 @@ METRICS = {
 }
 OURS = METRICS | {"f1": f1}
 ZERO = dict.fromkeys(METRICS, 0.0)
-LETTERS = RecursiveChunker(size=1, overlap=0)  # a passage a letter: so many passages has a page
+LETTERS = RecursiveChunker(size=1, overlap=0)  # one passage per letter
 
 
 def small(pages, judgments, source="a.pdf", queries=("q1", "q2", "q3")):
-    """A dataset of pages with texts, and of the queries that are judged."""
+    """A dataset of pages with these texts, and the judged queries."""
     document = Document.from_pages(source, [(str(n), f"{source}#{n}", text) for n, text in enumerate(pages, start=1)])
     asked = tuple(Query(query, query) for query in queries)
     return Dataset.from_collection(Collection("small", "page", (document,), asked, tuple(judgments)), LETTERS)
 
 
 def exported(dataset, candidates, **settings):
-    """The judged rankings of `{passage: score}` a query, and the lines of the run file."""
+    """The judged rankings, given as `{passage: score}` per query, and the lines of the run file."""
     width = max(1, *map(len, candidates))
     passages = np.array([[*found, *[NOTHING] * (width - len(found))] for found in candidates])
     scores = np.array([[*found.values(), *[0.0] * (width - len(found))] for found in candidates])
@@ -45,7 +46,7 @@ def exported(dataset, candidates, **settings):
 
 
 def trec_eval(run, dataset, k, relevance_level):
-    """What trec_eval makes of our files, by query id; it leaves out queries with no results."""
+    """The values that trec_eval computes from our files, by query id. It leaves out queries without results."""
     qrels = pytrec_eval.parse_qrel(qrels_lines(dataset))
     top = pytrec_eval.parse_run([line for line in run if int(line.split()[3]) <= k])
     measures = {f"{name}.{k}" if name != "recip_rank" else name for name in METRICS}
@@ -63,7 +64,7 @@ def keys(k):
 
 @st.composite
 def measurements(draw):
-    """Pages of several passages, graded judgments, some of pages that the corpus lacks, and tied scores."""
+    """Pages with several passages, graded judgments (some of pages that do not exist), and tied scores."""
     pages = draw(st.lists(st.text("x", min_size=1, max_size=4), min_size=1, max_size=5))
     units = st.sampled_from([*(f"a.pdf#{n}" for n in range(1, len(pages) + 1)), "lost.pdf#1"])
     judged = draw(st.dictionaries(st.tuples(st.sampled_from(["q1", "q2", "q3"]), units), st.integers(0, 3), min_size=1))
@@ -76,7 +77,7 @@ def measurements(draw):
 
 @pytest.mark.parametrize("collapse", ["after_cutoff", "before_cutoff"])
 @given(measurement=measurements(), k=st.integers(1, 12), level=st.integers(1, 2))
-def test_every_metric_of_every_query_equals_trec_evals(collapse, measurement, k, level):
+def test_every_metric_of_every_query_equals_trec_eval(collapse, measurement, k, level):
     dataset, candidates = measurement
     judged, run = exported(dataset, candidates, collapse=collapse, relevance_level=level)
     oracle = trec_eval(run, dataset, k, level)
@@ -88,7 +89,7 @@ def test_every_metric_of_every_query_equals_trec_evals(collapse, measurement, k,
 
 @pytest.mark.parametrize("collapse", ["after_cutoff", "before_cutoff"])
 @given(measurement=measurements(), k=st.integers(1, 12))
-def test_f1_follows_from_trec_evals_precision_and_recall(collapse, measurement, k):
+def test_f1_follows_from_precision_and_recall_of_trec_eval(collapse, measurement, k):
     dataset, candidates = measurement
     judged, run = exported(dataset, candidates, collapse=collapse)
     oracle = trec_eval(run, dataset, k, relevance_level=1)
@@ -104,7 +105,7 @@ def test_f1_follows_from_trec_evals_precision_and_recall(collapse, measurement, 
 @given(measurement=measurements(), k=st.integers(1, 12), level=st.integers(1, 2))
 def test_the_files_read_back_give_the_same_numbers_to_the_last_bit(tmp_path_factory, collapse, measurement, k, level):
     dataset, candidates = measurement
-    assume(dataset.qrels.grade.max() >= level)  # else there is nothing to measure
+    assume(dataset.qrels.grade.max() >= level)  # otherwise there is nothing to measure
     judged, run = exported(dataset, candidates, collapse=collapse, relevance_level=level)
     folder = tmp_path_factory.getbasetemp()
     (folder / "ranking.trec").write_text("".join(run))
@@ -121,7 +122,7 @@ def test_the_files_read_back_give_the_same_numbers_to_the_last_bit(tmp_path_fact
 ONE = [Judgment("q1", "a.pdf#1", 1)]
 
 
-def test_a_query_id_that_starts_with_a_hash_is_read_back_as_no_comment(tmp_path):
+def test_a_query_id_that_starts_with_a_hash_is_not_read_as_a_comment(tmp_path):
     dataset = small(["text"], [Judgment("#1", "a.pdf#1", 1)], queries=("#1",))
     _, run = exported(dataset, [{0: 1.0}])
     (tmp_path / "ranking.trec").write_text("".join(run))
@@ -130,12 +131,12 @@ def test_a_query_id_that_starts_with_a_hash_is_read_back_as_no_comment(tmp_path)
     assert (found.query_ids, found.means["recall"]) == (("%231",), 1)
 
 
-def test_a_later_passage_of_a_unit_takes_its_rank_under_a_name_of_its_own():
+def test_a_later_passage_of_a_unit_keeps_its_rank_under_another_id():
     _, run = exported(small(["xx", "y"], ONE), [{0: 3.0, 1: 2.0, 2: 1.0}])
     assert [line.split()[2] for line in run] == ["a.pdf#1", "a.pdf#1@a.pdf#1/1", "a.pdf#2"]
 
 
-def test_a_unit_collapsed_before_the_cutoff_stands_in_the_file_once():
+def test_a_unit_is_in_the_file_once_with_before_cutoff():
     _, run = exported(small(["xx", "y"], ONE), [{0: 3.0, 1: 2.0, 2: 1.0}], collapse="before_cutoff")
     assert [line.split()[2:4] for line in run] == [["a.pdf#1", "1"], ["a.pdf#2", "2"]]
 
@@ -156,12 +157,12 @@ def test_white_space_in_a_name_does_not_shift_the_columns():
     assert trec_eval(run, dataset, 1, relevance_level=1) == {"first%20query": dict.fromkeys(METRICS, 1.0)}
 
 
-def test_names_that_differ_stay_different():
+def test_different_names_stay_different():
     judgments = [Judgment("q1", "a b#1", 1), Judgment("q1", "a%20b#1", 2)]
     assert len({line.split()[2] for line in qrels_lines(small(["x"], judgments))}) == 2
 
 
-def test_no_line_stands_in_the_run_twice_where_page_labels_repeat():
+def test_repeated_page_labels_give_no_duplicate_lines():
     pages = [("1", "a.pdf#1", "x"), ("1", "a.pdf#1", "y"), ("1", "a.pdf#1", "z")]
     document = Document.from_pages("a.pdf", pages)
     dataset = Dataset.from_collection(

@@ -23,7 +23,7 @@ from ragsweep.sweeps import Sweep
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-DIGITS = 12  # shown of a digest
+DIGITS = 12  # of a digest in the report
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from ragsweep.tasks.facts import Facts
 NAMED = "configuration"  # the setting that selects a named configuration
 
 
-@dataclass(frozen=True, eq=False)  # tables have no truth value
+@dataclass(frozen=True, eq=False)  # tables cannot be compared with ==
 class Outcome:
     """One finished run.
 

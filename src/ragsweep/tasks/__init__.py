@@ -1,1 +1,1 @@
-"""What a run measures; one folder a task."""
+"""Tasks: what a run measures. One folder per task."""

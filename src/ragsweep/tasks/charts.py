@@ -1,4 +1,4 @@
-"""Charts of one measurement that fit every task."""
+"""Charts of one measurement that every task can use."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def draw(measurement: Measurement, decide_by: str, resamples: int, seed: int) -> Iterator[tuple[str, Figure]]:
-    """The charts of a run with their file names: the task's own, and one of query types where queries have types.
+    """The charts of a run with their file names: those of the task, and one of query types if the queries have types.
 
     Args:
         measurement: What was measured.
-        decide_by: The metric by which a sweep decides.
-        resamples: Of the intervals.
-        seed: Of the intervals.
+        decide_by: The metric that decides a sweep.
+        resamples: Number of bootstrap resamples of the intervals.
+        seed: Seed of the bootstrap.
     """
     task_draws, *arguments = measurement.charts
     yield from task_draws(*arguments)

@@ -1,4 +1,4 @@
-"""What a run's `results/evaluation.json` says, as far as comparisons and reports read it."""
+"""Reads `results/evaluation.json` of a run, as far as comparisons and reports need it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ragsweep.core.parsing import MalformedError, from_json, read_text
 from ragsweep.tasks.metric import Metric
 
 LARGEST_MB = 100
-LARGEST = 1e300  # of numbers: those beyond are no measurement
-UNKNOWN = "An earlier version recorded the best run, without what is odd about the dataset."
-KINDS = {str: "a text", bool: "true or false", dict: "an object"}
+LARGEST = 1e300  # larger numbers are not measurements
+NOT_RECORDED = "The best run was recorded by an earlier version, which did not record findings about the dataset."
+KINDS = {str: "a string", bool: "true or false", dict: "an object"}
 
 
 @dataclass(frozen=True)
 class Aggregate:
-    """A metric that is no mean over items: its value, and the bounds of its 95 % interval."""
+    """A metric that is not a mean over items: its value, and the bounds of its 95 % interval."""
 
     value: float
     low: float
@@ -29,19 +29,19 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class Facts:
-    """What a finished run says of itself.
+    """What a finished run recorded about itself.
 
     Attributes:
         dataset: The dataset's name.
-        digest: Of its questions and of what is right.
-        decided_by: The metric by which its sweep decided; empty in runs of version 0.1.0, as are method and findings.
-        metrics: By name, in the order in which they are shown.
-        aggregates: The metrics among them that are no mean over items.
-        method: How the configuration does it.
-        findings: What is odd about the dataset, a sentence each.
-        item_columns: Columns of the table of queries that are the same for every configuration.
-        curves: Mean of metrics at the steps from 1.
-        intervals: Lower and upper bounds of the curves' means, for some.
+        digest: Digest of its questions and correct answers.
+        decided_by: The metric that decided its sweep. Version 0.1.0 did not record it, nor method and findings.
+        metrics: The metrics by name, in display order.
+        aggregates: Those metrics that are not means over items.
+        method: How the configuration works.
+        findings: Problems found in the dataset, one sentence each.
+        item_columns: Columns of the query table that are the same for every configuration.
+        curves: Means of metrics at the steps 1, 2, ...
+        intervals: Lower and upper bounds of the means in some of the curves.
     """
 
     dataset: str
@@ -57,11 +57,11 @@ class Facts:
 
 
 def read_facts(path: Path) -> Facts:
-    """What the file says.
+    """Read the facts from a file.
 
     Raises:
-        MalformedError: It says something else than `write_measurement` writes.
-        OSError: It cannot be read.
+        MalformedError: The file is not in the format that `write_measurement` writes.
+        OSError: The file cannot be read.
     """
     try:
         return facts_of(from_json(read_text(path, LARGEST_MB)))
@@ -70,7 +70,7 @@ def read_facts(path: Path) -> Facts:
 
 
 def facts_of(measured: Any) -> Facts:
-    """The facts that a JSON value holds; raises `MalformedError` where one is missing or of another kind."""
+    """The facts in a JSON value. Raises `MalformedError` if one is missing or has the wrong type."""
     if not isinstance(measured, dict):
         raise MalformedError("expected an object")
     dataset, metrics = _one(measured, "dataset", dict), _one(measured, "metrics", dict)
@@ -90,7 +90,7 @@ def facts_of(measured: Any) -> Facts:
         metrics={name: _metric(name, values) for name, values in about.items()},
         aggregates={name: _aggregate(values) for name, values in about.items() if values.get("aggregate") is True},
         method=_method(_one({"method": {}} | measured, "method", dict)),
-        findings=_texts({"findings": [UNKNOWN]} | measured, "findings"),
+        findings=_texts({"findings": [NOT_RECORDED]} | measured, "findings"),
         item_columns=_texts(measured, "item_columns"),
         curves=known,
         intervals=intervals,
@@ -136,7 +136,7 @@ def _one(values: Mapping[str, Any], name: str, kind: type) -> Any:
 def _texts(values: Mapping[str, Any], name: str) -> tuple[str, ...]:
     texts = values.get(name, [])
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise MalformedError(f"{name}: expected a list of texts")
+        raise MalformedError(f"{name}: expected a list of strings")
     return tuple(texts)
 
 

@@ -1,4 +1,4 @@
-"""The files of a finished measurement, whatever its task."""
+"""Writes the files of a finished measurement of any task."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ragsweep.core.csv_files import write_table
 from ragsweep.statistics import STATISTICS, spread
 from ragsweep.tasks.task import Items, Measurement, Score
 
-RESAMPLED = "resampled.csv"  # in results/: each aggregate in each bootstrap resample
+RESAMPLED = "resampled.csv"  # in results/: the value of each aggregate in each bootstrap resample
 
 
 def write_measurement(folder: Path, measurement: Measurement, items: Items, decide_by: str) -> None:
@@ -24,8 +24,8 @@ def write_measurement(folder: Path, measurement: Measurement, items: Items, deci
     Args:
         folder: The run's folder.
         measurement: What was measured.
-        items: On what.
-        decide_by: The metric by which a sweep decides.
+        items: The items that were measured.
+        decide_by: The metric that decides a sweep.
     """
     results = folder / "results"
     results.mkdir(parents=True, exist_ok=True)
@@ -60,14 +60,14 @@ def _summary(score: Score) -> dict[str, Any]:
 
 
 def by_query_type(measurement: Measurement) -> pd.DataFrame:
-    """A row per query type: how many queries, and their mean metrics; no row where queries have no type."""
+    """A row per query type: number of queries and mean metrics. Empty if the queries have no types."""
     types = measurement.per_item.groupby("query_type")
     names = [score.metric.name for score in measurement.scores if score.per_item is not None]
     return types[names].mean().assign(queries=types.size()).reset_index()
 
 
 def facts(measurement: Measurement, items: Items, decide_by: str) -> Mapping[str, Any]:
-    """The measurement as one JSON-like value, for programs that read it back."""
+    """The measurement as a JSON-compatible value, for programs that read it."""
     return {
         "dataset": {"name": items.name, "digest": items.digest, **measurement.facts.get("dataset", {})},
         **{name: value for name, value in measurement.facts.items() if name != "dataset"},

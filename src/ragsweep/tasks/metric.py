@@ -1,4 +1,4 @@
-"""What a number means: its name and title, its unit, which direction is better, and between which bounds it lies."""
+"""Describes metrics: name, title, unit, direction and bounds."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Metric:
-    """What a number means.
+    """The description of a metric.
 
     Attributes:
-        name: In settings, tables and MLflow.
-        title: In charts and sentences.
-        unit: Of the values, such as ms; empty for a share or a count.
-        higher_is_better: The direction.
-        low: The lowest value that it can have.
-        high: The highest.
+        name: Name in settings, tables and MLflow.
+        title: Name in charts and sentences.
+        unit: Unit of the values, such as ms. Empty for a share or a count.
+        higher_is_better: Direction of the metric.
+        low: Lowest possible value.
+        high: Highest possible value.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Metric:
 def metric(
     title: str, *, unit: str = "", higher_is_better: bool = True, low: float = -inf, high: float = inf
 ) -> Callable[[Function], Function]:
-    """Say of a function what its values mean; a configuration gives the metric its name.
+    """Decorator that describes the metric that a function computes. Its name comes from the configuration.
 
     @metric("Recall", low=0, high=1)
     def recall(judged, k): ...
@@ -48,6 +48,6 @@ def metric(
 
 
 def metric_of(name: str, function: Callable[..., Any]) -> Metric:
-    """The metric that a function computes, under the name that a configuration gives it."""
+    """The description of the metric that a function computes, with its name from the configuration."""
     described = getattr(getattr(function, "func", function), "metric", None)  # a partial has no attributes of its own
     return replace(described, name=name) if isinstance(described, Metric) else Metric(name, name)

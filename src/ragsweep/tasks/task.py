@@ -1,7 +1,7 @@
-"""The seam between what a run measures and everything that records, compares and reports it.
+"""The interface between a task and the code that records, compares and reports its measurements.
 
-A task loads its items, measures one configuration on them and returns a `Measurement`. Nothing above this room knows
-what the items are, or which metrics there are.
+A task loads its items, measures one configuration on them and returns a `Measurement`. Code outside `tasks` does not
+depend on the kind of items or on particular metrics.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from ragsweep.statistics.intervals import LEVEL, Array, resample_statistic
 from ragsweep.tasks.metric import Metric
 
 
-@dataclass(frozen=True, eq=False)  # arrays have no truth value
+@dataclass(frozen=True, eq=False)  # arrays cannot be compared with ==
 class Score:
-    """A metric of one configuration: its value over all items, with its 95 % interval.
+    """The value of a metric for one configuration, with its 95 % interval.
 
     Attributes:
-        metric: Which.
+        metric: Description of the metric.
         value: The mean over items, or the aggregate.
         low: Lower bound of the percentile bootstrap interval over items.
         high: Upper bound.
-        per_item: The values whose mean it is, shape [items]; None for an aggregate.
-        resampled: The aggregate in each bootstrap resample, shape [resamples]; None for a mean. Runs of one seed and
-            number of items draw the same resamples, so that they can be compared pair by pair.
+        per_item: The value of each item, shape [items]. None for an aggregate.
+        resampled: The aggregate in each bootstrap resample, shape [resamples]. None for a mean. Runs with the same seed
+            and number of items use the same resamples, so their values can be compared in pairs.
     """
 
     metric: Metric
@@ -47,14 +47,14 @@ class Score:
     def aggregate(
         cls, metric: Metric, statistic: Callable[[Array], float], items: int, *, resamples: int, seed: int
     ) -> Score:
-        """The score of a metric that is no mean over items, such as a calibration error.
+        """The score of a metric that is not a mean over items, such as a calibration error.
 
         Args:
-            metric: Which.
-            statistic: Its value, given how much each item counts: weights that add up to 1, shape [items].
-            items: How many there are.
-            resamples: Of the bootstrap.
-            seed: Of the bootstrap.
+            metric: Description of the metric.
+            statistic: Takes the weight of each item (adding up to 1, shape [items]) and returns the value.
+            items: Number of items.
+            resamples: Number of bootstrap resamples.
+            seed: Seed of the bootstrap.
         """
         values = resample_statistic(statistic, items, resamples, seed)
         low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
@@ -65,10 +65,10 @@ def mean_scores(metrics: Sequence[Metric], values: Array, *, resamples: int, see
     """The scores of metrics that are means over items.
 
     Args:
-        metrics: Which.
-        values: Shape [metrics, items], all finite.
-        resamples: Of the bootstrap.
-        seed: Of the bootstrap.
+        metrics: Descriptions of the metrics.
+        values: Value of each metric and item, shape [metrics, items], all finite.
+        resamples: Number of bootstrap resamples.
+        seed: Seed of the bootstrap.
     """
     low, high = confidence_intervals(values, resamples=resamples, seed=seed)
     means = values.mean(axis=1)
@@ -80,11 +80,11 @@ def mean_scores(metrics: Sequence[Metric], values: Array, *, resamples: int, see
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A metric over steps, such as recall over the cutoff.
+    """A metric as a function of steps, such as recall at each cutoff.
 
     Attributes:
-        values: Its mean at the steps 1, 2, ..., shape [steps].
-        interval: Lower and upper bounds of the 95 % interval of each mean, shape [2, steps]; None where not computed.
+        values: Mean at the steps 1, 2, ..., shape [steps].
+        interval: Lower and upper bounds of the 95 % interval of each mean, shape [2, steps]; None if not computed.
     """
 
     values: Array
@@ -93,22 +93,22 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """Everything that was measured of one configuration.
+    """Everything that was measured for one configuration.
 
     Attributes:
-        items: A row per item: `query_id`, `query` and `query_type`, which is None for an item without one, and what
-            else is the same for every configuration, as texts.
-        scores: The metrics in the order in which they are shown.
-        details: What depends on the configuration, as texts, such as what was retrieved: columns of the same table.
-        curves: By the name of the metric.
-        measures: What else is worth a number, by its name in MLflow, such as `latency/mean_ms`.
-        facts: What else programs may read back, as JSON takes it.
-        findings: What is odd about the items, a sentence each.
-        method: How the configuration does it.
-        condition: What all values depend on, as titles of charts say it, such as `at k = 5`.
+        items: A row per item: `query_id`, `query`, `query_type` (None for an item without a type), and further text
+            columns that are the same for every configuration.
+        scores: The metrics, in display order.
+        details: Further text columns of the same table that depend on the configuration, such as what was retrieved.
+        curves: Curves by metric name.
+        measures: Further numbers by their name in MLflow, such as `latency/mean_ms`.
+        facts: Further JSON-compatible values for `results/evaluation.json`.
+        findings: Problems found in the items, one sentence each.
+        method: How the configuration works.
+        condition: What all values depend on, for chart titles, such as `at k = 5`.
         tables: Further tables by file name.
-        files: Further files by name, as lines.
-        charts: A `Draw` and its arguments; they travel to another process.
+        files: Lines of further files by file name.
+        charts: A `Draw` and its arguments. They are sent to another process.
     """
 
     items: pd.DataFrame
@@ -126,12 +126,12 @@ class Measurement:
 
     @property
     def values(self) -> dict[str, float]:
-        """The value of each metric, by its name."""
+        """The value of each metric by name."""
         return {score.metric.name: score.value for score in self.scores}
 
     @cached_property
     def per_item(self) -> pd.DataFrame:
-        """The table of items: who they are, the metrics that have a value per item, and the details."""
+        """A row per item: id, text, type, metrics with a value per item, details, and further columns."""
         means = {score.metric.name: score.per_item for score in self.scores if score.per_item is not None}
         others = {name: self.items[name] for name in self.item_columns}
         details = {name: list(texts) for name, texts in self.details.items()}
@@ -139,12 +139,12 @@ class Measurement:
 
     @property
     def item_columns(self) -> list[str]:
-        """What items have besides id, text and type."""
+        """The columns of the items besides id, text and type."""
         return [str(name) for name in self.items if name not in TEXTS]
 
 
 class Record(NamedTuple):
-    """What was recorded of a run, for a task that explains it."""
+    """What was recorded about a run, for a task that explains it."""
 
     name: str
     run_id: str
@@ -153,47 +153,47 @@ class Record(NamedTuple):
 
 
 class Items(Protocol):
-    """What a task asks, the same for every configuration that is compared."""
+    """What a task asks. All compared configurations get the same items."""
 
     @property
     def name(self) -> str:
-        """Of the dataset."""
+        """Name of the dataset."""
         ...
 
     @property
     def digest(self) -> str:
-        """Of the questions and of what is right: runs of one digest can be compared."""
+        """Digest of the questions and correct answers. Runs with the same digest can be compared."""
         ...
 
     @property
     def digest_of_all(self) -> str:
-        """Of everything that was loaded: whatever else decides results, such as how documents were cut."""
+        """Digest of everything that was loaded, including what else affects results, such as the chunks."""
         ...
 
     @property
     def profile(self) -> Mapping[str, int]:
-        """How many there are of what."""
+        """Counts by name, such as the number of queries."""
         ...
 
 
 class Task(Protocol):
-    """What a run measures; write your own as one class with these methods.
+    """What a run measures. To add a task, write a class with these methods.
 
-    Its parameters are settings: each is taken from the group `task`, or else from the setting or group of the same
-    name, as `k` and `retriever` are.
+    Its constructor parameters are settings. Each is taken from the group `task` or, if it is not there, from the
+    setting or group of the same name, such as `k` and `retriever`.
     """
 
     @property
     def metrics(self) -> Sequence[Metric]:
-        """What will be measured, in the order in which it is shown."""
+        """The metrics that will be measured, in display order."""
         ...
 
-    loads: ClassVar[Sequence[str]]  # the settings that decide what `load` gives; runs that share them load once
+    loads: ClassVar[Sequence[str]]  # the settings that `load` depends on; runs with equal values load once
 
     def load(self) -> Any:
-        """Read and check everything that is asked: an object like `Items`; raise `DatasetError` where it is wrong."""
+        """Read and check the items. Returns an object like `Items`; raises `DatasetError` for bad input."""
         ...
 
     def measure(self, items: Any) -> Measurement:
-        """Measure the configuration on what `load` gave."""
+        """Measure the configuration on the loaded items."""
         ...

@@ -1,4 +1,4 @@
-"""Charts of one measurement."""
+"""Charts of one measured ranking."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def draw(evaluation: Evaluation) -> Iterator[tuple[str, Figure]]:
 
 
 def metrics(evaluation: Evaluation) -> Figure:
-    """How good is this configuration, and is its mean made of many fair results or of perfect and failed ones?"""
+    """How good is this configuration, and how are the values of the queries distributed?"""
     queries = evaluation.per_query.shape[1]
     drawing = figure(
         9,
@@ -54,9 +54,9 @@ def metrics(evaluation: Evaluation) -> Figure:
 
 
 def metrics_by_cutoff(evaluation: Evaluation) -> Figure:
-    """What would another k give?"""
+    """How do the metrics depend on the cutoff?"""
     queries = evaluation.per_query.shape[1]
-    drawing = figure(8, 4.6, "What would another cutoff give?", f"Mean over {queries} queries", right=1.3)
+    drawing = figure(8, 4.6, "How do the metrics depend on the cutoff?", f"Mean over {queries} queries", right=1.3)
     axes = drawing.subplots()
     cutoffs = np.arange(1, evaluation.curves.shape[1] + 1)
     for place, (metric, curve) in enumerate(zip(evaluation.metrics, evaluation.curves, strict=True)):

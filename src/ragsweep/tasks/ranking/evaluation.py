@@ -1,4 +1,4 @@
-"""The measurement of one configuration: every metric, of every query, at every cutoff."""
+"""Measures one configuration: the value of every metric for every query at every cutoff."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ragsweep.tasks.ranking.metrics import PerQuery
 
 RankingMetric = Callable[[Judged, int], PerQuery]
 
-CURVE = 20  # metrics are measured at cutoffs 1 to 20, further where k is
+CURVE = 20  # metrics are measured at the cutoffs 1 to 20, or 1 to k if k is larger
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,9 @@ class Evaluation:
     """The values of one measurement.
 
     Attributes:
-        k: The run's cutoff.
-        metrics: What was measured, shape [metrics].
-        values: Shape [metrics, cutoffs, queries]; cutoff c is at index c - 1.
+        k: The cutoff of the run.
+        metrics: Descriptions of the metrics, shape [metrics].
+        values: Shape [metrics, cutoffs, queries]. Cutoff c is at index c - 1.
         ci_low: Lower bound of the 95 % interval of each mean at k, shape [metrics].
         ci_high: Upper bound, shape [metrics].
         query_types: Type of each query or None, shape [queries].
@@ -66,7 +66,7 @@ class Evaluation:
         return curves
 
     def curve_interval(self, name: str) -> tuple[Array, Array]:
-        """Lower and upper bound of the 95 % interval of one metric's mean at each cutoff, shape [cutoffs] each."""
+        """Lower and upper bounds of the 95 % interval of a metric's mean at each cutoff, each of shape [cutoffs]."""
         values = self.values[self.names.index(name)]
         return confidence_intervals(values, resamples=self.resamples, seed=self.seed)
 
@@ -91,14 +91,14 @@ def evaluate(
     Args:
         judged: The judged rankings.
         metrics: Functions `(judged, k)` by name.
-        k: The run's cutoff, at least 1.
+        k: The cutoff of the run, at least 1.
         query_types: Type of each judged query, shape [queries].
-        query_ids: Id of each judged query, for the error, shape [queries]; their positions where there are none.
-        resamples: Bootstrap resamples.
+        query_ids: Id of each judged query for error messages, shape [queries]. By default their positions.
+        resamples: Number of bootstrap resamples.
         seed: Seed of the bootstrap.
 
     Raises:
-        ConfigError: A metric gave something else than one number a query.
+        ConfigError: A metric did not return one finite number per query.
     """
     cutoffs = range(1, max(CURVE, k) + 1)
     names = query_ids or tuple(str(query) for query in judged.queries)
@@ -114,13 +114,13 @@ def evaluate(
 
 
 def _checked(values: object, query_ids: tuple[str, ...], name: str, cutoff: int) -> PerQuery:
-    """What a metric gave, where it is a finite number a query."""
+    """The values of a metric as an array. Raises `ConfigError` unless they are one finite number per query."""
     try:
         array = np.asarray(values)
     except ValueError:  # lists of several lengths
         array = np.array(None)
     if array.dtype.kind not in "biuf":
-        found = f"a {type(values).__name__} that holds other things than numbers"
+        found = f"a non-numeric {type(values).__name__}"
     elif array.shape != (len(query_ids),):
         found = f"values of shape {array.shape}"
     elif (faulty := np.flatnonzero(~np.isfinite(array))).size:
@@ -128,6 +128,6 @@ def _checked(values: object, query_ids: tuple[str, ...], name: str, cutoff: int)
     else:
         return array.astype(np.float64, copy=False)
     raise ConfigError(
-        f"evaluation.metrics.{name}: gave {found} at k={cutoff}; "
-        f"expected an array of shape ({len(query_ids)},), a finite number a query"
+        f"evaluation.metrics.{name}: returned {found} at k={cutoff}; "
+        f"expected an array of shape ({len(query_ids)},) with one finite number per query"
     )

@@ -1,4 +1,4 @@
-"""The measurement of rankings of any origin: what other programs retrieved, judged and measured as runs are."""
+"""Measures rankings of other programs in the same way as runs of ragsweep."""
 
 from __future__ import annotations
 
@@ -21,19 +21,20 @@ from ragsweep.tasks.ranking.metrics import Gain, average_precision, f1, hit_rate
 from ragsweep.tasks.ranking.reading import QRELS, RANKINGS, Entries, Source, read
 
 LARGEST_K = 1000  # every cutoff up to k is measured
-SHOWN = 3  # names in a message, before the dots
+SHOWN = 3  # ids listed in a message
 
 
 @dataclass(frozen=True, repr=False)
 class RankingEvaluation:
-    """What rankings are worth by their judgments; a notebook shows the means with their intervals.
+    """The metrics of rankings. A notebook shows the means with their intervals.
 
     Attributes:
-        evaluation: Every metric of every query at every cutoff.
+        evaluation: The value of every metric for every query at every cutoff.
         query_ids: The judged queries, in the order of the qrels, shape [queries].
-        without_judgments: Queries that were left out, because nothing is judged for them.
-        without_results: Judged queries for which the rankings have no document; they score 0.
-        without_relevant: Judged queries without a relevant document; they score 0, but NDCG counts every grade above 0.
+        without_judgments: Queries that were left out because they have no judgments.
+        without_results: Judged queries without documents in the rankings. They score 0.
+        without_relevant: Judged queries without a relevant document. They score 0, except in NDCG, which counts every
+            grade above 0.
     """
 
     evaluation: Evaluation
@@ -62,7 +63,7 @@ class RankingEvaluation:
 
     @property
     def curves(self) -> pd.DataFrame:
-        """A row per cutoff from 1 to max(20, k): the mean of each metric there."""
+        """A row per cutoff from 1 to max(20, k): the mean of each metric."""
         curves = self.evaluation.curves.T
         cutoffs = pd.RangeIndex(1, len(curves) + 1, name="k")
         return pd.DataFrame(curves, index=cutoffs, columns=list(self.evaluation.names))
@@ -79,11 +80,11 @@ class RankingEvaluation:
         notes = {
             "without judgments, left out": self.without_judgments,
             "without results, scoring 0": self.without_results,
-            "without a relevant document, scoring 0 in all but NDCG": self.without_relevant,
+            "without a relevant document, scoring 0 except in NDCG": self.without_relevant,
         }
         told = [f"{what}: {len(ids)} ({_some(ids)})" for what, ids in notes.items() if ids]
         if not self.evaluation.judged.hits.any():
-            told.append("no relevant document is ranked at any depth: do rankings and qrels write their ids alike?")
+            told.append("no relevant document is ranked at any depth: check that rankings and qrels use the same ids")
         return [f"{len(self.query_ids)} queries at k={self.evaluation.k}, 95 % intervals", *told]
 
 
@@ -99,48 +100,48 @@ def evaluate(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> RankingEvaluation:
-    """Measure rankings of any origin by their relevance judgments, exactly as a run of ragsweep is measured.
+    """Measure rankings of any program by relevance judgments, exactly as ragsweep measures its runs.
 
         >>> result = ragsweep.evaluate({"q1": ["d7", "d2", "d9"]}, {"q1": {"d2": 2, "d5": 1}}, k=3)
         >>> result.means["mrr"]
         0.5
 
-    The metrics are `precision`, `recall`, `f1`, `mrr`, `hit_rate`, `ndcg` and `map`, each at k: per query, then the
-    plain mean over queries. They equal trec_eval's P_k, recall_k, success_k, ndcg_cut_k and map_cut_k, and recip_rank
-    of the list cut at k.
+    The metrics are `precision`, `recall`, `f1`, `mrr`, `hit_rate`, `ndcg` and `map`, each at k, averaged over queries.
+    They equal P_k, recall_k, success_k, ndcg_cut_k and map_cut_k of trec_eval, and recip_rank of the list cut at k.
 
-    - Ids are texts or whole numbers; 34, "34" and " 34" are the same, 340 is another. Those of a TREC file count as
-      they stand there; ragsweep's own has %20 for a space. A line of it that starts with # is a comment.
-    - Documents of a query are ranked by descending score; equal scores keep the order given, where trec_eval would
-      order them by document id. A TREC file's column of ranks does not count, as it does not for trec_eval.
-    - An id that a ranking repeats, such as the page of several passages, earns credit once, at its first rank.
-    - A query without judgments is left out, and named in the result. A judged query without results scores 0, and so
-      does one without a relevant document.
-    - A grade of 0 or less says judged and not relevant; a document that is not judged earns nothing.
+    - Ids are strings or whole numbers. 34, "34" and " 34" are the same id; 340 is a different one. Ids in TREC files
+      are not unescaped; files written by ragsweep contain %20 for a space. Lines that start with # are comments.
+    - The documents of a query are sorted by descending score. Equal scores keep the given order, while trec_eval sorts
+      them by document id. Like trec_eval, this function ignores the rank column of a TREC file.
+    - An id that occurs several times in a ranking, such as a page with several passages, earns credit once, at its
+      first rank.
+    - A query without judgments is left out and listed in the result. A judged query without results or without a
+      relevant document scores 0.
+    - A grade of 0 or less means judged as not relevant. A document without a judgment earns nothing.
 
     Args:
         rankings: `{query_id: [doc_id, ...]}`, best first; or `{query_id: {doc_id: score}}`; or a DataFrame with the
             columns query_id (or qid), doc_id (or docno) and score; or the path of a TREC run file. Scores are finite.
-        qrels: `{query_id: {doc_id: grade}}`; or `{query_id: [doc_id, ...]}`, all relevant, of grade `relevance_level`;
-            or a DataFrame with the columns query_id (or qid), doc_id (or docno) and grade (or relevance, or label); or
-            the path of a TREC qrels file. BEIR's qrels too, as a DataFrame or a file: query-id, corpus-id and score.
-            Grades are whole numbers.
+        qrels: `{query_id: {doc_id: grade}}`; or `{query_id: [doc_id, ...]}` with relevant documents, which get the
+            grade `relevance_level`; or a DataFrame with the columns query_id (or qid), doc_id (or docno) and grade (or
+            relevance, or label); or the path of a TREC qrels file; or BEIR qrels as a DataFrame or file with the
+            columns query-id, corpus-id and score. Grades are whole numbers.
         k: Cutoff, from 1 to 1000.
-        metrics: Names of those that are wanted; or functions `(judged, k)` by name, as in `ragsweep.evaluation`; None
-            for all seven.
-        collapse: `after_cutoff` lets a repeated id use up the cutoff; `before_cutoff` drops it, so that a cutoff
-            counts distinct ids.
-        relevance_level: Lowest grade that counts as relevant, at least 1; NDCG takes every grade above 0.
-        gain: Of NDCG: `linear` is the grade, `exponential` is 2^grade - 1.
-        resamples: Of the bootstrap behind the intervals.
-        seed: Of the bootstrap.
+        metrics: Names of metrics, or functions `(judged, k)` by name like those in `ragsweep.evaluation`. None for all
+            seven metrics.
+        collapse: `after_cutoff` counts repeated ids towards the cutoff. `before_cutoff` drops them first, so that the
+            cutoff counts distinct ids.
+        relevance_level: Lowest grade that counts as relevant, at least 1. NDCG counts every grade above 0.
+        gain: Gain function of NDCG: `linear` is the grade, `exponential` is 2^grade - 1.
+        resamples: Number of bootstrap resamples of the intervals.
+        seed: Seed of the bootstrap.
 
     Returns:
-        The means, their intervals, and tables of them.
+        The means and their intervals, as numbers and as tables.
 
     Raises:
-        ConfigError: A setting has a value that it cannot take.
-        DatasetError: Rankings or qrels cannot be read, judge a document twice and differently, have no query in common,
+        ConfigError: An argument has an invalid value.
+        DatasetError: Rankings or qrels cannot be read or have no query in common, two judgments contradict each other,
             or nothing is relevant.
     """
     k = _whole("k", k, 1, LARGEST_K)
@@ -152,7 +153,7 @@ def evaluate(
     found, judgments = read(rankings, RANKINGS, listed=0), read(qrels, QRELS, listed=relevance_level)
     rows = _positions(judgments.queries)
     units = _positions([*judgments.documents, *found.documents])
-    _check_meet(found, judgments)
+    _check_common_queries(found, judgments)
     judged = judge(
         _ranked(found, rows, units),
         *_judgments(judgments, rows, units, relevance_level),
@@ -171,12 +172,12 @@ def evaluate(
 
 
 def _positions(ids: Iterable[str]) -> dict[str, int]:
-    """Each id with its position among the different ones, in their order."""
+    """The position of each distinct id."""
     return {name: position for position, name in enumerate(dict.fromkeys(ids))}
 
 
 def _ranked(found: Entries, rows: Mapping[str, int], units: Mapping[str, int]) -> Indices:
-    """Units of the judged queries by descending score, equal ones in the order given, shape [queries, depth]."""
+    """Units of the judged queries by descending score (equal scores in the given order), shape [queries, depth]."""
     query = np.array([rows.get(query, NOTHING) for query in found.queries], dtype=np.int64)
     unit = np.array([units[document] for document in found.documents], dtype=np.int64)
     order = np.lexsort((-found.numbers, query))  # stable
@@ -192,7 +193,7 @@ def _ranked(found: Entries, rows: Mapping[str, int], units: Mapping[str, int]) -
 def _judgments(
     judgments: Entries, rows: Mapping[str, int], units: Mapping[str, int], relevance_level: int
 ) -> tuple[Indices, Indices, Indices]:
-    """Query, unit and grade of each judgment, shape [judgments] each; one that is made twice counts once."""
+    """Query, unit and grade of each judgment, each of shape [judgments]. Duplicates count once."""
     grades: dict[tuple[int, int], int] = {}
     first: dict[tuple[int, int], int] = {}
     pairs = zip(judgments.queries, judgments.documents, judgments.numbers.tolist(), strict=True)
@@ -215,8 +216,8 @@ def _judgments(
     return query_of, unit_of, np.array([*grades.values()], dtype=np.int64)
 
 
-def _check_meet(found: Entries, judgments: Entries) -> None:
-    """Raise where there is nothing to measure, or all would be 0 because the two name their queries differently."""
+def _check_common_queries(found: Entries, judgments: Entries) -> None:
+    """Raise `DatasetError` if there is no judgment, or if rankings and qrels have no query in common."""
     if not judgments.queries:
         raise DatasetError(f"{judgments.source}: no query has a judgment, so nothing can be measured")
     if not set(judgments.queries) & set(found.named):
@@ -226,7 +227,7 @@ def _check_meet(found: Entries, judgments: Entries) -> None:
 
 
 def _metrics(wanted: Sequence[str] | Mapping[str, RankingMetric] | None, gain: Gain) -> Mapping[str, RankingMetric]:
-    """Functions by name, as `conf/evaluation/default.yaml` names them."""
+    """The chosen metrics by name, with the names of `conf/evaluation/default.yaml`."""
     known: dict[str, RankingMetric] = {
         "precision": precision,
         "recall": recall,

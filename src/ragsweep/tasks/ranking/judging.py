@@ -1,4 +1,4 @@
-"""From a ranking to gains: which rank earned what, by the judgments of each query."""
+"""Turns rankings into gains: the grade that each rank earns by the judgments of its query."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Gains = npt.NDArray[np.float64]
 Hits = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.int64]
 
-NOTHING = -1  # at the ranks behind the last unit that was retrieved
+NOTHING = -1  # at ranks after the last retrieved unit
 
 
 @dataclass(frozen=True)
@@ -21,11 +21,11 @@ class Judged:
     """The judged ranking of every query that has judgments.
 
     Attributes:
-        queries: Their positions among all queries, shape [queries].
-        units: The unit at each rank, shape [queries, depth]; `NOTHING` where nothing was retrieved.
-        ranks: The rank, from 0, that it had in the retriever's ranking, shape [queries, depth].
-        repeated: Whether an earlier rank holds the same unit, shape [queries, depth].
-        gains: Grade by rank, shape [queries, depth]; 0 where not relevant, not judged, or repeated.
+        queries: Positions of these queries among all queries, shape [queries].
+        units: The unit at each rank, shape [queries, depth]. `NOTHING` if nothing was retrieved at this rank.
+        ranks: The rank, from 0, of this unit in the ranking of the retriever, shape [queries, depth].
+        repeated: Whether the same unit is at an earlier rank, shape [queries, depth].
+        gains: Grade at each rank, shape [queries, depth]. 0 if not relevant, not judged, or repeated.
         hits: Whether the gain reaches the relevance level, shape [queries, depth].
         relevant: How many relevant units each query has (R), shape [queries].
         relevance_level: The lowest grade that counts as relevant.
@@ -52,32 +52,32 @@ def judge(
     collapse: Collapse = "after_cutoff",
     relevance_level: int = 1,
 ) -> Judged:
-    """Give every rank its grade; a unit earns credit once, at its first passage.
+    """Assign a grade to every rank. A unit earns credit once, at its first passage.
 
     Args:
-        ranked_units: Unit of the passage at each rank, shape [all queries, depth]; `NOTHING` where there is none.
+        ranked_units: Unit of the passage at each rank, shape [all queries, depth]. `NOTHING` if there is none.
         judged_query: Position of the query of each judgment, shape [judgments].
-        judged_unit: Its unit, shape [judgments].
-        grade: Its grade, shape [judgments].
-        collapse: `after_cutoff` leaves repeated units at their ranks, where they use up the cutoff; `before_cutoff`
-            drops them, so that a cutoff counts distinct units (the usual MaxP ranking).
+        judged_unit: Unit of each judgment, shape [judgments].
+        grade: Grade of each judgment, shape [judgments].
+        collapse: `after_cutoff` keeps repeated units at their ranks, so they count towards the cutoff. `before_cutoff`
+            drops them, so the cutoff counts distinct units (the usual MaxP ranking).
         relevance_level: Lowest grade that counts as relevant (trec_eval's `-l`).
 
     Returns:
-        The judged rankings of the queries that have at least one judgment, in their order.
+        The judged rankings of the queries that have at least one judgment, in the order of the queries.
     """
     queries, row = np.unique(judged_query, return_inverse=True)
     units = ranked_units[queries]
     depth = units.shape[1]
-    # Per query, its units in ascending order with their ranks in the low bits: a unit's first rank comes first.
+    # Sort the units of each query, with the rank in the low bits, so that the first rank of a unit comes first.
     bits = max(1, depth - 1).bit_length()
     packed = np.sort((units << bits) | np.arange(depth), axis=1)
-    in_order, their_ranks = packed >> bits, packed & ((1 << bits) - 1)
-    gains = _gains(in_order, their_ranks, row, judged_unit, grade)
-    repeated = _repeated(in_order, their_ranks)
+    sorted_units, sorted_ranks = packed >> bits, packed & ((1 << bits) - 1)
+    gains = _gains(sorted_units, sorted_ranks, row, judged_unit, grade)
+    repeated = _repeated(sorted_units, sorted_ranks)
     ranks = np.broadcast_to(np.arange(depth), units.shape)
     if collapse == "before_cutoff":
-        ranks = np.argsort(repeated, axis=1, kind="stable")  # first passages to the front, in their order
+        ranks = np.argsort(repeated, axis=1, kind="stable")  # first passages come first, in their order
         units = np.take_along_axis(np.where(repeated, NOTHING, units), ranks, axis=1)
         gains = np.take_along_axis(gains, ranks, axis=1)
         repeated = np.zeros_like(repeated)
@@ -96,7 +96,7 @@ def judge(
 
 
 def _repeated(units: Indices, ranks: Indices) -> Hits:
-    """Whether each rank's unit stands at an earlier rank of its query; arguments as of `_gains`, shape alike."""
+    """Whether the unit of each rank is at an earlier rank too. Arguments as in `_gains`, result of the same shape."""
     repeated = np.zeros(units.shape, dtype=bool)
     row, place = np.nonzero((units[:, 1:] == units[:, :-1]) & (units[:, 1:] != NOTHING))
     repeated[row, ranks[row, place + 1]] = True
@@ -104,14 +104,14 @@ def _repeated(units: Indices, ranks: Indices) -> Hits:
 
 
 def _gains(units: Indices, ranks: Indices, row: Indices, judged_unit: Indices, grade: Indices) -> Gains:
-    """The grade at the first rank of each judged unit, shape [queries, depth]; 0 elsewhere.
+    """The grade at the first rank of each judged unit and 0 elsewhere, shape [queries, depth].
 
     Args:
-        units: Per query, its units in ascending order, those of equal units by rank, shape [queries, depth].
-        ranks: Their ranks, same shape.
-        row: Position in `units` of the query of each judgment, shape [judgments].
-        judged_unit: Its unit.
-        grade: Its grade.
+        units: The units of each query in ascending order, equal units by rank, shape [queries, depth].
+        ranks: Ranks of these units, same shape.
+        row: Row of the query of each judgment, shape [judgments].
+        judged_unit: Unit of each judgment.
+        grade: Grade of each judgment.
     """
     gains = np.zeros(units.shape)
     if not units.size:
@@ -126,7 +126,7 @@ def _gains(units: Indices, ranks: Indices, row: Indices, judged_unit: Indices, g
 
 
 def _ideal(row: Indices, grade: Indices, rows: int) -> Gains:
-    """Every query's grades in descending order, padded with 0."""
+    """The grades of each query in descending order, padded with 0."""
     order = np.lexsort((-grade, row))
     counts = np.bincount(row, minlength=rows)
     rank = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -1,7 +1,8 @@
-"""The ranking metrics at a cutoff: each a pure function from a judged ranking to one value a query.
+"""Ranking metrics at a cutoff. Each is a pure function from judged rankings to one value per query.
 
-They equal trec_eval's P_k, recall_k, success_k, ndcg_cut_k and map_cut_k, and recip_rank of the list cut at k.
-A metric of your own has the same form: `(judged, k)` to an array of shape [queries]; `metric` says what it means.
+They equal P_k, recall_k, success_k, ndcg_cut_k and map_cut_k of trec_eval, and recip_rank of the list cut at k.
+Your own metric has the same form: it takes `(judged, k)` and returns an array of shape [queries]. Describe it with the
+decorator `metric`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ Gain = Literal["linear", "exponential"]
 
 @metric("Precision", low=0, high=1)
 def precision(judged: Judged, k: int) -> PerQuery:
-    """Share of the first k ranks that hold a relevant unit: hits / k, also where fewer than k came back.
+    """Share of the first k ranks with a relevant unit: hits / k, even if fewer than k passages were retrieved.
 
     Args:
         judged: The judged rankings.
@@ -35,7 +36,7 @@ def precision(judged: Judged, k: int) -> PerQuery:
 
 @metric("Recall", low=0, high=1)
 def recall(judged: Judged, k: int) -> PerQuery:
-    """Share of a query's relevant units that are within the first k: hits / R; 0 where R is 0.
+    """Share of the relevant units of a query that are within the first k: hits / R, or 0 if R is 0.
 
     Args:
         judged: The judged rankings.
@@ -49,7 +50,7 @@ def recall(judged: Judged, k: int) -> PerQuery:
 
 @metric("F1", low=0, high=1)
 def f1(judged: Judged, k: int) -> PerQuery:
-    """Harmonic mean of precision and recall, per query (not of their means); 0 without a hit.
+    """Harmonic mean of precision and recall, per query (not of their means). 0 without a hit.
 
     Equal to 2 hits / (k + R).
 
@@ -65,9 +66,9 @@ def f1(judged: Judged, k: int) -> PerQuery:
 
 @metric("MRR", low=0, high=1)
 def mrr(judged: Judged, k: int) -> PerQuery:
-    """Reciprocal rank of the first relevant unit within the first k, 0 without one; its mean is the MRR.
+    """Reciprocal rank of the first relevant unit within the first k, or 0 without one. Its mean is the MRR.
 
-    trec_eval's recip_rank looks at the whole list; this is its value on the list cut at k.
+    recip_rank of trec_eval uses the whole list. This is its value on the list cut at k.
 
     Args:
         judged: The judged rankings.
@@ -85,7 +86,7 @@ def mrr(judged: Judged, k: int) -> PerQuery:
 def hit_rate(judged: Judged, k: int) -> PerQuery:
     """Whether at least one relevant unit is within the first k.
 
-    Also called Success@k; some papers call it Recall@k, which here is `recall`.
+    Also called Success@k. Some papers call it Recall@k; in ragsweep, that is `recall`.
 
     Args:
         judged: The judged rankings.
@@ -99,29 +100,29 @@ def hit_rate(judged: Judged, k: int) -> PerQuery:
 
 @metric("NDCG", low=0, high=1)
 def ndcg(judged: Judged, k: int, *, gain: Gain = "linear") -> PerQuery:
-    """Normalised discounted cumulative gain (Järvelin and Kekäläinen 2002), discount log2(rank + 1).
+    """Normalised discounted cumulative gain (Järvelin and Kekäläinen 2002) with discount log2(rank + 1).
 
-    The ideal ranking is made of all judged units of the query, cut at k, not of those that were retrieved.
+    The ideal ranking consists of all judged units of the query, cut at k, not only of the retrieved ones.
 
     Args:
         judged: The judged rankings.
         k: Cutoff, at least 1.
-        gain: `linear` is the grade (trec_eval); `exponential` is 2^grade - 1 (Burges et al. 2005).
+        gain: `linear` is the grade (trec_eval). `exponential` is 2^grade - 1 (Burges et al. 2005).
 
     Returns:
-        Values in [0, 1], shape [queries]; 0 where no unit of the query has a grade above 0.
+        Values in [0, 1], shape [queries]. 0 if no unit of the query has a grade above 0.
     """
     highest = judged.ideal[:, :1]
     dcg, ideal = (_dcg(grades, highest, gain) for grades in (_cut(judged.gains, k), judged.ideal[:, :k]))
     ratio = np.divide(dcg, ideal, out=np.zeros_like(dcg), where=ideal > 0)
-    return np.minimum(ratio, 1)  # the two sums may round differently
+    return np.minimum(ratio, 1)  # the two sums can round differently
 
 
 @metric("MAP", low=0, high=1)
 def average_precision(judged: Judged, k: int) -> PerQuery:
-    """Sum of the precision at the rank of each hit within k, over R; its mean is the MAP.
+    """Sum of the precision at the rank of each hit within k, divided by R. Its mean is the MAP.
 
-    R counts all relevant units, also where it exceeds k: twenty relevant and five hits in five ranks give .25.
+    R counts all relevant units, even if it exceeds k: with 20 relevant units, five hits in five ranks give .25.
 
     Args:
         judged: The judged rankings.
@@ -137,7 +138,7 @@ def average_precision(judged: Judged, k: int) -> PerQuery:
 
 
 def _cut(values: Values, k: int) -> Values:
-    """The first k columns, with zeros for those that are not there: numpy adds up wider rows in another order."""
+    """The first k columns, padded with zeros to k columns, because numpy adds up wider rows in another order."""
     return np.pad(values[:, :k], ((0, 0), (0, max(0, k - values.shape[1]))))
 
 
@@ -147,7 +148,7 @@ def _hits(judged: Judged, k: int) -> PerQuery:
 
 
 def _dcg(grades: Gains, highest: Gains, gain: Gain) -> PerQuery:
-    """The sum; exponential gains are divided by 2^highest, so that no grade is too high for them."""
+    """Discounted cumulative gain. Exponential gains are divided by 2^highest, so that high grades do not overflow."""
     values = grades if gain == "linear" else np.exp2(grades - highest) - np.exp2(-highest)
     discounted: PerQuery = (values / np.log2(np.arange(grades.shape[1]) + 2)).sum(axis=1)
     return discounted

@@ -1,4 +1,4 @@
-"""The ranking of one query in words, for a terminal."""
+"""The ranking of one query as text for a terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ABSENT = ("-", "", "0")
 
 
 class Place(NamedTuple):
-    """Where a passage stands in one part of a hybrid retriever: rank from 1, score as it is, and as it is fused."""
+    """The rank (from 1), score and normalised score of a passage in one of the fused rankings."""
 
     rank: int
     score: float
@@ -24,16 +24,16 @@ class Place(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A passage of the ranking, or a relevant unit that is not in it.
+    """A passage in the ranking, or a relevant unit that is not in the ranking.
 
     Attributes:
-        rank: From 1; None where it is not in the ranking.
-        score: By which it has this rank.
-        unit: Its page, for example.
-        judgment: What this is for the query, in a word or two.
-        parts: Its place in each part of a hybrid retriever, None where it has none; empty where nothing was fused.
-        remarks: What is worth a line of its own; cut where it is too long for one.
-        text: The passage.
+        rank: Rank from 1; None if it is not in the ranking.
+        score: The score that decides the rank.
+        unit: Name of its unit, for example of its page.
+        judgment: Its relevance for the query, in a word or two.
+        parts: Its place in each fused ranking, None if it is not in that ranking. Empty without fusion.
+        remarks: Further lines about the passage. Longer ones are cut.
+        text: Text of the passage.
     """
 
     rank: int | None
@@ -46,14 +46,14 @@ class Line(NamedTuple):
 
 
 def ranking_text(top: Sequence[Line], missed: Sequence[Line], k: int, unit: str, width: int) -> Iterator[str]:
-    """What stands within the cutoff, the cutoff, and what should have.
+    """The ranking within the cutoff, a line at the cutoff, and the relevant units that were missed.
 
     Args:
         top: The ranking within the cutoff.
-        missed: The relevant units that are not in it.
+        missed: The relevant units that are not within the cutoff.
         k: The cutoff.
-        unit: What is judged: a page, for example.
-        width: Columns of the terminal.
+        unit: What is judged, for example a page.
+        width: Number of columns of the terminal.
     """
     parts = dict.fromkeys(name for line in [*top, *missed] for name in line.parts)
     titles = ["rank", "score", unit, "judged", *(title for name in parts for title in (name, "score", "norm"))]
@@ -92,5 +92,5 @@ def _cells(line: Line) -> list[str]:
 
 
 def _end_of(text: str, length: int) -> str:
-    """The end of a text, where a file's name is followed by its page."""
+    """The end of a name, which contains the page after the file name."""
     return text if len(text) <= length else f"...{text[3 - length :]}"

@@ -1,4 +1,4 @@
-"""Rankings and judgments as other programs have them: dicts, DataFrames, and TREC files."""
+"""Reads rankings and judgments of other programs from dicts, DataFrames and TREC files."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from ragsweep.statistics.intervals import Array
 Source = Mapping[Any, Any] | pd.DataFrame | str | PathLike[str]
 Row = tuple[object, object, object]  # query, document, number
 
-QUERY = ("query_id", "qid", "query-id")  # names of columns: ours, PyTerrier's, BEIR's
+QUERY = ("query_id", "qid", "query-id")  # column names of ragsweep, PyTerrier and BEIR
 DOCUMENT = ("doc_id", "docno", "corpus-id")
 LONGEST_LINE_MB = 1
 LARGEST_ID = 10**100
 
 
 @dataclass(frozen=True)
-class Kind:
-    """What is read.
+class InputKind:
+    """The format of rankings or qrels.
 
     Attributes:
-        name: As which argument it is given.
-        number: What each document of a query has.
-        columns: Names of a DataFrame's column with that number, the first of which counts.
-        line: The columns of a TREC file.
-        per_query: What a dict holds for each query, for the error.
+        name: Name of the argument.
+        number: What the number of each document is called: score or grade.
+        columns: Names that the DataFrame column with that number can have, preferred first.
+        line: Columns of a TREC file.
+        per_query: What a dict contains for each query, for error messages.
     """
 
     name: str
@@ -48,14 +48,14 @@ class Kind:
     per_query: str
 
 
-RANKINGS = Kind(
+RANKINGS = InputKind(
     name="rankings",
     number="score",
     columns=("score",),
     line=("query", "Q0", "document", "rank", "score", "tag"),
     per_query="a list of document ids, best first, or a dict {document id: score}",
 )
-QRELS = Kind(
+QRELS = InputKind(
     name="qrels",
     number="grade",
     columns=("grade", "relevance", "label"),
@@ -65,15 +65,15 @@ QRELS = Kind(
 
 
 class Entries(NamedTuple):
-    """Documents of queries, in the order given; each list has shape [entries].
+    """Pairs of query and document in the given order. Each list has shape [entries].
 
     Attributes:
-        source: What was read: the argument's name, or the file.
-        named: Every query, in order; a dict may name one that has no documents.
-        queries: Query id.
-        documents: Document id.
-        numbers: Score or grade.
-        lines: Number of the line, from 1; empty where it was no file.
+        source: Where the entries come from: the name of the argument, or the file.
+        named: All queries in order. A dict can contain queries without documents.
+        queries: Query ids.
+        documents: Document ids.
+        numbers: Scores or grades.
+        lines: Line numbers from 1. Empty if the source is not a file.
     """
 
     source: str
@@ -84,21 +84,21 @@ class Entries(NamedTuple):
     lines: Sequence[int] = ()
 
     def where(self, entry: int) -> str:
-        """The words that say where an entry stands."""
+        """The place of an entry, for error messages."""
         line = f", line {self.lines[entry]}" if self.lines else ""
         return f"{self.source}{line}, query {self.queries[entry]!r}, document {self.documents[entry]!r}"
 
 
-def read(source: Source, kind: Kind, listed: float) -> Entries:
-    """Read rankings or judgments in whichever form they are.
+def read(source: Source, kind: InputKind, listed: float) -> Entries:
+    """Read rankings or judgments in any of the supported forms.
 
     Args:
-        source: A dict by query, a DataFrame, or the path of a TREC file or of BEIR's qrels.
-        kind: What it holds.
-        listed: The number of each document where a dict only lists documents.
+        source: A dict by query, a DataFrame, or the path of a TREC file or a BEIR qrels file.
+        kind: `RANKINGS` or `QRELS`.
+        listed: The number to use for documents that are listed without one.
 
     Raises:
-        DatasetError: It has no such form, a document has no id or number, or a number is none that counts.
+        DatasetError: The form is not supported, a document has no id or number, or a number is invalid.
     """
     where, named, lines = kind.name, list[str](), list[int]()
     if isinstance(source, pd.DataFrame):
@@ -117,7 +117,7 @@ def read(source: Source, kind: Kind, listed: float) -> Entries:
     documents = [_id(document, f"{where}, query {query!r}") for query, document, _ in rows]
     numbers = np.array([_number(number) for _, _, number in rows], dtype=np.float64)
     entries = Entries(where, list(dict.fromkeys([*named, *queries])), queries, documents, numbers, lines)
-    unusable = ~np.isfinite(numbers) if kind is RANKINGS else np.isnan(numbers)  # grades are checked as they are judged
+    unusable = ~np.isfinite(numbers) if kind is RANKINGS else np.isnan(numbers)  # `evaluate` checks grades
     for entry in np.flatnonzero(unusable).tolist():
         expected = "a number" if np.isnan(numbers[entry]) else "a finite number"
         found = _shown(rows[entry][2])
@@ -125,7 +125,7 @@ def read(source: Source, kind: Kind, listed: float) -> Entries:
     return entries
 
 
-def _mapping(source: Mapping[Any, Any], kind: Kind, listed: float) -> Iterator[Row]:
+def _mapping(source: Mapping[Any, Any], kind: InputKind, listed: float) -> Iterator[Row]:
     for query, documents in source.items():
         unordered = isinstance(documents, Set) and kind is RANKINGS
         if not isinstance(documents, Iterable) or isinstance(documents, str | bytes | pd.DataFrame) or unordered:
@@ -136,7 +136,7 @@ def _mapping(source: Mapping[Any, Any], kind: Kind, listed: float) -> Iterator[R
             yield query, document, number
 
 
-def _frame(frame: pd.DataFrame, kind: Kind) -> Iterator[Row]:
+def _frame(frame: pd.DataFrame, kind: InputKind) -> Iterator[Row]:
     names = []
     numbers = (*kind.columns, HEADER[2]) if HEADER[1] in frame.columns else kind.columns
     for known in (QUERY, DOCUMENT, numbers):
@@ -150,8 +150,8 @@ def _frame(frame: pd.DataFrame, kind: Kind) -> Iterator[Row]:
     return zip(*(frame[name].tolist() for name in names), strict=True)
 
 
-def _file(path: Path, kind: Kind) -> Iterator[tuple[int, Row]]:
-    """The rows of a TREC file, or of qrels that open with BEIR's header, each with the number of its line."""
+def _file(path: Path, kind: InputKind) -> Iterator[tuple[int, Row]]:
+    """The rows of a TREC file, or of qrels with the header of BEIR, each with its line number."""
     places = [kind.line.index(column) for column in ("query", "document", kind.number)]
     try:
         for number, line in read_lines(path, LONGEST_LINE_MB):
@@ -159,14 +159,14 @@ def _file(path: Path, kind: Kind) -> Iterator[tuple[int, Row]]:
             if number == 1 and kind is QRELS and fields == HEADER:
                 yield from read_qrels(path)
                 return
-            whole = len(fields) == len(kind.line)
+            complete = len(fields) == len(kind.line)
             if fields and fields[0].startswith("#"):
-                if whole and fields[0] != "#" and not isnan(_number(fields[places[2]])):
+                if complete and fields[0] != "#" and not isnan(_number(fields[places[2]])):
                     raise DatasetError(
                         f"{path}, line {number}: found {fields[0][:80]!r} before the columns of an entry; "
-                        "expected a space behind the # of a comment, or %23 for the # of an id"
+                        "expected a space after the # of a comment, or %23 for the # of an id"
                     )
-            elif whole:
+            elif complete:
                 query, document, value = (fields[place] for place in places)
                 yield number, (query, document, value)
             elif fields:
@@ -174,22 +174,22 @@ def _file(path: Path, kind: Kind) -> Iterator[tuple[int, Row]]:
                 if kind is QRELS and len(fields) == len(HEADER):
                     expected += f", or BEIR's {' '.join(HEADER)!r} in line 1"
                 raise DatasetError(f"{path}, line {number}: found {len(fields)} columns, expected {expected}")
-    except (MalformedError, OSError, ValueError) as error:  # a null character in the path is a ValueError
+    except (MalformedError, OSError, ValueError) as error:  # a null character in the path raises ValueError
         raise DatasetError(f"{kind.name}: {path} cannot be read as a TREC file ({first_line(error)})") from error
 
 
 def _id(value: object, where: str) -> str:
-    """An identifier as text: a table may have read as numbers what another has as texts."""
+    """An id as a string. Tables often contain ids as numbers."""
     if isinstance(value, str):
         return value.strip()
     if isinstance(value, Integral) and not isinstance(value, bool) and abs(int(value)) < LARGEST_ID:
         return str(value)
     found = type(value).__name__
-    raise DatasetError(f"{where}: found the id {_shown(value)}, a {found}; expected a text or a whole number")
+    raise DatasetError(f"{where}: found the id {_shown(value)}, a {found}; expected a string or a whole number")
 
 
 def _number(value: Any) -> float:
-    """A number, or NaN where there is none."""
+    """The value as a number, or NaN if it is not one."""
     try:
         return nan if isinstance(value, str) and "_" in value else float(value)  # Python reads 1_0 as ten
     except (TypeError, ValueError, OverflowError):
@@ -197,7 +197,7 @@ def _number(value: Any) -> float:
 
 
 def _shown(value: object) -> str:
-    """A value, for a message."""
-    if isinstance(value, Integral) and abs(int(value)) >= LARGEST_ID:  # Python writes no number of thousands of digits
+    """A value as shown in an error message."""
+    if isinstance(value, Integral) and abs(int(value)) >= LARGEST_ID:  # Python refuses to print huge integers
         return "of hundreds of digits"
     return repr(value) if len(repr(value)) <= SHOWN else f"{repr(value)[: SHOWN - 3]}..."

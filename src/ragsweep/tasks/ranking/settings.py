@@ -15,14 +15,14 @@ from ragsweep.tasks.ranking.metrics import Gain
 
 @dataclass(frozen=True)
 class EvaluationSettings(Group):
-    """What is measured, and how repeated units and grades count.
+    """Which metrics are measured, and how repeated units and grades count.
 
     Attributes:
-        collapse: Whether a cutoff counts passages or distinct units, as `judge` says.
+        collapse: Whether a cutoff counts passages or distinct units; see `judge`.
         relevance_level: The lowest grade that counts as relevant.
-        gain: Of NDCG.
-        resamples: Of the bootstrap behind the confidence intervals, and of every test.
-        metrics: By name, in the order of tables and charts.
+        gain: Gain function of NDCG.
+        resamples: Number of resamples of every interval and test.
+        metrics: Metrics by name, in display order.
     """
 
     collapse: Collapse

@@ -1,8 +1,8 @@
-"""What a measured ranking leaves behind: tables, facts, and what is odd about the dataset."""
+"""Tables and facts of a measured ranking, and findings about the dataset."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ MOST_NAMES = 10
 
 
 def queries(evaluation: Evaluation, dataset: Dataset) -> pd.DataFrame:
-    """A row per judged query: its id, text and type, and the units that are relevant to it, between semicolons."""
+    """A row per judged query: its id, text, type, and relevant units, separated by semicolons."""
     judged = evaluation.judged
     units = np.array(dataset.units, dtype=object)
     relevant = dataset.qrels.grade >= judged.relevance_level
@@ -33,13 +33,13 @@ def queries(evaluation: Evaluation, dataset: Dataset) -> pd.DataFrame:
 
 
 def retrieved(evaluation: Evaluation, dataset: Dataset) -> list[str]:
-    """The units that were retrieved for each judged query within the cutoff, best first, between semicolons."""
+    """The units retrieved for each judged query within the cutoff, best first, separated by semicolons."""
     units = np.array(dataset.units, dtype=object)
     return ["; ".join(units[row[row != NOTHING]]) for row in evaluation.judged.units[:, : evaluation.k]]
 
 
 def facts(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
-    """What is known of the dataset, as one JSON-like value, for programs that read it back."""
+    """Facts about the dataset as a JSON-compatible value, for programs that read it."""
     judged = {dataset.queries[row].query_id for row in evaluation.judged.queries}
     level = evaluation.judged.relevance_level
     return {
@@ -61,15 +61,19 @@ def absent_units(evaluation: Evaluation, dataset: Dataset) -> list[str]:
     return [dataset.units[unit] for unit in absent]
 
 
-def findings(evaluation: Evaluation, dataset: Dataset) -> Iterator[str]:
-    """What is odd about the dataset, a sentence each, or that nothing is."""
-    odd = list(_findings(evaluation, dataset))
-    yield from odd or ["Every relevant unit can be found, every page has text, every query has a judgment."]
+def findings(known: Mapping[str, Any]) -> list[str]:
+    """The problems of the dataset, one sentence each, or a sentence that there are none.
+
+    Args:
+        known: The `facts` about the dataset.
+    """
+    return list(_problems(known)) or [
+        "Every relevant unit can be found, every page has text, every query has a judgment."
+    ]
 
 
-def _findings(evaluation: Evaluation, dataset: Dataset) -> Iterator[str]:
-    known = facts(evaluation, dataset)
-    unit = dataset.unit
+def _problems(known: Mapping[str, Any]) -> Iterator[str]:
+    unit = known["dataset"]["unit"]
     if absent := known["units_without_passage"]:
         yield (
             f"{_named(absent, f'relevant {unit}')} without a passage, which no retriever can find: "
@@ -80,9 +84,9 @@ def _findings(evaluation: Evaluation, dataset: Dataset) -> Iterator[str]:
     if unjudged := known["queries_without_judgments"]:
         yield f"{_named(unjudged, 'query', 'queries')} without a judgment, left out of every mean."
     if irrelevant := known["queries_without_relevant"]:
-        yield f"{_named(irrelevant, 'query', 'queries')} without a relevant {unit}, scoring 0 in all but NDCG."
+        yield f"{_named(irrelevant, 'query', 'queries')} without a relevant {unit}, scoring 0 except in NDCG."
     if skipped := known["documents_skipped"]:
-        yield f"{_named(skipped, 'document')} left out, as dataset.skip says."
+        yield f"{_named(skipped, 'document')} left out by dataset.skip."
 
 
 def _named(names: Sequence[str], one: str, many: str = "") -> str:

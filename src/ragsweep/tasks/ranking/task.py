@@ -125,6 +125,7 @@ class RankingTask:
         """Everything that is recorded of a ranking."""
         intervals = zip(evaluation.ci_low.tolist(), evaluation.ci_high.tolist(), strict=True)
         values = zip(evaluation.metrics, evaluation.means.values(), intervals, evaluation.per_query, strict=True)
+        facts = tables.facts(evaluation, items)
         return Measurement(
             items=tables.queries(evaluation, items),
             scores=[Score(metric, mean, *interval, row) for metric, mean, interval, row in values],
@@ -134,8 +135,8 @@ class RankingTask:
                 for name, curve in zip(evaluation.names, evaluation.curves, strict=True)
             },
             measures=self._measures(items, ranking),
-            facts=tables.facts(evaluation, items),
-            findings=tuple(tables.findings(evaluation, items)),
+            facts=facts,
+            findings=tables.findings(facts),
             method=self._method,
             files={
                 "ranking.trec": trec.run_lines(evaluation.judged, ranking.passages, ranking.scores, items, "ragsweep"),

@@ -1,4 +1,4 @@
-"""TREC files, from which trec_eval gets the numbers that we report."""
+"""Writes TREC files from which trec_eval computes the same numbers as ragsweep."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ragsweep.datasets import Dataset
 from ragsweep.tasks.ranking.judging import NOTHING, Judged
 
-SAFE = "/#:,@()[]+=&~"  # left readable in an identifier; white space separates columns and must go
+SAFE = "/#:,@()[]+=&~"  # not escaped in ids; white space must be escaped because it separates columns
 
 
 def run_lines(
@@ -25,15 +25,15 @@ def run_lines(
 ) -> Iterator[str]:
     """Lines `query Q0 unit rank score tag`.
 
-    A later passage of a unit is written as `unit@chunk_id`, which nobody judged: it takes its rank and earns nothing.
-    Scores fall strictly, also as the 32-bit numbers that trec_eval reads, since it would order ties by identifier; nine
-    digits tell such numbers apart.
+    Later passages of the same unit are written as `unit@chunk_id`. These ids have no judgment, so they occupy a rank
+    and earn nothing. Scores are strictly decreasing, even as the 32-bit numbers that trec_eval reads, because it sorts
+    ties by id. Nine digits are enough to distinguish 32-bit numbers.
 
     Args:
         judged: The judged rankings.
-        passages: Passages in the retriever's order, shape [all queries, depth].
-        scores: Their scores, shape [all queries, depth].
-        dataset: Names queries, units and passages.
+        passages: Passages in the order of the retriever, shape [all queries, depth].
+        scores: Scores of the passages, shape [all queries, depth].
+        dataset: The dataset, for the names of queries, units and passages.
         tag: Name of the run, one word.
     """
     scores = np.take_along_axis(scores[judged.queries], judged.ranks, axis=1)
@@ -43,7 +43,7 @@ def run_lines(
     for row, query in enumerate(judged.queries):
         query_id = _identifier(dataset.queries[query].query_id)
         ranks = np.flatnonzero(judged.units[row] != NOTHING)
-        if not len(ranks):  # else trec_eval would leave the query out of its means
+        if not len(ranks):  # without a line, trec_eval would leave the query out of its means
             yield f"{query_id} Q0 nothing-retrieved 1 0.0 {tag}\n"
         columns = (judged.units[row], judged.repeated[row], passages[row], falling[row])
         for rank, unit, repeated, passage, score in zip(
@@ -60,7 +60,7 @@ def qrels_lines(dataset: Dataset) -> Iterator[str]:
 
 
 def strictly_falling(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
-    """The scores as 32-bit numbers, each lowered as little as makes it smaller than the one before it."""
+    """The scores as 32-bit numbers, each lowered just enough to be smaller than the one before it."""
     falling = scores.astype(np.float32)
     for rank in range(1, falling.shape[1]):
         below = np.nextafter(falling[:, rank - 1], np.float32(-np.inf))
@@ -68,6 +68,6 @@ def strictly_falling(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]
     return falling
 
 
-@lru_cache(maxsize=100_000)  # the runs of a sweep mostly name the same
+@lru_cache(maxsize=100_000)  # runs of a sweep mostly use the same ids
 def _identifier(text: str) -> str:
-    return re.sub("^#", "%23", quote(text, safe=SAFE))  # in some readers, # at the start of a line opens a comment
+    return re.sub("^#", "%23", quote(text, safe=SAFE))  # some readers take a line that starts with # as a comment
