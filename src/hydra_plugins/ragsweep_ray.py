@@ -1,4 +1,4 @@
-"""Hydra's Ray launcher, made to outlive a job that is killed and to take its jobs with it when it is ended."""
+"""Hydra's Ray launcher. It goes on if a job is killed, and ends its jobs when it is ended."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 if TYPE_CHECKING:
     import ray
 
-VERBATIM = {  # what jobs print: no process number before it, no line left out that looks like another, none kept back
+VERBATIM = {  # prints the output of jobs as it is: no process id, no line left out or delayed
     "RAY_DISABLE_WORKER_LOG_PREFIX": "1",
     "RAY_DEDUP_LOGS": "0",
     "RAY_FLUSH_DRIVER_LOGS": "1",
@@ -35,7 +35,7 @@ class RayLauncher(Launcher):
         self.context, self.task, self.config = hydra_context, task_function, config
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
-        """Start all jobs and wait for every one: the plugin's own method gives up at the first that was killed."""
+        """Start all jobs and wait for every one: the plugin's own method stops at the first killed job."""
         os.environ.update(VERBATIM)  # Ray reads it when it is imported
         import ray
 
@@ -63,7 +63,7 @@ class RayLauncher(Launcher):
         return launch_job_on_ray(self.context, self.settings.remote, config, self.task, Singleton.get_state())
 
     def _result(self, job: ray.ObjectRef[JobReturn], overrides: Sequence[str]) -> JobReturn:
-        """What the job has returned, or that it did not come to its end however often Ray tried."""
+        """What the job returned, or the error that ended it after all of Ray's retries."""
         from ray.exceptions import RayError
 
         from ragsweep.core.errors import JobFailed

@@ -1,4 +1,4 @@
-"""Submitit's launchers, made to outlive a job that is killed and to take their jobs with them when they are ended."""
+"""Submitit's launchers. They go on if a job is killed, and end their jobs when they are ended."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hydra.core.utils import JobReturn, JobStatus
 if TYPE_CHECKING:
     import submitit
 
-if find_spec("hydra_plugins.hydra_submitit_launcher"):  # Hydra imports this module whether or not the extra is there
+if find_spec("hydra_plugins.hydra_submitit_launcher"):  # Hydra imports this module also without the extra
     from hydra_plugins.hydra_submitit_launcher.submitit_launcher import BaseSubmititLauncher
 
     # Of all that a job prints, what it says of its result.
@@ -30,7 +30,7 @@ if find_spec("hydra_plugins.hydra_submitit_launcher"):  # Hydra imports this mod
         _EXECUTOR = "local"
 
         def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
-            """Submit all jobs and wait for every one: the plugin's own method gives up at the first that was killed."""
+            """Submit all jobs and wait for every one: the plugin's own method stops at the first killed job."""
             from ragsweep.app.naming import start_no_more_jobs
 
             jobs = self._submit([list(overrides) for overrides in job_overrides], initial_job_idx)
@@ -64,7 +64,7 @@ if find_spec("hydra_plugins.hydra_submitit_launcher"):  # Hydra imports this mod
             return jobs
 
         def _result(self, job: submitit.Job[JobReturn], overrides: Sequence[str]) -> JobReturn:
-            """What the job has returned, or that it was ended from outside; its line is printed here, too."""
+            """What the job returned, or the error that ended it. Prints the job's line."""
             from submitit.core.utils import UncompletedJobError
 
             from ragsweep.core.errors import JobFailed
@@ -82,7 +82,7 @@ if find_spec("hydra_plugins.hydra_submitit_launcher"):  # Hydra imports this mod
             return returned
 
         def cancel(self, jobs: Sequence[submitit.Job[JobReturn]]) -> None:
-            """End the jobs; those of this machine are children of this process, which ends them all."""
+            """End the jobs. Jobs on this machine are child processes, which are ended elsewhere."""
 
     class SlurmLauncher(LocalLauncher):
         """Jobs as an array of Slurm."""
@@ -90,7 +90,7 @@ if find_spec("hydra_plugins.hydra_submitit_launcher"):  # Hydra imports this mod
         _EXECUTOR = "slurm"
 
         def cancel(self, jobs: Sequence[submitit.Job[JobReturn]]) -> None:
-            """Take waiting jobs from the queue, and kill running ones, since submitit's ignore a request to end."""
+            """Cancel waiting jobs, and kill running ones, because submitit's jobs ignore a request to end."""
             with suppress(OSError):
                 array = str(jobs[0].job_id).partition("_")[0]
                 for what in ("--state=PENDING", "--signal=KILL"):

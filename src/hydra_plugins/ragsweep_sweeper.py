@@ -8,7 +8,7 @@ from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 
 
 class CheckedSweeper(BasicSweeper):
-    """Hydra's own sweeper for jobs that `SweepCallback` has composed and built already.
+    """Hydra's own sweeper, for jobs that `SweepCallback` has already composed and built.
 
     All jobs are one batch: between two, Hydra would stop at a job that failed.
     """

@@ -52,7 +52,7 @@ def test_a_relevance_level_above_every_grade_is_refused(beir, application, mode)
 def test_a_query_without_a_relevant_document_is_named_and_scores_0(beir, application):
     process = application.run(*beir(**{"qrels/test.tsv": b"q1\td1\t1\nq2\td2\t0\n"}))
     assert process.returncode == 0
-    assert "queries without a document of grade 1 or more, scoring 0 in all but NDCG: 1 (what helps)" in process.stderr
+    assert "queries without a document of grade 1 or more, scoring 0 except in NDCG: 1 (what helps)" in process.stderr
     [run] = application.runs()
     assert run.data.metrics["recall"] == 0.5
 
@@ -79,7 +79,7 @@ def test_the_error_for_an_unreadable_file_says_how_to_skip_it(folder, applicatio
     )
     process = application.run(*overrides(folder, skip="['b c.pdf']"))
     assert process.returncode == 0, process.stderr
-    assert "documents left out, as dataset.skip says: 1 (b c.pdf)" in process.stderr
+    assert "documents left out by dataset.skip: 1 (b c.pdf)" in process.stderr
     [run] = application.runs()
     assert "b c.pdf" in run.data.params["dataset.skip"]
 

@@ -208,7 +208,7 @@ def refused(process):
 
 def test_a_query_that_does_not_exist_is_refused(runs, explain):
     process = explain(runs["SparseRetriever"].info.run_id, "Which test finds dengue")
-    assert "no query's id and in no query's text; the nearest ids: 2" in refused(process)
+    assert "no query has this id or this text; the nearest ids: 2" in refused(process)
 
 
 def test_a_query_that_was_left_out_is_refused(runs, explain):

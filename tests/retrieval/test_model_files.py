@@ -97,18 +97,21 @@ REFUSED = {
     ),
     "half of their header": (
         lambda folder: rewrite(folder / "model.safetensors", (folder / "model.safetensors").read_bytes()[:99]),
-        "model.safetensors is no safetensors file, or a damaged one",
+        "model.safetensors is not a safetensors file, or is damaged",
     ),
-    "empty weights": (lambda folder: rewrite(folder / "model.safetensors", b""), "model.safetensors is no safetensors"),
+    "empty weights": (
+        lambda folder: rewrite(folder / "model.safetensors", b""),
+        "model.safetensors is not a safetensors",
+    ),
     "a pointer of git-lfs": (
         lambda folder: rewrite(
             folder / "model.safetensors", b"version https://git-lfs.github.com/spec/v1\noid sha256:"
         ),
-        "model.safetensors is no safetensors file",
+        "model.safetensors is not a safetensors file",
     ),
     "a header of another kind": (
         lambda folder: rewrite(folder / "model.safetensors", (2).to_bytes(8, "little") + b"[]"),
-        "model.safetensors is no safetensors file",
+        "model.safetensors is not a safetensors file",
     ),
     "a shard that is missing": (
         lambda folder: [

@@ -1,7 +1,7 @@
-"""Running a model's transformer in bf16, in ONNX Runtime or in OpenVINO; its other modules stay in torch and fp32.
+"""Runs a model's transformer in bf16, in ONNX Runtime or in OpenVINO. Its other modules stay in torch and fp32.
 
-The backends of sentence-transformers itself need optimum, whose releases refuse the transformers that we use, so the
-transformer is exported here: once, by torch's own exporter, to an ONNX model that both runtimes read.
+The backends of sentence-transformers need optimum, which does not accept the version of transformers that we use. So
+the transformer is exported here, once, by torch's own exporter, to an ONNX model that both runtimes can read.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ PRECISIONS = {"torch": ("fp32", "bf16"), "onnx": ("fp32", "int8"), "openvino": (
 EXPORTER = ("torch", "transformers", "sentence-transformers", "onnx", "onnxscript")
 RUNTIMES = {"onnx": ("onnxruntime",), "openvino": ("openvino", "nncf")}
 EXAMPLES = ("word", "A sentence of a few words.", "An export that has frozen a length is found out here. " * 9)
-LEAST_COSINE = {"fp32": 0.9999, "bf16": 0.99, "int8": 0.9}  # of what torch embeds and what the export does
+LEAST_COSINE = {"fp32": 0.9999, "bf16": 0.99, "int8": 0.9}  # between the embeddings of torch and those of the export
 
 
 def packages(backend: Backend) -> tuple[str, ...]:
-    """The packages beside torch's that a backend computes with.
+    """The packages that a backend needs besides torch.
 
     Raises:
         EncoderError: One of them is not installed.
@@ -53,17 +53,17 @@ def packages(backend: Backend) -> tuple[str, ...]:
 
 
 def run_in(backend: Backend, precision: Precision, model: Any, files: str, store: Store) -> None:
-    """Let a runtime compute the transformer of a sentence-transformers model, in a precision that it has.
+    """Have a runtime compute the transformer of a sentence-transformers model.
 
     Args:
         backend: The runtime.
-        precision: Of weights and arithmetic; what leaves the transformer is fp32.
+        precision: Of weights and arithmetic; the transformer's output is fp32.
         model: A `SentenceTransformer`, on the CPU unless the runtime is torch; changed in place.
         files: Digest of the model's files.
         store: Keeps the export.
 
     Raises:
-        EncoderError: The model cannot be exported, or its export does not compute what the model does.
+        EncoderError: The model cannot be exported, or its export gives other embeddings.
     """
     transformer = model[0]
     setting = f"encoder.precision: {precision}" if backend == "torch" else f"encoder.backend: {backend}"
@@ -79,7 +79,7 @@ def run_in(backend: Backend, precision: Precision, model: Any, files: str, store
             onnx_model = _onnx_model(transformer, "fp32", files, store)
             transformer.forward = _forward(*_in_openvino(onnx_model, precision))
         found = model.encode(list(EXAMPLES), batch_size=1, normalize_embeddings=True)
-    except Exception as error:  # exporters and runtimes raise anything
+    except Exception as error:  # exporters and runtimes raise exceptions of any type
         reason = first_line(error)
         raise EncoderError(f"{setting} cannot run this model ({reason}); torch fp32 can") from error
     cosine = float((expected * found).sum(axis=1).min())
@@ -121,7 +121,7 @@ def _onnx_model(transformer: Any, precision: Precision, files: str, store: Store
 
 
 def _exported(transformer: Any) -> bytes:
-    """The transformer as an ONNX model of one text with any number of tokens."""
+    """The transformer as an ONNX model that takes one text with any number of tokens."""
     import torch
 
     features = transformer.preprocess([EXAMPLES[1]])
@@ -154,16 +154,16 @@ def _exported(transformer: Any) -> bytes:
 
 
 def _quantised(onnx_model: bytes) -> bytes:
-    """The model with int8 weights, and activations that are quantised as they come (dynamic quantisation)."""
+    """The model with int8 weights and dynamically quantised activations."""
     import onnx
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     graph = onnx.load_from_string(onnx_model)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
-        logging.disable(logging.WARNING)  # it advises what static quantisation needs
+        logging.disable(logging.WARNING)  # its advice is about static quantisation
         try:
-            # 7 of 8 bits: sums of full int8 overflow on CPUs without VNNI, and every CPU shall give the same quality
+            # 7 of 8 bits, since sums of full int8 overflow on CPUs without VNNI
             quantize_dynamic(graph, path, weight_type=QuantType.QInt8, per_channel=True, reduce_range=True)
         finally:
             logging.disable(logging.NOTSET)
@@ -174,7 +174,7 @@ def _in_onnxruntime(onnx_model: bytes) -> tuple[Run, tuple[str, ...]]:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1  # the texts run beside each other
+    options.intra_op_num_threads = options.inter_op_num_threads = 1  # several texts are computed at the same time
     session = onnxruntime.InferenceSession(onnx_model, options, providers=["CPUExecutionProvider"])
     return lambda inputs: session.run(None, dict(inputs))[0], tuple(node.name for node in session.get_inputs())
 
@@ -193,7 +193,7 @@ def _in_openvino(onnx_model: bytes, precision: Precision) -> tuple[Run, tuple[st
             graph = nncf.compress_weights(graph, mode=nncf.CompressWeightsMode.INT8_SYM)
     threads = torch.get_num_threads()
     settings = {
-        "INFERENCE_PRECISION_HINT": "bf16" if precision == "bf16" else "f32",  # else it takes bf16 where it can
+        "INFERENCE_PRECISION_HINT": "bf16" if precision == "bf16" else "f32",  # else it uses bf16 if the CPU has it
         "INFERENCE_NUM_THREADS": threads,
         "NUM_STREAMS": threads,  # a thread a text
     }

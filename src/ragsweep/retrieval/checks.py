@@ -18,7 +18,7 @@ TOLERANCE = 1e-3  # of the length of an embedding
 
 
 def expect_method(thing: object, method: str, setting: str) -> None:
-    """Raise `ConfigError` where an object that a setting describes lacks a method that will be called."""
+    """Raise `ConfigError` if the object of a setting lacks a method that will be called."""
     if not callable(getattr(thing, method, None)):
         raise ConfigError(f"{setting}: {kind_of(thing)} has no method {method!r}")
 
@@ -68,7 +68,7 @@ def check_within(reranked: Ranking, ranking: Ranking, name: str) -> None:
 
 
 def _array(value: object, kind: str, what: str) -> npt.NDArray[Any]:
-    """The value, if it is an array of this kind of number or of a smaller one of it, as an array of this kind."""
+    """The value as an array of this type; raises if it is not an array, or its type does not fit."""
     wanted = np.dtype(kind)
     if not isinstance(value, np.ndarray) or isinstance(value, np.ma.MaskedArray):
         raise RetrieverError(f"{what}: found {type(value).__name__}, expected an array of {kind}")
@@ -99,7 +99,7 @@ def _check_passages(passages: Indices, corpus: int, name: str) -> None:
 
 def _check_scores(passages: Indices, scores: Scores, name: str) -> None:
     retrieved = passages != NOTHING
-    in_range = np.abs(scores) <= LARGEST  # NaN is not
+    in_range = np.abs(scores) <= LARGEST  # False for NaN
     faults = [
         (retrieved & ~in_range, f"expected a number from {-LARGEST:g} to {LARGEST:g}"),
         (~retrieved & (scores != -np.inf), "expected -inf where there is no passage"),
@@ -116,17 +116,17 @@ def _check_scores(passages: Indices, scores: Scores, name: str) -> None:
 
 
 def _before(wrong: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Marks the earlier rank of each faulty pair."""
+    """Marks the earlier rank of each wrong pair."""
     return np.pad(wrong, ((0, 0), (0, 1)))
 
 
 def _after(wrong: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Marks the later rank of each faulty pair."""
+    """Marks the later rank of each wrong pair."""
     return np.pad(wrong, ((0, 0), (1, 0)))
 
 
 def _first(wrong: npt.NDArray[np.bool_]) -> tuple[tuple[int, int], str]:
-    """The first entry that is wrong, and how it is named."""
+    """The first wrong entry, and its place in words."""
     query, rank = divmod(int(wrong.argmax()), wrong.shape[1])
     return (query, rank), f"[{query}, {rank}] (query {query}, rank {rank + 1})"
 
@@ -147,7 +147,7 @@ def check_embeddings(embeddings: object, encoder: Encoder, texts: Sequence[str])
         raise EncoderError(f"{name}: returned embeddings of shape {[*embeddings.shape]}, expected {expected}")
     with np.errstate(over="ignore"):
         lengths = np.linalg.norm(embeddings.astype(np.float64, copy=False), axis=1)
-    wrong = ~(np.abs(lengths - 1) <= TOLERANCE)  # NaN is wrong, too
+    wrong = ~(np.abs(lengths - 1) <= TOLERANCE)  # also True for NaN
     if wrong.any():
         row = int(wrong.argmax())
         raise EncoderError(

@@ -1,8 +1,8 @@
-"""Exact search for the largest inner products, with scores that nothing but the two vectors decides.
+"""Exact search for the largest inner products. A score depends only on its two vectors.
 
-Single precision finds the candidates: blocks of the corpus are multiplied with the queries by BLAS, and a product
-leaves its block only if it can still belong to the best `depth`. Double precision then scores those candidates, always
-in the same order of summation. So neither the size of a block nor BLAS nor the number of threads shows in a ranking.
+Single precision finds the candidates: BLAS multiplies blocks of the corpus with the queries, and a product is kept
+only if it can still be among the best `depth`. Double precision then scores those candidates, always in the same order
+of summation. So the block size, the BLAS library and the number of threads do not change a ranking.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, Scores, ranked
 
 QUERIES = 256  # searched at once
 BLOCK = 2048  # passages multiplied at once: they and their products stay in the cache of a core
-CROWD = 4  # times the depth: where more candidates than that are left for a query, most are copies of one passage
+CROWD = 4  # times the depth: if a query has more candidates left than that, most of them are copies of one passage
 
 Products = npt.NDArray[np.float32]
 Candidates = tuple[Indices, Products]  # passages of every query and their products, both [queries, most of a query]
@@ -35,7 +35,7 @@ class ExactSearch:
     Attributes:
         passages: Embeddings of any length, shape [passages, dimensions]; may be mapped from a file.
         block: Passages that are multiplied at once.
-        threads: How many search, each its share of the corpus.
+        threads: Number of threads; each searches its share of the corpus.
     """
 
     passages: Embeddings
@@ -53,8 +53,8 @@ class ExactSearch:
 
     def _batch(self, pool: ThreadPoolExecutor, queries: Embeddings, depth: int) -> Ranking:
         # A sum of n products in single precision, whatever its order, errs by at most (1 + o(1)) n u |q| |p|, where
-        # u = eps / 2 (Higham 2002, Accuracy and Stability of Numerical Algorithms, 3.1). Twice that has room for every
-        # other rounding here. A passage of the best has a product of at least the depth-th largest less two errors.
+        # u = eps / 2 (Higham 2002, Accuracy and Stability of Numerical Algorithms, 3.1). Twice that also covers the
+        # other roundings here. One of the best passages has at least the depth-th largest product minus two errors.
         error = np.finfo(np.float32).eps * queries.shape[1] * self._longest * np.linalg.norm(queries, axis=1)
         search = _Search(queries, self.passages, depth, 2 * error[:, np.newaxis], self.block)
         share = max(self.block, -(-len(self.passages) // self.threads))
@@ -71,7 +71,7 @@ class ExactSearch:
 
 
 def canonical_scores(queries: Embeddings, passages: Embeddings, found: Indices) -> Scores:
-    """Inner products in double precision, each of which depends on its two vectors alone.
+    """Inner products in double precision. Each depends only on its two vectors.
 
     Products of single-precision numbers are exact in double precision; numpy adds up each row in the same order.
 
@@ -84,7 +84,7 @@ def canonical_scores(queries: Embeddings, passages: Embeddings, found: Indices) 
         Shape [queries, candidates]; -inf where there is no passage.
     """
     scores = np.full(found.shape, -np.inf)
-    for query, row, out in zip(queries, found, scores, strict=True):  # all at once would not fit the memory
+    for query, row, out in zip(queries, found, scores, strict=True):  # all queries at once would need too much memory
         some = row != NOTHING
         out[some] = (passages[row[some]].astype(np.float64) * query).sum(axis=1)
     return scores
@@ -95,7 +95,7 @@ class _Search:
     """The search for one batch of queries.
 
     Attributes:
-        slack: How far below the depth-th largest product that of one of the best may lie, shape [queries, 1].
+        slack: How far the product of one of the best may be below the depth-th largest product, shape [queries, 1].
     """
 
     queries: Embeddings
@@ -122,7 +122,7 @@ class _Search:
         return found, products
 
     def best(self, found: Indices, products: Products) -> Candidates:
-        """Those candidates that can be among the best `depth`, the largest product first."""
+        """The candidates that can be among the best `depth`, largest product first."""
         order = np.argsort(-products, axis=1)
         found, products = np.take_along_axis(found, order, axis=1), np.take_along_axis(products, order, axis=1)
         found = np.where(products >= self._floor(products), found, NOTHING)
@@ -134,7 +134,7 @@ class _Search:
         return found, products
 
     def _floor(self, products: Products) -> Scores:
-        """Under it, a product is not among the best; `products` are in descending order."""
+        """The lowest product that can be among the best; `products` are in descending order."""
         if products.shape[1] < self.depth:
             return np.full_like(self.slack, -np.inf)
         floor: Scores = products[:, [self.depth - 1]] - self.slack

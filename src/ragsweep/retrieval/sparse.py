@@ -22,20 +22,20 @@ from ragsweep.retrieval.trace import Trace, Words
 
 @dataclass(frozen=True)
 class SparseRetriever:
-    """Ranks passages by BM25; a passage is retrieved if it shares a term with the query that has a weight.
+    """Ranks passages by BM25. A passage is retrieved if it shares a term with the query whose weight is not 0.
 
-    A weight can be 0: with `rank_bm25`, that of a term in exactly half of the passages. What the variants with a delta
-    add for terms that a passage lacks is part of its score, and alone does not get it retrieved.
+    With `rank_bm25`, a term in exactly half of the passages has a weight of 0. The variants with a delta also add to
+    the score for terms that a passage lacks; that alone does not retrieve the passage.
 
     Attributes:
-        store: Keeps the counted terms of a corpus, and rankings.
-        k1: How soon repeating a term stops helping.
-        b: How much a long passage is held against it, from 0 to 1.
-        backend: The library whose scores these are: `rank_bm25` (its `BM25Okapi`) or `bm25s`.
+        store: Keeps the term counts of a corpus, and rankings.
+        k1: Term frequency saturation: the lower, the sooner repeating a term stops helping.
+        b: Length normalisation: 0 ignores a passage's length, 1 normalises fully.
+        backend: The library whose scores are reproduced: `rank_bm25` (its `BM25Okapi`) or `bm25s`.
         epsilon: `rank_bm25` gives a term in more than half of the passages this share of the mean IDF.
-        variant: Which BM25 of `bm25s`.
-        delta: What `bm25l` and `bm25+` add so that long passages do not fall behind those without the term.
-        stop_words: `english` drops the words that carry no meaning; None keeps them.
+        variant: The BM25 variant of `bm25s`.
+        delta: The lower bound that `bm25l` and `bm25+` give a term, so that long passages are not ranked too low.
+        stop_words: `english` drops frequent function words; None keeps all words.
         stemmer: A Snowball language, such as `english`; None leaves words as they are.
     """
 
@@ -52,7 +52,7 @@ class SparseRetriever:
     stemmer: Text | None = None
 
     def __post_init__(self) -> None:
-        self._tokens.stems([])  # a language that does not exist is better known now
+        self._tokens.stems([])  # refuses an unknown language now, before anything runs
         if self.backend == "bm25s" and self.variant in WITH_DELTA and not self.k1:
             raise ConfigError(f"k1: found 0, expected more, as variant={self.variant} divides by it")
 

@@ -1,4 +1,4 @@
-"""Taking texts apart into terms, and counting the terms of a corpus."""
+"""Splits texts into terms, and counts the terms of a corpus."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Tokenizer:
     """Lower-cased words as terms.
 
     Attributes:
-        stop_words: `english` drops the words that carry no meaning; None keeps them.
+        stop_words: `english` drops frequent function words; None keeps all words.
         stemmer: A Snowball language, such as `english`; None leaves words as they are.
     """
 
@@ -82,7 +82,7 @@ class TermCounts:
 
     @classmethod
     def of(cls, passages: Sequence[str], tokens: Tokenizer) -> TermCounts:
-        """Count a corpus; its words are held as numbers, and each distinct one is stemmed once."""
+        """Count the terms of a corpus. Each distinct word is stemmed once."""
         words, occurrences = _occurrences(passages)
         kept = tokens.kept(words)
         terms = _numbering()
@@ -95,7 +95,7 @@ class TermCounts:
 
 
 def _occurrences(passages: Sequence[str]) -> tuple[Mapping[str, int], sparse.csr_array]:
-    """The row of each word, and how often each is in each passage, shape [words, passages]."""
+    """The row of each word, and the counts of words in passages, shape [words, passages]."""
     words = _numbering()
     blocks = []
     for first in range(0, len(passages), PASSAGES_AT_ONCE):
@@ -104,11 +104,11 @@ def _occurrences(passages: Sequence[str]) -> tuple[Mapping[str, int], sparse.csr
         word = np.fromiter(map(words.__getitem__, chain.from_iterable(found)), np.int32, ends[-1])
         block = sparse.csr_array((np.ones(len(word), np.int32), word, ends), shape=(len(found), len(words)))
         block.sum_duplicates()
-        blocks.append(block.copy())  # without the room that repeated words took
+        blocks.append(block.copy())  # frees the memory of the duplicates
     parts = [(block.data, block.indices, block.indptr) for block in blocks]
-    shapes = [(block.shape[0], len(words)) for block in blocks]  # each met more words than the one before
+    shapes = [(block.shape[0], len(words)) for block in blocks]  # earlier blocks know fewer words
     stacked = sparse.vstack(list(map(sparse.csr_array, parts, shapes)), format="csr")
-    del blocks, block, parts  # they are as large as what follows
+    del blocks, block, parts  # frees their memory: they are as large as the result
     return words, stacked.T.tocsr()
 
 

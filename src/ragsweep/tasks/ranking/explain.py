@@ -1,4 +1,4 @@
-"""Why a query was answered as it was: what stands at which rank, and what put it there."""
+"""Explains the ranking of one query: what is at each rank, and why."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LISTED = 5  # queries that an error names
 
 
 def find(given: str, queries: Sequence[Query]) -> int:
-    """Position of the query with this id, or else of the only one with this text, or with this in its text."""
+    """The position of the query with this id, or else of the only query that has or contains this text."""
     ids = [query.query_id for query in queries]
     if given in ids:
         return ids.index(given)
@@ -42,18 +42,18 @@ def find(given: str, queries: Sequence[Query]) -> int:
     named = dict(zip([*texts, *map(_folded, ids)], [*ids, *ids], strict=True))
     close = dict.fromkeys(named[name] for name in get_close_matches(part, named, n=LISTED, cutoff=0.3))
     nearest = ", ".join(close or ids[:LISTED])
-    raise DatasetError(f"query {given!r}: found as no query's id and in no query's text; the nearest ids: {nearest}")
+    raise DatasetError(f"query {given!r}: no query has this id or this text; the nearest ids: {nearest}")
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """One query of a recorded run, as it is answered here.
+    """The ranking of one query of a recorded run, computed again here.
 
     Attributes:
         record: What was recorded.
         dataset: The passages, queries and judgments.
         search: What was searched, and for what.
-        retriever: The recorded one, built here.
+        retriever: The retriever of the run, built again.
         query: Position of the query in the dataset.
         ranking: Of all queries.
         evaluation: Of the ranking.
@@ -88,7 +88,7 @@ class Explanation:
 
     @cached_property
     def grades(self) -> dict[int, int]:
-        """The relevant units of the query and their grades: the highest first, equal ones in corpus order."""
+        """The relevant units of the query and their grades: highest grade first, then corpus order."""
         qrels = self.dataset.qrels
         relevant = (qrels.query == self.query) & (qrels.grade >= self.evaluation.judged.relevance_level)
         grades = zip(qrels.unit[relevant].tolist(), qrels.grade[relevant].tolist(), strict=True)
@@ -96,7 +96,7 @@ class Explanation:
 
     @cached_property
     def ranked(self) -> list[Line]:
-        """The judged ranking; its ranks are those of the exported TREC file."""
+        """The judged ranking, with the ranks of the exported TREC file."""
         judged, row = self.evaluation.judged, self._row
         retrieved = np.flatnonzero(judged.units[row] != NOTHING)
         places = judged.ranks[row, retrieved]
@@ -119,7 +119,7 @@ class Explanation:
 
     @property
     def missed(self) -> list[Line]:
-        """The relevant units that are not within the cutoff: those of the ranking in its order, then the others."""
+        """The relevant units outside the cutoff: first the ranked ones in their order, then the others."""
         later = [line for line in self.ranked[self.evaluation.k :] if line.judgment == "relevant"]
         judged = self.evaluation.judged
         absent = self.grades.keys() - set(judged.units[self._row].tolist())
@@ -146,11 +146,11 @@ class Explanation:
         return int(np.searchsorted(self.evaluation.judged.queries, self.query))
 
     def _measured(self) -> Iterator[str]:
-        """The metrics as recorded; where they come out otherwise here, that too."""
+        """The recorded metrics, and the metrics computed here if they differ."""
         names = self.evaluation.names
         here = self.measured.iloc[self._row].to_dict()
         of_query = self.record.per_query[self.record.per_query["query_id"] == here["query_id"]].to_dict("records")
-        was = of_query[0] if of_query else {}  # where queries have been added since
+        was = of_query[0] if of_query else {}  # the query may have been added since
         differ = [name for name in ("query", *names, "retrieved", "relevant") if was.get(name) != here[name]]
         rows = [["", *names], [f"recorded, k={self.record.params.get('k')}", *_values(was, names)]]
         if differ:
@@ -187,7 +187,7 @@ class Explanation:
         return Line(rank, score, self._name(unit), judgment, parts, remarks, text)
 
     def _absent(self, unit: int) -> Line:
-        """A relevant unit that the ranking lacks, by the passage of it that came nearest to being retrieved."""
+        """A relevant unit that the ranking lacks, with its passage that came nearest to being retrieved."""
         passages = np.flatnonzero(self.dataset.passage_units == unit).tolist()
         if not passages:
             never = ["has no passage: it can never be found"]
@@ -201,7 +201,7 @@ class Explanation:
         return self._line(unit, max(passages, key=nearness), "missed")
 
     def _name(self, unit: int) -> str:
-        """A unit's name, without the document where there is only one."""
+        """A unit's name, without the document if there is only one document."""
         name = self.dataset.units[unit]
         return one_line(name.removeprefix(f"{self._only_document}#") if self._only_document else name)
 

@@ -24,8 +24,8 @@ from ragsweep.tasks.ranking.judging import judge
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.task import Curve, Measurement, Record, Score
 
-LEAST_DEPTH = 100  # a ranking holds at least so many passages, and at least k
-WITH_INTERVALS = ("recall",)  # metrics whose curves have intervals: those of all would take longer than a warm run
+LEAST_DEPTH = 100  # a ranking has at least this many passages, and at least k
+WITH_INTERVALS = ("recall",)  # metrics whose curves get intervals; for all metrics they would take too long
 SHOWN = 3  # names in a notice
 
 
@@ -62,14 +62,14 @@ class RankingTask:
         return [metric_of(name, function) for name, function in self.evaluation.metrics.items()]
 
     def load(self) -> Dataset:
-        """Read and cut the documents, and say what is odd about them."""
+        """Read and cut the documents, and print what is unusual about them."""
         dataset = Dataset.from_collection(self.dataset.load(), self.chunker, self.store)
         level = self.evaluation.relevance_level
         irrelevant = dataset.without_relevant(level)
         unjudged = set(range(len(dataset.queries))) - set(dataset.qrels.query.tolist())
         absent = set(dataset.qrels.unit.tolist()) - set(dataset.passage_units.tolist())
-        no_relevant = f"queries without a {dataset.unit} of grade {level} or more, scoring 0 in all but NDCG"
-        _notice(dataset.skipped, "documents left out, as dataset.skip says")
+        no_relevant = f"queries without a {dataset.unit} of grade {level} or more, scoring 0 except in NDCG"
+        _notice(dataset.skipped, "documents left out by dataset.skip")
         _notice(dataset.empty_pages, "pages without text, never retrieved")
         _notice([dataset.queries[row].text for row in sorted(unjudged)], "queries without judgments, left out")
         _notice([dataset.queries[row].text for row in irrelevant], no_relevant)
@@ -83,10 +83,10 @@ class RankingTask:
         return self.measured(items, ranking, self.evaluate(items, ranking))
 
     def explain(self, items: Dataset, query: str, record: Record, width: int) -> Iterator[str]:
-        """Why a query was answered as it was, line by line, for a terminal of so many columns."""
+        """Explain the ranking of a query, line by line, for a terminal of `width` columns."""
         row = find(query, items.queries)
         if row not in items.qrels.query:
-            raise DatasetError(f"query {query!r}: has no judgments, so that the run left it out")
+            raise DatasetError(f"query {query!r}: has no judgments, so the run left it out")
         ranking = self.rank(items)
         evaluation = self.evaluate(items, ranking)
         measured = self.measured(items, ranking, evaluation).per_item
@@ -153,7 +153,7 @@ class RankingTask:
         return replace(method, stands_for=stands_for, chosen_by=("retriever",))
 
     def _measures(self, items: Dataset, ranking: Ranking) -> dict[str, float]:
-        """What is worth knowing besides the metrics: coverage, latency, recall of an approximate index."""
+        """Numbers besides the metrics: coverage, latency, recall of an approximate index."""
         measures = {"coverage/units": items.coverage(self.evaluation.relevance_level)}
         if len(ranking.latency_ms):
             measures["latency/mean_ms"] = float(ranking.latency_ms.mean())
