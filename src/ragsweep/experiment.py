@@ -30,7 +30,6 @@ from ragsweep.tasks.task import Items, Measurement, Task
 
 GROUPS = {"tracking": tracking.TrackingSettings}  # what belongs to no task
 
-
 DECIDE_BY = "decide_by"  # the setting of the group `task` that is not the task's own
 MOST_LOADED = 4
 
