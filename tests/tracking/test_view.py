@@ -162,6 +162,16 @@ def joined(number, other):
     return Part(number, f"k={number}", {}, Run(info, data))
 
 
+def test_metrics_of_a_run_that_names_none_stand_in_the_order_of_their_names(application, dataset):
+    assert application.run(*SWEEP[:2], *dataset, "k=1").returncode == 0
+    [parent], [child] = application.parents(), application.children()
+    application.client().delete_tag(child.info.run_id, "measured")
+    child = application.client().get_run(child.info.run_id)
+    assert save_view(Stored(application.client(), [Part(0, "k=1", {"k": 1}, child)]), parent.info.run_id)
+    [(_, _, state)] = views(application)["small"]
+    assert state["selectedColumns"][1:] == [f"metrics.`{name}`" for name in sorted(METRICS)]
+
+
 def test_more_joined_runs_than_a_tag_can_hold_leave_the_view_of_its_own(application, dataset):
     assert application.run(*SWEEP, *dataset).returncode == 0
     [parent] = application.parents()

@@ -182,7 +182,8 @@ def _state(
     """The page: the best run first, no run hidden, and only columns and charts that tell the runs apart."""
     known = list(measured)
     curves = [name.removeprefix(CURVE) for name in metrics if name.startswith(CURVE)]
-    main = sorted({*known, *curves} & {*metrics}, key=lambda name: known.index(name) if name in known else len(known))
+    place = {name: number for number, name in enumerate(known)}
+    main = sorted({*known, *curves} & {*metrics}, key=lambda name: (place.get(name, len(known)), name))
     decides, title = next(iter(measured.items()), (main[0], main[0]) if main else ("", ""))
     columns = [*(_column("params", name) for name in settings), *(_column("metrics", name) for name in main)]
     parallel = {"selectedParams": settings, "selectedMetrics": [decides], "showAllRuns": True}
