@@ -11,24 +11,34 @@ from hypothesis import strategies as st
 from mlflow.utils.validation import _validate_metric_name, _validate_param_name
 from small import arguments, write_queries
 
-from ragsweep.tracking.names import LONGEST_NAME, LONGEST_PARAM, LONGEST_TAG, json_tag, params_of, tags_of, type_names
+from ragsweep.tracking.names import (
+    LONGEST_METRIC,
+    LONGEST_NAME,
+    LONGEST_PARAM,
+    LONGEST_TAG,
+    json_tag,
+    params_of,
+    tags_of,
+    type_names,
+)
 
 RUN = ["retriever=sparse", "k=2"]
 METRIC = "{_target_: ragsweep.evaluation.recall, _partial_: true}"
 
 
-@given(st.lists(st.text() | st.sampled_from(["a/b", "a:b", "a_b", "", ".", "x" * 400, "x" * 401]), unique=True))
-def test_every_query_type_has_a_metric_of_its_own(types):
-    names = type_names(types)
+@pytest.mark.parametrize("metric", ["f1", "m" * LONGEST_METRIC], ids=["short", "long"])
+@given(types=st.lists(st.text() | st.sampled_from(["a/b", "a:b", "a_b", "", ".", "x" * 400, "x" * 401]), unique=True))
+def test_every_query_type_has_a_metric_of_its_own(metric, types):
+    names = type_names(types, metric)
     assert len(set(names.values())) == len(types)
     for name in names.values():
-        _validate_metric_name(f"by_type/{name}/f1")
-        assert len(f"by_type/{name}/f1") <= LONGEST_NAME
-    assert type_names(reversed(types)) == names
+        _validate_metric_name(f"by_type/{name}/{metric}")
+        assert len(f"by_type/{name}/{metric}") <= LONGEST_NAME
+    assert type_names(reversed(types), metric) == names
 
 
 def test_a_query_type_keeps_its_name_where_that_is_its_own():
-    assert type_names(["factual", "a/c", "a/b", "a:b"]) == {
+    assert type_names(["factual", "a/c", "a/b", "a:b"], "f1") == {
         "factual": "factual",
         "a/c": "a_c",
         "a/b": "a_b-f5effa31",
@@ -112,12 +122,14 @@ def test_an_experiment_may_have_any_name_of_one_line(application, dataset, name)
     assert again.stdout.count("(finished before)") == 1
 
 
-def test_query_types_of_any_kind_are_measured(application, tmp_path):
+@pytest.mark.parametrize("metric", ["f1", "m" * LONGEST_METRIC], ids=["short", "long"])
+def test_query_types_of_any_kind_are_measured(application, tmp_path, metric):
     dataset = arguments(tmp_path / "data")
     types = ["a/b", "a:b", "x" * 400, "é €"]
     queries = [("What clears worms?", ["anaemia.pdf#3"], kind) for kind in types]
     write_queries(tmp_path / "data" / "questions.json", queries)
-    process = application.run(*dataset, *RUN)
+    metrics = [] if metric == "f1" else [f"+evaluation.metrics.{metric}={METRIC}"]
+    process = application.run(*dataset, *RUN, *metrics, f"task.decide_by={metric}")
     assert process.returncode == 0, process.stderr
     [run] = application.runs()
     assert run.info.status == "FINISHED"

@@ -19,8 +19,7 @@ LONGEST_NAME = 250  # characters of a run's name, and of the name of a param, me
 LONGEST_PARAM = 6000
 LONGEST_TAG = 8000
 LONGEST_EXPERIMENT = 500
-LONGEST_METRIC = LONGEST_NAME - len("ci/_high")
-LONGEST_TYPE = LONGEST_NAME - len("by_type//f1")
+LONGEST_METRIC = 150  # leaves room for a query type beside it, in `by_type/TYPE/METRIC`
 GROUPS = ("at_k/", "by_type/", "ci/", "coverage/", "index/", "latency/")  # of metrics that every run logs
 TEXT_LENGTHS = (500, 250, 120, 60, 36)  # characters of each text in a tag of JSON; the shortest has room for a run id
 REFUSED = re.compile(r"[^/\w.\- :]")
@@ -58,9 +57,10 @@ def _is_normal(name: str) -> bool:
     return bool(name) and posixpath.normpath(name) == name and not name.startswith((".", "/"))
 
 
-def type_names(query_types: Iterable[str]) -> dict[str, str]:
-    """What each query type is called within the name of a metric."""
-    return _distinct(query_types, lambda kind: re.sub(r"[^\w \-]", "_", kind) or "_", LONGEST_TYPE)
+def type_names(query_types: Iterable[str], metric: str) -> dict[str, str]:
+    """The names by which query types stand in `by_type/TYPE/METRIC`."""
+    longest = LONGEST_NAME - len(f"by_type//{metric}")
+    return _distinct(query_types, lambda kind: re.sub(r"[^\w \-]", "_", kind) or "_", longest)
 
 
 def params_of(settings: Mapping[str, Any]) -> dict[str, str]:
