@@ -9,12 +9,12 @@ import numpy as np
 
 from bench.timing import Rows, time_both
 from ragsweep.core.errors import EncoderError
+from ragsweep.core.hardware import fastest_device
 from ragsweep.core.store import Store
 from ragsweep.datasets import Dataset
 from ragsweep.evaluation import judge, ndcg
 from ragsweep.retrieval import DenseRetriever, Search, SentenceTransformerEncoder, rank
 from ragsweep.retrieval.backends import PRECISIONS
-from ragsweep.retrieval.hardware import fastest_device
 
 SAMPLE_SEED = 0
 

@@ -1,5 +1,6 @@
 """Embeddings in the store: what is encoded anew, and that nothing else tells the store from a fresh encoding."""
 
+import os
 import subprocess
 import sys
 
@@ -100,6 +101,32 @@ def test_a_store_gives_the_arrays_of_every_entry_of_a_stage(store):
     store.get("other", 3, lambda: {"array": np.array([3])})
     assert sorted(entry["array"].item() for entry in store.arrays("stage")) == [1, 2]
     assert list(store.arrays("absent")) == []
+
+
+ON_THIS_CPU = """
+import sys
+import numpy as np
+from ragsweep.core.store import Store
+from ragsweep.retrieval import SentenceTransformerEncoder
+from ragsweep.retrieval.embeddings import embed
+store, file, *texts = sys.argv[1:]
+encoder = SentenceTransformerEncoder(device="cpu")
+np.savez(file, kept=embed(encoder, Store(store), texts, "passage"), fresh=encoder.encode(texts, "passage"))
+"""
+
+
+def test_only_processes_on_like_cpus_share_embeddings(store, tmp_path):
+    abilities = [{}, {}, {"ATEN_CPU_CAPABILITY": "default"}, {"MKL_ENABLE_INSTRUCTIONS": "SSE4_2"}]
+    found = []
+    for number, limits in enumerate(abilities):
+        file = tmp_path / f"{number}.npz"
+        environment = {**os.environ, "PYTHONPATH": ":".join(sys.path), **limits}
+        subprocess.run([sys.executable, "-c", ON_THIS_CPU, store.path, file, *CORPUS], env=environment, check=True)
+        found.append(np.load(file))
+        np.testing.assert_array_equal(found[-1]["kept"], found[-1]["fresh"])
+    assert len({entry.stage for entry in store.entries()}) == len(list(store.entries())) == 3
+    if (found[0]["fresh"] == found[2]["fresh"]).all():
+        pytest.skip("this CPU computes the same without its vector instructions")
 
 
 def process(store, end, seconds):

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from ragsweep.core.errors import EncoderError
+from ragsweep.core.hardware import cpu_has_bf16, fastest_device
 from ragsweep.core.store import Store
 from ragsweep.retrieval import SentenceTransformerEncoder
 from ragsweep.retrieval.backends import PRECISIONS
-from ragsweep.retrieval.hardware import cpu_has_bf16, fastest_device
 
 TEXTS = ["What do the letters SNCU and FRU stand for?", "Iron, calcium and deworming tablets. " * 20]
 

@@ -189,6 +189,16 @@ sparse:
 """
 
 
+def test_what_one_cpu_has_measured_is_finished_on_another(application, dataset, tmp_path):
+    (tmp_path / "conf/retriever").mkdir(parents=True)
+    (tmp_path / "conf/retriever/two.yaml").write_text(TWO_ENCODERS)
+    given = ["-m", *dataset, f"hydra.searchpath=[{tmp_path}/conf]", "retriever=two", "k=1"]
+    tests = {"PYTHONPATH": str(PROJECT / "tests")}
+    assert application.run(*given, **tests).returncode == 0
+    again = application.run(*given, "tracking.resume=true", **tests, ATEN_CPU_CAPABILITY="default")
+    assert again.stdout.count("(finished before)") == 1
+
+
 def test_a_pipeline_that_differs_in_one_of_two_encoders_is_not_taken_for_finished(application, dataset, tmp_path):
     (tmp_path / "conf/retriever").mkdir(parents=True)
     (tmp_path / "conf/retriever/two.yaml").write_text(TWO_ENCODERS)

@@ -11,6 +11,7 @@ from typing import Any
 
 from ragsweep.core.code import code_of
 from ragsweep.core.digest import version
+from ragsweep.core.hardware import cpu_abilities
 from ragsweep.core.store import Store
 
 STAGES = ("rank", "rewrite", "fuse", "rerank", "encode", "open")  # a component has one of these methods
@@ -23,6 +24,11 @@ def identity(component: object) -> list[object]:
     `without_effect`. `libraries` names installed packages whose versions count. A `fingerprint` stands for the settings
     of the class that defines it; settings that a subclass adds count besides.
 
+    For a component with a fingerprint, such as an encoder, the abilities of the CPU count, too. CPUs of different
+    abilities differ in the last bits of what they compute, and workers on such CPUs may share a store, which must not
+    mix their embeddings. The fingerprint itself does not know the CPU, because it is part of a run's digest: a run that
+    one CPU has finished is finished for all, or resuming a sweep on a mixed cluster would measure everything again.
+
     Returns:
         A value for `digest`. If a setting is neither a plain value nor a component, it is a new one at each call, so
         that nothing stored is found.
@@ -31,7 +37,7 @@ def identity(component: object) -> list[object]:
     if not hasattr(component, "fingerprint"):
         return [code_of(component), _identities(_settings(component)), libraries]
     by = next((each for each in type(component).__mro__ if "fingerprint" in vars(each)), type(component))
-    return [code_of(component), component.fingerprint, own_settings(component, by), libraries]
+    return [code_of(component), component.fingerprint, own_settings(component, by), libraries, cpu_abilities()]
 
 
 def own_settings(thing: object, base: type) -> object:

@@ -19,9 +19,9 @@ import numpy.typing as npt
 from ragsweep.core.constraints import Between, Text
 from ragsweep.core.digest import digest, version
 from ragsweep.core.errors import EncoderError, first_line
+from ragsweep.core.hardware import cpu_has_bf16, fastest_device
 from ragsweep.core.store import NO_STORE, Store
 from ragsweep.retrieval.backends import PRECISIONS, Backend, Precision, packages, run_in
-from ragsweep.retrieval.hardware import cpu_has_bf16, fastest_device
 from ragsweep.retrieval.model_files import MINILM, digest_of_model, model_folder
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ class Encoder(Protocol):
 class SentenceTransformerEncoder:
     """Any sentence-transformers model. It is loaded when something must be encoded, not before.
 
-    On the CPU an embedding is a function of its text: the same to the last bit in any company, order and number of
-    threads, and so the same in a corpus that grew. Each thread computes small groups of passages that fill the same
+    On one kind of CPU an embedding is a function of its text: the same to the last bit in any company, order and number
+    of threads, and so the same in a corpus that grew. Each thread computes small groups of passages that fill the same
     shape, whatever there is to encode; queries come one at a time. On an accelerator, texts of like length share
     batches, and the last bits depend on them.
 

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
+from ragsweep.core.hardware import cores
 from ragsweep.retrieval.encoder import Embeddings
-from ragsweep.retrieval.hardware import cores
 from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, Scores, ranked
 
 QUERIES = 256  # searched at once
