@@ -65,11 +65,7 @@ def test_a_disabled_store_encodes_all_and_gives_the_same(letters, tmp_path):
 
 
 def test_a_disabled_store_leaves_the_pieces_of_others(letters, store):
-    killed = process(store, 2 * PIECE + 1, seconds=3)
-    for _ in range(2):
-        killed.stdout.readline()
-    killed.kill()
-    killed.wait()
+    kill(encoding(store))
     kept = list(store.entries())
     embed(letters, Store(store.path, enabled=False), numbered(2 * PIECE + 1), "passage")
     assert [entry.path for entry in store.entries()] == [entry.path for entry in kept]
@@ -135,6 +131,19 @@ def process(store, end, seconds):
     return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env={"PYTHONPATH": ":".join(sys.path)})
 
 
+def encoding(store):
+    """A process that encodes `numbered(2 * PIECE + 1)`: it has kept the first piece and begun the second."""
+    begun = process(store, 2 * PIECE + 1, seconds=3)
+    for _ in range(2):
+        begun.stdout.readline()
+    return begun
+
+
+def kill(process):
+    process.kill()
+    process.wait()
+
+
 def test_processes_that_want_the_same_corpus_encode_it_once(store):
     processes = [process(store, 10, seconds=1) for _ in range(2)]
     assert "".join(each.communicate()[0] for each in processes) == "10\n"
@@ -151,15 +160,27 @@ def test_processes_that_grow_a_corpus_at_once_do_not_spoil_it(letters, store):
 
 
 def test_a_killed_encoding_goes_on_where_it_was(letters, store):
-    killed = process(store, 2 * PIECE + 1, seconds=3)
-    for _ in range(2):
-        killed.stdout.readline()  # the second piece is begun, so the first is kept
-    killed.kill()
-    killed.wait()
+    kill(encoding(store))
     texts = numbered(2 * PIECE + 1)
     encoder = LetterEncoder()
     np.testing.assert_array_equal(embed(encoder, store, texts, "passage"), letters.encode(texts, "passage"))
     assert encoder.asked == texts[PIECE:]
+    assert len(list(store.entries())) == 1
+
+
+def test_a_corpus_that_is_whole_leaves_the_pieces_of_one_that_another_process_encodes(letters, store):
+    other = encoding(store)
+    embed(letters, store, [f"{text} z" for text in numbered(PIECE + 1)], "passage")
+    kill(other)
+    texts, encoder = numbered(2 * PIECE + 1), LetterEncoder()
+    np.testing.assert_array_equal(embed(encoder, store, texts, "passage"), letters.encode(texts, "passage"))
+    assert encoder.asked == texts[PIECE:]
+    assert len(list(store.entries())) == 2  # no piece of either
+
+
+def test_pieces_that_a_larger_corpus_has_go_when_it_is_whole(letters, store):
+    kill(encoding(store))
+    embed(letters, store, numbered(2 * PIECE + 5), "passage")
     assert len(list(store.entries())) == 1
 
 

@@ -50,6 +50,11 @@ class Entry:
         size = sum(file.stat().st_size for file in path.iterdir())
         return cls(path.parent.name, path, size, (path / CHECKSUMS).stat().st_mtime)
 
+    @property
+    def arrays(self) -> Arrays | None:
+        """What it holds; None where it has just been evicted or is damaged. Looking is not using it."""
+        return _load(self.path)
+
 
 @dataclass(frozen=True)
 class Store:

@@ -72,9 +72,11 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role) -> E
             raise EncoderError(f"{kind_of(encoder)}: gives {len(first)} different passages the same embedding")
         return {"digests": digests, "embeddings": embeddings}
 
-    kept = store.get(stage, digest_texts(texts), build)["embeddings"]
-    store.clear(entry for entry in store.entries() if entry.stage == pieces)
-    return kept
+    kept = store.get(stage, digest_texts(texts), build)
+    left = [(entry, entry.arrays) for entry in store.entries() if entry.stage == pieces]
+    # Others may be of a corpus that another process is encoding: after a kill it would go on from them.
+    store.clear(entry for entry, piece in left if piece and np.isin(piece["digests"], kept["digests"]).all())
+    return kept["embeddings"]
 
 
 def encoding_ms(encoder: Encoder, store: Store, queries: Sequence[str]) -> Milliseconds:
