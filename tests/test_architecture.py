@@ -74,6 +74,35 @@ def test_a_warm_run_never_imports_torch(shared_application, dataset):
     assert not {"torch", "sentence_transformers", "matplotlib.pyplot"} & loaded
 
 
+HEAVY = {"torch", "sentence_transformers", "faiss", "mlflow", "scipy", "pandas", "matplotlib"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["k=0"], "k: found 0, expected a whole number from 1 to 1000"),
+        (["-m", "k=3,0"], "k: found 0, expected a whole number from 1 to 1000"),
+        (["retriever.alpha=2"], "retriever.alpha: found 2"),
+        (["chunker.overlap=600"], "chunker.overlap: found 600"),
+        (["evaluation.resamples=1"], "evaluation.resamples: found 1"),
+        (["task.decide_by=f2"], "task.decide_by: found 'f2'"),
+        (["retriever.alfa=1"], "did you mean retriever.alpha?"),
+        (["retriever=hybird"], "expected one of dense, hybrid, sparse"),
+        (["dataset.documents=nosuch.pdf"], "nosuch.pdf does not exist"),
+        (["tracking.artifacts=ftp://host/a"], "tracking.artifacts: expected a folder"),
+        (["+dry_run=true"], "would run: defaults"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_input_is_checked_before_heavy_libraries_are_loaded(application, arguments, expected):
+    process = application.in_new_interpreter("run.py", *arguments, PYTHONPROFILEIMPORTTIME="1")
+    assert process.returncode == (0 if expected.startswith("would run") else 2)
+    assert expected in process.stdout + process.stderr
+    loaded = {line.rpartition("|")[2].strip() for line in process.stderr.splitlines() if "|" in line}
+    assert "hydra" in loaded  # the trace has what it should have
+    assert not HEAVY & loaded
+
+
 @pytest.mark.parametrize(
     ("code", "unneeded"),
     [

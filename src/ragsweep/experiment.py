@@ -9,26 +9,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from omegaconf import DictConfig, OmegaConf
 
-from ragsweep import tracking
+from ragsweep.core.address import check_address
 from ragsweep.core.code import digest_of_code
 from ragsweep.core.components import build_around, digests_of_others, parameters_of
 from ragsweep.core.config import check
 from ragsweep.core.digest import digest
 from ragsweep.core.drawing import drawing
 from ragsweep.core.errors import ConfigError
+from ragsweep.core.names import check_names
 from ragsweep.core.project import portable
-from ragsweep.core.run_settings import DEFAULT_RESAMPLES, DEFAULT_SEED
+from ragsweep.core.run_settings import DEFAULT_RESAMPLES, DEFAULT_SEED, TrackingSettings
 from ragsweep.core.settings import effective_settings, short_paths, used_parts
 from ragsweep.tasks.charts import draw
 from ragsweep.tasks.files import write_measurement
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.task import Items, Measurement, Task
 
-GROUPS = {"tracking": tracking.TrackingSettings}  # what belongs to no task
+if TYPE_CHECKING:
+    from ragsweep import tracking
+
+GROUPS = {"tracking": TrackingSettings}  # what belongs to no task
 
 DECIDE_BY = "decide_by"  # the setting of the group `task` that is not the task's own
 MOST_LOADED = 4
@@ -45,6 +49,8 @@ class Result(NamedTuple):
 
 def run(config: DictConfig, job: tracking.Job) -> Result:
     """Measure one configuration and record it. Skips a configuration that is already recorded."""
+    from ragsweep import tracking
+
     with tracking.failures(job):
         experiment = Experiment.of(config)
     job = replace(job, digest=experiment.digest, measured=experiment.measured)
@@ -75,11 +81,10 @@ class Experiment:
     @classmethod
     def of(cls, config: DictConfig) -> Experiment:
         """Build everything; all that can be wrong with the input is found here, before a run is recorded."""
-        tracking.check_address(OmegaConf.select(config, "tracking.uri"))  # first: an error would repeat its password
-        config = check(config, GROUPS)
+        config = checked(config)
         task: Task = build_around(config, "task", DECIDE_BY)
         names = [metric.name for metric in task.metrics]
-        tracking.check_names(config, names)
+        check_names(config, names)
         if config.task.decide_by not in names:
             found, expected = config.task.decide_by, " or ".join(names)
             raise ConfigError(f"task.decide_by: found {found!r}, expected a metric that is measured: {expected}")
@@ -116,10 +121,12 @@ class Experiment:
 
     def log(self, measurement: Measurement, job: tracking.Job, record: tracking.RunRecord) -> None:
         """Write tables and charts into the run's folder, and log everything."""
+        from ragsweep.tracking import write_environment
+
         with drawing(job.folder / "charts", draw, replace(measurement, files={}), self.decide_by, *self._resampling):
             self._write_config(job)
             write_measurement(job.folder, measurement, self.items, self.decide_by)
-            tracking.write_environment(job.folder)
+            write_environment(job.folder)
             record.log(self.params, self.items, measurement, self.decide_by)
             record.log_files("config", "results", "environment")
         record.log_files("charts")
@@ -136,6 +143,12 @@ class Experiment:
         resolved = portable(OmegaConf.to_container(self.config))
         (folder / "config.yaml").write_text(OmegaConf.to_yaml(resolved), encoding="utf-8")
         (folder / "overrides.yaml").write_text(OmegaConf.to_yaml(list(job.overrides)), encoding="utf-8")
+
+
+def checked(config: DictConfig) -> DictConfig:
+    """The configuration with what it refers to filled in, every setting checked; nothing is built for it."""
+    check_address(OmegaConf.select(config, "tracking.uri"))  # first: an error would repeat its password
+    return check(config, GROUPS)
 
 
 def _items(config: DictConfig, task: Task) -> Items:

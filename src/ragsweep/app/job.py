@@ -9,12 +9,15 @@ import warnings
 from contextlib import suppress
 from pathlib import Path
 
+from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from ragsweep.app.messages import FAILED, explained, in_one_line
-from ragsweep.app.naming import start_no_more_jobs, sweep_of_job, tracked_job
+from ragsweep.app.naming import name_of_job, start_no_more_jobs, sweep_of_job, tracked_job
 from ragsweep.app.signals import end_if_signalled, leave_signals_to_the_sweep
+from ragsweep.core.address import sqlite_file
 from ragsweep.core.errors import JobFailed
+from ragsweep.core.place import check_places
 from ragsweep.core.project import register_resolvers
 from ragsweep.core.terminal import guard
 
@@ -29,11 +32,13 @@ def job(config: DictConfig) -> float:
     Returns:
         The metric that decides, for sweepers that look for the best; NaN where nothing was measured.
     """
-    from ragsweep import experiment, tracking
-
     guard()  # also in the worker of a launcher
     end_if_signalled()
     in_sweep = sweep_of_job()
+    if in_sweep is None and not _may_start(config):
+        return float("nan")
+    from ragsweep import experiment, tracking  # only now: loading MLflow takes seconds
+
     tracked = tracked_job(config)
     place = f"{(tracked.number or 0) + 1}/{in_sweep['total'] or '?'} " if in_sweep else ""
     if in_sweep and in_sweep["driver"] != os.getpid() and threading.current_thread() is threading.main_thread():
@@ -43,17 +48,11 @@ def job(config: DictConfig) -> float:
     try:
         if not in_sweep:
             tracking.check_store(config)
-            experiment.Experiment.of(config)  # bad input is refused before the store is touched
-            if config.get("dry_run"):
-                print(f"would run: {tracked.name}")
-                return float("nan")
             tracking.close_orphans(config.tracking)
         metrics, record = experiment.run(config, tracked)
     except Exception as error:
-        if not in_sweep:  # else Hydra would add a line of its own
-            with suppress(OSError):  # a folder that is not empty stays
-                tracked.folder.rmdir()
-            raise SystemExit(explained(error)) from error
+        if not in_sweep:
+            raise _end(error) from error
         if config.tracking.fail_fast:
             start_no_more_jobs()
         print(f"{place}{tracked.name} FAILED: {in_one_line(error)}", file=sys.stderr)
@@ -69,3 +68,29 @@ def job(config: DictConfig) -> float:
             print(f"ragsweep: the tracking store lacks this run ({record.trouble}); {push} uploads it", file=sys.stderr)
             raise SystemExit(FAILED)
     return metrics[decides]
+
+
+def _may_start(config: DictConfig) -> bool:
+    """Check the input of a single run before anything is recorded; False where `dry_run` asks for no more."""
+    from ragsweep.experiment import Experiment
+
+    try:
+        check_places(config)
+        Experiment.of(config)
+        if config.get("dry_run"):
+            if sqlite_file(config.tracking.uri) is None:
+                from ragsweep import tracking
+
+                tracking.check_store(config)
+            print(f"would run: {name_of_job()}")
+            return False
+    except Exception as error:
+        raise _end(error) from error
+    return True
+
+
+def _end(error: Exception) -> SystemExit:
+    """Say what went wrong with a single run, and leave no empty folder; Hydra would add a line to another exception."""
+    with suppress(OSError):  # a folder that is not empty stays
+        Path(HydraConfig.get().runtime.output_dir).rmdir()
+    return SystemExit(explained(error))

@@ -34,8 +34,7 @@ def tracked_job(config: DictConfig) -> Job:
     in_sweep = sweep_of_job()
     hydra_config = HydraConfig.get()
     task = as_given(hydra_config.overrides.task)
-    parsed = OverridesParser.create().parse_overrides(task)
-    name, swept = named(parsed, in_sweep["swept"] if in_sweep else [])
+    name, swept = _named_job(task, in_sweep["swept"] if in_sweep else [])
     mode = ["hydra.mode=RUN"] if any(override.startswith("experiment=") for override in task) else []
     return Job(
         name=name,
@@ -50,6 +49,15 @@ def tracked_job(config: DictConfig) -> Job:
         total=in_sweep["total"] if in_sweep else None,
         may_resume=bool(in_sweep and in_sweep["may_resume"]),
     )
+
+
+def name_of_job() -> str:
+    """The name of the single run that Hydra has just started."""
+    return _named_job(as_given(HydraConfig.get().overrides.task), [])[0]
+
+
+def _named_job(overrides: Sequence[str], swept: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    return named(OverridesParser.create().parse_overrides(list(overrides)), swept)
 
 
 def sweep_of_job() -> dict[str, Any] | None:
@@ -77,8 +85,8 @@ def command_of(arguments: Sequence[str]) -> str:
 
 def named(parsed: Sequence[Override], swept: Sequence[str]) -> tuple[str, dict[str, Any]]:
     """A run's name and the settings in it: the swept ones, or else those that were set."""
+    from ragsweep.core.names import LONGEST_NAME
     from ragsweep.sweeps import short_names
-    from ragsweep.tracking.names import LONGEST_NAME
 
     by_name = {override.key_or_group: override for override in parsed}
     telling = [name for name in by_name if name.partition(".")[0] not in UNNAMED]

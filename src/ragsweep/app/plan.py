@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import copy
 import sys
 from collections.abc import Sequence
-from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override, OverrideType
+from hydra.core.override_parser.types import Override
 from hydra.errors import ConfigCompositionException
 from omegaconf import DictConfig, OmegaConf
 
+from ragsweep.app.composing import SharingLoader
 from ragsweep.app.naming import as_given, named
 from ragsweep.core.errors import ConfigError, first_line
 
@@ -63,41 +62,34 @@ def _check_values(overrides: Sequence[Override]) -> None:
 def check_all(config: DictConfig, jobs: Sequence[list[str]], swept: Sequence[str]) -> tuple[DictConfig, list[Planned]]:
     """Build what every job will build, so that bad input stops the sweep before anything is recorded.
 
-    Composing a configuration is slow, and Hydra does it twice per job. Here, jobs that differ only in values share one.
-
     Returns:
         The configuration of the first job, since that of the whole sweep lacks what is swept; and what is planned.
     """
-    from ragsweep.experiment import Experiment
+    from ragsweep.experiment import Experiment, checked
 
-    loader = GlobalHydra.instance().config_loader()
+    loader = SharingLoader(GlobalHydra.instance().config_loader())
+
+    def composed(overrides: list[str]) -> DictConfig:
+        try:
+            return loader.load_sweep_config(config, overrides)
+        except ValueError as error:  # Hydra's word for a group that is set to null
+            raise ConfigCompositionException(str(error)) from error
+
+    checked_before: set[str] = set()
+    for overrides in jobs:  # every value once, before anything is loaded or built
+        if not checked_before.issuperset(overrides):
+            checked(_without_hydra(composed(overrides)))
+            checked_before.update(overrides)
     parser = OverridesParser.create(config_loader=loader)
-    compositions: dict[tuple[str, ...], DictConfig] = {}
-    is_group = cache(loader.get_group_options)
-    first: DictConfig | None = None
     planned = []
     for overrides in jobs:
-        parsed = parser.parse_overrides(overrides)
-        values = [
-            override
-            for override in parsed
-            if override.type is OverrideType.CHANGE
-            and not isinstance(override.value(), dict | list)
-            and not is_group(override.key_or_group)
-        ]
-        others = tuple(str(override.input_line) for override in parsed if override not in values)
-        if others not in compositions:
-            try:
-                compositions[others] = loader.load_sweep_config(config, overrides)
-            except ValueError as error:  # Hydra's word for a group that is set to null
-                raise ConfigCompositionException(str(error)) from error
-        composed = compositions[others]
-        for override in values:
-            OmegaConf.update(composed, override.key_or_group, override.value(), merge=True)
-        first = first or copy.deepcopy(composed)
-        experiment = Experiment.of(OmegaConf.masked_copy(composed, [str(key) for key in composed if key != "hydra"]))
-        planned.append(Planned(named(parsed, swept)[0], experiment.digest))
-    return first or config, planned
+        experiment = Experiment.of(_without_hydra(composed(overrides)))
+        planned.append(Planned(named(parser.parse_overrides(overrides), swept)[0], experiment.digest))
+    return composed(jobs[0]) if jobs else config, planned
+
+
+def _without_hydra(config: DictConfig) -> DictConfig:
+    return OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
 
 
 def say_what_has_no_effect(planned: Sequence[Planned]) -> None:

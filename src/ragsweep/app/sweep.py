@@ -22,6 +22,7 @@ from ragsweep.app.workers import check_launcher, end_workers, tell_workers
 from ragsweep.core.background import start
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError
+from ragsweep.core.place import check_places
 from ragsweep.core.project import PROJECT, SWEEP_ID, sweep_id
 
 if TYPE_CHECKING:
@@ -37,14 +38,15 @@ class SweepCallback(Callback):
         """Leave what the jobs need where the workers of every launcher find it."""
         try:
             here = config.hydra.launcher._target_.endswith(".BasicLauncher")  # the jobs run in this process
-            if here:
-                start()
-            from ragsweep import tracking  # only now: it takes a second, in which the other process gets ready
-
-            tracking.check_store(config)
+            check_places(config)
             check_launcher(config.hydra.launcher._target_)
             jobs, swept = list_jobs(config)
             first, planned = check_all(config, jobs, swept)
+            if here:
+                start()
+            from ragsweep import tracking  # only now: it takes seconds, in which the other process gets ready
+
+            tracking.check_store(config)
             if config.get("dry_run"):
                 say_what_would_run(first, planned)
                 raise SystemExit(0)

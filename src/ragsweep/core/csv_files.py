@@ -13,12 +13,15 @@ import re
 from collections.abc import Sequence
 from math import isfinite
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from ragsweep.core.parsing import MB, MalformedError, read_text
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TEXTS = ("query_id", "query", "query_type")  # columns of every run's table
 TAKEN = ("run_id", "name", "method", "outcome", "k")  # columns that tables of several runs add
@@ -30,6 +33,8 @@ FORMULA = r"'*\s*[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n]"  # what begins so, whate
 
 def write_table(path: Path, table: pd.DataFrame) -> None:
     """Write a table as CSV."""
+    import pandas as pd
+
     inert = table.rename(columns=as_text)
     for name, values in inert.items():
         if not pd.api.types.is_numeric_dtype(values):
@@ -56,6 +61,8 @@ def read_per_query(path: Path) -> pd.DataFrame:
         MalformedError: It is no such table.
         OSError: It cannot be read.
     """
+    import pandas as pd
+
     names, rows = _read(path)
     if missing := set(TEXTS) - set(names):
         raise MalformedError(f"{path.name} has no column {min(missing)}")

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, Scores
 from ragsweep.retrieval.tokens import TermCounts
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 Variant = Literal["lucene", "robertson", "atire", "bm25l", "bm25+"]
 Saturation = Callable[[npt.NDArray[np.int32], npt.NDArray[np.int64]], Scores]
@@ -94,6 +96,8 @@ class Bm25Index:
     @classmethod
     def of(cls, counts: TermCounts, weighting: Weighting, tokens: Callable[[str], list[str]]) -> Bm25Index:
         """Weigh every term of every passage."""
+        from scipy import sparse
+
         containing = np.diff(counts.start)
         weight = np.repeat(weighting.idf, containing)
         for first in range(0, len(weight), POSTINGS_AT_ONCE):
@@ -134,6 +138,8 @@ class Bm25Index:
 
     def scores(self, queries: Sequence[str]) -> Scores:
         """BM25 of every query and passage; 0 where no term that they share has a weight. Shape [queries, passages]."""
+        from scipy import sparse
+
         terms = [self.tokens(text) for text in queries]
         query = np.repeat(np.arange(len(terms)), [len(row) for row in terms])
         term = np.fromiter(map(self.vocabulary.get, chain.from_iterable(terms), repeat(-1)), np.int64, len(query))

@@ -8,13 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from ragsweep.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 WORD = re.compile(r"\w+")
 PASSAGES_AT_ONCE = 4096
@@ -83,6 +85,8 @@ class TermCounts:
     @classmethod
     def of(cls, passages: Sequence[str], tokens: Tokenizer) -> TermCounts:
         """Count the terms of a corpus. Each distinct word is stemmed once."""
+        from scipy import sparse
+
         words, occurrences = _occurrences(passages)
         kept = tokens.kept(words)
         terms = _numbering()
@@ -96,6 +100,8 @@ class TermCounts:
 
 def _occurrences(passages: Sequence[str]) -> tuple[Mapping[str, int], sparse.csr_array]:
     """The row of each word, and the counts of words in passages, shape [words, passages]."""
+    from scipy import sparse
+
     words = _numbering()
     blocks = []
     for first in range(0, len(passages), PASSAGES_AT_ONCE):

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial.distance import cdist
 
 from ragsweep.statistics.intervals import EQUAL, Array, confidence_intervals, first_best
 
@@ -180,6 +179,8 @@ def compare_with_best(
         seed: Seed of the draws.
         level: Probability that any two equal configurations are told apart.
     """
+    from scipy.spatial.distance import cdist
+
     means = scores.mean(axis=1)
     best = int(first_best(means))
     differences = _differences(scores, best)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtri
 
 from ragsweep.statistics.intervals import Array
 
@@ -44,4 +43,6 @@ def queries_needed(deviation: Array | float, difference: float, *, power: float 
 
 
 def _quantiles(power: float, level: float) -> float:
+    from scipy.special import ndtri
+
     return float(ndtri(1 - level / 2) + ndtri(power))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.facts import Facts
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NAMED = "configuration"  # the setting that selects a named configuration
 

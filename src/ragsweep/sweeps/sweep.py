@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from ragsweep.core.csv_files import TEXTS
 from ragsweep.core.run_settings import DEFAULT_RESAMPLES, DEFAULT_SEED
@@ -28,6 +27,9 @@ from ragsweep.statistics.intervals import first_best
 from ragsweep.sweeps.naming import as_number, as_text, short, short_names
 from ragsweep.sweeps.outcome import NAMED, Outcome
 from ragsweep.tasks.metric import Metric
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -205,6 +207,8 @@ class Sweep:
 
         The column `outcome` is the position in `outcomes`. The column `method` is the short name of the method.
         """
+        import pandas as pd
+
         table = pd.DataFrame(self._rows)
         means = np.array(table[self.decided_by], dtype=float) * (1 if self.higher_is_better else -1)
         means[first_best(means)] = np.inf  # of means that differ only by rounding, the first is best
@@ -265,6 +269,8 @@ class Sweep:
     @cached_property
     def per_query(self) -> pd.DataFrame:
         """A row per query and configuration, in the order of the runs."""
+        import pandas as pd
+
         table = pd.concat([outcome.per_query for outcome in self.outcomes], ignore_index=True)
         queries = [len(outcome.per_query) for outcome in self.outcomes]
         names = [outcome.name for outcome in self.outcomes]

@@ -6,14 +6,16 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from ragsweep.core.csv_files import write_table
 from ragsweep.statistics import STATISTICS, spread
 from ragsweep.tasks.task import Items, Measurement, Score
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 RESAMPLED = "resampled.csv"  # in results/: the value of each aggregate in each bootstrap resample
 
@@ -27,6 +29,8 @@ def write_measurement(folder: Path, measurement: Measurement, items: Items, deci
         items: The items that were measured.
         decide_by: The metric that decides a sweep.
     """
+    import pandas as pd
+
     results = folder / "results"
     results.mkdir(parents=True, exist_ok=True)
     tables = {
@@ -48,6 +52,8 @@ def write_measurement(folder: Path, measurement: Measurement, items: Items, deci
 
 def summary_statistics(measurement: Measurement) -> pd.DataFrame:
     """A row per metric: mean, standard deviation over queries (n - 1), quartiles, and the mean's 95 % interval."""
+    import pandas as pd
+
     return pd.DataFrame([_summary(score) for score in measurement.scores])
 
 

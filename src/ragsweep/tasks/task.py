@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
-import pandas as pd
 
 from ragsweep.core.csv_files import TEXTS
 from ragsweep.core.drawing import no_charts
@@ -20,6 +19,9 @@ from ragsweep.core.method import Method
 from ragsweep.statistics import confidence_intervals
 from ragsweep.statistics.intervals import LEVEL, Array, resample_statistic
 from ragsweep.tasks.metric import Metric
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)  # arrays cannot be compared with ==

@@ -1,17 +1,15 @@
 """The only place that knows MLflow: runs, sweeps, and where the UI shows them."""
 
-from ragsweep.core.address import check_address
+from ragsweep.core.names import params_of
 from ragsweep.tracking.earlier import finished_before, finished_with, unfinished_sweep
 from ragsweep.tracking.environment import code_version, requirements, write_environment
 from ragsweep.tracking.fetch import History, Recorded, fetch, fetch_outcomes, fetch_run
 from ragsweep.tracking.finish import OpenSweep, finish, say_what_waits
 from ragsweep.tracking.job import Job
 from ragsweep.tracking.members import finished_here
-from ragsweep.tracking.names import check_names, params_of
 from ragsweep.tracking.numbers import metrics_of
 from ragsweep.tracking.orphans import close_open, close_orphans
 from ragsweep.tracking.record import RunRecord, close_all, failures, open_run, record
-from ragsweep.tracking.settings import TrackingSettings
 from ragsweep.tracking.store import check_store
 from ragsweep.tracking.ui import run_address, server_hint
 from ragsweep.tracking.uploads import push, push_command
@@ -23,9 +21,6 @@ __all__ = [
     "OpenSweep",
     "Recorded",
     "RunRecord",
-    "TrackingSettings",
-    "check_address",
-    "check_names",
     "check_store",
     "close_all",
     "close_open",

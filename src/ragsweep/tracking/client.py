@@ -29,8 +29,8 @@ from mlflow.utils.rest_utils import http_request
 
 from ragsweep.core.address import is_server, sqlite_file
 from ragsweep.core.errors import RefusedError, first_line
+from ragsweep.core.place import is_cloud
 
-CLOUD = ("abfss", "gs", "hdfs", "s3", "viewfs", "wasbs")  # their clients have logins of their own
 PROXIED = re.compile(r"mlflow-artifacts:(?://(?P<host>[^/\\\s]*))?(/[^\\\t\r\n]*)?")
 LARGEST = 500 * 10**6  # bytes of an artifact that is fetched
 LONGEST = 600  # seconds that fetching it may take
@@ -147,11 +147,6 @@ def own_folders(uri: str, artifacts: str | None) -> list[Path]:
     database = sqlite_file(uri)
     named = [Path(artifacts).resolve()] if artifacts and not is_cloud(artifacts) else []
     return [*([database.parent] if database else []), *named]
-
-
-def is_cloud(artifacts: str) -> bool:
-    """Whether this is an address in a cloud rather than a folder."""
-    return artifacts.partition("://")[0] in CLOUD
 
 
 def absolute_artifacts(artifacts: str | None) -> str | None:

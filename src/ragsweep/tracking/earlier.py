@@ -10,11 +10,11 @@ from mlflow.entities import Run
 from omegaconf import DictConfig
 
 from ragsweep.core.errors import TrackingError
+from ragsweep.core.names import json_tag
 from ragsweep.tracking.conditions import tagged
 from ragsweep.tracking.job import DIGEST, NUMBER, PARENT, Job
 from ragsweep.tracking.journal import LAST
 from ragsweep.tracking.members import JOINED
-from ragsweep.tracking.names import json_tag
 from ragsweep.tracking.store import UNREACHABLE, existing_store, open_configured, search
 
 LATEST = "attributes.start_time DESC"

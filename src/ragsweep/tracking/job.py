@@ -10,11 +10,11 @@ from typing import Any
 from omegaconf import DictConfig
 
 from ragsweep.core.code import digest_of_code
+from ragsweep.core.names import json_tag
 from ragsweep.core.project import PROJECT
 from ragsweep.tasks.metric import Metric
 from ragsweep.tracking.colours import colour
 from ragsweep.tracking.environment import git_commit, is_dirty, untracked, user
-from ragsweep.tracking.names import json_tag
 from ragsweep.tracking.process import identity
 
 LONGEST_COMMAND = 5000  # characters of a tag

@@ -15,13 +15,13 @@ from mlflow.entities import Run
 from ragsweep.core.address import absolute
 from ragsweep.core.digest import shortened
 from ragsweep.core.errors import RagsweepError, RefusedError, TrackingError, first_line
+from ragsweep.core.names import LONGEST_NAME, params_of, tags_of
 from ragsweep.tasks.task import Items, Measurement
 from ragsweep.tracking import journal as journals
 from ragsweep.tracking.client import Client, absolute_artifacts
 from ragsweep.tracking.conditions import tagged
 from ragsweep.tracking.job import NUMBER, PARENT, Job
 from ragsweep.tracking.journal import Journal
-from ragsweep.tracking.names import LONGEST_NAME, params_of, tags_of
 from ragsweep.tracking.numbers import dataset_input, metrics_of
 from ragsweep.tracking.store import UNREACHABLE, is_refusal, open_store
 

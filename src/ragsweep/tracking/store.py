@@ -5,11 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import re
-import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import quote, urlsplit
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")  # 7 would mean minutes of silence
@@ -27,10 +25,10 @@ from sqlalchemy.exc import DataError, SQLAlchemyError
 
 from ragsweep.core.address import SQLITE, check_address, is_server, sqlite_file
 from ragsweep.core.errors import RefusedError, TrackingError, first_line
-from ragsweep.tracking.client import Client, absolute_artifacts, is_cloud
+from ragsweep.core.place import check_place, is_cloud, is_database
+from ragsweep.tracking.client import Client, absolute_artifacts
 
 SECONDS_TO_ANSWER = 5
-SECONDS_TO_BE_FREE = 20  # for a database that somebody else is writing to
 SECONDS_TO_MIGRATE = 120  # a database, while all others wait
 HOME = "database"  # tag of an experiment: the folder of the SQLite file when its artifacts were last found
 UNREACHABLE = (
@@ -68,7 +66,7 @@ def open_store(uri: str, experiment: str, artifacts: str | None) -> tuple[Client
             return _opened(uri, experiment, location, artifacts)
         database.parent.mkdir(parents=True, exist_ok=True)
         with _locked(database):
-            if not _is_database(database):
+            if not is_database(database):
                 _create(database)
             _follow(MlflowClient(uri), database)
             client, experiment_id = _opened(uri, experiment, location, artifacts)
@@ -119,65 +117,12 @@ def check_uri(uri: str, artifacts: str | None) -> None:
 
 def _check_place(uri: str, artifacts: str | None) -> None:
     """Raise `TrackingError` where a store does not answer, or a file or folder is not what it has to be."""
-    check_address(uri)
+    check_place(uri, artifacts)
     _quiet()
     try:
         _check_answers(uri)
-        if database := sqlite_file(uri):
-            _is_database(database)
-            _check_folder(database.parent)
     except UNREACHABLE as error:
         raise _cannot_be_opened(uri, error) from error
-    if artifacts and "://" in str(artifacts):
-        if not _is_place(artifacts):
-            expected = "a folder, or an address such as s3://bucket/folder without a password"
-            raise RefusedError(f"tracking.artifacts: expected {expected}")
-    elif artifacts and not is_server(uri):
-        try:
-            _check_folder(Path(str(artifacts)).resolve())
-        except OSError as error:
-            raise RefusedError(f"tracking.artifacts: {artifacts} cannot be used ({first_line(error)})") from error
-
-
-def _is_place(address: str) -> bool:
-    """Whether this is a place in a cloud, and no more."""
-    try:
-        place = urlsplit(address)
-    except ValueError:
-        return False
-    has_host = bool(place.netloc) or place.scheme in ("hdfs", "viewfs")  # they have a default one
-    return is_cloud(address) and has_host and place.password is None and not (place.query or place.fragment)
-
-
-def _is_database(file: Path) -> bool:
-    """Whether there is a database of MLflow's in this file, or nothing yet; raises `OSError` where another thing is.
-
-    SQLite itself looks into it: if anything else opened and closed the file, this process would lose all its locks.
-    """
-    if not file.exists():
-        return False
-    if not file.is_file():
-        raise OSError("it is not a file")
-    try:
-        with closing(
-            sqlite3.connect(f"file:{quote(str(file))}?mode=rw", timeout=SECONDS_TO_BE_FREE, uri=True)
-        ) as connection:
-            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    except sqlite3.Error as error:
-        raise OSError(first_line(error)) from error
-    if tables and "experiments" not in tables:
-        raise OSError("it is a database of another program")
-    return bool(tables)
-
-
-def _check_folder(folder: Path) -> None:
-    """Raise `OSError` where it is not a folder, or is not writable; of a new folder, the nearest one above."""
-    while not folder.exists() and folder != folder.parent:
-        folder = folder.parent
-    if not folder.is_dir():
-        raise NotADirectoryError(f"{folder} is not a folder")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise PermissionError(f"{folder} cannot be written to")
 
 
 def _cannot_be_opened(uri: str, error: Exception) -> TrackingError:
@@ -213,7 +158,7 @@ def existing_store(uri: str, artifacts: str | None = None) -> Client:
     _quiet()
     _check_answers(uri)
     if database := sqlite_file(uri):
-        if not _is_database(database):
+        if not is_database(database):
             raise FileNotFoundError("there is no such file")
         _follow(MlflowClient(uri), database)
     return Client(uri, artifacts)

@@ -7,11 +7,10 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import aligned, one_line
@@ -21,6 +20,9 @@ from ragsweep.tasks.ranking.evaluation import Evaluation
 from ragsweep.tasks.ranking.judging import NOTHING
 from ragsweep.tasks.ranking.ranking_text import Line, Place, ranking_text
 from ragsweep.tasks.task import Record
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LISTED = 5  # queries that an error names
 

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from ragsweep.datasets import Dataset
 from ragsweep.tasks.ranking.evaluation import Evaluation
 from ragsweep.tasks.ranking.judging import NOTHING
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_NAMES = 10
 
 
 def queries(evaluation: Evaluation, dataset: Dataset) -> pd.DataFrame:
     """A row per judged query: its id, text, type, and relevant units, separated by semicolons."""
+    import pandas as pd
+
     judged = evaluation.judged
     units = np.array(dataset.units, dtype=object)
     relevant = dataset.qrels.grade >= judged.relevance_level

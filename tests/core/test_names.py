@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mlflow.utils.validation import _validate_metric_name, _validate_param_name
 from small import arguments, write_queries
 
-from ragsweep.tracking.names import (
+from ragsweep.core.names import (
     LONGEST_METRIC,
     LONGEST_NAME,
     LONGEST_PARAM,

@@ -1,0 +1,71 @@
+"""Jobs that share a composition get what Hydra would have composed for each of them."""
+
+import copy
+
+import hydra
+import pytest
+from hydra.core.global_hydra import GlobalHydra
+from hydra.types import RunMode
+from omegaconf import OmegaConf
+
+from ragsweep.app.composing import SharingLoader
+from ragsweep.core.project import CONF, register_resolvers
+
+SWEEPS = {
+    "values": [["retriever.alpha=0.3", "k=3"], ["retriever.alpha=0.7", "k=3"], ["retriever.alpha=0.7", "k=null"]],
+    "a group between values": [["k=3", "retriever=sparse", "seed=1"], ["k=5", "retriever=sparse", "seed=2"]],
+    "groups": [["retriever=dense", "k=3"], ["retriever=sparse", "k=3"], ["retriever=dense", "k=5"]],
+    "a group that another chooses": [["experiment=grid", "k=3"], ["dataset=pdf", "k=5"]],
+    "a list": [["dataset.skip=[a.pdf]", "k=3"], ["dataset.skip=[b.pdf]", "k=3"]],
+    "a value that a mapping replaces": [["retriever.alpha=0.1", "retriever={alpha:0.5}"], ["k=3", "retriever={k1:1}"]],
+    "a mapping before its value": [["retriever={alpha:0.5}", "retriever.alpha=0.1"]] * 2,
+    "new settings": [["+new=1", "k=3"], ["+new=2", "k=3"], ["++k=7", "k=3"], ["k=3", "++k=7"]],
+    "deleted": [["k=3", "~seed"], ["k=5", "~seed"]],
+    "references": [["k=${seed}", "seed=3"], ["k=${seed}", "seed=4"], ["k=7", "seed=${hydra:job.num}"]],
+    "texts": [["dataset.name='a b'", "k=3"], ['dataset.name="k=5"', "k=3"], ["dataset.name=\\,", "k=3"]],
+    "of hydra": [["hydra.job.name=a", "k=3"], ["hydra.job.name=b", "k=5"]],
+}
+
+
+@pytest.fixture(scope="module")
+def loader():
+    register_resolvers()
+    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+        yield GlobalHydra.instance().config_loader()
+
+
+@pytest.mark.parametrize("jobs", SWEEPS.values(), ids=SWEEPS)
+def test_a_shared_configuration_is_the_one_that_hydra_composes(loader, jobs):
+    overrides = ["dataset=pdf"] if any("dataset" in each for each in jobs[0]) else []
+    master = loader.load_configuration("config", overrides, RunMode.MULTIRUN)
+    sharing = SharingLoader(loader)
+    for job in jobs:
+        try:
+            expected = loader.load_sweep_config(master, [*overrides, *job])
+        except hydra.errors.HydraException as error:
+            with pytest.raises(type(error)):
+                sharing.load_sweep_config(master, [*overrides, *job])
+            continue
+        found = sharing.load_sweep_config(master, [*overrides, *job])
+        assert OmegaConf.to_container(found) == OmegaConf.to_container(expected)
+        assert list(found) == list(expected)
+        assert OmegaConf.is_struct(found)
+
+
+def test_a_job_that_changes_its_configuration_leaves_the_next_alone(loader):
+    master = loader.load_configuration("config", [], RunMode.MULTIRUN)
+    sharing = SharingLoader(loader)
+    first = sharing.load_sweep_config(master, ["k=3"])
+    before = copy.deepcopy(first)
+    OmegaConf.update(first, "retriever.alpha", 0.123)
+    assert sharing.load_sweep_config(master, ["k=3"]) == before
+
+
+def test_jobs_that_differ_in_values_are_composed_once(loader, monkeypatch):
+    master = loader.load_configuration("config", [], RunMode.MULTIRUN)
+    sharing, composed = SharingLoader(loader), []
+    compose = sharing.load_configuration
+    monkeypatch.setattr(sharing, "load_configuration", lambda **call: composed.append(call) or compose(**call))
+    for alpha in (0, 0.5, 1):
+        sharing.load_sweep_config(master, [f"retriever.alpha={alpha}", "retriever=hybrid"])
+    assert len(composed) == 1
