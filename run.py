@@ -1,6 +1,8 @@
-"""Measure retrieval configurations: `python run.py --help` says how."""
+"""`ragsweep run` for this clone, wherever it is called from."""
 
-from ragsweep.app.cli import main
+from pathlib import Path
+
+from ragsweep.app.main import main
 
 if __name__ == "__main__":
-    main()
+    main("run", Path(__file__).parent)

@@ -1,46 +1,8 @@
-"""Compare finished runs: what differs in their settings, in their results, and whether that is more than chance.
+"""`ragsweep compare` for this clone, wherever it is called from."""
 
-python scripts/compare.py SWEEP_ID RUN_ID                   # runs, and sweeps as the runs in them
-python scripts/compare.py SWEEP_ID --metric recall          # the same sweep, decided by another metric
-python scripts/compare.py SWEEP_ID --baseline RUN_ID        # every run against one that was fixed beforehand
-python scripts/compare.py RUN_ID RUN_ID --html page.html    # as a page with charts
-python scripts/compare.py RUN_ID RUN_ID tracking=server tracking.uri=http://mlflow.example.org:5000
-
-Exit status: 2 where a run cannot be read, or was measured on other data than the others.
-"""
-
-from __future__ import annotations
-
-import argparse
-import shlex
-import sys
-from datetime import datetime
 from pathlib import Path
 
-from ragsweep import report
-from ragsweep.core.terminal import end_of_script
-from ragsweep.replay.compare import Request, compare
-
-
-def main() -> int:
-    """Compare what the arguments name."""
-    parser = argparse.ArgumentParser(description="Compare finished runs, and say which differences are real.")
-    parser.add_argument("run_ids", nargs="+", help="of runs or of sweeps' parent runs, as MLflow shows them")
-    parser.add_argument("--baseline", metavar="RUN_ID", help="the run to beat, fixed before the results were seen")
-    parser.add_argument("--metric", help="by which the best is chosen; without it, the one by which the runs were")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write the comparison as a page with charts")
-    arguments = parser.parse_intermixed_args()
-    run_ids = [each for each in arguments.run_ids if "=" not in each]
-    overrides = [each for each in arguments.run_ids if "=" in each]
-    if not run_ids:
-        parser.error("expected the id of a run or of a sweep")
-    sweep = compare(Request(run_ids, arguments.baseline, arguments.metric, overrides))
-    print("\n".join(report.comparison(sweep)))
-    if arguments.html:
-        command = shlex.join(["python", "scripts/compare.py", *sys.argv[1:]])
-        report.write_comparison(arguments.html, sweep, command, f"{datetime.now():%Y%m%d_%H%M%S}")
-    return 0
-
+from ragsweep.app.main import main
 
 if __name__ == "__main__":
-    sys.exit(end_of_script("compare", main))
+    main("compare", Path(__file__).parents[1])

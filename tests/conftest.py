@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 import small
 import warm
-from application import Application
+from application import PROJECT, Application
 from hypothesis import settings
 from letters import LetterEncoder
 from mlflow import MlflowClient
 from reportlab.pdfgen.canvas import Canvas
 from servers import Client, TrackingServer, database
 
-from ragsweep.core.project import PROJECT
 from ragsweep.core.store import Store
 from ragsweep.datasets import BeirDataset, Collection, Dataset, PageChunker, PdfDataset
 from ragsweep.retrieval import Search

@@ -31,6 +31,7 @@ LOADED = (
     "matplotlib.backends.backend_agg",
     "matplotlib.figure",
     "ragsweep.app.cli",
+    "ragsweep.app.main",
     "ragsweep.replay.compare",
     "ragsweep.experiment",
     "ragsweep.tasks.ranking.charts",

@@ -37,7 +37,7 @@ BAD_SETTINGS = {
     "tracking.uri=127.0.0.1:5000": "tracking.uri: found '127.0.0.1:5000', expected an address such as",
     "+retriever.gamma=1": "unexpected keyword argument 'gamma'",
     "k": "k: cannot be read as name=value",
-    "k=3,5": "k=3,5: several values are a sweep, run.py -m",
+    "k=3,5": "k=3,5: several values are a sweep, ragsweep run -m",
     "retriever=null": "retriever=null: found null, expected one of dense, hybrid, sparse",
     "tracking=null": "tracking=null: found null, expected one of local, server",
     "dataset.name=${nosuch}": "dataset.name: Interpolation key 'nosuch' not found",
@@ -165,7 +165,7 @@ def test_every_configuration_file_opens_with_what_it_is_and_a_command():
     for path in (PROJECT / "conf").rglob("*.yaml"):
         opening = [line for line in path.read_text().splitlines()[:4] if not line.startswith("# @package")]
         assert opening[0].startswith("# "), path
-        assert "python run.py" in opening[1], path
+        assert "ragsweep run" in opening[1], path
 
 
 @pytest.mark.real_data

@@ -3,13 +3,14 @@
 import re
 
 import pytest
+from application import PROJECT
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from ragsweep.core.components import build, digests_of_others
 from ragsweep.core.config import check
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.project import PROJECT, portable, register_resolvers
+from ragsweep.core.project import portable, register_resolvers
 from ragsweep.core.settings import effective_settings, nearest, short_paths
 from ragsweep.datasets import RecursiveChunker
 from ragsweep.experiment import GROUPS, Experiment

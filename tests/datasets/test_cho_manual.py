@@ -7,8 +7,8 @@ from itertools import combinations
 import build_manual
 import pytest
 import Stemmer
+from application import PROJECT
 
-from ragsweep.core.project import PROJECT
 from ragsweep.datasets import PdfDataset
 from ragsweep.retrieval.tokens import ENGLISH_STOP_WORDS, WORD
 

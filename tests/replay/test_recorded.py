@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from application import PROJECT
 from hydra import compose, initialize_config_dir
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from omegaconf import OmegaConf
 
 from ragsweep.core.config import check
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.project import CONF, PROJECT, portable, register_resolvers
+from ragsweep.core.project import CONF, portable, register_resolvers
 from ragsweep.experiment import GROUPS, Experiment
 from ragsweep.replay.recorded import trusted
 
@@ -190,7 +191,7 @@ def test_a_model_is_the_word_of_the_user_of_today(logged, today):
 def test_a_link_out_of_the_project_is_outside(logged, today, tmp_path, monkeypatch):
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "data").symlink_to(tmp_path)
-    monkeypatch.setattr("ragsweep.replay.recorded.PROJECT", tmp_path / "project")
+    monkeypatch.setenv("RAGSWEEP_PROJECT", str(tmp_path / "project"))
     with pytest.raises(ConfigError, match=r"^dataset\.documents: found 'data/x', outside the project"):
         trusted(changed(logged, "dataset.documents", "data/x"), today, {}, ())
 

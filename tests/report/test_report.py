@@ -11,7 +11,7 @@ from outcomes import FACTS, Sweep, alpha_k, grid, of_scores, over_alpha
 from ragsweep.report import Origin, write_sweep
 from ragsweep.tasks.facts import facts_of
 
-ORIGIN = Origin("python run.py -m k=3,5", "0123abcd", "d6694a48f4", "20261122_101500")
+ORIGIN = Origin("ragsweep run -m k=3,5", "0123abcd", "d6694a48f4", "20261122_101500")
 HOSTILE = "<script>alert(1)</script> | what & why?\nsecond line"
 
 
@@ -108,16 +108,16 @@ def test_every_configuration_has_its_interval_and_verdict(report):
 
 def test_the_report_says_how_to_repeat_the_sweep(report):
     for text in report:
-        assert "python run.py -m k=3,5" in text
-        assert "python scripts/reproduce.py 0123abcd" in text
-        assert "python scripts/compare.py 0123abcd" in text
+        assert "ragsweep run -m k=3,5" in text
+        assert "ragsweep reproduce 0123abcd" in text
+        assert "ragsweep compare 0123abcd" in text
 
 
 def test_unanswered_queries_are_listed_with_a_command_that_explains_them(tmp_path):
     page, markdown = written(tmp_path, answers())
     assert "Queries with the worst possible F1 in every configuration: 1 of 4." in markdown
     assert "- 1: Question 1? Relevant: a.pdf#1" in markdown
-    assert "python scripts/explain.py id-alpha=0 1" in page
+    assert "ragsweep explain id-alpha=0 1" in page
 
 
 def test_the_most_disputed_query_comes_first(tmp_path):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragsweep.tracking import process as processes
-from ragsweep.tracking.process import LOCKS, forget_ended, identity, is_gone
+from ragsweep.tracking.process import forget_ended, identity, is_gone, locks
 
 PRINT_IDENTITY = """
 import time
@@ -41,7 +41,7 @@ def test_this_process_is_not_gone():
     assert not is_gone(identity())
 
 
-@pytest.mark.parametrize("lock", [ENDED, str(LOCKS / ENDED)], ids=["its name", "its path, as written before"])
+@pytest.mark.parametrize("lock", [ENDED, str(locks() / ENDED)], ids=["its name", "its path, as written before"])
 def test_a_process_of_an_earlier_container_that_bore_our_number_is_gone(lock):
     assert is_gone(json.dumps(json.loads(identity()) | {"lock": lock}))
 
@@ -63,7 +63,7 @@ def places(tmp_path_factory):
     """A folder of locks in use, of which `name` is the name, and a folder beside it that is none of ours."""
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(processes, "LOCKS", home / "locks")
+        patch.setattr(processes, "locks", lambda: home / "locks")
         for folder in ("locks", "foreign"):
             (home / folder).mkdir()
             (home / folder / "name").write_text("the name")

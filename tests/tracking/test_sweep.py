@@ -119,8 +119,8 @@ def test_the_report_is_one_page_and_the_description_of_the_parent(swept, shared_
     page, markdown = (folder / "report.html").read_text(), (folder / "report.md").read_text()
     assert page.count("data:image/png;base64,") == 9
     assert f"Ship {parent.data.tags['best.configuration']}: F1 0." in page
-    assert f"python scripts/reproduce.py {parent.info.run_id}" in page
-    assert any(f"python scripts/explain.py {run.info.run_id} " in page for run in children)
+    assert f"ragsweep reproduce {parent.info.run_id}" in page
+    assert any(f"ragsweep explain {run.info.run_id} " in page for run in children)
     assert markdown.startswith(parent.data.tags["mlflow.note.content"][:500])
 
 

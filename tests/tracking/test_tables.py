@@ -102,7 +102,7 @@ def test_an_experiment_has_its_own_runs(store, table, sweeps):
 def test_the_default_store_is_the_projects(store, table, tmp_path, monkeypatch):
     (tmp_path / "mlruns").mkdir()
     (tmp_path / "mlruns/mlflow.db").symlink_to(store.home / "mlflow.db")
-    monkeypatch.setattr("ragsweep.core.project.PROJECT", tmp_path)
+    monkeypatch.chdir(tmp_path)
     pd.testing.assert_frame_equal(ragsweep.runs(), table)
     assert len(ragsweep.per_query(table["run_id"][0])) == len(QUERIES)
 

@@ -27,7 +27,7 @@ def check_options(arguments: Sequence[str]) -> None:
     parser = get_args_parser()
 
     def refuse(message: str) -> NoReturn:
-        raise ConfigError(f"{message}; python run.py --help shows examples")
+        raise ConfigError(f"{message}; ragsweep run --help shows examples")
 
     parser.error = refuse  # type: ignore[method-assign]
     parser.parse_args(arguments)

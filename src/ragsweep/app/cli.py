@@ -1,4 +1,4 @@
-"""The command line: from the arguments of `run.py` to its exit status."""
+"""The command line: from the arguments of `ragsweep run` to its exit status."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from hydra.errors import HydraException, MissingConfigException, OverrideParseEx
 from omegaconf.errors import OmegaConfBaseException
 
 from ragsweep.core.errors import JobFailed, RagsweepError, first_line
-from ragsweep.core.project import CONF
+from ragsweep.core.project import CONF, conf_folders
 from ragsweep.core.settings import leaves, nearest
 from ragsweep.core.terminal import BAD_INPUT, INTERRUPTED
 
@@ -58,7 +58,7 @@ def in_one_line(error: BaseException) -> str:
         hint = "put a value with special characters into quotes, \"name='value'\""
         return f"{error.override}: cannot be read as name=value; {hint}"
     if several := re.search(r"Ambiguous value for argument '(.+?)' 1\.", text):
-        return f"{several.group(1)}: several values are a sweep, run.py -m; a list stands in brackets, [1,2]"
+        return f"{several.group(1)}: several values are a sweep, ragsweep run -m; a list stands in brackets, [1,2]"
     if "Config group override must be a string" in text:
         return _group_without_option()
     unknown = re.search(r"Could not (?:override|append) '([^']+)'", text)
@@ -79,16 +79,15 @@ def _unknown_setting(name: str) -> str:
     known = _known_settings(name)
     if name in known:
         return f"{name}: not every configuration of this sweep has this setting"
-    return f"{name}: no such setting{nearest(name, known)}; python run.py --help lists them"
+    return f"{name}: no such setting{nearest(name, known)}; ragsweep run --help lists them"
 
 
 def _group_without_option() -> str:
     """What Hydra only calls a wrong override: a group that is set to null, which it cannot be."""
     groups = {argument.partition("=")[0].lstrip("+"): argument for argument in sys.argv[1:] if "null" in argument}
     for group, argument in groups.items():
-        if (CONF / group).is_dir():
-            options = ", ".join(sorted(path.stem for path in (CONF / group).glob("*.yaml")))
-            return f"{argument}: found null, expected one of {options}"
+        if options := sorted({path.stem for conf in conf_folders() for path in (conf / group).glob("*.yaml")}):
+            return f"{argument}: found null, expected one of {', '.join(options)}"
     return f"{', '.join(groups.values())}: a group cannot be null"
 
 
@@ -97,7 +96,7 @@ def _known_settings(unknown: str) -> list[str]:
     others = [
         argument for argument in sys.argv[1:] if "=" in argument and "," not in argument and unknown not in argument
     ]
-    groups = [path.name for path in CONF.iterdir() if path.is_dir()]
+    groups = [path.name for conf in conf_folders() for path in conf.iterdir() if path.is_dir()]
     GlobalHydra.instance().clear()  # a sweep that is refused here has one open
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
         try:

@@ -80,7 +80,7 @@ def command_of(arguments: Sequence[str]) -> str:
         for each, name in zip(arguments, names, strict=True)
         if name not in ABOUT_THIS_START and not name.startswith("hydra.job.env_set")  # where people put passwords
     ]
-    return shlex.join(["python", "run.py", *kept])
+    return shlex.join(["ragsweep", "run", *kept])
 
 
 def named(parsed: Sequence[Override], swept: Sequence[str]) -> tuple[str, dict[str, Any]]:

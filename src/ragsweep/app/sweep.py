@@ -23,7 +23,7 @@ from ragsweep.core.background import start
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.place import check_places
-from ragsweep.core.project import PROJECT, SWEEP_ID, sweep_id
+from ragsweep.core.project import PROJECT, SWEEP_ID, project, sweep_id
 
 if TYPE_CHECKING:
     from ragsweep.tracking import OpenSweep
@@ -62,7 +62,7 @@ class SweepCallback(Callback):
             }
             os.environ[SWEEP] = json.dumps(about)
             if not here:
-                tell_workers(config, SWEEP, SWEEP_ID)
+                tell_workers(config, SWEEP, SWEEP_ID, PROJECT)
             gc.freeze()  # modules and configuration stay: no collection need look at them again
         except Exception as error:  # Hydra would turn it into a warning and start the jobs
             raise SystemExit(explained(error)) from error
@@ -95,7 +95,7 @@ def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned
     )
     tracking.close_orphans(store)
     if store.resume:
-        uploaded = tracking.push(PROJECT / "outputs", store.uri, store.artifacts).uploaded
+        uploaded = tracking.push(project() / "outputs", store.uri, store.artifacts).uploaded
         if uploaded:
             print(f"{uploaded} runs that were waiting in outputs/ uploaded")
     earlier = tracking.unfinished_sweep(job) if store.resume and planned else None

@@ -1,4 +1,4 @@
-"""Where things are: the project, its configuration, and the name of this start of the program."""
+"""Where things are: the project folder, the configuration, the bundled data, and the name of this start."""
 
 from __future__ import annotations
 
@@ -9,14 +9,35 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-PROJECT = Path(__file__).resolve().parents[3]
-CONF = PROJECT / "conf"
-SWEEP_ID = "RAGSWEEP_SWEEP_ID"  # in the environment, so that every worker of a sweep agrees on it
+PROJECT = "RAGSWEEP_PROJECT"  # in the environment, so that every worker of a sweep agrees on the project folder
+SWEEP_ID = "RAGSWEEP_SWEEP_ID"  # in the environment, for the same reason
+
+PACKAGE = Path(__file__).resolve().parents[1]
+SHIPPED = PACKAGE if (PACKAGE / "conf").is_dir() else PACKAGE.parents[1]  # from a wheel, or from a clone
+CONF = SHIPPED / "conf"
+DATA = "data"  # the folder of datasets, in a project and in what is shipped
+
+
+def project() -> Path:
+    """The folder of store, outputs and tracking database: the current one, unless `PROJECT` names another."""
+    return Path(os.environ.get(PROJECT) or Path.cwd()).resolve()
+
+
+def own_conf() -> Path | None:
+    """The folder of the user's own configuration groups; None where there is none, or where it is ours."""
+    own = project() / "conf"
+    return own if own.is_dir() and own != CONF else None
+
+
+def conf_folders() -> list[Path]:
+    """The folders of configuration groups: ours, then the user's own if there is one."""
+    return [CONF, *filter(None, [own_conf()])]
 
 
 def register_resolvers() -> None:
-    """Teach OmegaConf `${project:PATH}`, `${sweep_id:}` and `${folder_name:PATH}`."""
-    OmegaConf.register_new_resolver("project", lambda path: str(PROJECT / path), replace=True)
+    """Teach OmegaConf `${project:PATH}`, `${data:PATH}`, `${sweep_id:}` and `${folder_name:PATH}`."""
+    OmegaConf.register_new_resolver("project", lambda path: str(project() / path), replace=True)
+    OmegaConf.register_new_resolver("data", lambda path: str(placed(f"{DATA}/{path}")), replace=True)
     OmegaConf.register_new_resolver("folder_name", lambda path: Path(path).resolve().name, replace=True)
     OmegaConf.register_new_resolver("sweep_id", sweep_id, replace=True)
 
@@ -27,7 +48,10 @@ def sweep_id() -> str:
 
 
 def portable(value: Any) -> Any:
-    """A value with the paths inside the project made relative to it, so that another clone means the same."""
+    """A value with the paths inside the project made relative to it, so that another project means the same.
+
+    The bundled data is named as if it were in the project, wherever it was installed.
+    """
     if isinstance(value, dict):
         return {key: portable(inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -35,4 +59,14 @@ def portable(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     scheme = "sqlite:///" if value.startswith("sqlite:///") else ""
-    return scheme + value.removeprefix(scheme).removeprefix(f"{PROJECT}{os.sep}")
+    path = value.removeprefix(scheme)
+    if path.startswith(f"{SHIPPED / DATA}{os.sep}"):
+        return path.removeprefix(f"{SHIPPED}{os.sep}")
+    return scheme + path.removeprefix(f"{project()}{os.sep}")
+
+
+def placed(path: str) -> Path:
+    """Where a path that `portable` has made is on this machine: in the project, or else among the bundled data."""
+    here = project() / path
+    shipped = SHIPPED / path
+    return shipped if path.startswith(f"{DATA}/") and shipped.exists() and not here.exists() else here

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ragsweep import tracking
 from ragsweep.core.code import kind_of
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.project import PROJECT
+from ragsweep.core.project import project
 from ragsweep.experiment import Experiment
 from ragsweep.replay.recorded import composed_today, trusted
 from ragsweep.tasks.task import Record
@@ -36,7 +36,7 @@ def explain(question: Question, width: int) -> str:
     """The explanation as text, for a terminal of so many columns; nothing is recorded."""
     today, settings = composed_today(question.overrides)
     run = tracking.fetch_run(today.tracking, question.run_id)
-    with chdir(PROJECT):  # a record means paths inside the project, wherever we are
+    with chdir(project()):  # a record means paths inside the project, wherever we are
         experiment = Experiment.of(trusted(run.config, today, settings, question.modules))
         task_explains = getattr(experiment.task, "explain", None)
         if not callable(task_explains):

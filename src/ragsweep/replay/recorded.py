@@ -18,7 +18,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.parsing import MalformedError, from_yaml
-from ragsweep.core.project import CONF, PROJECT, register_resolvers
+from ragsweep.core.project import CONF, conf_folders, placed, project, register_resolvers
 from ragsweep.retrieval.model_files import MINILM
 
 STORES = ("ragsweep.core.store.Store", "ragsweep.store.Store")  # the second one: in records of version 0.1.0
@@ -150,7 +150,7 @@ def _check_text(name: str, value: str) -> None:
     if "${" in value:
         raise ConfigError(f"{name}: found {value!r}, an interpolation; a recorded configuration holds plain values")
     try:
-        inside = (PROJECT / value).resolve().is_relative_to(PROJECT)
+        inside = (project() / value).resolve().is_relative_to(project())
     except (OSError, ValueError):  # no path that any file could have
         inside = False
     if not inside or value.startswith("~") or ".." in Path(value).parts:
@@ -173,7 +173,7 @@ def _check_argument_of_hydra(name: str, value: object) -> None:
 @cache
 def targets(group: str) -> frozenset[str]:
     """The classes and functions that the configuration of this machine names in a group."""
-    files = sorted((CONF / group).glob("*.yaml"))
+    files = [file for conf in conf_folders() for file in (conf / group).glob("*.yaml")]
     return frozenset(
         found for file in files for found in re.findall(r"_target_: ([\w.]+)", file.read_text(encoding="utf-8"))
     )
@@ -203,6 +203,6 @@ def _placed(node: Any, store: Any, name: str = "") -> Any:
         return {key: _placed(value, store, f"{name}.{key}") for key, value in node.items()}
     if isinstance(node, list):
         return [_placed(value, store) for value in node]
-    if isinstance(node, str) and "/" in node and (PROJECT / node).exists():
-        return str(PROJECT / node)
+    if isinstance(node, str) and "/" in node and placed(node).exists():
+        return str(placed(node))
     return node

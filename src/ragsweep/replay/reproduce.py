@@ -16,12 +16,11 @@ import pandas as pd
 
 from ragsweep import tracking
 from ragsweep.core.code import digest_of_code
-from ragsweep.core.project import PROJECT, sweep_id
+from ragsweep.core.project import project, sweep_id
 from ragsweep.core.terminal import one_line
 from ragsweep.experiment import Experiment
 from ragsweep.replay.recorded import composed_today, trusted
 
-OUTPUTS = PROJECT / "outputs"
 SHOWN = 20  # differences that are printed one by one
 
 
@@ -60,7 +59,7 @@ def reproduce(request: Request) -> bool:
     """Reproduce a run or every finished run of a sweep, and print what came of it; whether all is identical."""
     today, settings = composed_today(request.overrides)
     history = tracking.fetch(today.tracking, request.run_id)
-    with chdir(PROJECT), _empty_folder(today.store.path) as empty:  # a record means paths inside the project
+    with chdir(project()), _empty_folder(today.store.path) as empty:  # a record means paths inside the project
         if not request.stored:  # the runs of a sweep still share what one of them has computed
             today.store.path, today.store.enabled = empty, True
         _say("embeddings and rankings: from the store" if request.stored else "embeddings and rankings: computed anew")
@@ -72,7 +71,7 @@ def reproduce(request: Request) -> bool:
                 _say(f"the sweep is {history.status}: only those of its runs that finished are made again")
             return _sweep_again(history, pairs, request)
         [(run, experiment)] = pairs
-        job = _job(run, experiment, OUTPUTS / sweep_id(), run.run_id) if request.log else None
+        job = _job(run, experiment, project() / "outputs" / sweep_id(), run.run_id) if request.log else None
         return _again(run, experiment, job, request.tolerance)
 
 
@@ -92,7 +91,7 @@ def _sweep_again(
     """Measure every run of a sweep once more, as a sweep if it is to be recorded."""
     complete = True
     if request.log:
-        folder = OUTPUTS / sweep_id()
+        folder = project() / "outputs" / sweep_id()
         sweep = _job(history, pairs[0][1], folder / "summary", request.run_id)
         with tracking.record(sweep, keep=True) as parent:
             alike = []
@@ -149,7 +148,7 @@ def _job(
         name=made.name,
         folder=folder,
         overrides=[],
-        command=shlex.join(["python", "scripts/reproduce.py", reproduces]),
+        command=shlex.join(["ragsweep", "reproduce", reproduces]),
         swept=made.swept,
         sweep_id=sweep_id(),
         parent_run_id=None,

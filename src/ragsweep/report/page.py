@@ -195,11 +195,11 @@ def _commands(origin: Origin) -> list[dict[str, str]]:
         lines += [
             {
                 "what": "Run it again and compare every number with the recorded one",
-                "command": _command(["python", "scripts/reproduce.py", origin.run_id]),
+                "command": _command(["ragsweep", "reproduce", origin.run_id]),
             },
             {
                 "what": "Compare it with other runs",
-                "command": _command(["python", "scripts/compare.py", origin.run_id, "RUN_ID"]),
+                "command": _command(["ragsweep", "compare", origin.run_id, "RUN_ID"]),
             },
         ]
     return lines

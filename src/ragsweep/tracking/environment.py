@@ -10,7 +10,7 @@ from functools import cache
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
-from ragsweep.core.project import PROJECT
+from ragsweep.core.project import project
 
 
 def write_environment(folder: Path) -> None:
@@ -24,15 +24,15 @@ def write_environment(folder: Path) -> None:
 
 
 @cache  # a process runs the code that it has loaded, whatever is edited meanwhile
-def git_commit(project: Path = PROJECT) -> str | None:
+def git_commit(folder: Path | None = None) -> str | None:
     """The commit of the project, or None where it is no git checkout, or one without a commit."""
-    return _git(project, "rev-parse", "--verify", "--quiet", "HEAD").strip() or None
+    return _git(folder or project(), "rev-parse", "--verify", "--quiet", "HEAD").strip() or None
 
 
 @cache
-def is_dirty(project: Path = PROJECT) -> bool:
+def is_dirty(folder: Path | None = None) -> bool:
     """Whether a file of the commit differs from it, as `git describe --dirty` means it."""
-    return bool(_git(project, "status", "--porcelain", "--untracked-files=no"))
+    return bool(_git(folder or project(), "status", "--porcelain", "--untracked-files=no"))
 
 
 def code_version() -> str:
@@ -41,18 +41,20 @@ def code_version() -> str:
 
 
 @cache
-def uncommitted_patch(project: Path = PROJECT) -> str:
+def uncommitted_patch(folder: Path | None = None) -> str:
     """What differs from the commit in its own files, as a patch for `git apply`; empty where nothing does."""
-    return _git(project, "diff", "--binary", "--no-ext-diff", "--no-color", "HEAD")
+    return _git(folder or project(), "diff", "--binary", "--no-ext-diff", "--no-color", "HEAD")
 
 
 @cache
-def untracked(project: Path = PROJECT) -> str:
+def untracked(folder: Path | None = None) -> str:
     """The names of the files that git neither has nor ignores, a line each; a folder of such files is one line.
 
     Their content stays here: nobody has decided that it may leave this machine, and it may be a secret.
     """
-    return _git(project, "ls-files", "--others", "--exclude-standard", "--directory", "--no-empty-directory")
+    return _git(
+        folder or project(), "ls-files", "--others", "--exclude-standard", "--directory", "--no-empty-directory"
+    )
 
 
 @cache
@@ -76,22 +78,22 @@ def user() -> str:
         return "unknown"
 
 
-def _git(project: Path, *arguments: str) -> str:
-    """What git says of the project, as long as this is a repository of its own and not part of another one."""
-    return _run(project, *arguments) if _is_repository(project) else ""
+def _git(folder: Path, *arguments: str) -> str:
+    """What git says of a folder, as long as this is a repository of its own and not part of another one."""
+    return _run(folder, *arguments) if _is_repository(folder) else ""
 
 
 @cache
-def _is_repository(project: Path) -> bool:
-    top = _run(project, "rev-parse", "--show-toplevel").removesuffix("\n")
-    return top != "" and Path(top).resolve() == project.resolve()
+def _is_repository(folder: Path) -> bool:
+    top = _run(folder, "rev-parse", "--show-toplevel").removesuffix("\n")
+    return top != "" and Path(top).resolve() == folder.resolve()
 
 
-def _run(project: Path, *arguments: str) -> str:
+def _run(folder: Path, *arguments: str) -> str:
     """The output of a git command; nothing where it fails. A hook of another repository may have set `GIT_DIR`."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
-        command = ["git", "-C", str(project), *arguments]
+        command = ["git", "-C", str(folder), *arguments]
         done = subprocess.run(command, capture_output=True, check=False, env=environment)
         return done.stdout.decode(errors="surrogateescape") if done.returncode == 0 else ""
     except FileNotFoundError:  # no git on this machine

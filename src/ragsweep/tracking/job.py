@@ -11,7 +11,7 @@ from omegaconf import DictConfig
 
 from ragsweep.core.code import digest_of_code
 from ragsweep.core.names import json_tag
-from ragsweep.core.project import PROJECT
+from ragsweep.core.project import portable
 from ragsweep.tasks.metric import Metric
 from ragsweep.tracking.colours import colour
 from ragsweep.tracking.environment import git_commit, is_dirty, untracked, user
@@ -70,14 +70,14 @@ class Job:
         """What says where the run comes from."""
         tags = {
             "mlflow.user": user(),
-            "mlflow.source.name": "run.py",
+            "mlflow.source.name": "ragsweep",
             "mlflow.source.type": "LOCAL",
             "code.digest": digest_of_code(),
             "sweep.id": self.sweep_id,
             SWEPT: json_tag(self.swept),
             PROCESS: identity(),
             "reproduce": self.command[:LONGEST_COMMAND],
-            "folder": str(self.folder.relative_to(PROJECT) if self.folder.is_relative_to(PROJECT) else self.folder),
+            "folder": portable(str(self.folder)),
         }
         if commit := git_commit():
             tags |= {"git.commit": commit, "mlflow.source.git.commit": commit, "git.dirty": str(is_dirty()).lower()}

@@ -16,11 +16,15 @@ import psutil
 from filelock import FileLock, Timeout
 
 from ragsweep.core.parsing import MalformedError, from_json, read_text
-from ragsweep.core.project import PROJECT
+from ragsweep.core.project import project
 
-LOCKS = PROJECT / "mlruns" / "processes"
 LOCK = re.compile(r"[0-9]{1,10}_[0-9a-f]{8}\.lock")  # the name of a file in it
 UNLOCKABLE = (OSError, NotImplementedError)  # a file system without locks
+
+
+def locks() -> Path:
+    """The folder of locks of the project's processes."""
+    return project() / "mlruns" / "processes"
 
 
 def identity() -> str:
@@ -32,7 +36,7 @@ def identity() -> str:
     """
     pid = os.getpid()
     lock = _lock(pid)
-    return json.dumps({"host": socket.gethostname(), "pid": pid, "lock": lock, "locks": lock and _name(LOCKS)})
+    return json.dumps({"host": socket.gethostname(), "pid": pid, "lock": lock, "locks": lock and _name(locks())})
 
 
 def is_gone(process: str | None) -> bool:
@@ -46,18 +50,18 @@ def is_gone(process: str | None) -> bool:
         return False
     if not isinstance(known, dict) or known.get("host") != socket.gethostname():
         return False
-    pid, lock, locks = (known.get(name) for name in ("pid", "lock", "locks"))
+    pid, lock, named = (known.get(name) for name in ("pid", "lock", "locks"))
     if lock == "":
         return type(pid) is int and 0 < pid < 2**31 and not psutil.pid_exists(pid)
-    if not isinstance(lock, str) or locks is None or locks != _name(LOCKS):
+    if not isinstance(lock, str) or named is None or named != _name(locks()):
         return False
-    name = lock.removeprefix(f"{LOCKS}{os.sep}")  # earlier versions wrote the whole path
-    return bool(LOCK.fullmatch(name)) and name != _lock(os.getpid()) and _is_free(LOCKS / name)
+    name = lock.removeprefix(f"{locks()}{os.sep}")  # earlier versions wrote the whole path
+    return bool(LOCK.fullmatch(name)) and name != _lock(os.getpid()) and _is_free(locks() / name)
 
 
 def forget_ended() -> None:
     """Delete the locks that ended processes have left."""
-    for lock in LOCKS.glob("*.lock"):
+    for lock in locks().glob("*.lock"):
         _is_free(lock)
 
 
@@ -89,10 +93,10 @@ def _name(locks: Path) -> str | None:
 
 @cache
 def _lock(pid: int) -> str:
-    """The name of a file in `LOCKS` that this process locks until it ends, or nothing where none can be written."""
-    lock = FileLock(LOCKS / f"{pid}_{uuid.uuid4().hex[:8]}.lock")
+    """The name of a file in `locks()` that this process locks until it ends, or nothing where none can be written."""
+    lock = FileLock(locks() / f"{pid}_{uuid.uuid4().hex[:8]}.lock")
     try:
-        LOCKS.mkdir(parents=True, exist_ok=True)
+        locks().mkdir(parents=True, exist_ok=True)
         lock.acquire()
     except UNLOCKABLE:
         return ""

@@ -29,7 +29,7 @@ LONGEST_ERROR = 5000  # characters of a tag
 
 
 class RunRecord:
-    """An open run. What the store does not take is kept in the run's folder, for `scripts/push.py`.
+    """An open run. What the store does not take is kept in the run's folder, for `ragsweep push`.
 
     Attributes:
         folder: Where the run's files are.

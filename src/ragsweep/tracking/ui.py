@@ -8,9 +8,9 @@ from urllib.parse import quote
 from omegaconf import DictConfig
 
 from ragsweep.core.address import SQLITE, is_server
-from ragsweep.core.project import PROJECT
+from ragsweep.core.project import project
 
-UI = "http://127.0.0.1:5000"  # where `make ui` serves a local store
+UI = "http://127.0.0.1:5000"  # where `ragsweep ui` serves a local store
 
 
 def run_address(tracking: DictConfig, experiment_id: str, run_id: str) -> str:
@@ -20,10 +20,10 @@ def run_address(tracking: DictConfig, experiment_id: str, run_id: str) -> str:
 
 
 def server_hint(tracking: DictConfig) -> str:
-    """What serves the UI at the printed address, where `make ui` does not."""
-    if is_server(tracking.uri) or tracking.uri == f"{SQLITE}{PROJECT / 'mlruns' / 'mlflow.db'}":
+    """What serves the UI at the printed address, where `ragsweep ui` alone does not."""
+    if is_server(tracking.uri) or tracking.uri == f"{SQLITE}{project() / 'mlruns' / 'mlflow.db'}":
         return ""
-    return f" (served by: mlflow server --backend-store-uri {shlex.quote(tracking.uri)})"
+    return f" (served by: ragsweep ui --uri {shlex.quote(tracking.uri)})"
 
 
 def ui_of(uri: str) -> str:

@@ -41,7 +41,7 @@ def waiting(folder: Path) -> int:
 
 def push_command(folder: Path, uri: str, artifacts: str | None) -> str:
     """The command that uploads the runs of a folder to their store."""
-    command = ["python", "scripts/push.py", str(folder), "--uri", absolute(uri)]
+    command = ["ragsweep", "push", str(folder), "--uri", absolute(uri)]
     if artifacts and not is_server(uri):
         command += ["--artifacts", str(absolute_artifacts(artifacts))]
     return shlex.join(command)

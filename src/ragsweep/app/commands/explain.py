@@ -1,0 +1,34 @@
+"""Explain a query of a recorded run: what was retrieved at which rank and why, and where the missed pages are.
+
+ragsweep explain RUN_ID 17                         # the id of a query
+ragsweep explain RUN_ID "vaccines got too warm"    # or a part of its text that no other query has
+ragsweep explain RUN_ID --query "vaccines got too warm" k=20    # the same, further down the ranking
+ragsweep explain RUN_ID 17 tracking.uri=http://mlflow.example.org:5000 dataset.path=/data/scifact
+
+Exit status: 2 where the run cannot be read or built, or the query is not found.
+"""
+
+from __future__ import annotations
+
+import shutil
+
+from ragsweep.app.commands import add_allow, parser_of
+
+
+def main() -> int:
+    """Explain what the arguments name."""
+    parser = parser_of("explain", __doc__)
+    parser.add_argument("run_id", help="of a run, as MLflow shows it")
+    parser.add_argument("query", nargs="*", help="its id or a part of its text; then overrides as in the examples")
+    parser.add_argument("--query", dest="text", metavar="QUERY", help="the query, wherever it stands")
+    add_allow(parser)
+    arguments = parser.parse_intermixed_args()
+    given = arguments.query if arguments.text is None else [arguments.text, *arguments.query]
+    if not given:
+        parser.error("expected the id of a query, or a part of its text")
+
+    from ragsweep.replay.explain import Question, explain
+
+    question = Question(arguments.run_id, given[0], given[1:], arguments.allow)
+    print(explain(question, shutil.get_terminal_size((100, 24)).columns))
+    return 0

@@ -1,0 +1,44 @@
+"""Run a recorded run again, or a whole sweep, and compare every number with what was recorded.
+
+ragsweep reproduce RUN_ID                          # as a new run, tagged with the one that it reproduces
+ragsweep reproduce RUN_ID --no-log                 # compare only
+ragsweep reproduce RUN_ID --stored                 # faster: use the embeddings and rankings of the store
+ragsweep reproduce RUN_ID tracking=server tracking.uri=http://mlflow.example.org:5000
+ragsweep reproduce RUN_ID dataset.path=/data/scifact   # a dataset that lies elsewhere on this machine
+
+Exit status: 0 where all values are identical, 1 where one differs, 2 where the run cannot be read or built.
+"""
+
+from __future__ import annotations
+
+import signal
+
+from ragsweep.app.commands import add_allow, parser_of
+from ragsweep.core.terminal import terminate
+
+
+def main() -> int:
+    """Reproduce what the arguments name."""
+    parser = parser_of("reproduce", __doc__)
+    parser.add_argument("run_id", help="of a run or of a sweep's parent run, as MLflow shows it")
+    parser.add_argument("overrides", nargs="*", help="where things are here: tracking.uri=..., dataset.path=...")
+    parser.add_argument("--no-log", action="store_true", help="compare without recording a new run")
+    parser.add_argument("--stored", action="store_true", help="use the embeddings and rankings that the store has")
+    parser.add_argument("--tolerance", type=float, default=0.0, help="largest difference that counts as none")
+    add_allow(parser)
+    arguments = parser.parse_intermixed_args()
+    if not arguments.tolerance >= 0:
+        parser.error(f"--tolerance: found {arguments.tolerance}, expected a number of at least 0")
+
+    from ragsweep.replay.reproduce import Request, reproduce
+
+    request = Request(
+        arguments.run_id,
+        arguments.overrides,
+        arguments.tolerance,
+        log=not arguments.no_log,
+        stored=arguments.stored,
+        modules=arguments.allow,
+    )
+    signal.signal(signal.SIGTERM, terminate)  # so that a run ends as KILLED
+    return 0 if reproduce(request) else 1
