@@ -3,8 +3,6 @@ PYTHON ?= python3
 VENV := .venv
 READY := $(VENV)/.ready
 PORT ?= 5000
-# Read as "$$URI", since any character may be in it.
-export URI := sqlite:///$(CURDIR)/mlruns/mlflow.db
 
 .PHONY: sweep test soak ui bench lint
 
@@ -18,8 +16,7 @@ soak: $(VENV)/.extras  ## all tests with every extra and at full strength, in ab
 	$(VENV)/bin/python -m pytest -n logical --soak -rs --durations=25 $(ARGS)
 
 ui: $(READY)  ## MLflow on the store of this project, for this machine only
-	@$(VENV)/bin/python -c 'import sys; from ragsweep.tracking import print_latest_sweep; print_latest_sweep(*sys.argv[1:])' "$$URI" http://127.0.0.1:$(PORT)
-	MLFLOW_DISABLE_TELEMETRY=true MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false exec $(VENV)/bin/python -m mlflow server --backend-store-uri "$$URI" --host 127.0.0.1 --port $(PORT) --workers 1
+	@exec $(VENV)/bin/python -m ragsweep ui --port $(PORT) $(ARGS)
 
 bench: $(VENV)/.bench  ## ragsweep against its peers; ARGS=--quick takes three minutes, everything an hour
 	$(VENV)/bin/python scripts/benchmark.py $(ARGS)

@@ -35,13 +35,11 @@ class Site:
 
     Attributes:
         url: Where.
-        said: What it printed before the server started.
         addresses: What the two sweeps printed, as this server has it.
         application: The store.
     """
 
     url: str
-    said: str
     addresses: list[str]
     application: Application
 
@@ -64,11 +62,11 @@ class Site:
 
 
 @contextmanager
-def make_ui(uri: str, folder: Path) -> Iterator[tuple[str, str]]:
-    """`make ui` on another store: where it serves, and what it said before."""
+def make_ui(uri: str, folder: Path) -> Iterator[str]:
+    """`make ui` on another store: where it serves."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    settings = f"VENV={sys.prefix}", f"URI={uri}", f"PORT={port}", f"--assume-old={sys.prefix}/.ready"
+    settings = f"VENV={sys.prefix}", f"ARGS=--uri {uri}", f"PORT={port}", f"--assume-old={sys.prefix}/.ready"
     said = folder / "make_ui.txt"
     with said.open("w") as out:
         server = subprocess.Popen(
@@ -86,7 +84,7 @@ def make_ui(uri: str, folder: Path) -> Iterator[tuple[str, str]]:
             except OSError:
                 assert server.poll() is None, said.read_text()
                 time.sleep(0.1)
-        yield url, said.read_text().partition("MLFLOW_")[0]
+        yield url
     finally:
         os.killpg(server.pid, signal.SIGTERM)
         server.wait(60)
@@ -102,8 +100,8 @@ def site(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[Site
         process = application.run(*sweep)
         assert process.returncode == 0, process.stderr
         addresses.append(process.stdout.splitlines()[-1].partition(" ")[0])
-    with make_ui(application.uri, home) as (url, said):
-        yield Site(url, said, [re.sub(r"^http://[^/]+", url, address) for address in addresses], application)
+    with make_ui(application.uri, home) as url:
+        yield Site(url, [re.sub(r"^http://[^/]+", url, address) for address in addresses], application)
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ import json
 import sqlite3
 from contextlib import closing
 
+import pandas as pd
 import pytest
 from application import assert_refused
 from hypothesis import given
@@ -134,6 +135,27 @@ def test_query_types_of_any_kind_are_measured(application, tmp_path, metric):
     [run] = application.runs()
     assert run.info.status == "FINISHED"
     assert len([name for name in run.data.metrics if name.startswith("by_type/")]) == len(types)
+
+
+@pytest.mark.parametrize("types", [[None, None], ["factual", None]], ids=["none", "some"])
+def test_queries_without_a_type_are_in_no_table_by_type(application, tmp_path, types):
+    dataset = arguments(tmp_path / "data")
+    queries = [
+        {"query": "What clears worms?", "relevant_docs": ["anaemia.pdf#3"], "query_type": kind} for kind in types
+    ]
+    (tmp_path / "data" / "questions.json").write_text(json.dumps(queries))
+    process = application.run("-m", *dataset, *RUN, "retriever.k1=1,2")
+    assert process.returncode == 0, process.stderr
+    known = [kind for kind in types if kind]
+    for run in application.children():
+        results = application.artifacts(run) / "results"
+        assert pd.read_csv(results / "by_query_type.csv")["query_type"].tolist() == known
+        assert pd.read_csv(results / "per_query.csv")["query_type"].dropna().tolist() == known
+        assert len([name for name in run.data.metrics if name.startswith("by_type/")]) == len(known)
+    [parent] = application.parents()
+    report = (application.artifacts(parent) / "report.html").read_text()
+    assert "None" not in report
+    assert application.script("reproduce", parent.info.run_id, "--no-log").returncode == 0
 
 
 def refuse(application):

@@ -32,6 +32,12 @@ def dataset(tmp_path, write_pdf):
     return load
 
 
+def test_a_query_need_not_have_a_type(dataset):
+    entries = [{"query": "q", "relevant_docs": ["1"]}, {**ENTRY, "query_type": None}, ENTRY]
+    queries = dataset({"a.pdf": ["one"]}, queries=json.dumps(entries)).queries
+    assert [query.query_type for query in queries] == [None, None, "t"]
+
+
 def units(collection):
     return [judgment.unit for judgment in collection.judgments]
 

@@ -63,9 +63,10 @@ def _subcommand() -> str:
     elif first == "-sc":  # the shell asks for completions
         return _completed()
     else:
-        close = get_close_matches(first, COMMANDS, n=1)
-        hint = f" (did you mean {close[0]}?)" if close else f"; expected one of {', '.join(COMMANDS)}"
-        _refuse(f"{shortened(one_line(first))}: no such command{hint}")
+        name, is_setting, _ = first.partition("=")  # its value may be a secret
+        close = ["run"] if is_setting else get_close_matches(name, COMMANDS, n=1)
+        hint = f" (did you mean ragsweep {close[0]}?)" if close else f"; expected one of {', '.join(COMMANDS)}"
+        _refuse(f"{shortened(one_line(name))}: no such command{hint}")
     sys.exit(0)
 
 

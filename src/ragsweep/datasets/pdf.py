@@ -27,7 +27,7 @@ HYPHEN = "\ufffe"  # written by pdfium for a hyphen that breaks a word at the en
 
 @dataclass(frozen=True)
 class PdfDataset:
-    """PDF files and a JSON list of `{"query", "relevant_docs", "query_type"}`.
+    """PDF files and a JSON list of `{"query", "relevant_docs"}`, each with a `"query_type"` if you like.
 
     Attributes:
         name: Name of the dataset and of its experiment in MLflow.
@@ -68,7 +68,8 @@ class PdfDataset:
         queries: list[Query] = []
         judgments: list[Judgment] = []
         for number, (where, entry) in enumerate(_entries(Path(self.queries)), start=1):
-            query = Query(str(number), entry["query"].strip(), entry["query_type"].strip())
+            query_type = entry.get("query_type")
+            query = Query(str(number), entry["query"].strip(), query_type and query_type.strip())
             queries.append(query)
             units = {pages.unit(key, where) for key in entry["relevant_docs"]}
             judgments.extend(Judgment(query.query_id, unit, 1) for unit in sorted(units))
@@ -236,10 +237,12 @@ def _entries(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _check(entry: dict[str, Any], where: str) -> None:
-    for field in ("query", "relevant_docs", "query_type"):
+    for field in ("query", "relevant_docs"):
         if field not in entry:
             raise DatasetError(f"{where}: the field {field!r} is missing; found {listed(entry)}")
     for field, flaw_of in (("query", flaw_of_text), ("query_type", flaw_of_name)):
+        if field == "query_type" and entry.get(field) is None:  # a query need not have a type
+            continue
         if not isinstance(entry[field], str) or not entry[field].strip():
             raise DatasetError(
                 f"{where}: {field!r} must be a string that is not empty, found {shown_value(entry[field])}"

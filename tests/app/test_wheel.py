@@ -1,0 +1,253 @@
+"""The command `ragsweep`, installed from a wheel into an environment of its own and used in an empty folder."""
+
+import os
+import re
+import shutil
+import signal
+import site
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+from application import PROJECT
+from small import arguments
+
+COMMANDS = "init run compare explain reproduce push store ui".split()
+HEX = r"[0-9a-f]{32}"
+OWN_RETRIEVER = """
+from dataclasses import dataclass
+
+from ragsweep.retrieval import SparseRetriever
+
+
+@dataclass(frozen=True)
+class Mine(SparseRetriever):
+    pass
+"""
+
+
+def succeed(command, **options):
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """The command in a fresh environment, which borrows our dependencies from this one, but not ragsweep."""
+    home = tmp_path_factory.mktemp("installed")
+    succeed([sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", home, PROJECT])
+    succeed([sys.executable, "-m", "venv", "--without-pip", home / "venv"])
+    python = home / "venv/bin/python"
+    [packages] = (home / "venv").glob("lib/python*/site-packages")
+    (packages / "borrowed.pth").write_text("\n".join(site.getsitepackages()))  # *.pth files there are not followed
+    [wheel] = home.glob("*.whl")
+    install = ["install", "--quiet", "--no-deps", "--ignore-installed", "--no-compile", wheel]
+    succeed([sys.executable, "-m", "pip", "--python", python, *install])
+    return python.parent
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Where the user works; the commands of this module follow each other in it."""
+    return tmp_path_factory.mktemp("folder")
+
+
+@pytest.fixture(scope="module")
+def environment(installed):
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return {**kept, "PATH": f"{installed}:{os.environ['PATH']}"}
+
+
+@pytest.fixture(scope="module")
+def ragsweep(installed, folder, environment):
+    def run(*given, **options):
+        return subprocess.run(
+            [installed / "ragsweep", *given],
+            cwd=folder, env=environment, capture_output=True, text=True, check=False, **options,
+        )  # fmt: skip
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def swept(ragsweep):
+    """The first commands of a new user, and what they printed: the sweep's id and a run's."""
+    initialised = ragsweep("init")
+    assert initialised.returncode == 0, initialised.stderr
+    sweep = ragsweep("run", "-m", "retriever=sparse", "k=3,5")
+    assert sweep.returncode == 0, sweep.stderr
+    [parent] = re.findall(rf"\(sweep ({HEX})\)", sweep.stdout)
+    table = ragsweep("run", "retriever=sparse", "k=5", "tracking.resume=true")
+    assert table.returncode == 0, table.stderr
+    [single] = re.findall(rf"runs/({HEX})", table.stdout)
+    return parent, single
+
+
+def test_the_environment_uses_the_wheel_alone(installed, environment, folder):
+    where = succeed(
+        [installed / "python", "-c", "import ragsweep; print(ragsweep.__file__)"], env=environment, cwd=folder
+    )
+    assert Path(where).is_relative_to(installed.parent)
+
+
+def test_everything_lies_in_the_folder_one_is_in(swept, folder):
+    names = {path.name for path in folder.iterdir()}
+    assert {".cache", "conf", "documents", "mlruns", "outputs", "questions.json"} <= names
+    assert (folder / "mlruns/mlflow.db").is_file()
+
+
+def test_runs_are_compared_explained_and_reproduced(ragsweep, swept):
+    parent, single = swept
+    compared = ragsweep("compare", parent, single)
+    assert (compared.returncode, compared.stderr) == (0, "")
+    assert compared.stdout.startswith("settings")
+    explained = ragsweep("explain", single, "--query", "17")
+    assert (explained.returncode, explained.stderr) == (0, "")
+    assert explained.stdout.startswith("query 17 (factual): ")
+    reproduced = ragsweep("reproduce", single, "--no-log")
+    assert reproduced.returncode == 0, reproduced.stdout + reproduced.stderr
+    assert ": identical: " in reproduced.stdout
+
+
+def test_a_run_of_the_wheel_is_reproduced_in_the_clone(swept, folder):
+    """What was recorded names the bundled data in a way that means the same everywhere."""
+    store = f"tracking.uri=sqlite:///{folder}/mlruns/mlflow.db"
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT / "src")}
+    script = [sys.executable, PROJECT / "scripts/reproduce.py", swept[1], "--no-log", store]
+    assert ": identical: " in succeed(script, env=environment, cwd=folder)
+
+
+def test_the_rest_of_the_commands_work(ragsweep, swept, installed, folder, environment):
+    assert ragsweep("push").stdout == "0 runs uploaded\n"
+    assert ragsweep("store").stdout.startswith(f"{folder}/.cache\n")
+    assert ragsweep("--version").stdout == "ragsweep 0.1.0\n"
+    code = "import ragsweep; print(ragsweep.runs()['name'].tolist())"
+    names = succeed([installed / "python", "-c", code], env=environment, cwd=folder)
+    assert names == "['k=3', 'k=5', 'retriever=sparse k=5']\n"
+
+
+def test_the_users_own_groups_and_classes_are_found(ragsweep, swept, folder):
+    (folder / "own_retriever.py").write_text(OWN_RETRIEVER)
+    (folder / "conf/retriever").mkdir()
+    (folder / "conf/retriever/mine.yaml").write_text("defaults: [sparse]\n_target_: own_retriever.Mine\n")
+    measured = ragsweep("run", "retriever=mine")
+    assert measured.returncode == 0, measured.stderr
+    [run] = re.findall(rf"runs/({HEX})", measured.stdout)
+    assert ": identical: " in ragsweep("reproduce", run, "--no-log").stdout  # ./conf allows the class
+    refused = ragsweep("run", "retriever=mime")
+    assert refused.returncode == 2
+    assert refused.stderr.endswith("expected one of dense, hybrid, mine, sparse (did you mean mine?)\n")
+
+
+def test_your_own_questions_need_two_fields_and_a_folder(ragsweep, swept, folder, tmp_path):
+    """As `ragsweep init` says: put the files into documents/, write the questions, run dataset=mine."""
+    arguments(tmp_path / "small")
+    shutil.copy(tmp_path / "small/pdfs/anaemia.pdf", folder / "documents")
+    (folder / "questions.json").write_text('[{"query": "What clears worms?", "relevant_docs": ["3"]}]')
+    measured = ragsweep("run", "dataset=mine", "retriever=sparse")
+    assert measured.returncode == 0, measured.stderr
+    assert "kept:    questions.json\n" in ragsweep("init").stdout
+
+
+def test_an_option_that_hides_behind_ours_is_refused(ragsweep, swept, folder):
+    file = folder / "conf/retriever/dense.yaml"
+    file.write_text("k1: 1\n")
+    try:
+        refused = ragsweep("run", "retriever=sparse")
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert refused.stderr == f"ragsweep: {file}: ragsweep has an option of this name; rename the file\n"
+    finally:
+        file.unlink()
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [("ragsweep re", ["reproduce"]), ("ragsweep run retriever=", ["dense", "hybrid", "mine", "sparse"])],
+)
+def test_bash_completes_commands_groups_and_options(swept, folder, environment, line, expected):
+    (folder / "conf/retriever").mkdir(exist_ok=True)
+    (folder / "conf/retriever/mine.yaml").touch()
+    script = f"""
+        eval "$(ragsweep -sc install=bash)"
+        COMP_LINE={line!r} COMP_POINT={len(line)} COMP_CWORD={len(line.split()) - 1}
+        hydra_bash_completion
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+    offered = succeed(["bash", "-c", script], env=environment, cwd=folder).split()
+    assert [each.rpartition("=")[2] for each in offered] == expected
+
+
+def test_help_answers_at_once(ragsweep):
+    fastest = {}
+    for command in ("compare", "explain", "reproduce", "push", "store", "ui", "init"):
+        times = []
+        for _ in range(3):
+            started = time.perf_counter()
+            shown = ragsweep(command, "--help")
+            times.append(time.perf_counter() - started)
+            assert shown.stdout.startswith(f"usage: ragsweep {command} ")
+        fastest[command] = min(times)
+    assert max(fastest.values()) < 1, fastest
+
+
+@pytest.mark.parametrize("given", [[], ["--help"]], ids=["alone", "help"])
+def test_the_subcommands_are_listed(ragsweep, given):
+    shown = ragsweep(*given)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert re.findall(r"^  ragsweep (\w+) ", shown.stdout, re.MULTILINE) == (COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "line"),
+    [
+        ("comapre", "ragsweep: comapre: no such command (did you mean ragsweep compare?)\n"),
+        ("k=3", "ragsweep: k: no such command (did you mean ragsweep run?)\n"),
+        ("x", f"ragsweep: x: no such command; expected one of {', '.join(COMMANDS)}\n"),
+    ],
+)
+def test_an_unknown_subcommand_gets_one_line(ragsweep, wrong, line):
+    refused = ragsweep(wrong)
+    assert (refused.returncode, refused.stdout, refused.stderr) == (2, "", line)
+
+
+def test_ui_serves_the_runs_of_this_folder_on_loopback_until_ctrl_c(installed, swept, folder, environment):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        refused = subprocess.run(
+            [installed / "ragsweep", "ui", "--port", str(port)],
+            cwd=folder, env=environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert refused.returncode == 2
+        assert refused.stderr == f"ui: --port: {port} cannot be used (address already in use)\n"
+    log = folder / "ui.log"
+    with log.open("w") as said:
+        server = subprocess.Popen(
+            [installed / "ragsweep", "ui", "--port", str(port)],
+            cwd=folder, env=environment, stdout=said, stderr=said, start_new_session=True,
+        )  # fmt: skip
+    try:
+        for _ in range(1200):
+            assert server.poll() is None, log.read_text()
+            try:
+                wanted = (
+                    f"http://127.0.0.1:{port}/ajax-api/2.0/mlflow/experiments/get-by-name?experiment_name=cho_manual"
+                )
+                with urllib.request.urlopen(wanted, timeout=5) as answer:
+                    assert b"cho_manual" in answer.read()
+                break
+            except OSError:
+                time.sleep(0.1)
+        assert log.read_text().startswith(f"the latest sweep: http://127.0.0.1:{port}/#/experiments/")
+        assert f"sweep-{swept[0]}" in log.read_text().splitlines()[0]
+        server.send_signal(signal.SIGINT)
+        server.wait(60)
+    finally:
+        if server.poll() is None:
+            os.killpg(server.pid, signal.SIGKILL)
+            server.wait()

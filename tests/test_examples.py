@@ -1,0 +1,26 @@
+"""The example notebooks print what is stored in them."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from application import PROJECT
+
+BETWEEN_CELLS = "\n---- next cell ----\n"
+NOTEBOOKS = sorted((PROJECT / "examples").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_prints_what_is_stored_in_it(path, tmp_path):
+    cells = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
+    separated = f"\nprint(end={BETWEEN_CELLS!r})\n".join("".join(cell["source"]) for cell in cells)
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT / "src")}
+    done = subprocess.run(
+        [sys.executable, "-c", separated],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for printed, cell in zip(done.stdout.split(BETWEEN_CELLS), cells, strict=True):
+        assert printed == "".join(text for output in cell["outputs"] for text in output["text"])
