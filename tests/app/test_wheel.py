@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 import shutil
 import signal
 import site
@@ -105,7 +106,7 @@ def test_runs_are_compared_explained_and_reproduced(ragsweep, swept):
     parent, single = swept
     compared = ragsweep("compare", parent, single)
     assert (compared.returncode, compared.stderr) == (0, "")
-    assert compared.stdout.startswith("settings")
+    assert compared.stdout.startswith("configuration ")
     explained = ragsweep("explain", single, "--query", "17")
     assert (explained.returncode, explained.stderr) == (0, "")
     assert explained.stdout.startswith("query 17 (factual): ")
@@ -183,16 +184,14 @@ def test_bash_completes_commands_groups_and_options(swept, folder, environment, 
 
 
 def test_help_answers_at_once(ragsweep):
-    fastest = {}
-    for command in ("compare", "explain", "reproduce", "push", "store", "ui", "init"):
-        times = []
-        for _ in range(3):
-            started = time.perf_counter()
-            shown = ragsweep(command, "--help")
-            times.append(time.perf_counter() - started)
-            assert shown.stdout.startswith(f"usage: ragsweep {command} ")
-        fastest[command] = min(times)
-    assert max(fastest.values()) < 1, fastest
+    for command in (each for each in COMMANDS if each != "run"):  # whose help is Hydra's, and composes
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        shown = ragsweep(command, "--help")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert (shown.returncode, shown.stderr) == (0, "")
+        assert command in shown.stdout
+        seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime  # also where the machine is busy
+        assert seconds < 1, command
 
 
 @pytest.mark.parametrize("given", [[], ["--help"]], ids=["alone", "help"])

@@ -155,7 +155,7 @@ def test_queries_without_a_type_are_in_no_table_by_type(application, tmp_path, t
     [parent] = application.parents()
     report = (application.artifacts(parent) / "report.html").read_text()
     assert "None" not in report
-    assert application.script("reproduce", parent.info.run_id, "--no-log").returncode == 0
+    assert application.script("reproduce", parent.info.run_id, "--no-log", *dataset[2:]).returncode == 0
 
 
 def refuse(application):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +12,7 @@ from ragsweep.statistics import confidence_intervals
 from ragsweep.tasks.task import Measurement, Score
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
 
@@ -31,9 +32,9 @@ def draw(measurement: Measurement, decide_by: str, resamples: int, seed: int) ->
         yield f"{plain_name(decide_by)}_by_query_type.png", by_query_type(measurement, decides, resamples, seed)
 
 
-def types_of(query_types: Iterable[str | None]) -> list[str]:
-    """The query types, in alphabetical order."""
-    return sorted({kind for kind in query_types if kind is not None})
+def types_of(query_types: pd.Series[str]) -> list[str]:
+    """The query types, in alphabetical order, without the missing ones."""
+    return sorted(query_types.dropna().unique())
 
 
 def by_query_type(measurement: Measurement, score: Score, resamples: int, seed: int) -> Figure:

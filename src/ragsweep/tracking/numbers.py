@@ -42,6 +42,6 @@ def _scalars(measurement: Measurement, decide_by: str) -> Iterator[tuple[str, fl
         yield f"ci/{score.metric.name}_low", score.low
         yield f"ci/{score.metric.name}_high", score.high
     kinds = measurement.items["query_type"].to_numpy(dtype=object)
-    for kind, name in type_names(sorted({kind for kind in kinds if kind is not None}), decide_by).items():
+    for kind, name in type_names(sorted(measurement.items["query_type"].dropna().unique()), decide_by).items():
         if (per_item := scores[0].per_item) is not None:
             yield f"by_type/{name}/{decide_by}", float(np.mean(per_item[kinds == kind]))
