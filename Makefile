@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 READY := $(VENV)/.ready
 PORT ?= 5000
+# Read as "$$URI", because it may contain any character.
+export URI :=
 
 .PHONY: sweep test soak ui bench lint
 
@@ -16,7 +18,7 @@ soak: $(VENV)/.extras  ## all tests with every extra and at full strength, in ab
 	$(VENV)/bin/python -m pytest -n logical --soak -rs --durations=25 $(ARGS)
 
 ui: $(READY)  ## MLflow on the store of this project, for this machine only
-	@exec $(VENV)/bin/python -m ragsweep ui --port $(PORT) $(ARGS)
+	@exec $(VENV)/bin/python -m ragsweep ui --port $(PORT) $${URI:+--uri "$$URI"} $(ARGS)
 
 bench: $(VENV)/.bench  ## ragsweep against its peers; ARGS=--quick takes three minutes, everything an hour
 	$(VENV)/bin/python scripts/benchmark.py $(ARGS)
