@@ -66,7 +66,7 @@ def make_ui(uri: str, folder: Path) -> Iterator[str]:
     """`make ui` on another store: where it serves."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    settings = f"VENV={sys.prefix}", f"ARGS=--uri {uri}", f"PORT={port}", f"--assume-old={sys.prefix}/.ready"
+    settings = f"VENV={sys.prefix}", f"URI={uri}", f"PORT={port}", f"--assume-old={sys.prefix}/.ready"
     said = folder / "make_ui.txt"
     with said.open("w") as out:
         server = subprocess.Popen(
