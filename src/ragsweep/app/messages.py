@@ -1,4 +1,4 @@
-"""What is said on the terminal where something went wrong: one line, and the exit status that belongs to it."""
+"""Prints an error as one line, and chooses the exit status for it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FAILED = 1
 
 
 def explained(error: BaseException) -> int:
-    """Say in one line what went wrong, unless that has been said; the exit status that belongs to it."""
+    """Print an error in one line, unless that has been done, and return the exit status for it."""
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else FAILED
     if isinstance(error, KeyboardInterrupt):
@@ -41,7 +41,7 @@ def explained(error: BaseException) -> int:
 
 
 def _is_from_hydra(error: BaseException) -> bool:
-    """Whether it was raised before our code was reached: what Hydra cannot read or make is an argument."""
+    """Whether Hydra raised it before it called our code: then an argument is wrong."""
     files = [Path(frame.f_code.co_filename) for frame, _ in traceback.walk_tb(error.__traceback__)][1:]
     about_arguments = isinstance(error, OSError | TypeError | ValueError) and len(files) > 0
     ours = any(file.is_relative_to(PACKAGE) for file in files)
@@ -49,7 +49,7 @@ def _is_from_hydra(error: BaseException) -> bool:
 
 
 def in_one_line(error: BaseException) -> str:
-    """What an error says, worded for whoever typed the command."""
+    """An error as one line, worded for the person who typed the command."""
     text = " ".join(str(error).split())
     if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options:
         group, _, option = error.missing_cfg_file.rpartition("/")
@@ -83,7 +83,7 @@ def _unknown_setting(name: str) -> str:
 
 
 def _group_without_option() -> str:
-    """What Hydra only calls a wrong override: a group that is set to null, which it cannot be."""
+    """The message for a group that is set to null, of which Hydra says only that the override is wrong."""
     groups = {argument.partition("=")[0].lstrip("+"): argument for argument in sys.argv[1:] if "null" in argument}
     for group, argument in groups.items():
         if options := sorted({path.stem for conf in conf_folders() for path in (conf / group).glob("*.yaml")}):
@@ -92,7 +92,7 @@ def _group_without_option() -> str:
 
 
 def _known_settings(unknown: str) -> list[str]:
-    """Groups and settings of the configuration that the other arguments describe."""
+    """The groups and settings of the configuration, as the other arguments choose it."""
     others = [
         argument for argument in sys.argv[1:] if "=" in argument and "," not in argument and unknown not in argument
     ]

@@ -1,4 +1,4 @@
-"""What a job is called, and what it is recorded as."""
+"""The name of a job, and the facts that are recorded of it."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from ragsweep.core.project import sweep_id
 if TYPE_CHECKING:
     from ragsweep.tracking import Job
 
-SWEEP = "RAGSWEEP_SWEEP"  # in the environment: what every job of a sweep needs to know of it, as JSON
+SWEEP = "RAGSWEEP_SWEEP"  # in the environment: what every job needs to know about its sweep, as JSON
 UNNAMED = ("dataset", "tracking", "store", "hydra", "dry_run")  # settings that a run is not named by
 ABOUT_THIS_START = ("tracking.resume", "dry_run")  # settings that another start of the same sweep need not have
 
 
 def tracked_job(config: DictConfig) -> Job:
-    """What is to be recorded of the job that Hydra has just started."""
+    """The record of the job that Hydra has just started."""
     from ragsweep.tracking import Job
 
     in_sweep = sweep_of_job()
@@ -61,12 +61,12 @@ def _named_job(overrides: Sequence[str], swept: Sequence[str]) -> tuple[str, dic
 
 
 def sweep_of_job() -> dict[str, Any] | None:
-    """What the sweep has left for its jobs; None for a single run."""
+    """What the jobs of a sweep need to know about it; None for a single run."""
     return json.loads(os.environ[SWEEP]) if SWEEP in os.environ else None
 
 
 def start_no_more_jobs() -> None:
-    """Have the sweep's jobs that have not begun yet end at once, wherever they start."""
+    """Make the jobs of the sweep that have not begun yet end as soon as they start, on any machine."""
     if in_sweep := sweep_of_job():
         with suppress(OSError):
             Path(in_sweep["stop"]).touch()
@@ -84,7 +84,7 @@ def command_of(arguments: Sequence[str]) -> str:
 
 
 def named(parsed: Sequence[Override], swept: Sequence[str]) -> tuple[str, dict[str, Any]]:
-    """A run's name and the settings in it: the swept ones, or else those that were set."""
+    """The name of a run, and the settings in it: the swept ones, or those that were set if nothing is swept."""
     from ragsweep.core.names import LONGEST_NAME
     from ragsweep.sweeps import short_names
 
@@ -97,7 +97,7 @@ def named(parsed: Sequence[Override], swept: Sequence[str]) -> tuple[str, dict[s
 
 
 def _word(name: str, value: str) -> str:
-    """A setting in a run's name; a configuration that has a name of its own goes by it."""
+    """A setting as part of a run's name; a named configuration is shown by its name alone."""
     if name == "configuration":
         return value
     with suppress(ValueError):  # a range makes values like 0.7000000000000001

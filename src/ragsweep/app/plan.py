@@ -1,4 +1,4 @@
-"""The jobs of a sweep before it starts: listed, checked, and described where the user asks for that only."""
+"""Lists and checks the jobs of a sweep before it starts, and describes them for a dry run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Planned(NamedTuple):
 
 
 def list_jobs(config: DictConfig) -> tuple[list[list[str]], list[str]]:
-    """The overrides of every job and the names of the swept settings; no jobs where only the sweeper knows them."""
+    """The overrides of every job, and the names of the swept settings; no jobs if only the sweeper knows them."""
     from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 
     parser = OverridesParser.create(config_loader=GlobalHydra.instance().config_loader())
@@ -60,7 +60,7 @@ def _check_values(overrides: Sequence[Override]) -> None:
 
 
 def check_all(config: DictConfig, jobs: Sequence[list[str]], swept: Sequence[str]) -> tuple[DictConfig, list[Planned]]:
-    """Build what every job will build, so that bad input stops the sweep before anything is recorded.
+    """Build the objects of every job, so that bad input stops the sweep before anything is recorded.
 
     Returns:
         The configuration of the first job, since that of the whole sweep lacks what is swept; and what is planned.
@@ -93,7 +93,7 @@ def _without_hydra(config: DictConfig) -> DictConfig:
 
 
 def say_what_has_no_effect(planned: Sequence[Planned]) -> None:
-    """Name the configurations that will measure the same, since a setting in which they differ decides nothing."""
+    """Name the configurations that will measure the same, because they differ only in settings without an effect."""
     alike: dict[str, list[str]] = {}
     for job in planned:
         alike.setdefault(job.digest, []).append(job.name)
@@ -107,7 +107,7 @@ def say_what_has_no_effect(planned: Sequence[Planned]) -> None:
 
 
 def say_what_would_run(first: DictConfig, planned: Sequence[Planned]) -> None:
-    """A line for each job: what `tracking.resume=true` would find finished, and what it would run."""
+    """Print a line per job: whether `tracking.resume=true` would find it finished or run it."""
     from ragsweep import tracking
 
     if not planned:

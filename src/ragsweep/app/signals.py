@@ -1,4 +1,4 @@
-"""Signals that end this process: what is open is closed as KILLED, whatever the main thread is doing."""
+"""Handles signals that end this process: open runs are closed as KILLED, whatever the main thread is doing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ragsweep.core.terminal import TERMINATED, terminate
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SECONDS_TO_UNWIND = 0.3  # for the main thread, before its runs are closed beside it
 
-_received: list[int] = []  # the signals to end that this process was sent
+_received: list[int] = []  # those of these signals that this process has received
 
 
 def watch_signals(close: Callable[[], None]) -> None:

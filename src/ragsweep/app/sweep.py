@@ -1,4 +1,4 @@
-"""A sweep from its arguments to its first job, and its end where it was interrupted."""
+"""Starts a sweep, from its arguments to its first job, and ends one that was interrupted."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SweepCallback(Callback):
     sweep: OpenSweep | None = None
 
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
-        """Leave what the jobs need where the workers of every launcher find it."""
+        """Check and open the sweep, and tell its jobs what they need, whichever launcher starts them."""
         try:
             here = config.hydra.launcher._target_.endswith(".BasicLauncher")  # the jobs run in this process
             check_places(config)
@@ -63,12 +63,12 @@ class SweepCallback(Callback):
             os.environ[SWEEP] = json.dumps(about)
             if not here:
                 tell_workers(config, SWEEP, SWEEP_ID, PROJECT)
-            gc.freeze()  # modules and configuration stay: no collection need look at them again
+            gc.freeze()  # modules and configuration stay in memory: no garbage collection has to visit them again
         except Exception as error:  # Hydra would turn it into a warning and start the jobs
             raise SystemExit(explained(error)) from error
 
     def on_job_end(self, config: DictConfig, job_return: JobReturn, **_: Any) -> None:
-        """Let go of a job's configuration, which Hydra would keep until the sweep ends."""
+        """Free a job's configuration, which Hydra would keep until the sweep ends."""
         job_return.cfg = job_return.hydra_cfg = None
 
 
@@ -107,7 +107,7 @@ def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned
 
 
 def end_killed(sweep: OpenSweep) -> None:
-    """End the workers of a sweep that was interrupted, and close what they leave open."""
+    """End the workers of an interrupted sweep, and close the runs that they leave open."""
     from ragsweep import tracking
 
     end_workers()

@@ -1,4 +1,4 @@
-"""The processes of a launcher: what they are told when they start, and how they are ended."""
+"""Tells the processes of a launcher what they need to know, and ends them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXTRAS = {"joblib": "parallel", "submitit": "slurm", "ray": "ray"}  # what insta
 
 
 def check_launcher(target: str) -> None:
-    """Say what to install where the launcher's plugin is not there."""
+    """Raise `ConfigError` that says what to install if the plugin of the launcher is missing."""
     name = LAUNCHERS.get(target.rpartition(".")[2], "")
     package = f"hydra_{name}_launcher"
     if name and find_spec(f"hydra_plugins.{package}") is None:
@@ -28,7 +28,7 @@ def check_launcher(target: str) -> None:
 
 
 def tell_workers(config: DictConfig, *variables: str) -> None:
-    """Have these environment variables set, by overrides of Hydra's own, wherever a launcher starts a job."""
+    """Set these environment variables in every job, by overrides that Hydra itself carries to its workers."""
     overrides = [f"hydra.sweep.dir={_quoted(config.hydra.sweep.dir)}"]
     overrides += [f"+hydra.job.env_set.{name}={_quoted(os.environ[name])}" for name in variables]
     with open_dict(config):
@@ -54,7 +54,7 @@ def end_workers() -> None:
 
 
 def _is_helper_process(process: psutil.Process) -> bool:
-    """Whether this is a helper of multiprocessing or joblib, which ends by itself when those it tidies up after do."""
+    """Whether this is a helper of multiprocessing or joblib, which ends by itself after the workers."""
     with suppress(psutil.Error):
         return "resource_tracker" in " ".join(process.cmdline())
     return False
