@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 from application import Application
 
+from ragsweep import runs
+
 FAILING = """
 from dataclasses import dataclass
 
@@ -173,6 +175,35 @@ def test_a_failed_job_is_failed_and_the_others_go_on(application, dataset, tmp_p
     assert "3/4 fails=True k=1 FAILED: MemoryError: no room for the index" in process.stderr
     assert parent.info.status == "FAILED"
     assert "fails=True k=2 (FAILED)" in (application.artifacts(parent) / "report.md").read_text()
+
+
+def test_of_jobs_of_one_name_none_hides_anothers_failure(application, dataset, tmp_path):
+    (tmp_path / "failing.py").write_text(FAILING.replace("self.fails", "self.b > 0.5"))
+    failing = ["retriever=sparse", "retriever._target_=failing.Failing", "retriever.b=0.50000000000001,0.5", "k=1,2"]
+    sweep = ["-m", *dataset, *failing]
+    process = application.run(*sweep, PYTHONPATH=str(tmp_path))
+    [parent] = application.parents()
+    assert process.returncode == 1
+    assert sorted(run.info.run_name for run in application.children()) == ["b=0.5 k=1"] * 2 + ["b=0.5 k=2"] * 2
+    lost = [f"b=0.5 k={k} (job {k}) (FAILED)" for k in (1, 2)]
+    assert [line for line in process.stderr.splitlines() if "did not" in line] == [f"did not finish: {x}" for x in lost]
+    assert parent.info.status == "FAILED"
+    assert ", ".join(lost) in (application.artifacts(parent) / "report.md").read_text()
+    table = pd.read_csv(application.artifacts(parent) / "results/summary_statistics.csv")
+    assert sorted(table["name"]) == ["b=0.5 k=1 (job 3)", "b=0.5 k=2 (job 4)"]
+    (tmp_path / "failing.py").write_text(FAILING)
+    assert application.run(*sweep, "tracking.resume=true", PYTHONPATH=str(tmp_path)).returncode == 0
+    found = runs(sweep=application.parents()[-1].info.run_id, uri=application.uri)
+    assert list(found["name"]) == [f"b=0.5 k={k} (job {job})" for job, k in ((1, 1), (2, 2), (3, 1), (4, 2))]
+
+
+def test_of_jobs_of_one_name_none_hides_that_another_was_not_started(application, dataset, tmp_path):
+    (tmp_path / "failing.py").write_text(FAILING.replace("self.fails", "self.b > 0.5"))
+    failing = ["retriever=sparse", "retriever._target_=failing.Failing", "retriever.b=0.50000000000001,0.5"]
+    process = application.run("-m", *dataset, *failing, "tracking.fail_fast=true", PYTHONPATH=str(tmp_path))
+    assert process.returncode == 1
+    assert "did not finish: b=0.5 (job 1) (FAILED)" in process.stderr
+    assert "did not finish: b=0.5 (job 2) (NOT STARTED)" in process.stderr
 
 
 @pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

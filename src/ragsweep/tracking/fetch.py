@@ -18,7 +18,7 @@ from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.parsing import MalformedError, read_text
 from ragsweep.sweeps import Outcome
 from ragsweep.tracking.client import Client
-from ragsweep.tracking.members import UNREADABLE, Part, Swept, member, parts, swept_values, unreadable
+from ragsweep.tracking.members import UNREADABLE, Part, Swept, finished_parts, member, swept_values, unreadable
 from ragsweep.tracking.store import UNREACHABLE, existing_store
 
 LARGEST_MB = 10  # of a run's configuration, and of its list of packages
@@ -70,8 +70,7 @@ def fetch(tracking: DictConfig, run_id: str) -> History:
     """
     with _reading(tracking, run_id) as client:
         run = client.get_run(run_id)
-        finished = {part.number: part for part in parts(client, run_id) if part.run.info.status == "FINISHED"}
-        runs = [_member(client, finished[number]) for number in sorted(finished)] or [_recorded(client, run)]
+        runs = [_member(client, part) for part in finished_parts(client, run_id)] or [_recorded(client, run)]
         return History(run.info.run_name, run.info.status, swept_values(run.data.tags), runs)
 
 
@@ -83,12 +82,12 @@ def fetch_run(tracking: DictConfig, run_id: str) -> Recorded:
     """
     with _reading(tracking, run_id) as client:
         run = client.get_run(run_id)
-        members = {part.name: part.run.info.run_id for part in parts(client, run_id)}
+        finished = {part.name: part.run_id for part in finished_parts(client, run_id)}
         best = run.data.tags.get("best.configuration")
-        if best in members:
-            raise TrackingError(f"{run_id}: this is a sweep; its best run is {best}: {members[best]}")
-        if members:
-            raise TrackingError(f"{run_id}: this is a sweep; expected one of its {len(members)} runs")
+        if best in finished:
+            raise TrackingError(f"{run_id}: this is a sweep; its best run is {best}: {finished[best]}")
+        if finished:
+            raise TrackingError(f"{run_id}: this is a sweep; expected one of its {len(finished)} finished runs")
         return _recorded(client, run)
 
 
@@ -106,18 +105,19 @@ def fetch_outcomes(tracking: DictConfig, run_ids: Sequence[str]) -> tuple[list[O
     damaged: dict[str, str] = {}
     for run_id in run_ids:
         with _reading(tracking, run_id) as client:
-            of_sweep = {part.number: part for part in parts(client, run_id) if part.run.info.status == "FINISHED"}
+            of_sweep = finished_parts(client, run_id)
             run = client.get_run(run_id)
             if not of_sweep and run.info.status != "FINISHED":
                 raise TrackingError(f"{run_id}: this run is {run.info.status}, not FINISHED")
-            for _, part in sorted(of_sweep.items()) or [(0, Part(0, run.info.run_name, {}, run))]:
-                if part.run.info.run_id not in found:
+            for part in of_sweep or [Part(0, run.info.run_name, {}, run)]:
+                if part.run_id not in found:
                     try:
-                        found[part.run.info.run_id] = member(client, part).outcome
+                        found[part.run_id] = member(client, part).outcome
                     except UNREADABLE as error:
                         if not of_sweep:
                             raise
-                        damaged[part.name] = unreadable(error)
+                        name = f"{part.name} ({part.run_id[:8]})" if part.name in damaged else part.name
+                        damaged[name] = unreadable(error)
     return list(found.values()), damaged
 
 

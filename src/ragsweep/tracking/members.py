@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from mlflow import MlflowClient
 from mlflow.entities import Run
@@ -43,6 +43,11 @@ class Part(NamedTuple):
     swept: Swept
     run: Run
     damage: str = ""  # why what the run says of its job cannot be read
+
+    @property
+    def run_id(self) -> str:
+        """The store's name for the run."""
+        return str(self.run.info.run_id)
 
 
 class Member(NamedTuple):
@@ -87,6 +92,9 @@ class Member(NamedTuple):
         return Outcome(self.name, self.run_id, self.swept, self.settings, measured, facts, resampled)
 
 
+J = TypeVar("J", Part, Member)
+
+
 class Stored(NamedTuple):
     """What the store has of a sweep: its runs, and a client that reads more of them."""
 
@@ -120,6 +128,12 @@ def parts(client: MlflowClient, parent_run_id: str | None) -> Iterator[Part]:
                     yield Part(-count, run.info.run_name, {}, run, str(error))
                 else:
                     _leave_out(f"run {run.info.run_id}", error)
+
+
+def finished_parts(client: MlflowClient, parent_run_id: str) -> list[Part]:
+    """The finished run of each job of a sweep, in the order of the jobs; no two have the same name."""
+    finished = (part for part in told_apart(list(parts(client, parent_run_id))) if part.run.info.status == "FINISHED")
+    return [part for _, part in sorted({part.number: part for part in finished}.items())]
 
 
 def _leave_out(what: str, error: MalformedError) -> None:
@@ -156,10 +170,15 @@ def collect(job: Job, parent: RunRecord, planned: Sequence[str], store: Stored |
     absent = "NOT STARTED" if store else "UNKNOWN, the tracking store being out of reach"
     found = sorted([*stored, *_here(job, parent)], key=lambda member: member.status == "FINISHED")
     members = {member.number: member for member in found}  # a finished run counts, whatever else became of its job
+    lost = [member.name for member in members.values() if member.number < 0]  # their numbers cannot be read
+    for number, name in enumerate(planned):
+        if number not in members and name in lost:
+            lost.remove(name)
+        elif number not in members:
+            members[number] = Member(number, name, "", absent, {}, {}, job.folder)
     outcomes = []
     fates = {}
-    for number in sorted(members):
-        member = members[number]
+    for member in told_apart([members[number] for number in sorted(members)]):
         fates[member.name] = member.status
         if member.status == "FINISHED":
             try:
@@ -167,8 +186,20 @@ def collect(job: Job, parent: RunRecord, planned: Sequence[str], store: Stored |
                 del fates[member.name]
             except UNREADABLE as error:
                 fates[member.name] = unreadable(error)
-    names = {member.name for member in members.values()}
-    return Sweep(outcomes, fates | {name: absent for name in planned if name not in names})
+    return Sweep(outcomes, fates)
+
+
+def told_apart(jobs: Sequence[J]) -> list[J]:
+    """The jobs of a sweep; a name that several jobs have is followed by the number of each."""
+    numbers: dict[str, set[int]] = {}
+    for job in jobs:
+        numbers.setdefault(job.name, set()).add(job.number)
+    return [job._replace(name=_numbered(job)) if len(numbers[job.name]) > 1 else job for job in jobs]
+
+
+def _numbered(job: Part | Member) -> str:
+    """A job's name and number, as the sweep counts its jobs while it runs; its run where its number is not known."""
+    return f"{job.name} (job {job.number + 1})" if job.number >= 0 else f"{job.name} (run {job.run_id[:8]})"
 
 
 def finished_here(job: Job) -> int:

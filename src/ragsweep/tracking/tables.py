@@ -19,7 +19,7 @@ from ragsweep.core.parsing import MalformedError
 from ragsweep.core.project import CONF, register_resolvers
 from ragsweep.tracking.client import Client
 from ragsweep.tracking.job import PARENT
-from ragsweep.tracking.members import parts
+from ragsweep.tracking.members import finished_parts
 from ragsweep.tracking.store import UNREACHABLE, existing_store, search
 
 Setting = int | float | bool | str | None
@@ -142,8 +142,7 @@ def _of_sweep(client: Client, sweep: str) -> list[Member]:
     parent = client.get_run(sweep)
     if parent.data.metrics:
         raise TrackingError(f"sweep: {sweep} is a single run, expected the parent run of a sweep")
-    jobs = {part.number: part for part in parts(client, sweep) if part.run.info.status == "FINISHED"}
-    return [Member(jobs[number].run, jobs[number].name, sweep) for number in sorted(jobs)]
+    return [Member(part.run, part.name, sweep) for part in finished_parts(client, sweep)]
 
 
 def _metrics(run: Run) -> dict[str, float]:
