@@ -40,7 +40,7 @@ def heat_map(sweep: Sweep, x: str, y: str) -> Figure:
     """Where is the plateau, and where does it end?"""
     rows = sweep.like_best(x, y).dropna(subset=[x, y])
     panel_ties = len(rows) <= MOST_CELLS
-    framed = "the best of the panel (dot)" if panel_ties else f"the best {sweep.metric_title}"
+    framed = "the best of the panel, the dot" if panel_ties else f"the best {sweep.metric_title}"
     columns, lines = ([value for value in sweep.values_of(name) if value in set(rows[name])] for name in (x, y))
     fixed = sweep.fixed_settings(x, y)
     drawing = figure(
