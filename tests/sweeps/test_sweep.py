@@ -3,12 +3,13 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from outcomes import alpha_k, grid, outcome
 
 from ragsweep.report import terminal_table
 from ragsweep.report.sweep_charts import of_decision, of_settings
-from ragsweep.sweeps import Sweep
+from ragsweep.sweeps import Sweep, with_own_columns
 
 BOTH = "4_comprehensive_comparison best_against_baseline recall_by_cutoff win_frequency"  # of every sweep
 
@@ -53,6 +54,21 @@ def test_the_summary_says_which_are_tied_with_the_best():
         name: name == "alpha=1 k=3" for name in table.index
     }  # constant differences are significant
     assert table.loc["alpha=1 k=3", "win_frequency"] == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["f1", "f1_low", "f1_50%", "f1_minus_best", "name", "method", "query", "relevant", "win_frequency"]
+)
+def test_a_swept_setting_that_has_the_name_of_a_column_is_beside_it(name):
+    plain = [outcome(f"run {value}", value, {"b": value}) for value in (0.3, 0.5)]
+    swept = [outcome(f"run {value}", value, {name: value, f"params.{name}": 1}) for value in (0.3, 0.5)]
+    expected, found = (Sweep(with_own_columns(runs), {}) for runs in (plain, swept))
+    own = f"params.params.{name}"
+    for table in ("summary_statistics", "per_query"):
+        one, other = getattr(expected, table), getattr(found, table)
+        assert other[own].tolist() == one["b"].tolist()
+        assert set(other[f"params.{name}"]) == {1}
+        pd.testing.assert_frame_equal(other.drop(columns=[own, f"params.{name}"]), one.drop(columns="b"))
 
 
 def test_methods_are_ordered_from_sparse_to_dense():

@@ -206,6 +206,26 @@ def test_of_jobs_of_one_name_none_hides_that_another_was_not_started(application
     assert "did not finish: b=0.5 (job 2) (NOT STARTED)" in process.stderr
 
 
+def test_a_swept_group_that_has_the_name_of_a_column_loses_none(application, dataset, tmp_path):
+    for group in ("query", "f1"):
+        (tmp_path / "conf" / group).mkdir(parents=True)
+        for b in (0.3, 0.5):
+            (tmp_path / "conf" / group / f"b{b}.yaml").write_text(f"# @package _global_\nretriever: {{b: {b}}}\n")
+    own = [f"hydra.searchpath=[{tmp_path}/conf]", "retriever=sparse", "+query=b0.3,b0.5", "+f1=b0.3,b0.5"]
+    process = application.run("-m", *dataset, *own)
+    assert (process.returncode, "could not be written" in process.stderr) == (0, False), process.stderr
+    [parent] = application.parents()
+    f1 = {run.info.run_name: run.data.metrics["f1"] for run in application.children()}
+    results = application.artifacts(parent) / "results"
+    for file in ("summary_statistics.csv", next(results.glob("evaluation_results_*.csv")).name):
+        table = pd.read_csv(results / file)
+        names = "query=" + table["params.query"] + " f1=" + table["params.f1"]
+        assert (table["name"] == names).all()
+        assert table.groupby("name")["f1"].mean().to_dict() == pytest.approx(f1)
+    assert parent.data.tags["best.params.f1"] == "b0.3"
+    assert float(parent.data.tags["best.f1"]) == pytest.approx(max(f1.values()), abs=1e-6)
+
+
 @pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_sweep_leaves_no_running_run(application, sent, status):
     process = application.start("-m", "retriever.alpha=range(0,1,0.1)", "k=3,5")

@@ -41,6 +41,21 @@ def sweeps(store):
     return [run.info.run_id for run in store.parents() if run.info.run_name.startswith("sweep")]
 
 
+def test_a_param_that_has_the_name_of_another_column_is_beside_it(store, table):
+    changed = store.client().create_run(store.client().get_experiment_by_name("other").experiment_id).info.run_id
+    for name in ("f1", "name", "params.f1"):
+        store.client().log_param(changed, name, f"the param {name}")
+    store.client().log_metric(changed, "f1", 0.5)
+    store.client().set_terminated(changed)
+    try:
+        row = ragsweep.runs("other", uri=store.uri).set_index("run_id").loc[changed]
+    finally:
+        store.client().delete_run(changed)
+    assert (row["f1"], row["params.params.f1"], row["params.f1"]) == (0.5, "the param f1", "the param params.f1")
+    assert row["params.name"] == "the param name" != row["name"]
+    assert not any(name.startswith("params.") for name in table)
+
+
 def test_every_finished_run_has_a_row_in_the_order_of_their_start(store, table):
     measured = [run for run in store.runs() if run.info.status == "FINISHED" and run.data.metrics]
     assert table["run_id"].tolist() == [run.info.run_id for run in measured]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +29,20 @@ LARGEST_MB = 1000
 MOST_METRICS = 100
 MOST_COLUMNS = 150
 FORMULA = r"'*\s*[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n]"  # what begins so, whatever apostrophes stand before it
+
+
+def setting_columns(settings: Iterable[str], others: Collection[str]) -> dict[str, str]:
+    """The column of each setting in a table that has other columns, too.
+
+    It is the setting's name, or `params.NAME`, as in MLflow's own tables, where another column has that name.
+    """
+    columns: dict[str, str] = {}
+    for setting in sorted(settings, key=lambda name: name in others):  # those that keep their name come first
+        column = setting
+        while column in others or column in columns.values():
+            column = f"params.{column}"
+        columns[setting] = column
+    return columns
 
 
 def write_table(path: Path, table: pd.DataFrame) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from ragsweep.sweeps.columns import with_own_columns
 from ragsweep.sweeps.naming import as_number, as_text, short_names
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
@@ -36,7 +37,7 @@ def side_by_side(
         for run in renamed
     ]
     baseline_name = next((outcome.name for outcome in unique if outcome.run_id == baseline), None)
-    return Sweep(unique, damaged, metric, baseline_name)
+    return Sweep(with_own_columns(unique), damaged, metric, baseline_name)
 
 
 def _setting(text: str) -> float | int | str | None:

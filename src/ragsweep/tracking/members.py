@@ -17,7 +17,7 @@ from ragsweep.core.csv_files import read_numbers, read_per_query
 from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.core.run_settings import Cutoff, Resamples, Seed
-from ragsweep.sweeps import Outcome, Sweep
+from ragsweep.sweeps import Outcome, Sweep, with_own_columns
 from ragsweep.tasks.facts import read_facts
 from ragsweep.tasks.files import RESAMPLED
 from ragsweep.tracking import journal as journals
@@ -186,7 +186,7 @@ def collect(job: Job, parent: RunRecord, planned: Sequence[str], store: Stored |
                 del fates[member.name]
             except UNREADABLE as error:
                 fates[member.name] = unreadable(error)
-    return Sweep(outcomes, fates)
+    return Sweep(with_own_columns(outcomes), fates)
 
 
 def told_apart(jobs: Sequence[J]) -> list[J]:

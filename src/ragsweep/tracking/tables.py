@@ -13,7 +13,7 @@ import pandas as pd
 from mlflow.entities import Run
 from omegaconf import OmegaConf
 
-from ragsweep.core.csv_files import read_per_query
+from ragsweep.core.csv_files import read_per_query, setting_columns
 from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.parsing import MalformedError
 from ragsweep.core.project import CONF, register_resolvers
@@ -53,7 +53,8 @@ def runs(experiment: str | None = None, *, sweep: str | None = None, uri: str | 
     Returns:
         Columns `run_id`; `name`; `experiment`; `sweep`, the parent's run id, missing where a run is no part of one;
         `status`; `start_time` in UTC; then every param and every metric by its name in MLflow, without the curves
-        `at_k/`. Numbers are numbers and switches are booleans; a setting is missing where it is null or had no effect.
+        `at_k/`. A param that has the name of another column is called `params.NAME`. Numbers are numbers and switches
+        are booleans; a setting is missing where it is null or had no effect.
         Without `sweep`, the runs are in the order of their start, each once, under the sweep that made it.
 
     Raises:
@@ -76,8 +77,10 @@ def runs(experiment: str | None = None, *, sweep: str | None = None, uri: str | 
         "status": [info.status for info in infos],
         "start_time": pd.to_datetime([info.start_time for info in infos], unit="ms", utc=True, errors="coerce"),
     }
-    params = [{name: _typed(text) for name, text in member.run.data.params.items()} for member in members]
-    return pd.DataFrame({**fixed, **_columns(params), **_columns([_metrics(member.run) for member in members])})
+    metrics = _columns([_metrics(member.run) for member in members])
+    params = _columns([{name: _typed(text) for name, text in member.run.data.params.items()} for member in members])
+    columns = setting_columns(params, {*fixed, *metrics})
+    return pd.DataFrame({**fixed, **{columns[name]: values for name, values in params.items()}, **metrics})
 
 
 def per_query(run_ids: str | Iterable[str], *, uri: str | None = None, artifacts: str | None = None) -> pd.DataFrame:
