@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from functools import partial
 from importlib.util import find_spec
 
 import numpy as np
@@ -10,8 +11,8 @@ import pytest
 
 from ragsweep.core.errors import EncoderError
 from ragsweep.core.hardware import cpu_has_bf16, fastest_device
-from ragsweep.core.store import Store
-from ragsweep.retrieval import SentenceTransformerEncoder
+from ragsweep.core.store import NO_STORE, Store
+from ragsweep.retrieval import SentenceTransformerEncoder, encoder
 from ragsweep.retrieval.backends import PRECISIONS
 
 TEXTS = ["What do the letters SNCU and FRU stand for?", "Iron, calcium and deworming tablets. " * 20]
@@ -277,6 +278,18 @@ SentenceTransformerEncoder(device="cpu").encode([f"word {number}" for number in 
 def test_a_long_encoding_fills_no_log_with_its_progress():
     done = subprocess.run([sys.executable, "-c", LONG], capture_output=True, check=True)
     assert b"/512" not in done.stderr
+
+
+def test_batches_are_counted_as_they_are_done(monkeypatch):
+    """As on an accelerator, where sentence-transformers makes the batches."""
+    done = []
+    monkeypatch.setattr(encoder, "advance", done.append)
+    model = encoder._load(SentenceTransformerEncoder().folder, "cpu", "torch", "fp32", NO_STORE)
+    texts = [f"word {number}" for number in range(10)]
+    found = encoder._in_batches(model, partial(model.encode_document, batch_size=4), texts)
+    assert done == [4, 4, 2]
+    np.testing.assert_array_equal(found, model.encode_document(texts, batch_size=4))
+    assert not model[-1]._forward_hooks
 
 
 def test_a_model_that_is_nowhere_is_refused_with_a_way_to_get_it(monkeypatch):

@@ -18,6 +18,7 @@ from ragsweep.app.signals import end_if_signalled, leave_signals_to_the_sweep
 from ragsweep.core.address import sqlite_file
 from ragsweep.core.errors import JobFailed
 from ragsweep.core.place import check_places
+from ragsweep.core.progress import Progress
 from ragsweep.core.project import register_resolvers
 from ragsweep.core.terminal import guard
 
@@ -43,6 +44,7 @@ def job(config: DictConfig) -> float:
     place = f"{(tracked.number or 0) + 1}/{in_sweep['total'] or '?'} " if in_sweep else ""
     if in_sweep and in_sweep["driver"] != os.getpid() and threading.current_thread() is threading.main_thread():
         leave_signals_to_the_sweep()
+        Progress.may_draw = False
     if in_sweep and Path(in_sweep["stop"]).exists():
         return float("nan")
     try:

@@ -14,6 +14,7 @@ from ragsweep.core.constraints import Text
 from ragsweep.core.digest import digest_file, version
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.parsing import MalformedError, from_json, read_text
+from ragsweep.core.progress import advance, progress
 from ragsweep.core.store import NO_STORE, Store, packed, unpacked
 from ragsweep.datasets.collection import Collection, Document, Judgment, Query
 from ragsweep.datasets.fields import SHOWN, flaw_of_name, flaw_of_text, listed, shown_value
@@ -63,7 +64,11 @@ class PdfDataset:
     def load(self) -> Collection:
         """Read the PDFs and the questions. The pages that the questions name must exist in the PDFs."""
         files = self._files()
-        documents = tuple(self._document(path, source, alone=len(files) == 1) for source, path in files.items())
+        documents = []
+        with progress(f"reading {len(files):,} PDF file{'s' * (len(files) > 1)}", len(files)):
+            for source, path in files.items():
+                documents.append(self._document(path, source, alone=len(files) == 1))
+                advance(1)
         pages = _Pages(documents, self.unit)
         queries: list[Query] = []
         judgments: list[Judgment] = []
@@ -74,7 +79,7 @@ class PdfDataset:
             units = {pages.unit(key, where) for key in entry["relevant_docs"]}
             judgments.extend(Judgment(query.query_id, unit, 1) for unit in sorted(units))
         skipped = tuple(sorted(set(self.skip)))
-        return Collection(self.name, self.unit, documents, tuple(queries), tuple(judgments), skipped)
+        return Collection(self.name, self.unit, tuple(documents), tuple(queries), tuple(judgments), skipped)
 
     def _files(self) -> dict[str, Path]:
         """The PDF files by their names relative to the folder, in a stable order."""
@@ -132,7 +137,7 @@ class PdfDataset:
 class _Pages:
     """Finds the units of a corpus by the keys in question files."""
 
-    def __init__(self, documents: tuple[Document, ...], unit: str) -> None:
+    def __init__(self, documents: Sequence[Document], unit: str) -> None:
         self._unit_kind = unit
         self._pages: dict[str, list[str]] = {}  # units by the key of a page or document
         self._by_number: dict[str, list[str]] = {}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ragsweep.core.progress import advance
 from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, Scores
 from ragsweep.retrieval.tokens import TermCounts
 
@@ -134,6 +135,7 @@ class Bm25Index:
             rows, columns = best.passages.shape
             found[first : first + rows, :columns] = best.passages
             scores[first : first + rows, :columns] = best.scores
+            advance(rows)
         return Ranking(found, scores)
 
     def scores(self, queries: Sequence[str]) -> Scores:

@@ -12,13 +12,14 @@ from ragsweep.core.digest import digest_texts
 from ragsweep.core.errors import ConfigError, EncoderError
 from ragsweep.core.identity import identity
 from ragsweep.core.method import Method
-from ragsweep.core.store import Store
+from ragsweep.core.progress import progress
+from ragsweep.core.store import Arrays, Store
 from ragsweep.retrieval.checks import checked, expect_method
 from ragsweep.retrieval.embeddings import embed, encoding_ms
 from ragsweep.retrieval.encoder import Encoder
 from ragsweep.retrieval.exact import ExactSearch
 from ragsweep.retrieval.index import ExactIndex, Index
-from ragsweep.retrieval.ranking import Indices, Ranking, Scores, Search, sample, timed
+from ragsweep.retrieval.ranking import Indices, Ranking, Scores, Search, sample, searching, timed
 
 
 @dataclass(frozen=True)
@@ -61,17 +62,19 @@ class DenseRetriever:
             raise EncoderError(f"{kind_of(self.encoder)}: embeds {differ}, expected the same")
         texts = [identity(self.encoder), digest_texts(search.passages)]
         find = self.index.open(passages, lambda settings, build: self.store.get("index", [*texts, *settings], build))
-        found = checked(find(queries, depth), search, depth, kind_of(self.index))
+        with progress(searching(passages, queries), len(queries)):
+            found = checked(find(queries, depth), search, depth, kind_of(self.index))
         search_ms = timed(lambda row: find(queries[[row]], depth), sample(len(queries)).tolist())
         latency_ms = encoding_ms(self.encoder, self.store, search.queries) + search_ms
         found = replace(found, latency_ms=latency_ms)
         if isinstance(self.index, ExactIndex):
             return found
-        exact = self.store.get(
-            "exact",
-            [*texts, search.digest, depth],
-            lambda: {"passages": ExactSearch(passages)(queries, depth).passages},
-        )
+
+        def exactly() -> Arrays:
+            with progress(searching(passages, queries), len(queries)):
+                return {"passages": ExactSearch(passages)(queries, depth).passages}
+
+        exact = self.store.get("exact", [*texts, search.digest, depth], exactly)
         return replace(found, recall_of_exact=_recall(exact["passages"], found.passages, len(passages)))
 
 

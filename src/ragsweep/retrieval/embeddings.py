@@ -14,6 +14,7 @@ from ragsweep.core.code import digest_of_module, kind_of
 from ragsweep.core.digest import digest, digest_texts
 from ragsweep.core.errors import EncoderError
 from ragsweep.core.identity import identity
+from ragsweep.core.progress import progress
 from ragsweep.core.store import Arrays, Store
 from ragsweep.retrieval.checks import check_embeddings
 from ragsweep.retrieval.encoder import Embeddings, Encoder, Role
@@ -22,6 +23,7 @@ from ragsweep.retrieval.ranking import Milliseconds, sample, timed
 Digests = npt.NDArray[np.bytes_]
 
 DIGEST_BYTES = 16
+PLURAL = {"passage": "passages", "query": "queries"}
 PIECE = 2048  # texts that are encoded before they are kept: what a killed process can lose
 
 
@@ -57,12 +59,14 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role) -> E
                 missing = missing[~new]
             if not len(missing):
                 break
-        for start in range(0, len(missing), PIECE):
-            piece = [texts[row] for row in missing[start : start + PIECE]]
-            if len(missing) <= PIECE:
-                found.append(encoded(piece))
-            else:
-                found.append(store.get(pieces, digest_texts(piece), partial(encoded, piece)))
+        with progress(f"encoding {len(missing):,} {PLURAL[role]}", len(missing)) as shown:
+            for start in range(0, len(missing), PIECE):
+                piece = [texts[row] for row in missing[start : start + PIECE]]
+                if len(missing) <= PIECE:
+                    found.append(encoded(piece))
+                else:
+                    found.append(store.get(pieces, digest_texts(piece), partial(encoded, piece)))
+                shown.done = start + len(piece)  # an encoder need not say how far it is
         dimensions = sorted({part["embeddings"].shape[1] for part in found})
         if len(dimensions) > 1:
             raise EncoderError(f"{kind_of(encoder)}: embeds texts in {dimensions} dimensions, expected the same")

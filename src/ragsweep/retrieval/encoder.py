@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -20,6 +19,7 @@ from ragsweep.core.constraints import Between, Text
 from ragsweep.core.digest import digest, version
 from ragsweep.core.errors import EncoderError, first_line
 from ragsweep.core.hardware import cpu_has_bf16, fastest_device
+from ragsweep.core.progress import advance, progress
 from ragsweep.core.store import NO_STORE, Store
 from ragsweep.retrieval.backends import PRECISIONS, Backend, Precision, packages, run_in
 from ragsweep.retrieval.model_files import MINILM, digest_of_model, model_folder
@@ -33,7 +33,6 @@ Role = Literal["query", "passage"]
 LIBRARIES = ("torch", "transformers", "tokenizers", "sentence-transformers")
 GROUP = 4  # passages that a thread of the CPU computes at once
 WIDTH = 16  # tokens, of which it pads passages to a multiple
-LONG = 512  # texts, from which on a progress bar is shown in a terminal
 
 
 class Encoder(Protocol):
@@ -116,6 +115,11 @@ class SentenceTransformerEncoder:
 
     def encode(self, texts: Sequence[str], role: Role) -> Embeddings:
         """Embeddings of length 1, shape [texts, dimensions], with the model's own prompt for the role if it has one."""
+        shown = progress(f"encoding {len(texts):,} texts", len(texts))
+        with shown if len(texts) > 1 else nullcontext():  # a single query is timed
+            return self._encode(texts, role)
+
+    def _encode(self, texts: Sequence[str], role: Role) -> Embeddings:
         model = _load(self.folder, str(self.device), self.backend, self.precision, self.store)
         encode = partial(model.encode_query if role == "query" else model.encode_document, normalize_embeddings=True)
         if self._kind == "cpu":
@@ -124,8 +128,16 @@ class SentenceTransformerEncoder:
             else:
                 groups, options = [[row] for row in _longest_first(texts)], {}
             return _by_threads(partial(encode, batch_size=GROUP, **options), texts, groups)
-        bar = len(texts) >= LONG and sys.stderr.isatty()
-        return np.asarray(encode(list(texts), batch_size=self.batch_size, show_progress_bar=bar), dtype=np.float32)
+        return _in_batches(model, partial(encode, batch_size=self.batch_size), texts)
+
+
+def _in_batches(model: SentenceTransformer, encode: Callable[..., Embeddings], texts: Sequence[str]) -> Embeddings:
+    """Embed all texts in one call, which makes batches of its own; the model's last module tells when one is done."""
+    counting = model[-1].register_forward_hook(lambda *call: advance(len(call[-1]["sentence_embedding"])))
+    try:
+        return np.asarray(encode(list(texts), show_progress_bar=False), dtype=np.float32)
+    finally:
+        counting.remove()
 
 
 def _longest_first(texts: Sequence[str]) -> list[int]:
@@ -157,7 +169,6 @@ def _groups(model: SentenceTransformer, texts: Sequence[str]) -> tuple[list[list
 def _by_threads(encode: Callable[..., Embeddings], texts: Sequence[str], groups: list[list[int]]) -> Embeddings:
     """Embed groups of texts, each in one thread, as many at a time as torch would take threads."""
     import torch
-    from tqdm import tqdm
 
     def embed(group: list[int]) -> Embeddings:
         return np.asarray(encode([texts[row] for row in group], show_progress_bar=False), dtype=np.float32)
@@ -169,13 +180,11 @@ def _by_threads(encode: Callable[..., Embeddings], texts: Sequence[str], groups:
         first = embed(groups[-1])
         embeddings = np.empty((len(texts), first.shape[1]), dtype=np.float32)
         embeddings[groups[-1]] = first
-        with (
-            ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool,
-            tqdm(total=len(texts), initial=len(set(groups[-1])), leave=False, disable=len(texts) < LONG or None) as bar,
-        ):
+        advance(len(set(groups[-1])))
+        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
             for group, found in zip(groups, pool.map(embed, groups[:-1]), strict=False):
                 embeddings[group] = found
-                bar.update(len(set(group)))
+                advance(len(set(group)))
     finally:
         torch.set_num_threads(threads)
     return embeddings

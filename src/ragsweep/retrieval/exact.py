@@ -16,6 +16,7 @@ import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
 from ragsweep.core.hardware import cores
+from ragsweep.core.progress import advance
 from ragsweep.retrieval.encoder import Embeddings
 from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, Scores, ranked
 
@@ -62,7 +63,9 @@ class ExactSearch:
         found, _ = search.best(np.hstack([part[0] for part in parts]), np.hstack([part[1] for part in parts]))
         rows = np.array_split(np.arange(len(queries)), self.threads)
         scores = pool.map(lambda some: canonical_scores(queries[some], self.passages, found[some]), rows)
-        return ranked(found, np.vstack(list(scores)), depth)
+        ranking = ranked(found, np.vstack(list(scores)), depth)
+        advance(len(queries))
+        return ranking
 
     @cached_property
     def _longest(self) -> float:

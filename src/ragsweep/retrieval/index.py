@@ -13,6 +13,7 @@ from ragsweep.core.code import code_of
 from ragsweep.core.constraints import Between
 from ragsweep.core.digest import version
 from ragsweep.core.errors import ConfigError
+from ragsweep.core.progress import progress
 from ragsweep.core.store import Arrays
 from ragsweep.retrieval.encoder import Embeddings
 from ragsweep.retrieval.exact import ExactSearch, canonical_scores
@@ -141,7 +142,7 @@ class IvfPqIndex:
 def _built(index: Any, passages: Embeddings) -> Arrays:
     import faiss
 
-    with _one_thread():
+    with _one_thread(), progress(f"building an index of {len(passages):,} passages"):
         index.train(passages)
         index.add(passages)
     return {"index": faiss.serialize_index(index)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol, TypeVar
@@ -124,6 +124,11 @@ def ranked(
 def sample(queries: int) -> Indices:
     """The queries to time: a few, evenly spread."""
     return np.unique(np.linspace(0, queries - 1, min(queries, TIMED_QUERIES)).round().astype(np.int64))
+
+
+def searching(passages: Sized, queries: Sized) -> str:
+    """The label of a search that may take long."""
+    return f"searching {len(passages):,} passages for {len(queries):,} queries"
 
 
 def timed(call: Callable[[T], object], inputs: Sequence[T]) -> Milliseconds:

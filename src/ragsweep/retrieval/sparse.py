@@ -13,9 +13,10 @@ from ragsweep.core.digest import digest_texts, version
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.identity import own_settings
 from ragsweep.core.method import Method
+from ragsweep.core.progress import progress
 from ragsweep.core.store import Store
 from ragsweep.retrieval.bm25 import WITH_DELTA, Bm25Index, Variant, bm25s_weighting, rank_bm25_weighting
-from ragsweep.retrieval.ranking import Ranking, Search, sample, timed
+from ragsweep.retrieval.ranking import Ranking, Search, sample, searching, timed
 from ragsweep.retrieval.tokens import WORD, TermCounts, Tokenizer
 from ragsweep.retrieval.trace import Trace, Words
 
@@ -86,7 +87,8 @@ class SparseRetriever:
         index = self.index(search.passages)
         queries = search.queries
         latency_ms = timed(lambda row: index.search([queries[row]], depth), sample(len(queries)).tolist())
-        return replace(index.search(queries, depth), latency_ms=latency_ms)
+        with progress(searching(search.passages, queries), len(queries)):
+            return replace(index.search(queries, depth), latency_ms=latency_ms)
 
     def index(self, passages: Sequence[str]) -> Bm25Index:
         """Weigh every term of every passage."""

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ragsweep.core.errors import ConfigError
+from ragsweep.core.progress import advance, progress
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -87,7 +88,8 @@ class TermCounts:
         """Count the terms of a corpus. Each distinct word is stemmed once."""
         from scipy import sparse
 
-        words, occurrences = _occurrences(passages)
+        with progress(f"counting the words of {len(passages):,} passages", len(passages)):
+            words, occurrences = _occurrences(passages)
         kept = tokens.kept(words)
         terms = _numbering()
         term = [terms[stem] for stem in tokens.stems(kept)]
@@ -111,6 +113,7 @@ def _occurrences(passages: Sequence[str]) -> tuple[Mapping[str, int], sparse.csr
         block = sparse.csr_array((np.ones(len(word), np.int32), word, ends), shape=(len(found), len(words)))
         block.sum_duplicates()
         blocks.append(block.copy())  # frees the memory of the duplicates
+        advance(len(found))
     parts = [(block.data, block.indices, block.indptr) for block in blocks]
     shapes = [(block.shape[0], len(words)) for block in blocks]  # earlier blocks know fewer words
     stacked = sparse.vstack(list(map(sparse.csr_array, parts, shapes)), format="csr")

@@ -1,0 +1,114 @@
+"""How far long work has come, in a terminal and elsewhere."""
+
+import os
+import pty
+import re
+import subprocess
+import sys
+
+import pytest
+
+from ragsweep.core.progress import Progress, advance, progress
+
+ENCODE = """
+import sys
+from ragsweep.core.progress import Progress
+from ragsweep.core.store import NO_STORE
+from ragsweep.core.terminal import guard
+from ragsweep.retrieval import SentenceTransformerEncoder, embeddings
+
+guard()
+Progress.seconds_to_appear = Progress.seconds_between_bars = Progress.seconds_between_lines = 0.05
+embeddings.PIECE = 100
+texts = [f"the passage with the number {number} " * (number % 20 + 1) for number in range(300)]
+embeddings.embed(SentenceTransformerEncoder(device="cpu"), NO_STORE, texts, "passage")
+print("all is encoded", file=sys.stderr)
+"""
+
+
+def in_a_terminal(code):
+    """What a terminal is sent by a process that runs the code."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([sys.executable, "-c", code], stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        sent = b""
+        try:
+            while some := os.read(ours, 1 << 16):
+                sent += some
+        except OSError:  # the terminal is closed by the end of the process
+            pass
+        os.close(ours)
+    assert process.returncode == 0, sent
+    return sent.decode()
+
+
+def test_encoding_is_one_bar_in_a_terminal():
+    sent = in_a_terminal(ENCODE)
+    bars = [each for each in sent.split("\r") if each.startswith("encoding")]
+    shares = [int(re.fullmatch(r"encoding 300 passages: +(\d+)%\|.*\| [\d:]+<(\?|[\d:]+)", bar)[1]) for bar in bars]
+    assert shares[0] == 0  # it is there while torch and the model are being loaded
+    assert shares.count(0) > 5
+    assert shares == sorted(shares)
+    assert len(set(shares)) > 5
+    assert sent.rstrip().endswith("\rall is encoded")
+
+
+def test_encoding_is_lines_where_there_is_no_terminal():
+    done = subprocess.run([sys.executable, "-c", ENCODE], capture_output=True, text=True, check=True)
+    *lines, last = done.stderr.splitlines()
+    shares = [
+        int(re.fullmatch(r"encoding 300 passages: (\d+) %, [\d:]+ so far, (\?|[\d:]+) left", line)[1]) for line in lines
+    ]
+    assert shares[0] == 0
+    assert shares == sorted(shares)
+    assert len(set(shares)) > 5
+    assert last == "all is encoded"
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    monkeypatch.setattr(Progress, "seconds_between_lines", 0.01)
+
+
+def shown(capsys):
+    return capsys.readouterr().err.splitlines()
+
+
+def wait_for(capsys, expected):
+    lines = []
+    while not any(re.fullmatch(expected, line) for line in lines):
+        lines += shown(capsys)
+    return lines
+
+
+def test_work_without_a_known_end_shows_its_time(quick, capsys):
+    with progress("building an index"):
+        wait_for(capsys, r"building an index: [\d:]+ so far")
+
+
+def test_work_within_work_goes_on_with_its_line(quick, capsys):
+    with progress("encoding 10 passages", 10):
+        with progress("encoding 5 texts", 5):
+            advance(4)
+        lines = wait_for(capsys, r"encoding 10 passages: 40 %, [\d:]+ so far, [\d:]+ left")
+    assert not [line for line in lines if "5 texts" in line]
+
+
+def test_nothing_is_shown_after_the_work(quick, capsys):
+    with pytest.raises(ValueError, match="mistake"), progress("reading", 3):
+        raise ValueError("mistake")
+    shown(capsys)
+    advance(1)
+    assert shown(capsys) == []
+
+
+def test_short_work_shows_nothing(capsys):
+    with progress("reading", 3):
+        advance(3)
+    assert shown(capsys) == []
+
+
+def test_a_worker_that_shares_a_terminal_prints_lines():
+    code = ENCODE.replace("guard()", "guard(); Progress.may_draw = False")
+    sent = in_a_terminal(code)
+    assert re.fullmatch(r"(encoding 300 passages: [^\r\n]*left\r\n)+all is encoded\r\n", sent)
