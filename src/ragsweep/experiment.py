@@ -32,7 +32,7 @@ from ragsweep.tasks.task import Items, Measurement, Task
 if TYPE_CHECKING:
     from ragsweep import tracking
 
-GROUPS = {"tracking": TrackingSettings}  # what belongs to no task
+GROUPS = {"tracking": TrackingSettings}  # groups that belong to no task
 
 DECIDE_BY = "decide_by"  # the setting of the group `task` that is not the task's own
 MOST_LOADED = 4
@@ -41,7 +41,7 @@ _loaded: dict[str, Items] = {}
 
 
 class Result(NamedTuple):
-    """What became of a job: its metrics, and its record, which is None where an earlier run had measured it."""
+    """The outcome of a job: its metrics, and its record, which is None if an earlier run had measured it."""
 
     metrics: Mapping[str, float]
     record: tracking.RunRecord | None
@@ -80,7 +80,7 @@ class Experiment:
 
     @classmethod
     def of(cls, config: DictConfig) -> Experiment:
-        """Build everything; all that can be wrong with the input is found here, before a run is recorded."""
+        """Build everything, so that all bad input is found before a run is recorded."""
         config = checked(config)
         task: Task = build_around(config, "task", DECIDE_BY)
         names = [metric.name for metric in task.metrics]
@@ -93,7 +93,7 @@ class Experiment:
 
     @cached_property
     def params(self) -> dict[str, Any]:
-        """The settings by the names under which a user sets them; plain settings come last."""
+        """The settings by the names that a user sets them by; settings without a group come last."""
         names = short_paths(self.settings, self.config)
         params = dict(sorted((names[path], value) for path, value in self.settings.items()))
         plain = [name for name in params if name in self.config and not OmegaConf.is_config(self.config[name])]
@@ -101,7 +101,7 @@ class Experiment:
 
     @property
     def digest(self) -> str:
-        """Of all that decides the results: the task, its settings, the data and the code."""
+        """Digest of all that determines the results: the task, its settings, the data and the code."""
         settings = [self.config.task._target_, dict(self.settings)]
         return digest([settings, self.items.digest_of_all, digest_of_code(), digests_of_others(self.config)])
 
@@ -152,7 +152,7 @@ def checked(config: DictConfig) -> DictConfig:
 
 
 def _items(config: DictConfig, task: Task) -> Items:
-    """What the task loads; the runs of a sweep mostly share it."""
+    """The items of the task; most runs of a sweep share them."""
     nodes = {name: OmegaConf.select(config, name) for name in ("task._target_", *task.loads)}
     key = OmegaConf.to_yaml(OmegaConf.create(nodes))
     if key not in _loaded:

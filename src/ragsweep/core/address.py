@@ -42,7 +42,7 @@ _VARIABLE = re.compile(rf"oc\.env:\s*{_NAMES}|{_NAMES}['\"\\]*\s*[=:]")
 
 
 def check_address(uri: object) -> None:
-    """Refuse an address that carries a password, without repeating it, or that no tracking store has.
+    """Refuse an address with a password in it, without repeating it, or one that no tracking store can have.
 
     Raises:
         RefusedError: It is such an address.
@@ -94,7 +94,7 @@ def _check_no_secret(text: str) -> None:
 
 def _read(uri: str) -> URL:
     """A database's address as SQLAlchemy reads it; raises `RefusedError` where it cannot."""
-    from sqlalchemy.engine import make_url  # only where a database is named: it takes long to load
+    from sqlalchemy.engine import make_url  # slow to load, and only needed for a database
     from sqlalchemy.exc import ArgumentError
 
     try:
@@ -146,7 +146,7 @@ def without_secret(uri: str) -> str:
 
 
 def absolute(uri: str) -> str:
-    """The same address for whoever uses it later, from another folder."""
+    """The same address, valid from any folder."""
     if uri.startswith(SQLITE):
         return f"{SQLITE}{os.path.abspath(uri.removeprefix(SQLITE))}"  # noqa: PTH100  # resolve() would follow links
     return uri.rstrip("/")

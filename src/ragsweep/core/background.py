@@ -1,4 +1,4 @@
-"""One process beside this one that draws charts, so that a sweep's tables and logging need not wait for them."""
+"""A second process that draws charts while this one writes tables and logs runs."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _workers: list[Connection] = []  # one at most
 
 
 def start() -> None:
-    """Start the process; it ends with this one, however this one ends."""
-    context = get_context("spawn")  # a fork would take locks along that other threads hold
+    """Start the process; it ends when this one ends, in whatever way."""
+    context = get_context("spawn")  # a fork would copy locks that other threads hold
     ours, theirs = context.Pipe()
-    interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group: this process answers it
+    interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both processes; this one handles it
     context.Process(target=_serve, args=(theirs,), daemon=True).start()
     signal.signal(signal.SIGINT, interrupt)
     theirs.close()
@@ -32,10 +32,10 @@ def start() -> None:
 
 
 def in_background(task: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Callable[[], T]:
-    """Begin a task in the other process; where there is none, it is done here when it is waited for.
+    """Start a task in the other process; without one, the task runs here when its result is asked for.
 
     Returns:
-        A function that waits for the task, and returns or raises what it did.
+        A function that waits for the task and returns its result, or raises its error.
     """
     if not _workers:
         return partial(task, *args, **kwargs)
@@ -44,14 +44,14 @@ def in_background(task: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Ca
     def wait() -> T:
         try:
             answer: T | _Failure = worker.recv()
-        except (EOFError, OSError):  # somebody killed the process: do without it
+        except (EOFError, OSError):  # the process was killed: go on without it
             _workers.clear()
             return task(*args, **kwargs)
         if isinstance(answer, _Failure):
             raise answer.error
         return answer
 
-    with suppress(OSError):  # then the answer will not come either
+    with suppress(OSError):  # `wait` will notice, too
         worker.send((task, args, kwargs))
     return wait
 
@@ -64,7 +64,7 @@ class _Failure:
 def _serve(requests: Connection) -> None:
     warm_up = figure(
         4, 3, "Charts", "in the background"
-    )  # loads matplotlib and its fonts while the first run is at work
+    )  # loads matplotlib and its fonts while the first run is being measured
     warm_up.subplots()
     warm_up.savefig(BytesIO())
     gc.disable()  # a collection in the middle of a chart would take as long as the chart

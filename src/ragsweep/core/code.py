@@ -1,4 +1,4 @@
-"""Digests of code: what a result was computed by, as far as that is written in Python outside installed packages."""
+"""Digests of the code that computed a result: Python code, and the versions of installed packages."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from typing import Any
 from ragsweep.core.digest import digest, digest_file
 
 INSTALLED = ("site-packages", "dist-packages")
-# These modules name, keep and report results. A change in them need not encode a corpus again.
+# These modules name, store and report results. After a change in them, nothing has to be computed again.
 NOT_COMPUTING = [
-    f"ragsweep.core.{name}" for name in ("code", "constraints", "digest", "errors", "identity", "parsing", "store")
+    f"ragsweep.core.{name}" for name in "code constraints digest errors identity parsing progress store".split()
 ]
 
 
 @cache
 def digest_of_code() -> str:
-    """Digest of the modules of ragsweep as they are now: what a commit says only of a clean checkout."""
+    """Digest of the modules of ragsweep as they are now; a commit does not cover changes in the checkout."""
     package = Path(__file__).parents[1]
     return digest([[str(file.relative_to(package)), digest_file(file)] for file in sorted(package.rglob("*.py"))])
 
@@ -42,24 +42,22 @@ def name_of(thing: object) -> str:
 
 
 def code_of(thing: object) -> list[str]:
-    """Names an object's class, and the code that it is written in: what a subclass computes is not what we computed."""
+    """The name of an object's class and the digest of its code: a subclass may compute something else."""
     return [kind_of(thing), digest_of_module(type(thing).__module__)]
 
 
 def code_of_call(call: Callable[..., Any]) -> str:
-    """Digest of the code that a function is written in."""
+    """Digest of the code of a function."""
     return digest_of_module(getattr(call, "func", call).__module__)  # partial(func) has no module of its own
 
 
 @cache
 def digest_of_module(name: str) -> str:
-    """Digest of a module's source and of all that it imports, also within functions, but for installed packages.
+    """Digest of the source of a module and of all modules that it imports, also within functions.
 
-    Only what an import statement names is found, not what `importlib.import_module` loads at run time.
-
-    An installed package is known by its version. Code that is in no file, as in a notebook, has another digest in every
-    process: nothing that was stored for it is found again. The files are read once a process, which computes by what it
-    has loaded.
+    Only import statements are followed, not `importlib.import_module`. Installed packages are represented by their
+    versions. Code that is not in a file, such as a notebook cell, gets a new digest in every process, so that no stored
+    result is found. Files are read once per process, because the process runs the code that it has loaded.
     """
     root = name.partition(".")[0]
     if root != "ragsweep" and _is_installed(root):
@@ -80,9 +78,9 @@ def digest_of_module(name: str) -> str:
 
 
 def _file(module: str, of: str) -> Path | None:
-    """Where a module's source is; None where it is none, or one of an installed package that `of` is not part of.
+    """The source file of a module; None where there is none, or where it belongs to another installed package.
 
-    Nothing is imported for it, which could take long, or have effects.
+    Nothing is imported, since that could be slow or have side effects.
     """
     loaded = sys.modules.get(module)
     if module == of and loaded and (where := getattr(loaded, "__file__", None)):
@@ -117,7 +115,7 @@ def _versions(root: str) -> list[str]:
 
 
 def _spec(module: str) -> ModuleSpec | None:
-    with suppress(ImportError, ValueError):  # ValueError: a program, or a module that was made by hand
+    with suppress(ImportError, ValueError):  # ValueError: __main__, or a module made at run time
         return find_spec(module)
     return None
 
@@ -132,7 +130,7 @@ def _imported(file: Path, module: str) -> Iterator[str]:
     package = module if file.name == "__init__.py" else module.rpartition(".")[0]
     try:
         parsed = ast.parse(file.read_bytes())
-    except (SyntaxError, ValueError):  # whoever imports it will say so
+    except (SyntaxError, ValueError):  # importing it will raise the error
         return
     for node in ast.walk(parsed):
         if isinstance(node, ast.Import):

@@ -39,7 +39,7 @@ def build(node: DictConfig, name: str) -> Any:
         raise ConfigError(f"{name}: {node.get('_target_')} cannot be built ({reason})") from error
     except OmegaConfBaseException as error:
         raise ConfigError(f"{name}: {first_line(error)}") from error
-    if isinstance(built, partial):  # without the checks that Hydra would repeat at every call
+    if isinstance(built, partial):  # Hydra's own partial would repeat its checks at every call
         return partial(built.func, *built.args, **built.keywords)
     return built
 
@@ -51,12 +51,12 @@ def parameters_of(node: DictConfig) -> dict[str, object]:
 
 
 def build_around(config: DictConfig, name: str, not_of_it: str) -> Any:
-    """Build a component that takes what its own node lacks from the settings and groups of the same name.
+    """Build a component; arguments that its own node lacks are taken from settings and groups of the same name.
 
     Args:
         config: The whole configuration.
         name: Of the component's node.
-        not_of_it: A setting of the node that is not the component's.
+        not_of_it: A setting of the node that is not an argument of the component.
     """
     node = OmegaConf.masked_copy(config[name], [str(key) for key in config[name] if key != not_of_it])
     taken = {each: _taken(config, each, hint) for each, hint in parameters_of(node).items() if each in config}
@@ -75,7 +75,7 @@ def _taken(config: DictConfig, name: str, hint: object) -> Any:
 
 
 def _members(value: Any, name: str) -> Any:
-    """A plain value, or components by their names."""
+    """A plain value, or the components in a mapping, built."""
     if not isinstance(value, DictConfig):
         return value
     return {key: build(value[key], f"{name}.{key}") for key in map(str, value)}
@@ -83,8 +83,8 @@ def _members(value: Any, name: str) -> Any:
 
 @cache
 def target_of(name: str) -> Callable[..., Any] | None:
-    """The class or function of this name; None where there is none, which building will say."""
-    with suppress(Exception):  # importing a module of the user's can raise anything
+    """The class or function of this name; None where there is none: building it will raise the error."""
+    with suppress(Exception):  # importing a user's module can raise anything
         found: Callable[..., Any] = locate(name)
         return found
     return None
@@ -105,7 +105,7 @@ def digests_of_others(config: DictConfig) -> dict[str, str]:
     """Digest of the code of each class or function from outside ragsweep, by its dotted name."""
     settings = dict(leaves(config))
     named = {str(value) for name, value in settings.items() if name.endswith("_target_")}
-    named |= {  # hydra.utils.get_method hands on what its `path` names
+    named |= {  # hydra.utils.get_method returns what its `path` names
         str(value)
         for name, value in settings.items()
         if name.endswith(".path") and str(settings.get(f"{name.removesuffix('path')}_target_")).startswith(HYDRA_UTILS)

@@ -15,7 +15,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.settings import leaves
 
 NEEDED = ("task", "store")  # components that every run has
-SHARED = ("encoder", "index")  # components that others take over by interpolation; null where nothing needs them
+SHARED = ("encoder", "index")  # components that others refer to; null where nothing needs them
 
 
 def check(config: DictConfig, groups: Mapping[str, Callable[..., Any]]) -> DictConfig:
@@ -23,14 +23,14 @@ def check(config: DictConfig, groups: Mapping[str, Callable[..., Any]]) -> DictC
 
     Args:
         config: The configuration.
-        groups: The annotated classes of the groups that are no component, by name.
+        groups: The annotated classes of the groups that are not components, by name.
 
     Raises:
-        ConfigError: For the first setting that is missing or cannot be what it is.
+        ConfigError: For the first setting that is missing or invalid.
     """
-    with suppress(OmegaConfBaseException):  # `leaves` says better what is missing
+    with suppress(OmegaConfBaseException):  # `leaves` has the better message
         config = DictConfig(OmegaConf.to_container(config, resolve=True, throw_on_missing=True))
-    for _ in leaves(config):  # each has a value
+    for _ in leaves(config):  # raises where a value is missing
         pass
     for name in NEEDED:
         check_component(name, config.get(name))
@@ -63,7 +63,7 @@ def _check_group(name: str, group: object, annotated: Callable[..., Any]) -> Non
 
 
 def _nodes(name: str, group: DictConfig) -> Iterator[tuple[str, object]]:
-    """The components that a group has by their names, such as metrics."""
+    """The components in the mappings of a group, such as its metrics."""
     for key in map(str, group):
         if isinstance(group[key], DictConfig):
             yield from ((f"{name}.{key}.{inner}", group[key][inner]) for inner in map(str, group[key]))

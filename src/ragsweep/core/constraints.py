@@ -1,9 +1,9 @@
-"""What a setting may be: read from the annotation of the parameter that it is handed to, ours or a user's.
+"""The values that a setting may have, read from the annotation of the parameter that it is passed to.
 
     alpha: Annotated[float, Between(0, 1)]
     stemmer: str | None
 
-The annotation gives the check, and the words of the error.
+The annotation gives both the check and the text of the error. It works for users' classes, too.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Between:
 
 @dataclass(frozen=True)
 class NotEmpty:
-    """A text with something in it besides white space."""
+    """A text that is not only white space."""
 
 
 class Rule(NamedTuple):
-    """What a setting may be, in words and as a check."""
+    """The values that a setting may have, in words and as a check."""
 
     expected: str
     accepts: Callable[[Any], bool]
@@ -58,7 +58,7 @@ def is_group(hint: object) -> TypeGuard[type[Group]]:
 
 
 def rule_of(hint: object) -> Rule | None:
-    """The rule that an annotation stands for; None where it is one that says nothing we could check."""
+    """The rule that an annotation stands for; None where there is nothing to check."""
     if get_origin(hint) is Annotated:
         kind, *constraints = get_args(hint)
         if _optional(kind):  # Annotated[int | None, Between(1)] means what Annotated[int, Between(1)] | None does
@@ -107,12 +107,12 @@ def _several(hint: object) -> Rule:
 
 
 def or_null(rule: Rule) -> Rule:
-    """The same rule for a value that may be missing."""
+    """The same rule, but null is accepted, too."""
     return Rule(f"{rule.expected}, or null", lambda value: value is None or rule.accepts(value))
 
 
 def _optional(hint: object) -> Any:
-    """What a hint such as `int | None` has beside None; None where it is no such hint."""
+    """The other type of a hint such as `int | None`; None for any other hint."""
     if get_origin(hint) not in (Union, types.UnionType):
         return None
     kinds = [kind for kind in get_args(hint) if kind is not type(None)]
@@ -126,7 +126,7 @@ def hints_of(target: Callable[..., Any]) -> Mapping[str, object]:
     if inspect.isclass(target):  # the class whose `__init__` is called, and its fields where they make it
         made_by = next(each for each in target.__mro__ if "__init__" in vars(each))
         annotated = made_by if "__dataclass_fields__" in vars(made_by) else vars(made_by)["__init__"]
-    with suppress(Exception):  # annotations are any code; those that cannot be resolved say nothing
+    with suppress(Exception):  # an annotation can be any code; one that cannot be resolved is ignored
         hints = get_type_hints(annotated, include_extras=True)
         return {name: hint for name, hint in hints.items() if name != "return" and get_origin(hint) is not ClassVar}
     return {}
@@ -152,7 +152,7 @@ def shown(value: object) -> str:
         return "null"
     try:
         text = repr(value)
-    except ValueError:  # Python writes no number of so many digits
+    except ValueError:  # Python refuses to print so many digits
         return "a number of thousands of digits"
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
@@ -171,5 +171,5 @@ def _number(*, whole: bool, within: Between | None = None) -> Rule:
 
 
 def is_component(hint: object) -> bool:
-    """Whether what an annotation asks for is an object that a configuration describes: one of our own kinds."""
+    """Whether an annotation asks for an object that the configuration describes: one of our own classes."""
     return inspect.isclass(hint) and hint.__module__.startswith("ragsweep.")

@@ -1,8 +1,8 @@
-"""Tables as CSV files, which a spreadsheet shows and does not run.
+"""Tables as CSV files that are safe to open in a spreadsheet.
 
 A spreadsheet takes a cell that begins with `=`, `+`, `-` or `@` for a formula, and what it does then is up to whoever
-wrote the text. Such a text, also behind white space, is written with an apostrophe before it, as one types it there to
-have a text; reading takes it away. Texts stand between quotes, numbers do not, and both are read back as they were.
+wrote the text. Such a text, also after white space, is written with an apostrophe before it, which marks a text in
+spreadsheets; reading removes it. Texts are quoted, numbers are not, and both are read back as they were.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TAKEN = ("run_id", "name", "method", "outcome", "k")  # columns that tables of s
 LARGEST_MB = 1000
 MOST_METRICS = 100
 MOST_COLUMNS = 150
-FORMULA = r"'*\s*[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n]"  # what begins so, whatever apostrophes stand before it
+FORMULA = r"'*\s*[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n]"  # the beginning of a formula, also after apostrophes
 
 
 def setting_columns(settings: Iterable[str], others: Collection[str]) -> dict[str, str]:
@@ -57,19 +57,19 @@ def write_table(path: Path, table: pd.DataFrame) -> None:
 
 
 def as_text(text: str) -> str:
-    """A text as it is written: with an apostrophe where a spreadsheet would take it for a formula."""
+    """The text with an apostrophe before it where a spreadsheet would take it for a formula."""
     return f"'{text}" if re.match(FORMULA, text) else text
 
 
 def as_it_was(written: str) -> str:
-    """What `as_text` has made the written text of."""
+    """The text before `as_text` changed it."""
     return written[1:] if re.match(f"'{FORMULA}", written) else written
 
 
 def read_per_query(path: Path) -> pd.DataFrame:
     """A run's `per_query.csv` as it was written: a query called "NA" is no missing value.
 
-    Columns of texts stand between quotes, those of metrics do not.
+    Texts are quoted, metrics are not.
 
     Raises:
         MalformedError: It is no such table.

@@ -1,4 +1,4 @@
-"""Charts drawn into files, beside other work where a process for that has been started."""
+"""Draws charts into files, in the background where a process for that has been started."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ragsweep.core.style import plain_text, save
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Draw = Callable[..., Iterable[tuple[str, "Figure"]]]  # makes charts, each with its file name
+Draw = Callable[..., Iterable[tuple[str, "Figure"]]]  # yields file names and charts
 
 
 class Chart(NamedTuple):
@@ -30,7 +30,7 @@ def no_charts() -> Iterator[tuple[str, Figure]]:
 
 @contextmanager
 def drawing(folder: Path, draw: Draw, *args: Any) -> Iterator[list[Chart]]:
-    """Draw charts while the block does something else; the list is filled when it ends.
+    """Draw charts while the block runs; the list is filled when the block ends.
 
     Args:
         folder: Of the charts.
@@ -42,7 +42,7 @@ def drawing(folder: Path, draw: Draw, *args: Any) -> Iterator[list[Chart]]:
     try:
         yield charts
     except BaseException:
-        with suppress(Exception):  # the charts' answer is taken, and the error stays the one that is raised
+        with suppress(Exception):  # the pipe is emptied, and the error of the block is raised
             wait()
         raise
     charts += wait()

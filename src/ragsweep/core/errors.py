@@ -1,6 +1,6 @@
-"""The errors that a user can mend: one line each, worded for the person who reads it."""
+"""Errors that the user can fix: each is one line, worded for the person who reads it."""
 
-LONGEST_LINE = 1000  # characters; some libraries put the whole answer of a server into an error
+LONGEST_LINE = 1000  # characters; some libraries put a server's whole response into an error
 
 
 class RagsweepError(Exception):
@@ -24,7 +24,7 @@ class RetrieverError(RagsweepError):
 
 
 class TrackingError(RagsweepError):
-    """A tracking store that cannot be reached, or does not hold what it is asked for."""
+    """A tracking store that cannot be reached, or lacks what was asked for."""
 
 
 class RefusedError(TrackingError):
@@ -36,10 +36,10 @@ class JobFailed(Exception):  # noqa: N818 - it reports an error, whatever it was
 
 
 class Terminated(SystemExit):
-    """The process was sent SIGTERM or SIGHUP: unlike a `sys.exit` in code that it runs, this must end it."""
+    """The process received SIGTERM or SIGHUP. Unlike `sys.exit` in a user's code, this must end the process."""
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, in one line of a length to read, without what a terminal would take for a command."""
+    """The first line of an error's text, shortened and without control characters."""
     line = next(iter(str(error).strip().splitlines()), type(error).__name__)
     return "".join(each for each in line[:LONGEST_LINE] if each.isprintable())

@@ -1,4 +1,4 @@
-"""How a configuration does its work, in words that tables and charts hold side by side."""
+"""How a configuration works, in words for tables and charts."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Method:
-    """One way to do it.
+    """One way of doing the work.
 
     Attributes:
         name: In a few words, such as `hybrid, alpha 0.7`; empty for the name by which a configuration chooses it.
         title: In a sentence, such as `pure sparse retrieval`; empty where no sentence names it.
-        advantage: What speaks for it whatever it scores, such as `needs no encoder`.
-        is_baseline: Whether others are usually held against it.
-        stands_for: Settings that it amounts to, also where it lacks them: sparse retrieval is a hybrid with alpha 0.
+        advantage: An advantage apart from its scores, such as `needs no encoder`.
+        is_baseline: Whether others are usually compared with it.
+        stands_for: Settings that it is equivalent to, even if it lacks them: sparse retrieval is a hybrid with alpha 0.
         chosen_by: The settings that choose the method, besides those that it stands for.
     """
 

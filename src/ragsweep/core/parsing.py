@@ -1,4 +1,4 @@
-"""Reads JSON and YAML that somebody else wrote, within limits: whatever it holds, reading it ends soon."""
+"""Reads JSON and YAML from untrusted sources, with limits on size and depth, so that reading always ends soon."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import yaml
 
-DEEPEST = 50  # lists and objects within each other
+DEEPEST = 50  # levels of nested lists and objects
 MB = 10**6
 
 
@@ -20,7 +20,7 @@ class MalformedError(ValueError):
     """A text that is not what it should be; says in a few words what is wrong with it.
 
     Attributes:
-        line: Where a JSON text ceases to be one, from 1; None for any other fault.
+        line: The line of a JSON syntax error, from 1; None for any other fault.
     """
 
     line: int | None = None
@@ -52,7 +52,7 @@ def from_json(text: str, *, allow_nan: bool = False) -> Any:
 
 
 def from_yaml(text: str) -> Any:
-    """The value that a YAML text stands for: plain values only, and no alias, by which a line can stand for gigabytes.
+    """The value that a YAML text stands for: plain values only, and no aliases, which could expand to gigabytes.
 
     Raises:
         MalformedError: It is not such YAML, or nested deeper than `DEEPEST`.
@@ -67,7 +67,7 @@ def from_yaml(text: str) -> Any:
         raise MalformedError(f"nested more than {DEEPEST} deep") from error
     except MalformedError:
         raise
-    except ValueError as error:  # a number of thousands of digits, a date that no calendar has
+    except ValueError as error:  # a number with thousands of digits, or an impossible date
         raise MalformedError("a value cannot be converted") from error
 
 
@@ -119,7 +119,7 @@ def read_lines(path: Path, most_mb: float) -> Iterator[tuple[int, str]]:
 
 
 def _refuse_other_than_file(path: Path) -> None:
-    if path.exists() and not path.is_file():  # a pipe would be waited for
+    if path.exists() and not path.is_file():  # reading a pipe could block
         raise MalformedError("not a file")
 
 
@@ -135,7 +135,7 @@ def _not_finite(word: str) -> NoReturn:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON; Python would take the last of several values of a field and drop the others in silence."""
+    """A JSON object; for a repeated field, Python would silently keep only the last value."""
     values = dict(pairs)
     if len(values) < len(pairs):
         names = [name for name, _ in pairs]
@@ -145,12 +145,12 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 WITH_NAN = json.JSONDecoder(object_pairs_hook=_object)
-# Made once: files of a JSON object a line have millions.
+# Made once, since files with one JSON object per line have millions of lines.
 JSON = json.JSONDecoder(parse_constant=_not_finite, object_pairs_hook=_object)
 
 
 def _shallow(value: Any) -> Any:
-    """The value; raises `MalformedError` where it is nested too deeply for those that walk through it."""
+    """The value; raises `MalformedError` where it is nested too deeply to be walked through."""
     level = _containers([value])
     for _ in range(DEEPEST):
         if not level:

@@ -1,4 +1,4 @@
-"""The settings of a configuration, and those that were used, by their paths."""
+"""The settings of a configuration by their paths, and which of them were used."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _arguments(node: DictConfig, part: object) -> Iterator[tuple[str, Any, Any]]
         given = node[key]
         if key in HYDRA_KEYS or key in getattr(part, "without_effect", ()):
             continue
-        if isinstance(given, DictConfig) and given.get("_target_") == STORE:  # where results are kept decides none
+        if isinstance(given, DictConfig) and given.get("_target_") == STORE:  # it changes no result
             continue
         yield key, given, _used(part, key, given)
 
@@ -122,7 +122,7 @@ def short_paths(settings: Mapping[str, Any], config: DictConfig) -> dict[str, st
 
 
 def _used(part: object, key: str, given: Any) -> Any:
-    """The setting as the object has it. An attribute that only the class has is not the setting."""
+    """The value of the setting in the object; plain attributes of the class do not count."""
     if isinstance(part, Mapping):
         return part.get(key, given)
     in_class = inspect.getattr_static(type(part), key, None)
@@ -131,7 +131,7 @@ def _used(part: object, key: str, given: Any) -> Any:
 
 
 def _written(value: Any) -> str:
-    """An argument as text: a text that reads like another value, or like several, stands in quotes."""
+    """An argument as text, in quotes where it could be read as another value or as several."""
     if not isinstance(value, str):
         return str(value)
     with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
@@ -141,7 +141,7 @@ def _written(value: Any) -> str:
 
 
 def nearest(word: str, known: Sequence[str]) -> str:
-    """' (did you mean ...?)' for the known name most like `word`, else what there is beside it, or nothing."""
+    """' (did you mean ...?)' for the known name most like `word`, else the names in its group, else nothing."""
     group, _, last = word.rpartition(".")
     known = [name for name in known if not name.endswith("_")]  # not _target_ and its like
     beside = [name for name in known if group and name.rpartition(".")[0] == group]

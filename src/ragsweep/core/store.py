@@ -1,4 +1,4 @@
-"""Expensive intermediate results, kept on disk under the digest of all that decides them: inputs, settings, code."""
+"""Expensive intermediate results, stored on disk under a digest of their inputs, settings and code."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ LOCK, PARTIAL, EVICTED = ".lock", ".partial", ".evicted"
 DIGEST = re.compile("[0-9a-f]{64}")
 GB = 10**9
 
-_said: set[str] = set()  # what this process has warned of
-_verified: set[tuple[Path, int]] = set()  # entries whose checksums this process has found right, with their inode
+_said: set[str] = set()  # warnings that this process has printed
+_verified: set[tuple[Path, int]] = set()  # entries that this process has verified, with their inode
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,11 @@ class Store:
     """A folder of named arrays, `STAGE/DIGEST/NAME.npy`.
 
     An entry is complete or absent: it is written beside its place and then renamed into it, by one process at a time.
-    One whose checksum is wrong is built anew. When the entries outgrow `max_gb`, those go that were not used longest.
+    An entry with a wrong checksum is built again. Beyond `max_gb`, the least recently used entries are deleted.
 
     Attributes:
         path: The folder.
-        enabled: False builds everything anew and writes nothing.
+        enabled: False builds everything again and writes nothing.
         max_gb: How large it may grow, in gigabytes (10^9 bytes); None sets no limit.
     """
 
@@ -74,12 +74,12 @@ class Store:
     max_gb: Annotated[float, Between(0)] | None = None
 
     def get(self, stage: str, inputs: object, build: Callable[[], Arrays]) -> Arrays:
-        """The arrays of a stage, from the store or built and kept.
+        """The arrays of a stage, from the store, or built and stored.
 
         Args:
             stage: Name of the stage.
-            inputs: JSON-like value that, with the code of `build`, determines the result: parts that may be somebody
-                else's class are named by `code_of` them.
+            inputs: JSON-like value that determines the result, together with the code of `build`; has `code_of` of
+                every object whose class may be a user's own.
             build: Computes the arrays.
         """
         if not self.enabled:
@@ -87,7 +87,7 @@ class Store:
         entry = Path(self.path) / stage / digest([inputs, code_of_call(build)])
         kept = _load(entry)
         if kept is not None:
-            with suppress(OSError):  # a store that can only be read
+            with suppress(OSError):  # a read-only store
                 os.utime(entry / CHECKSUMS)
             return kept
         if not self._writable(entry.parent):
@@ -95,7 +95,7 @@ class Store:
         lock = FileLock(entry.with_suffix(LOCK))
         try:
             lock.acquire()
-        except OSError as error:  # somebody else's
+        except OSError as error:  # the lock belongs to another user
             self._warn(error)
             return build()
         try:
@@ -110,23 +110,23 @@ class Store:
         return arrays
 
     def entries(self) -> Iterator[Entry]:
-        """Everything that is kept, in no order."""
+        """All entries, in no particular order."""
         for path in self._folders():
             with suppress(OSError):
                 yield Entry.at(path)
 
     def arrays(self, stage: str) -> Iterator[Arrays]:
-        """The arrays of every entry of a stage, in the order of their digests; looking is not using them."""
+        """The arrays of every entry of a stage, in the order of their digests; this does not count as a use."""
         for path in sorted(self._folders(stage)):
             kept = _load(path)
             if kept is not None:
                 yield kept
 
     def clear(self, entries: Iterable[Entry] | None = None) -> list[Path]:
-        """Delete entries, or everything; what another process is reading or building stays whole for it.
+        """Delete entries, or all of them; entries that another process is reading or building stay intact for it.
 
         Returns:
-            What could not be deleted.
+            The entries that could not be deleted.
         """
         if not self.enabled:
             return []
@@ -146,13 +146,13 @@ class Store:
         return stayed
 
     def _folders(self, stage: str = "*", suffix: str = "") -> Iterator[Path]:
-        """The folders of entries; whatever else lies here is not ours."""
+        """The folders of entries; other files in the store are ignored."""
         for path in Path(self.path).glob(f"{stage}/*") if self.enabled else ():
             if path.suffix == suffix and DIGEST.fullmatch(path.stem):
                 yield path
 
     def _shrink(self, newest: Path) -> None:
-        """Make room by what was not used longest, but keep the newest entry, whatever its size."""
+        """Delete the least recently used entries to make room, but never the newest, whatever its size."""
         if self.max_gb is None:
             return
         room = self.max_gb * GB
@@ -174,9 +174,9 @@ class Store:
             return False
 
     def _keep(self, entry: Path, arrays: Arrays) -> None:
-        """Write the entry whole or not at all; a full disk costs the store, not the run."""
+        """Write the entry completely or not at all; on a full disk the run goes on without storing."""
         partial = entry.with_suffix(PARTIAL)
-        for leftover in (partial, entry):  # of a process that was killed, or damaged: the lock is ours now
+        for leftover in (partial, entry):  # left by a killed process, or damaged; this process holds the lock
             with suppress(OSError):
                 leftover.unlink()
             shutil.rmtree(leftover, ignore_errors=True)
@@ -199,20 +199,20 @@ NO_STORE = Store(path="", enabled=False)
 
 
 def packed(texts: Iterable[str]) -> Arrays:
-    """Texts as plain arrays: `utf8`, their bytes one after another, and `ends`, where each text ends."""
+    """Texts as plain arrays: `utf8` holds their bytes one after another, `ends` the end of each text."""
     encoded = [text.encode() for text in texts]
     ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
     return {"utf8": np.frombuffer(b"".join(encoded), dtype=np.uint8), "ends": ends}
 
 
 def unpacked(arrays: Arrays) -> list[str]:
-    """The texts that `packed` made arrays of."""
+    """The texts that `packed` turned into arrays."""
     utf8, ends = arrays["utf8"].tobytes(), arrays["ends"].tolist()
     return [utf8[start:end].decode() for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def _load(entry: Path) -> Arrays | None:
-    """The arrays of an entry; None where it is absent, or damaged, as a power cut can leave it."""
+    """The arrays of an entry; None where it is absent or damaged, for example by a power cut."""
     if not (entry / CHECKSUMS).exists():
         return None
     try:
@@ -227,7 +227,7 @@ def _load(entry: Path) -> Arrays | None:
 
 
 def _verify(entry: Path, checksums: Mapping[str, str]) -> None:
-    """Raise `ValueError` where a file is not what was written; a process looks at each entry once."""
+    """Raise `ValueError` where a file has changed since it was written; each process checks an entry once."""
     seen = (entry, (entry / CHECKSUMS).stat().st_ino)
     if seen in _verified:
         return
@@ -240,7 +240,7 @@ def _verify(entry: Path, checksums: Mapping[str, str]) -> None:
 
 
 def _say(what: str) -> None:
-    """Warn of something once."""
+    """Print a warning, once per process."""
     if what not in _said:
         _said.add(what)
         warnings.warn(what, stacklevel=2)

@@ -25,36 +25,36 @@ BEST = "#D55E00"
 BLUE = "#0072B2"
 INTERVALS = "95 % bootstrap interval over queries"
 MOST_TICKS = 11
-MOST_AXES = 12  # swept settings that have a place in the charts
-LARGEST = 1e15  # what is larger, or not a number at all, stands on no axis
+MOST_AXES = 12  # swept settings that the charts show
+LARGEST = 1e15  # larger values are not drawn on an axis
 GRID = "#d9d9d9"
 DPI = 100
-QUARTERS = (0, 0.25, 0.5, 0.75, 1)  # ticks and their labels are what takes longest to draw
+QUARTERS = (0, 0.25, 0.5, 0.75, 1)  # few, since ticks and their labels take longest to draw
 LONGEST_NAME, LONGEST_IN_LEGEND, LONGEST_WORD = 60, 24, 20  # characters of what is shown
 
 
 def shown(text: object, longest: int = LONGEST_NAME) -> str:
-    """A name as it stands in a chart: in one line, and not so long that nothing else has room."""
+    """A name as charts show it: in one line, shortened where it is long."""
     return shortened(one_line(str(text)), longest)
 
 
 def plain_name(text: str) -> str:
-    """A name as a file can have it: one that cannot be has a digest behind what is left of it."""
+    """A name that a file can have; where letters had to be replaced, a digest is appended."""
     name = re.sub(r"[^\w.-]", "_", text)[:LONGEST_NAME]
     return f"{name}{'' if name == text else '_' + digest(text)[:8]}"
 
 
 def in_legend(text: object) -> str:
-    """A name as it stands in a legend, from which matplotlib would leave out what begins with an underscore."""
+    """A name for a legend; matplotlib leaves out names that begin with an underscore."""
     name = shown(text, LONGEST_IN_LEGEND)
     return f" {name}" if name.startswith("_") else name
 
 
 @contextmanager
 def plain_text() -> Iterator[None]:
-    """Have whatever is drawn within the block take its text as it is.
+    """Draw text literally within the block.
 
-    A `$` in a name begins no formula. A letter that the font lacks is drawn as a box, without a warning.
+    A `$` in a name does not start a formula. A letter that the font lacks is drawn as a box, without a warning.
     """
     import matplotlib as mpl
 
@@ -69,7 +69,7 @@ def colour(place: int) -> str:
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
-    """Whether a value of a setting has a place of its own on an axis."""
+    """Whether a value of a setting can be placed on a numeric axis."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST
 
 
@@ -169,7 +169,7 @@ def figure(
 
 
 def dress(axes: Axes, *, grid: Literal["both", "x", "y"] = "y") -> None:
-    """Take away what carries no information."""
+    """Remove the parts of a plot that carry no information."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(left=False, bottom=False)
     axes.grid(axis=grid, color=GRID, linewidth=0.7)

@@ -1,4 +1,4 @@
-"""What reaches the terminal: names, paths and texts of any origin go through here, and so does how a script ends."""
+"""Makes text from any source safe to print on a terminal, and ends scripts with the right message and exit status."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _usual_format = warnings.formatwarning
 
 
 def printable(text: str) -> str:
-    """A text without what a terminal would obey: escape sequences, control characters, marks that turn its direction.
+    """A text without escape sequences, control characters and marks that change the direction of writing.
 
     Line breaks stay; other white space becomes a space.
     """
@@ -35,18 +35,18 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """A printable text with its line breaks and other white space made single spaces."""
+    """A printable text in one line, with all white space reduced to single spaces."""
     return " ".join(printable(text).split())
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
-    """Both ends of a text that is too long to be shown."""
+    """The text, or its two ends where it is too long to be shown."""
     kept = longest - 3
     return text if len(text) <= longest else f"{text[: kept - kept // 2]}...{text[-(kept // 2) :]}"
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> list[str]:
-    """Rows of cells as lines; `left` are the columns of words, the others are numbers and end where they end."""
+    """Rows of cells as aligned lines; the columns in `left` are aligned left, the others right."""
     rows = [[shortened(one_line(cell)) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
@@ -65,10 +65,10 @@ def say_once(line: str) -> None:
 
 
 def guard() -> None:
-    """From now on, whatever this process writes to its terminal is printable, and a reader may go away.
+    """Make everything that this process prints safe for a terminal, and survive a reader that goes away.
 
-    Every program of ours calls this first: so no `print` of a name, a path or a library's message can be forgotten.
-    Our own warnings are printed as errors are, in a line without a place in the code.
+    Every program of ours calls this first, so that no single `print` has to take care of it. Our own warnings are
+    printed in one line, without their place in the code.
     """
     warnings.formatwarning = _formatted
     for name in ("stdout", "stderr"):
@@ -86,12 +86,12 @@ def _formatted(
 
 
 class _Guarded:
-    """A stream that is written to through `printable`, and that is silent once it cannot be written to any more."""
+    """A stream that passes all text through `printable`, and drops it once the reader is gone."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
         if getattr(stream, "errors", "") == "strict":
-            stream.reconfigure(errors="replace")  # a text may hold letters that a terminal lacks
+            stream.reconfigure(errors="replace")  # a text may contain letters that the terminal cannot show
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -113,22 +113,22 @@ class _Guarded:
     def _while_open(self, action: Callable[[], object]) -> None:
         try:
             action()
-        except OSError:  # `| head` has gone, or its disk is full: the work goes on
+        except OSError:  # `| head` has ended, or the disk is full: the work goes on
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self._stream.fileno())
             os.close(nowhere)
 
 
 def terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
-    """End this process on SIGTERM or SIGHUP; what it has open is closed on the way."""
+    """End this process on SIGTERM or SIGHUP; open runs are closed on the way."""
     raise Terminated(TERMINATED)
 
 
 def end_of_script(name: str, main: Callable[[], int]) -> int:
-    """The exit status of a script; what goes wrong is one line, since it reads what others have written.
+    """Run a script and return its exit status; errors are printed in one line.
 
     Args:
-        name: The script, as its errors begin.
+        name: The script's name, which its error messages begin with.
         main: Does the work and returns the status.
     """
     guard()
