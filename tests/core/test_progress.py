@@ -112,3 +112,18 @@ def test_a_worker_that_shares_a_terminal_prints_lines():
     code = ENCODE.replace("guard()", "guard(); Progress.may_draw = False")
     sent = in_a_terminal(code)
     assert re.fullmatch(r"(encoding 300 passages: [^\r\n]*left\r\n)+all is encoded\r\n", sent)
+
+
+def test_a_first_run_shows_that_mlflow_is_loaded_and_its_store_created(tmp_path, dataset):
+    arguments = [*dataset, "retriever=sparse", f"tracking.uri=sqlite:///{tmp_path}/mlflow.db"]
+    arguments += [
+        f"tracking.artifacts={tmp_path}/artifacts",
+        f"store.path={tmp_path}/store",
+        f"hydra.run.dir={tmp_path}/run",
+    ]
+    sent = in_a_terminal(
+        f"import sys; sys.argv = {['run.py', *arguments]!r}; from ragsweep.app.cli import main; main()"
+    )
+    shown = [each.partition(":")[0] for each in sent.split("\r")]
+    assert "loading MLflow" in shown
+    assert "creating the tracking store" in shown

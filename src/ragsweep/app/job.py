@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import warnings
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from hydra.core.hydra_config import HydraConfig
@@ -18,7 +18,7 @@ from ragsweep.app.signals import end_if_signalled, leave_signals_to_the_sweep
 from ragsweep.core.address import sqlite_file
 from ragsweep.core.errors import JobFailed
 from ragsweep.core.place import check_places
-from ragsweep.core.progress import Progress
+from ragsweep.core.progress import Progress, progress
 from ragsweep.core.project import register_resolvers
 from ragsweep.core.terminal import guard
 
@@ -38,7 +38,8 @@ def job(config: DictConfig) -> float:
     in_sweep = sweep_of_job()
     if in_sweep is None and not _may_start(config):
         return float("nan")
-    from ragsweep import experiment, tracking  # only now: loading MLflow takes seconds
+    with progress("loading MLflow") if in_sweep is None else nullcontext():
+        from ragsweep import experiment, tracking
 
     tracked = tracked_job(config)
     place = f"{(tracked.number or 0) + 1}/{in_sweep['total'] or '?'} " if in_sweep else ""

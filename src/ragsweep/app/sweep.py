@@ -23,6 +23,7 @@ from ragsweep.core.background import start
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.place import check_places
+from ragsweep.core.progress import progress
 from ragsweep.core.project import PROJECT, SWEEP_ID, project, sweep_id
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ class SweepCallback(Callback):
             first, planned = check_all(config, jobs, swept)
             if here:
                 start()
-            from ragsweep import tracking  # only now: it takes seconds, in which the other process gets ready
+            with progress("loading MLflow"):  # takes seconds, in which the other process gets ready
+                from ragsweep import tracking
 
             tracking.check_store(config)
             if config.get("dry_run"):

@@ -26,6 +26,7 @@ from sqlalchemy.exc import DataError, SQLAlchemyError
 from ragsweep.core.address import SQLITE, check_address, is_server, sqlite_file
 from ragsweep.core.errors import RefusedError, TrackingError, first_line
 from ragsweep.core.place import check_place, is_cloud, is_database
+from ragsweep.core.progress import progress
 from ragsweep.tracking.client import Client, absolute_artifacts
 
 SECONDS_TO_ANSWER = 5
@@ -89,7 +90,8 @@ def _create(database: Path) -> None:
     """Make an SQLite store whole or not at all: one whose making was interrupted could never be opened."""
     draft = database.with_name(f"{database.name}.new")
     draft.unlink(missing_ok=True)
-    MlflowClient(f"{SQLITE}{draft}").search_experiments()
+    with progress("creating the tracking store"):
+        MlflowClient(f"{SQLITE}{draft}").search_experiments()
     draft.replace(database)
 
 
