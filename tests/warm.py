@@ -2,8 +2,9 @@
 
 Importing MLflow, Hydra, pandas and scipy takes most of the time of a small run. Python's fork server imports them once
 per test session. Every start is still a process of its own, with its own arguments, environment, folder, streams,
-signals and exit status. Two things differ from a new interpreter: all processes share one seed for the hashes of
-strings, and variables that the interpreter or a library reads while it starts have no effect.
+signals and exit status. Three things differ from a new interpreter: all processes share one seed for the hashes of
+strings, variables that the interpreter or a library reads while it starts have no effect, and slow work prints no
+lines, which would depend on how busy the machine is.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pathlib import Path
 from subprocess import TimeoutExpired
 
 from ragsweep.core import background
+from ragsweep.core.progress import Progress
 
 PROJECT = Path(__file__).resolve().parents[1]
 LOADED = (
@@ -118,6 +120,7 @@ def _run(
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has what it runs in the background ignore it
     multiprocessing.set_start_method(None, force=True)
     background.get_context = lambda _: _context
+    Progress.seconds_between_lines = 3600
     forkserver._forkserver.ensure_running = lambda: None  # it runs, but a process that it started does not know
     for name, value in changed.items():  # variables that the libraries have set stay
         if value is None:
