@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import time
+from contextlib import suppress
 from importlib.util import find_spec
 
 import psutil
@@ -154,6 +155,31 @@ def test_what_a_killed_worker_leaves_is_named_and_resumed(application, launcher,
     resumed = application.run(*sweep, f"hydra/launcher={launcher}", "tracking.resume=true", **ENVIRONMENT)
     assert resumed.returncode == 0, resumed.stderr
     assert recorded(application) == undisturbed
+
+
+@pytest.mark.skipif(not there("hydra_joblib_launcher"), reason="hydra_joblib_launcher is not installed")
+def test_a_sweep_whose_workers_outlive_it_is_resumed_when_they_are_done(application, held, undisturbed):
+    sweep, file = held
+    process = application.start(*sweep, "hydra/launcher=joblib", **ENVIRONMENT)
+    at_work(application)
+    workers = psutil.Process(process.pid).children(recursive=True)
+    try:
+        process.kill()
+        refused = application.run(*sweep, "tracking.resume=true", **ENVIRONMENT)
+        assert refused.returncode == 2
+        assert "this sweep is being run by process " in refused.stderr
+        file.unlink()
+        for _ in range(600):
+            if "RUNNING" not in {run.info.status for run in application.children()}:
+                break
+            time.sleep(0.1)
+        resumed = application.run(*sweep, "tracking.resume=true", **ENVIRONMENT)
+        assert resumed.returncode == 0, resumed.stderr
+        assert recorded(application) == undisturbed
+    finally:
+        for worker in workers:
+            with suppress(psutil.NoSuchProcess):
+                worker.kill()
 
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)

@@ -2,10 +2,15 @@
 
 import random
 import re
+import shlex
+import socket
+import subprocess
+import sys
 import time
 
 import pytest
 from application import PROJECT, Application
+from held import ENVIRONMENT, held_by
 from small import arguments
 
 SWEEP = ["-m", "retriever=sparse", "retriever.b=0.3,0.5", "k=1,2"]
@@ -187,6 +192,60 @@ sparse:
   store: ${store}
   encoder: {_target_: letters.LetterEncoder, fingerprint: other}
 """
+
+
+def running(application, processes):
+    """The one process that goes on with the sweep and has a job at work; the others have been refused."""
+    for _ in range(1200):
+        left = [process for process in processes if process.returncode is None]
+        if len(left) == 1 and "RUNNING" in statuses(application):
+            return left[0]
+        time.sleep(0.1)
+    return pytest.fail(f"{len(left)} processes run the sweep: {statuses(application)}")
+
+
+def test_of_processes_that_resume_a_sweep_at_once_one_goes_on_also_after_a_crash(application, dataset):
+    wait = application.home / "wait"
+    wait.touch()
+    sweep = ["-m", *dataset, *held_by(wait), "retriever.b=0.3,0.5", "k=1,2"]
+    first = application.start(*sweep, **ENVIRONMENT)
+    running(application, [first])
+    for _ in range(2):
+        first.kill()
+        first.communicate()
+        starts = [application.start(*sweep, "tracking.resume=true", **ENVIRONMENT) for _ in range(3)]
+        first = running(application, starts)
+        for other in starts:
+            if other is not first:
+                out, err = other.communicate()
+                assert (other.returncode, out) == (2, "")
+                [line] = [line for line in err.splitlines() if "without text" not in line]
+                own = rf"process {first.pid} on {re.escape(socket.gethostname())} since \d{{4}}-\d\d-\d\d [\d:]{{8}}"
+                assert re.search(rf"this sweep is being run by {own} \(run \w{{32}}\); wait until it has ended$", line)
+    wait.unlink()
+    _, err = first.communicate()
+    assert first.returncode == 0, err
+    assert statuses(application) == ["FINISHED"] * JOBS
+    assert len({run.info.run_name for run in application.children()}) == JOBS
+    assert [run.info.status for run in application.parents()] == ["FINISHED"]
+
+
+def test_a_sweep_that_may_be_running_on_another_host_is_not_resumed_until_its_run_is_closed(application, dataset):
+    sweep = ["-m", *dataset, "retriever=sparse", "k=1,2"]
+    assert application.run(*sweep).returncode == 0
+    [parent] = application.parents()
+    client = application.client()
+    client.set_tag(parent.info.run_id, "process", '{"host": "elsewhere", "pid": 1, "lock": "", "locks": ""}')
+    client.set_terminated(parent.info.run_id, "RUNNING")
+    refused = application.run(*sweep, "tracking.resume=true")
+    assert refused.returncode == 2
+    [line] = [line for line in refused.stderr.splitlines() if "without text" not in line]
+    assert "this sweep is being run by process 1 on elsewhere since ?" in line
+    _, command = line.split("close its run: python ")
+    subprocess.run([sys.executable, *shlex.split(command)], check=True)
+    resumed = application.run(*sweep, "tracking.resume=true")
+    assert resumed.returncode == 0, resumed.stderr
+    assert resumed.stdout.count("(finished before)") == 2
 
 
 def test_what_one_cpu_has_measured_is_finished_on_another(application, dataset, tmp_path):

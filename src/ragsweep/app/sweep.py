@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -100,10 +101,10 @@ def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned
         uploaded = tracking.push(project() / "outputs", store.uri, store.artifacts).uploaded
         if uploaded:
             print(f"{uploaded} runs that were waiting in outputs/ uploaded")
-    earlier = tracking.unfinished_sweep(job) if store.resume and planned else None
-    if earlier:
-        job = replace(job, sweep_id=earlier.data.tags["sweep.id"])
-    sweep = tracking.OpenSweep(job, tracking.open_run(job, continued=earlier), [each.name for each in planned])
+    with tracking.earlier_start(job) if store.resume and planned else nullcontext() as earlier:
+        if earlier:
+            job = replace(job, sweep_id=earlier.data.tags["sweep.id"])
+        sweep = tracking.OpenSweep(job, tracking.open_run(job, continued=earlier), [each.name for each in planned])
     sweep.stop.unlink(missing_ok=True)
     return sweep
 

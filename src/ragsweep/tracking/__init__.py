@@ -1,7 +1,7 @@
 """The only place that knows MLflow: runs, sweeps, and where the UI shows them."""
 
 from ragsweep.core.names import params_of
-from ragsweep.tracking.earlier import finished_before, finished_with, unfinished_sweep
+from ragsweep.tracking.earlier import earlier_start, finished_before, finished_with
 from ragsweep.tracking.environment import code_version, requirements, write_environment
 from ragsweep.tracking.fetch import History, Recorded, fetch, fetch_outcomes, fetch_run
 from ragsweep.tracking.finish import OpenSweep, finish, say_what_waits
@@ -26,6 +26,7 @@ __all__ = [
     "close_open",
     "close_orphans",
     "code_version",
+    "earlier_start",
     "failures",
     "fetch",
     "fetch_outcomes",
@@ -45,6 +46,5 @@ __all__ = [
     "run_address",
     "say_what_waits",
     "server_hint",
-    "unfinished_sweep",
     "write_environment",
 ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from contextlib import suppress
+import shlex
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 
 from mlflow.entities import Run
 from omegaconf import DictConfig
@@ -12,20 +13,43 @@ from omegaconf import DictConfig
 from ragsweep.core.errors import TrackingError
 from ragsweep.core.names import json_tag
 from ragsweep.tracking.conditions import tagged
-from ragsweep.tracking.job import DIGEST, NUMBER, PARENT, Job
+from ragsweep.tracking.job import DIGEST, NUMBER, PARENT, PROCESS, Job
 from ragsweep.tracking.journal import LAST
 from ragsweep.tracking.members import JOINED
-from ragsweep.tracking.store import UNREACHABLE, existing_store, open_configured, search
+from ragsweep.tracking.process import described, is_alive
+from ragsweep.tracking.store import UNREACHABLE, existing_store, open_configured, search, taking_turns
 
 LATEST = "attributes.start_time DESC"
 
 
-def unfinished_sweep(job: Job) -> Run | None:
-    """The latest parent run of a sweep of the same jobs that nobody is working on."""
-    client, experiment_id = open_configured(job.tracking)
-    ended = f"{tagged(DIGEST, job.digest)} AND attributes.status != 'RUNNING'"
-    found = client.search_runs([experiment_id], ended, order_by=[LATEST])
-    return next((run for run in found if PARENT not in run.data.tags and _is_ours(run)), None)
+@contextmanager
+def earlier_start(job: Job) -> Iterator[Run | None]:
+    """The parent run of the latest earlier start of this sweep, to be opened again within the block.
+
+    Of several processes on this machine that resume a sweep at once, one goes on with it; the others are refused.
+
+    Raises:
+        TrackingError: Another process is running the sweep.
+    """
+    with taking_turns(job.tracking.uri):
+        client, experiment_id = open_configured(job.tracking)
+        found = client.search_runs([experiment_id], tagged(DIGEST, job.digest), order_by=[LATEST])
+        starts = [run for run in found if PARENT not in run.data.tags and _is_ours(run)]
+        ids = {run.info.run_id for run in starts}
+        for run in search(client, "attributes.status = 'RUNNING'"):
+            is_worker = run.data.tags.get(PARENT) in ids and is_alive(run.data.tags.get(PROCESS))  # outlived its sweep
+            if run.info.run_id in ids or is_worker:
+                raise _is_being_run(run, job.tracking.uri)
+        yield next(iter(starts), None)
+
+
+def _is_being_run(run: Run, uri: str) -> TrackingError:
+    process, run_id = run.data.tags.get(PROCESS), run.info.run_id
+    text = f"tracking.resume: this sweep is being run by {described(process)} (run {run_id}); wait until it has ended"
+    if not is_alive(process):  # nor is it known to be gone
+        end = f"from mlflow import MlflowClient; MlflowClient({uri!r}).set_terminated({run_id!r}, 'KILLED')"
+        text += f", or where you know that it is gone, close its run: {shlex.join(['python', '-c', end])}"
+    return TrackingError(text)
 
 
 def _is_ours(run: Run) -> bool:

@@ -11,17 +11,18 @@ from ragsweep.tracking.conditions import tagged
 from ragsweep.tracking.job import PARENT, PROCESS, Job
 from ragsweep.tracking.process import forget_ended, is_gone
 from ragsweep.tracking.record import RunRecord
-from ragsweep.tracking.store import UNREACHABLE, open_configured, search
+from ragsweep.tracking.store import UNREACHABLE, open_configured, search, taking_turns
 
 
 def close_orphans(tracking: DictConfig) -> None:
     """Close as KILLED the runs that processes of this host have left open because they were killed."""
     client, _ = open_configured(tracking)
-    for run in search(client, "attributes.status = 'RUNNING'"):
-        if is_gone(run.data.tags.get(PROCESS)):
-            with suppress(*UNREACHABLE):  # it may be another user's, or deleted by now
-                client.set_tag(run.info.run_id, "error", "the process ended without closing the run")
-                client.set_terminated(run.info.run_id, "KILLED")
+    with taking_turns(tracking.uri):  # a sweep that is resumed meanwhile has one of these runs open again
+        for run in search(client, "attributes.status = 'RUNNING'"):
+            if is_gone(run.data.tags.get(PROCESS)):
+                with suppress(*UNREACHABLE):  # it may be another user's, or deleted by now
+                    client.set_tag(run.info.run_id, "error", "the process ended without closing the run")
+                    client.set_terminated(run.info.run_id, "KILLED")
     forget_ended()
 
 

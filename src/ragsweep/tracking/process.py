@@ -8,7 +8,9 @@ import os
 import re
 import socket
 import uuid
+from collections.abc import Mapping
 from contextlib import suppress
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from filelock import FileLock, Timeout
 
 from ragsweep.core.parsing import MalformedError, from_json, read_text
 from ragsweep.core.project import project
+from ragsweep.core.terminal import one_line
 
 LOCK = re.compile(r"[0-9]{1,10}_[0-9a-f]{8}\.lock")  # the name of a file in it
 UNLOCKABLE = (OSError, NotImplementedError)  # a file system without locks
@@ -36,7 +39,16 @@ def identity() -> str:
     """
     pid = os.getpid()
     lock = _lock(pid)
-    return json.dumps({"host": socket.gethostname(), "pid": pid, "lock": lock, "locks": lock and _name(locks())})
+    since = f"{datetime.fromtimestamp(psutil.Process().create_time()):%Y-%m-%d %H:%M:%S}"
+    where = {"host": socket.gethostname(), "pid": pid, "since": since}
+    return json.dumps({**where, "lock": lock, "locks": lock and _name(locks())})
+
+
+def described(process: str | None) -> str:
+    """The process of this identity for a line on the terminal; whatever the identity says, it is short."""
+    known = _known(process)
+    words = (one_line(str(known.get(name, "?")))[:80] for name in ("pid", "host", "since"))
+    return "process {} on {} since {}".format(*words)
 
 
 def is_gone(process: str | None) -> bool:
@@ -44,19 +56,35 @@ def is_gone(process: str | None) -> bool:
 
     The identity comes from a store, where anybody may have written it: it names a lock, but never another folder.
     """
-    try:
-        known = from_json(process or "")
-    except MalformedError:
-        return False
-    if not isinstance(known, dict) or known.get("host") != socket.gethostname():
-        return False
+    return _has_ended(process) is True
+
+
+def is_alive(process: str | None) -> bool:
+    """Whether the process of this identity is running on this host; False also where that cannot be known."""
+    return _has_ended(process) is False
+
+
+def _has_ended(process: str | None) -> bool | None:
+    known = _known(process)
+    if known.get("host") != socket.gethostname():
+        return None
     pid, lock, named = (known.get(name) for name in ("pid", "lock", "locks"))
     if lock == "":
-        return type(pid) is int and 0 < pid < 2**31 and not psutil.pid_exists(pid)
+        return not psutil.pid_exists(pid) if type(pid) is int and 0 < pid < 2**31 else None
     if not isinstance(lock, str) or named is None or named != _name(locks()):
-        return False
+        return None
     name = lock.removeprefix(f"{locks()}{os.sep}")  # earlier versions wrote the whole path
-    return bool(LOCK.fullmatch(name)) and name != _lock(os.getpid()) and _is_free(locks() / name)
+    if not LOCK.fullmatch(name):
+        return None
+    return name != _lock(os.getpid()) and _is_free(locks() / name)
+
+
+def _known(process: str | None) -> Mapping[str, object]:
+    """What an identity says; nothing where it is not one."""
+    with suppress(MalformedError):
+        known = from_json(process or "")
+        return known if isinstance(known, dict) else {}
+    return {}
 
 
 def forget_ended() -> None:

@@ -6,7 +6,7 @@ import logging
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
@@ -28,6 +28,7 @@ from ragsweep.core.errors import RefusedError, TrackingError, first_line
 from ragsweep.core.place import check_place, is_cloud, is_database
 from ragsweep.core.progress import progress
 from ragsweep.tracking.client import Client, absolute_artifacts
+from ragsweep.tracking.process import UNLOCKABLE, locks
 
 SECONDS_TO_ANSWER = 5
 SECONDS_TO_MIGRATE = 120  # a database, while all others wait
@@ -66,7 +67,7 @@ def open_store(uri: str, experiment: str, artifacts: str | None) -> tuple[Client
         if database is None:
             return _opened(uri, experiment, location, artifacts)
         database.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(database):
+        with _locked(database.with_name(f"{database.name}.lock")):
             if not is_database(database):
                 _create(database)
             _follow(MlflowClient(uri), database)
@@ -78,9 +79,24 @@ def open_store(uri: str, experiment: str, artifacts: str | None) -> tuple[Client
 
 
 @contextmanager
-def _locked(database: Path) -> Iterator[None]:
-    """Keep other processes from opening a database. The name of the lock file cannot clash with a file of the user."""
-    lock = database.with_name(f"{database.name}.lock")
+def taking_turns(uri: str) -> Iterator[None]:
+    """Have other processes wait that do the same, so that what was found in a store is still so when it is changed.
+
+    Of a database, all of them; of a server, those of this project, as a server has no lock. Where the file system has
+    none, nobody waits.
+    """
+    database = sqlite_file(uri)
+    file = database.with_name(f"{database.name}.turn") if database else locks() / "turn"
+    with ExitStack() as stack:
+        with suppress(*UNLOCKABLE):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(_locked(file))
+        yield
+
+
+@contextmanager
+def _locked(lock: Path) -> Iterator[None]:
+    """Keep other processes out. The name of a database's lock cannot clash with a file of the user."""
     os.close(os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666))  # FileLock tries for ever where that fails
     with FileLock(lock, timeout=SECONDS_TO_MIGRATE):
         yield
