@@ -153,8 +153,8 @@ def checked(config: DictConfig) -> DictConfig:
 
 def _items(config: DictConfig, task: Task) -> Items:
     """The items of the task; most runs of a sweep share them."""
-    nodes = {name: OmegaConf.select(config, name) for name in ("task._target_", *task.loads)}
-    key = OmegaConf.to_yaml(OmegaConf.create(nodes))
+    nodes = [OmegaConf.select(config, name) for name in ("task._target_", *task.loads)]
+    key = repr([OmegaConf.to_container(node) if OmegaConf.is_config(node) else node for node in nodes])
     if key not in _loaded:
         if len(_loaded) >= MOST_LOADED:
             _loaded.pop(next(iter(_loaded)))

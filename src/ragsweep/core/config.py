@@ -11,11 +11,14 @@ from omegaconf.errors import OmegaConfBaseException
 
 from ragsweep.core.components import components, parameters_of, target_of
 from ragsweep.core.constraints import Rule, is_component, is_group, rule_of, rules_of, shown
+from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.settings import leaves
 
 NEEDED = ("task", "store")  # components that every run has
 SHARED = ("encoder", "index")  # components that others refer to; null where nothing needs them
+
+_passed: set[str] = set()  # digests of configurations that need not be checked again
 
 
 def check(config: DictConfig, groups: Mapping[str, Callable[..., Any]]) -> DictConfig:
@@ -28,8 +31,13 @@ def check(config: DictConfig, groups: Mapping[str, Callable[..., Any]]) -> DictC
     Raises:
         ConfigError: For the first setting that is missing or invalid.
     """
-    with suppress(OmegaConfBaseException):  # `leaves` has the better message
-        config = DictConfig(OmegaConf.to_container(config, resolve=True, throw_on_missing=True))
+    key = None
+    with suppress(OmegaConfBaseException, ValueError):  # `leaves` and the rules have the better messages
+        values = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+        config = DictConfig(values)
+        key = digest([repr(values), sorted(groups)])
+        if key in _passed:
+            return config
     for _ in leaves(config):  # raises where a value is missing
         pass
     for name in NEEDED:
@@ -41,6 +49,8 @@ def check(config: DictConfig, groups: Mapping[str, Callable[..., Any]]) -> DictC
         _check_parameter(name, OmegaConf.select(config, name), hint)
     for group, annotated in groups.items():
         _check_group(group, OmegaConf.select(config, group), annotated)
+    if key:
+        _passed.add(key)
     return config
 
 
