@@ -10,7 +10,7 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from ragsweep.app.messages import FAILED, explained, in_one_line
 from ragsweep.app.naming import name_of_job, start_no_more_jobs, sweep_of_job, tracked_job
@@ -75,21 +75,27 @@ def job(config: DictConfig) -> float:
 
 def _may_start(config: DictConfig) -> bool:
     """Check the input of a single run before anything is recorded; False where `dry_run` asks for no more."""
-    from ragsweep.experiment import Experiment
+    from ragsweep.experiment import Experiment, checked
 
     try:
         check_places(config)
+        check_server(checked(config))
         Experiment.of(config)
         if config.get("dry_run"):
-            if sqlite_file(config.tracking.uri) is None:
-                from ragsweep import tracking
-
-                tracking.check_store(config)
             print(f"would run: {name_of_job()}")
             return False
     except Exception as error:
         raise _end(error) from error
     return True
+
+
+def check_server(config: DictConfig) -> None:
+    """Ask a tracking store that is not a file of this machine whether it can be opened, before a dataset is loaded."""
+    uri = OmegaConf.select(config, "tracking.uri")
+    if isinstance(uri, str) and sqlite_file(uri) is None:
+        from ragsweep import tracking
+
+        tracking.check_store(config)
 
 
 def _end(error: Exception) -> SystemExit:

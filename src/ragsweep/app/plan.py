@@ -14,6 +14,7 @@ from hydra.errors import ConfigCompositionException
 from omegaconf import DictConfig, OmegaConf
 
 from ragsweep.app.composing import SharingLoader
+from ragsweep.app.job import check_server
 from ragsweep.app.naming import as_given, named
 from ragsweep.core.errors import ConfigError, first_line
 
@@ -80,6 +81,7 @@ def check_all(config: DictConfig, jobs: Sequence[list[str]], swept: Sequence[str
         if not checked_before.issuperset(overrides):
             checked(_without_hydra(composed(overrides)))
             checked_before.update(overrides)
+    check_server(config)
     parser = OverridesParser.create(config_loader=loader)
     planned = []
     for overrides in jobs:

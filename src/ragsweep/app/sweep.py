@@ -47,9 +47,8 @@ class SweepCallback(Callback):
             if here:
                 start()
             with progress("loading MLflow"):  # takes seconds, in which the other process gets ready
-                from ragsweep import tracking
+                pass
 
-            tracking.check_store(config)
             if config.get("dry_run"):
                 say_what_would_run(first, planned)
                 raise SystemExit(0)
