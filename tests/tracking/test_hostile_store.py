@@ -13,7 +13,7 @@ from mlflow.exceptions import MlflowException
 
 from ragsweep.core.errors import TrackingError
 from ragsweep.tracking.conditions import tagged
-from ragsweep.tracking.members import parts
+from ragsweep.tracking.sweep_runs import sweep_runs
 
 SWEEP = ["-m", "retriever=sparse", "k=1,2"]
 PARENT = "mlflow.parentRunId"
@@ -53,7 +53,7 @@ def test_a_run_whose_tags_say_anything_is_left_out(store, number, swept, joined,
         return
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        found = list(parts(client, parent))
+        found = list(sweep_runs(client, parent))
     assert [dict(part.swept) for part in found if part.run.info.run_id == good] == [{"k": 1}]
     assert all("\n" not in str(warning.message) and str(warning.message).isprintable() for warning in said)
 

@@ -22,7 +22,7 @@ from servers import free_port
 
 from ragsweep.tracking import print_latest_sweep
 from ragsweep.tracking.colours import colour
-from ragsweep.tracking.members import Part, Stored
+from ragsweep.tracking.sweep_runs import StoredSweep, SweepRun
 from ragsweep.tracking.view import save_view
 
 SWEEP = ["-m", "retriever=sparse", "retriever.b=0.3,0.5", "k=1,2"]
@@ -159,7 +159,7 @@ def joined(number, other):
     """A finished run of another sweep with a random id."""
     info = RunInfo(uuid.uuid4().hex, "0", "me", "FINISHED", 0, 1, "active")
     data = RunData([Metric("f1", 0.5, 0, 0)], [], [RunTag("mlflow.parentRunId", other)])
-    return Part(number, f"k={number}", {}, Run(info, data))
+    return SweepRun(number, f"k={number}", {}, Run(info, data))
 
 
 def test_metrics_of_a_run_that_names_none_stand_in_the_order_of_their_names(application, dataset):
@@ -167,7 +167,7 @@ def test_metrics_of_a_run_that_names_none_stand_in_the_order_of_their_names(appl
     [parent], [child] = application.parents(), application.children()
     application.client().delete_tag(child.info.run_id, "measured")
     child = application.client().get_run(child.info.run_id)
-    assert save_view(Stored(application.client(), [Part(0, "k=1", {"k": 1}, child)]), parent.info.run_id)
+    assert save_view(StoredSweep(application.client(), [SweepRun(0, "k=1", {"k": 1}, child)]), parent.info.run_id)
     [(_, _, state)] = views(application)["small"]
     assert state["selectedColumns"][1:] == [f"metrics.`{name}`" for name in sorted(METRICS)]
 
@@ -177,7 +177,7 @@ def test_more_joined_runs_than_a_tag_can_hold_leave_the_view_of_its_own(applicat
     [parent] = application.parents()
     runs = [joined(number, parent.info.experiment_id) for number in range(1000)]
     [(_, _, before)] = views(application)["small"]
-    assert save_view(Stored(application.client(), runs), parent.info.run_id)
+    assert save_view(StoredSweep(application.client(), runs), parent.info.run_id)
     [(_, _, after)] = views(application)["small"]
     assert after["searchFilter"] == before["searchFilter"]
 

@@ -6,11 +6,11 @@ from ragsweep.tracking.environment import code_version, requirements, write_envi
 from ragsweep.tracking.fetch import History, Recorded, fetch, fetch_outcomes, fetch_run
 from ragsweep.tracking.finish import OpenSweep, finish, say_what_waits
 from ragsweep.tracking.job import Job
-from ragsweep.tracking.members import finished_here
 from ragsweep.tracking.numbers import metrics_of
 from ragsweep.tracking.orphans import close_open, close_orphans
 from ragsweep.tracking.record import RunRecord, close_all, failures, open_run, record
 from ragsweep.tracking.store import check_store
+from ragsweep.tracking.sweep_runs import finished_here
 from ragsweep.tracking.ui import run_address, server_hint
 from ragsweep.tracking.uploads import push, push_command
 from ragsweep.tracking.view import print_latest_sweep

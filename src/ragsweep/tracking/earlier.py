@@ -15,9 +15,9 @@ from ragsweep.core.names import json_tag
 from ragsweep.tracking.conditions import tagged
 from ragsweep.tracking.job import DIGEST, NUMBER, PARENT, PROCESS, Job
 from ragsweep.tracking.journal import LAST
-from ragsweep.tracking.members import JOINED
 from ragsweep.tracking.process import described, is_alive
 from ragsweep.tracking.store import UNREACHABLE, existing_store, open_configured, search, taking_turns
+from ragsweep.tracking.sweep_runs import JOINED
 
 LATEST = "attributes.start_time DESC"
 

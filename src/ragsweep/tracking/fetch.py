@@ -18,8 +18,16 @@ from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.parsing import MalformedError, read_text
 from ragsweep.sweeps import Outcome
 from ragsweep.tracking.client import Client
-from ragsweep.tracking.members import UNREADABLE, Part, Swept, finished_parts, member, swept_values, unreadable
 from ragsweep.tracking.store import UNREACHABLE, existing_store
+from ragsweep.tracking.sweep_runs import (
+    UNREADABLE,
+    SweepRun,
+    Swept,
+    finished_runs,
+    job_result,
+    swept_values,
+    unreadable,
+)
 
 LARGEST_MB = 10  # of a run's configuration, and of its list of packages
 
@@ -70,7 +78,7 @@ def fetch(tracking: DictConfig, run_id: str) -> History:
     """
     with _reading(tracking, run_id) as client:
         run = client.get_run(run_id)
-        runs = [_member(client, part) for part in finished_parts(client, run_id)] or [_recorded(client, run)]
+        runs = [_of_sweep(client, sweep_run) for sweep_run in finished_runs(client, run_id)] or [_recorded(client, run)]
         return History(run.info.run_name, run.info.status, swept_values(run.data.tags), runs)
 
 
@@ -82,7 +90,7 @@ def fetch_run(tracking: DictConfig, run_id: str) -> Recorded:
     """
     with _reading(tracking, run_id) as client:
         run = client.get_run(run_id)
-        finished = {part.name: part.run_id for part in finished_parts(client, run_id)}
+        finished = {sweep_run.name: sweep_run.run_id for sweep_run in finished_runs(client, run_id)}
         best = run.data.tags.get("best.configuration")
         if best in finished:
             raise TrackingError(f"{run_id}: this is a sweep; its best run is {best}: {finished[best]}")
@@ -105,19 +113,19 @@ def fetch_outcomes(tracking: DictConfig, run_ids: Sequence[str]) -> tuple[list[O
     damaged: dict[str, str] = {}
     for run_id in run_ids:
         with _reading(tracking, run_id) as client:
-            of_sweep = finished_parts(client, run_id)
+            of_sweep = finished_runs(client, run_id)
             run = client.get_run(run_id)
             if not of_sweep and run.info.status != "FINISHED":
                 raise TrackingError(f"{run_id}: this run is {run.info.status}, not FINISHED")
-            for part in of_sweep or [Part(0, run.info.run_name, {}, run)]:
-                if part.run_id not in found:
+            for sweep_run in of_sweep or [SweepRun(0, run.info.run_name, {}, run)]:
+                if sweep_run.run_id not in found:
                     try:
-                        found[part.run_id] = member(client, part).outcome
+                        found[sweep_run.run_id] = job_result(client, sweep_run).outcome
                     except UNREADABLE as error:
                         if not of_sweep:
                             raise
-                        name = f"{part.name} ({part.run_id[:8]})" if part.name in damaged else part.name
-                        damaged[name] = unreadable(error)
+                        name = sweep_run.name
+                        damaged[f"{name} ({sweep_run.run_id[:8]})" if name in damaged else name] = unreadable(error)
     return list(found.values()), damaged
 
 
@@ -133,9 +141,9 @@ def _reading(tracking: DictConfig, run_id: str) -> Iterator[Client]:
         raise TrackingError(f"{run_id}: cannot be read from {tracking.uri} ({reason})") from error
 
 
-def _member(client: Client, part: Part) -> Recorded:
+def _of_sweep(client: Client, sweep_run: SweepRun) -> Recorded:
     """A run by the name and the swept values that it has in the sweep."""
-    return replace(_recorded(client, part.run), name=part.name, swept=part.swept)
+    return replace(_recorded(client, sweep_run.run), name=sweep_run.name, swept=sweep_run.swept)
 
 
 def _recorded(client: Client, run: Run) -> Recorded:

@@ -13,9 +13,9 @@ from ragsweep.core.errors import first_line
 from ragsweep.sweeps import Sweep
 from ragsweep.tracking.environment import code_version, write_environment
 from ragsweep.tracking.job import Job
-from ragsweep.tracking.members import collect, stored
 from ragsweep.tracking.orphans import close_open
 from ragsweep.tracking.record import RunRecord
+from ragsweep.tracking.sweep_runs import collect, stored_sweep
 from ragsweep.tracking.ui import server_hint
 from ragsweep.tracking.uploads import push_command, waiting
 from ragsweep.tracking.view import save_view, sweep_address
@@ -41,25 +41,25 @@ class OpenSweep:
 def finish(sweep: OpenSweep, *, failed: bool) -> bool:
     """Close the parent run with the summary of what finished, and say what did not; whether all is well."""
     close_open(sweep.job, sweep.parent)
-    store = stored(sweep.job, sweep.parent)
+    store = stored_sweep(sweep.job, sweep.parent)
     results = collect(sweep.job, sweep.parent, sweep.planned, store)
     started = sweep.job.sweep_id.rpartition("_")[0]
     origin = report.Origin(sweep.job.command, sweep.parent.run_id or "", code_version(), started)
-    parts = results.by_dataset
+    datasets = results.by_dataset
     folders = [
-        sweep.job.folder / (f"dataset_{number}" if len(parts) > 1 else "") for number in range(1, len(parts) + 1)
+        sweep.job.folder / (f"dataset_{number}" if len(datasets) > 1 else "") for number in range(1, len(datasets) + 1)
     ]
     written = True
     try:
-        texts = [report.write_sweep(folder, part, origin) for folder, part in zip(folders, parts, strict=True)]
+        texts = [report.write_sweep(folder, each, origin) for folder, each in zip(folders, datasets, strict=True)]
     except Exception as error:  # the runs are measured: whatever keeps the report from being written, the rest goes on
         failed, written, texts = True, False, [f"The report could not be written: {first_line(error)}\n"]
         print(f"ragsweep: {texts[0]}", end="", file=sys.stderr)
     failed = failed or bool(results.unfinished)
     text = "\n".join(texts) or "No run finished.\n"
     close_parent(sweep.parent, results, text, "FAILED" if failed else "FINISHED")
-    for folder, part in zip(folders, parts, strict=True):  # only now: nobody may be reading any more
-        print(f"\n{report.terminal_table(part)}\n", *report.decision(part), sep="\n")
+    for folder, each in zip(folders, datasets, strict=True):  # only now: nobody may be reading any more
+        print(f"\n{report.terminal_table(each)}\n", *report.decision(each), sep="\n")
         if written:
             print(f"report: {folder / 'report.html'} (sweep {sweep.parent.run_id or 'not in the tracking store yet'})")
     for name, fate in results.unfinished.items():
@@ -87,8 +87,8 @@ def say_what_waits(sweep: OpenSweep) -> int:
 
 def close_parent(parent: RunRecord, sweep: Sweep, description: str, status: str) -> None:
     """Upload the sweep's tables, charts and report, put the decision into tags, and end the parent run."""
-    parts = sweep.by_dataset
-    decided = dict(_decision(parts[0])) if len(parts) == 1 else {}
+    datasets = sweep.by_dataset
+    decided = dict(_decision(datasets[0])) if len(datasets) == 1 else {}
     parent.tag({**decided, "mlflow.note.content": _note(description)})
     write_environment(parent.folder)
     parent.log_files()

@@ -270,7 +270,7 @@ def _batches(values: Sequence[T], size: int) -> list[Sequence[T]]:
     return [values[start : start + size] for start in range(0, len(values), size)]
 
 
-def read_all(folder: Path) -> Iterator[tuple[Path, Journal | TrackingError]]:
+def read_journals(folder: Path) -> Iterator[tuple[Path, Journal | TrackingError]]:
     """The folders of runs in a folder, in the order of their names, and their journals, or why one cannot be read."""
     for file in sorted(folder.rglob(FILE)):
         try:
@@ -279,9 +279,9 @@ def read_all(folder: Path) -> Iterator[tuple[Path, Journal | TrackingError]]:
             yield file.parent, error
 
 
-def below(folder: Path) -> Iterator[tuple[Path, Journal]]:
+def journals_below(folder: Path) -> Iterator[tuple[Path, Journal]]:
     """The folders of runs in a folder, in the order of their names, and their journals; a broken one is named."""
-    for place, journal in read_all(folder):
+    for place, journal in read_journals(folder):
         if isinstance(journal, Journal):
             yield place, journal
         else:

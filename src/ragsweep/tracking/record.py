@@ -17,11 +17,10 @@ from ragsweep.core.digest import shortened
 from ragsweep.core.errors import RagsweepError, RefusedError, TrackingError, first_line
 from ragsweep.core.names import LONGEST_NAME, params_of, tags_of
 from ragsweep.tasks.task import Items, Measurement
-from ragsweep.tracking import journal as journals
 from ragsweep.tracking.client import Client, absolute_artifacts
 from ragsweep.tracking.conditions import tagged
 from ragsweep.tracking.job import NUMBER, PARENT, Job
-from ragsweep.tracking.journal import Journal
+from ragsweep.tracking.journal import FILE, KEY, Journal, create_run, send_files, send_numbers, send_tags, upload
 from ragsweep.tracking.numbers import dataset_input, metrics_of
 from ragsweep.tracking.store import UNREACHABLE, is_refusal, open_store
 
@@ -52,7 +51,7 @@ class RunRecord:
         self._journal = Journal(absolute(store.uri), artifacts, store.experiment, name, tags_of(job.tags), now)
         if continued:
             self._journal.started, self._journal.run_id = continued.info.start_time, continued.info.run_id
-            self._journal.key = continued.data.tags.get(journals.KEY, self._journal.key)
+            self._journal.key = continued.data.tags.get(KEY, self._journal.key)
         _records.add(self)  # first: an interrupted opening may have left a run in the store
         try:
             self._send(lambda _: self._open())
@@ -69,12 +68,12 @@ class RunRecord:
         book = self._journal
         self._client, self.experiment_id = open_store(book.uri, book.experiment, book.artifacts)
         if book.run_id is None:
-            book.run_id = journals.create_run(self._client, self.experiment_id, book)
+            book.run_id = create_run(self._client, self.experiment_id, book)
             self._client.check_run(book.run_id)
         else:
             self._client.check_run(book.run_id)
             self._client.update_run(book.run_id, "RUNNING", book.name)
-            journals.send_tags(self._client, book.run_id, book.tags)
+            send_tags(self._client, book.run_id, book.tags)
             with suppress(*UNREACHABLE):  # it need not have one
                 self._client.delete_tag(book.run_id, "error")
 
@@ -97,21 +96,21 @@ class RunRecord:
         book.params = params_of(settings)
         book.metrics = [(*key, value) for key, value in metrics_of(measurement, decide_by).items()]
         book.dataset = dataset_input(items, settings)
-        self._send(lambda client: journals.send_numbers(client, book))
+        self._send(lambda client: send_numbers(client, book))
 
-    def log_files(self, *parts: str) -> None:
-        """Upload these parts of the run's folder, or everything in it."""
-        if not parts:
+    def log_files(self, *names: str) -> None:
+        """Upload these files and folders of the run's folder, or everything in it."""
+        if not names:
             everything = (path.name for path in self.folder.iterdir())
-            parts = tuple(sorted(name for name in everything if not name.endswith(journals.FILE)))
-        self._journal.parts += parts
-        self._send(lambda client: journals.send_files(client, self._journal, self.folder, parts))
+            names = tuple(sorted(name for name in everything if not name.endswith(FILE)))
+        self._journal.parts += names
+        self._send(lambda client: send_files(client, self._journal, self.folder, names))
 
     def tag(self, tags: Mapping[str, str]) -> None:
         """Set tags."""
         taken = tags_of(tags)
         self._journal.tags |= taken
-        self._send(lambda client: journals.send_tags(client, self.run_id, taken))
+        self._send(lambda client: send_tags(client, self.run_id, taken))
 
     def delete(self) -> None:
         """Take the run out of the store."""
@@ -124,7 +123,7 @@ class RunRecord:
     def forget(self) -> None:
         """Leave nothing that could be uploaded later."""
         _records.discard(self)
-        (self.folder / journals.FILE).unlink(missing_ok=True)
+        (self.folder / FILE).unlink(missing_ok=True)
 
     def close(self, status: str) -> None:
         """End the run as FINISHED, FAILED or KILLED; what the store has missed so far is tried once more."""
@@ -137,7 +136,7 @@ class RunRecord:
                 self._keep()
                 if self.trouble or book.run_id is None:
                     with suppress(TrackingError, *UNREACHABLE):
-                        journals.upload(book, self.folder)
+                        upload(book, self.folder)
                         self.trouble = ""
                 else:
                     try:

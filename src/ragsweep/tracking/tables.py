@@ -19,8 +19,8 @@ from ragsweep.core.parsing import MalformedError
 from ragsweep.core.project import CONF, register_resolvers
 from ragsweep.tracking.client import Client
 from ragsweep.tracking.job import PARENT
-from ragsweep.tracking.members import finished_parts
 from ragsweep.tracking.store import UNREACHABLE, existing_store, search
+from ragsweep.tracking.sweep_runs import finished_runs
 
 Setting = int | float | bool | str | None
 
@@ -30,7 +30,7 @@ FINISHED = "attributes.status = 'FINISHED'"
 WORDS = {"None": None, "True": True, "False": False}
 
 
-class Member(NamedTuple):
+class ListedRun(NamedTuple):
     """A finished run, by the name that it has in a sweep, which need not be the one that made it."""
 
     run: Run
@@ -51,7 +51,7 @@ def runs(experiment: str | None = None, *, sweep: str | None = None, uri: str | 
         uri: The tracking store; None for the project's own, which `conf/tracking/local.yaml` names.
 
     Returns:
-        Columns `run_id`; `name`; `experiment`; `sweep`, the parent's run id, missing where a run is no part of one;
+        Columns `run_id`; `name`; `experiment`; `sweep`, the run id of its sweep, missing for a single run;
         `status`; `start_time` in UTC; then every param and every metric by its name in MLflow, without the curves
         `at_k/`. A param that has the name of another column is called `params.NAME`. Numbers are numbers and switches
         are booleans; a setting is missing where it is null or had no effect.
@@ -66,19 +66,19 @@ def runs(experiment: str | None = None, *, sweep: str | None = None, uri: str | 
             known = ", ".join(sorted(names.values()))
             raise TrackingError(f"experiment: found {experiment!r}, expected one that the store has: {known}")
         chosen = [key for key, name in names.items() if experiment in (None, name)]
-        members = _made_in(client, chosen) if sweep is None else _of_sweep(client, sweep)
-    members = [member for member in members if member.run.info.experiment_id in chosen]
-    infos = [member.run.info for member in members]
+        listed = _made_in(client, chosen) if sweep is None else _of_sweep(client, sweep)
+    listed = [each for each in listed if each.run.info.experiment_id in chosen]
+    infos = [each.run.info for each in listed]
     fixed = {
         "run_id": [info.run_id for info in infos],
-        "name": [member.name for member in members],
+        "name": [each.name for each in listed],
         "experiment": [names[info.experiment_id] for info in infos],
-        "sweep": [member.sweep for member in members],
+        "sweep": [each.sweep for each in listed],
         "status": [info.status for info in infos],
         "start_time": pd.to_datetime([info.start_time for info in infos], unit="ms", utc=True, errors="coerce"),
     }
-    metrics = _columns([_metrics(member.run) for member in members])
-    params = _columns([{name: _typed(text) for name, text in member.run.data.params.items()} for member in members])
+    metrics = _columns([_metrics(each.run) for each in listed])
+    params = _columns([{name: _typed(text) for name, text in each.run.data.params.items()} for each in listed])
     columns = setting_columns(params, {*fixed, *metrics})
     return pd.DataFrame({**fixed, **{columns[name]: values for name, values in params.items()}, **metrics})
 
@@ -134,18 +134,18 @@ def _opened(uri: str | None, artifacts: str | None = None) -> Iterator[Client]:
         raise TrackingError(f"{uri} cannot be read ({first_line(error)})") from error
 
 
-def _made_in(client: Client, experiments: list[str]) -> list[Member]:
+def _made_in(client: Client, experiments: list[str]) -> list[ListedRun]:
     """The measured runs of these experiments, the earliest first; a sweep's parent measures nothing itself."""
     found = [run for run in search(client, FINISHED, experiments) if run.data.metrics]
     found.sort(key=lambda run: int(run.info.start_time))
-    return [Member(run, run.info.run_name, run.data.tags.get(PARENT)) for run in found]
+    return [ListedRun(run, run.info.run_name, run.data.tags.get(PARENT)) for run in found]
 
 
-def _of_sweep(client: Client, sweep: str) -> list[Member]:
+def _of_sweep(client: Client, sweep: str) -> list[ListedRun]:
     parent = client.get_run(sweep)
     if parent.data.metrics:
         raise TrackingError(f"sweep: {sweep} is a single run, expected the parent run of a sweep")
-    return [Member(part.run, part.name, sweep) for part in finished_parts(client, sweep)]
+    return [ListedRun(found.run, found.name, sweep) for found in finished_runs(client, sweep)]
 
 
 def _metrics(run: Run) -> dict[str, float]:

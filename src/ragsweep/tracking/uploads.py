@@ -11,10 +11,9 @@ from mlflow import MlflowClient
 
 from ragsweep.core.address import absolute, is_server
 from ragsweep.core.errors import TrackingError, first_line
-from ragsweep.tracking import journal as journals
 from ragsweep.tracking.client import absolute_artifacts
 from ragsweep.tracking.job import PARENT
-from ragsweep.tracking.journal import Journal
+from ragsweep.tracking.journal import Journal, journals_below, read_journals, upload
 from ragsweep.tracking.process import is_gone
 from ragsweep.tracking.store import UNREACHABLE, check_uri, existing_store
 from ragsweep.tracking.view import save_view_of
@@ -36,7 +35,7 @@ class Pushed(NamedTuple):
 
 def waiting(folder: Path) -> int:
     """How many runs below a folder the store does not have, or not as they ended."""
-    return sum(not journal.uploaded for _, journal in journals.below(folder))
+    return sum(not journal.uploaded for _, journal in journals_below(folder))
 
 
 def push_command(folder: Path, uri: str, artifacts: str | None) -> str:
@@ -63,7 +62,7 @@ def push(folder: Path, uri: str | None, artifacts: str | None) -> Pushed:
     ours: dict[Path, Journal] = {}
     refused: dict[Path, str] = {}
     elsewhere: dict[Path, Journal] = {}
-    for place, journal in journals.read_all(folder):
+    for place, journal in read_journals(folder):
         if isinstance(journal, TrackingError):
             refused[place] = str(journal)
         elif journal.uploaded:
@@ -96,7 +95,7 @@ def _upload(journal: Journal, folder: Path, artifacts: str | None) -> None:
         raise TrackingError(
             f"its experiment {journal.experiment!r} is new in {journal.uri}: --artifacts says where to keep its files"
         )
-    journals.upload(journal, folder)
+    upload(journal, folder)
 
 
 def _has(uri: str, experiment: str) -> bool:

@@ -24,8 +24,8 @@ from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.tracking.conditions import tagged
 from ragsweep.tracking.job import LOWER_IS_BETTER, MEASURED, PARENT
-from ragsweep.tracking.members import Part, Stored, parts
 from ragsweep.tracking.store import UNREACHABLE, existing_store
+from ragsweep.tracking.sweep_runs import StoredSweep, SweepRun, sweep_runs
 from ragsweep.tracking.ui import ui_of
 
 TAG = "mlflow.sharedViewState."  # of an experiment; what follows is the view's key
@@ -36,7 +36,7 @@ CURVE, BY_TYPE, LATENCY = "at_k/", "by_type/", "latency/"  # groups of metrics, 
 Chart = dict[str, Any]
 
 
-def save_view(sweep: Stored, parent_run_id: str) -> bool:
+def save_view(sweep: StoredSweep, parent_run_id: str) -> bool:
     """Leave the view of a sweep in every experiment that has a run of it.
 
     Args:
@@ -47,20 +47,20 @@ def save_view(sweep: Stored, parent_run_id: str) -> bool:
         Whether it is there. It is not where no run has measured anything, or the store does not take it: a sweep is
         complete without it.
     """
-    measured = [part for part in sweep.runs if part.run.data.metrics]
+    measured = [each for each in sweep.runs if each.run.data.metrics]
     if not measured:
         return False
     with suppress(ValueError, OverflowError, *UNREACHABLE):  # a store can say that a run started in the year 31690708
         parent = sweep.client.get_run(parent_run_id).info
         name = f"{parent.run_name}, {datetime.fromtimestamp(parent.start_time / 1000):%Y-%m-%d %H:%M}"
-        metrics = sorted({name for part in measured for name in part.run.data.metrics})
+        metrics = sorted({name for each in measured for name in each.run.data.metrics})
         lower = LOWER_IS_BETTER in measured[0].run.data.tags
         state = _state(_settings(measured), metrics, _measured(measured), lower_is_better=lower)
         for condition in _conditions(parent_run_id, sweep.runs):
             value = _tag(name, {"searchFilter": condition, **state})
             if len(value) <= LONGEST:
                 break
-        for experiment_id in {parent.experiment_id, *(part.run.info.experiment_id for part in sweep.runs)}:
+        for experiment_id in {parent.experiment_id, *(each.run.info.experiment_id for each in sweep.runs)}:
             sweep.client.set_experiment_tag(experiment_id, f"{TAG}{KEY}{parent_run_id}", value)
         return True
     return False
@@ -69,7 +69,7 @@ def save_view(sweep: Stored, parent_run_id: str) -> bool:
 def save_view_of(client: MlflowClient, run_id: str) -> bool:
     """Leave the view of the sweep whose parent run this is; of another run, nothing."""
     with suppress(TrackingError, ValueError, OverflowError, *UNREACHABLE):  # whatever the store says of it
-        return save_view(Stored(client, list(parts(client, run_id))), run_id)
+        return save_view(StoredSweep(client, list(sweep_runs(client, run_id))), run_id)
     return False
 
 
@@ -135,13 +135,13 @@ def _address(base: str, experiment_id: str, key: str) -> str:
     return f"{base}/#/experiments/{quote(experiment_id, safe='')}/runs?{urlencode(view)}"
 
 
-def _conditions(parent_run_id: str, runs: Sequence[Part]) -> Iterator[str]:
+def _conditions(parent_run_id: str, runs: Sequence[SweepRun]) -> Iterator[str]:
     """What finds the sweep's runs: by their ids where some are other sweeps', since MLflow's filters know no OR.
 
     Some hundreds of ids fill the tag: what fits in any case are the sweep's own runs.
     """
-    if any(part.run.data.tags.get(PARENT) != parent_run_id for part in runs):
-        ids = ", ".join(f"'{part.run.info.run_id}'" for part in runs)
+    if any(each.run.data.tags.get(PARENT) != parent_run_id for each in runs):
+        ids = ", ".join(f"'{each.run.info.run_id}'" for each in runs)
         yield f"attributes.run_id IN ({ids})"
     yield _children(parent_run_id)
 
@@ -156,10 +156,10 @@ def _tag(name: str, state: dict[str, Any]) -> str:
     return json.dumps({"name": name, "createdAt": int(time.time() * 1000), "state": f"deflate;{page}"})
 
 
-def _settings(runs: Sequence[Part]) -> list[str]:
+def _settings(runs: Sequence[SweepRun]) -> list[str]:
     """The swept settings. What was swept may stand for settings of other names: then all in which the runs differ."""
-    params = [part.run.data.params for part in runs]
-    swept = list(dict.fromkeys(name for part in runs for name in part.swept))
+    params = [each.run.data.params for each in runs]
+    swept = list(dict.fromkeys(name for each in runs for name in each.swept))
     known = [name for name in swept if any(name in each for each in params)]
     if known == swept:
         return swept
@@ -167,7 +167,7 @@ def _settings(runs: Sequence[Part]) -> list[str]:
     return [*known, *(name for name in common if len({each[name] for each in params}) > 1)]
 
 
-def _measured(runs: Sequence[Part]) -> Mapping[str, str]:
+def _measured(runs: Sequence[SweepRun]) -> Mapping[str, str]:
     """Titles of the metrics by name, the one that decides first, as tags say that anybody may have written."""
     with suppress(MalformedError):
         titles = from_json(runs[0].run.data.tags.get(MEASURED, "{}"))

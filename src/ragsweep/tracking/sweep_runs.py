@@ -20,9 +20,9 @@ from ragsweep.core.run_settings import Cutoff, Resamples, Seed
 from ragsweep.sweeps import Outcome, Sweep, with_own_columns
 from ragsweep.tasks.facts import read_facts
 from ragsweep.tasks.files import RESAMPLED
-from ragsweep.tracking import journal as journals
 from ragsweep.tracking.conditions import tagged
 from ragsweep.tracking.job import NUMBER, PARENT, SWEPT, Job
+from ragsweep.tracking.journal import journals_below
 from ragsweep.tracking.record import RunRecord
 from ragsweep.tracking.store import UNREACHABLE, open_configured, search
 
@@ -35,7 +35,7 @@ JOINED = "sweep.joined."  # tags of a parent run: finished runs of other sweeps,
 Swept = Mapping[str, bool | int | float | str | None]  # settings with their values
 
 
-class Part(NamedTuple):
+class SweepRun(NamedTuple):
     """A run of a sweep as the store has it, by the number, name and swept values that its job has in this sweep."""
 
     number: int
@@ -50,7 +50,7 @@ class Part(NamedTuple):
         return str(self.run.info.run_id)
 
 
-class Member(NamedTuple):
+class JobResult(NamedTuple):
     """A job of a sweep: its number, its name, how it ended, what was swept, its settings and where its results are."""
 
     number: int
@@ -92,21 +92,21 @@ class Member(NamedTuple):
         return Outcome(self.name, self.run_id, self.swept, self.settings, measured, facts, resampled)
 
 
-J = TypeVar("J", Part, Member)
+J = TypeVar("J", SweepRun, JobResult)
 
 
-class Stored(NamedTuple):
+class StoredSweep(NamedTuple):
     """What the store has of a sweep: its runs, and a client that reads more of them."""
 
     client: MlflowClient
-    runs: Sequence[Part]
+    runs: Sequence[SweepRun]
 
-    def members(self) -> Iterator[Member]:
+    def job_results(self) -> Iterator[JobResult]:
         """The runs as jobs of the sweep, whose results are in the store."""
-        return (member(self.client, part) for part in self.runs)
+        return (job_result(self.client, run) for run in self.runs)
 
 
-def parts(client: MlflowClient, parent_run_id: str | None) -> Iterator[Part]:
+def sweep_runs(client: MlflowClient, parent_run_id: str | None) -> Iterator[SweepRun]:
     """The runs of a sweep, however they ended: those of other sweeps that it counts as its own, and its own.
 
     Anybody may have written their tags. A finished run whose tags cannot be read is there with the reason, and with a
@@ -122,70 +122,71 @@ def parts(client: MlflowClient, parent_run_id: str | None) -> Iterator[Part]:
     for count, run in enumerate(search(client, tagged(PARENT, parent_run_id)), start=1):
         if NUMBER in run.data.tags:
             try:
-                yield Part(*job_of(run.data.tags, run.info.run_name), run)
+                yield SweepRun(*job_of(run.data.tags, run.info.run_name), run)
             except MalformedError as error:
                 if run.info.status == "FINISHED":
-                    yield Part(-count, run.info.run_name, {}, run, str(error))
+                    yield SweepRun(-count, run.info.run_name, {}, run, str(error))
                 else:
                     _leave_out(f"run {run.info.run_id}", error)
 
 
-def finished_parts(client: MlflowClient, parent_run_id: str) -> list[Part]:
+def finished_runs(client: MlflowClient, parent_run_id: str) -> list[SweepRun]:
     """The finished run of each job of a sweep, in the order of the jobs; no two have the same name."""
-    finished = (part for part in told_apart(list(parts(client, parent_run_id))) if part.run.info.status == "FINISHED")
-    return [part for _, part in sorted({part.number: part for part in finished}.items())]
+    every = told_apart(list(sweep_runs(client, parent_run_id)))
+    finished = {each.number: each for each in every if each.run.info.status == "FINISHED"}
+    return [finished[number] for number in sorted(finished)]
 
 
 def _leave_out(what: str, error: MalformedError) -> None:
     warnings.warn(f"{what} cannot be read ({error}), so that it is left out", stacklevel=3)
 
 
-def _joined(client: MlflowClient, tag: str, value: str) -> Part:
+def _joined(client: MlflowClient, tag: str, value: str) -> SweepRun:
     """A run of another sweep; raises one of `UNREACHABLE` where it has been deleted."""
     joined = from_json(value)
     if not isinstance(joined, dict) or not all(isinstance(joined.get(each), str) for each in ("run_id", "name")):
         raise MalformedError("it names no run")
     number = _number(tag.removeprefix(JOINED))
-    return Part(number, joined["name"], _plain(joined.get("swept")), client.get_run(joined["run_id"]))
+    return SweepRun(number, joined["name"], _plain(joined.get("swept")), client.get_run(joined["run_id"]))
 
 
-def stored(job: Job, parent: RunRecord) -> Stored | None:
+def stored_sweep(job: Job, parent: RunRecord) -> StoredSweep | None:
     """What the store has of a sweep; None where it is out of reach."""
     with suppress(TrackingError, *UNREACHABLE):
         client, _ = open_configured(job.tracking)
-        return Stored(client, list(parts(client, parent.run_id)))
+        return StoredSweep(client, list(sweep_runs(client, parent.run_id)))
     return None
 
 
-def collect(job: Job, parent: RunRecord, planned: Sequence[str], store: Stored | None) -> Sweep:
+def collect(sweep: Job, parent: RunRecord, planned: Sequence[str], store: StoredSweep | None) -> Sweep:
     """The sweep's runs in the order of their numbers: from their folders, and from the store what is not here.
 
     Args:
-        job: The sweep.
+        sweep: The sweep.
         parent: Its run.
         planned: The names of all its jobs, as far as they are known before they start.
         store: What the store has of it.
     """
-    stored = list(store.members()) if store else []
+    stored = list(store.job_results()) if store else []
     absent = "NOT STARTED" if store else "UNKNOWN, the tracking store being out of reach"
-    found = sorted([*stored, *_here(job, parent)], key=lambda member: member.status == "FINISHED")
-    members = {member.number: member for member in found}  # a finished run counts, whatever else became of its job
-    lost = [member.name for member in members.values() if member.number < 0]  # their numbers cannot be read
+    found = sorted([*stored, *_here(sweep, parent)], key=lambda job: job.status == "FINISHED")
+    jobs = {job.number: job for job in found}  # a finished run counts, whatever else became of its job
+    lost = [job.name for job in jobs.values() if job.number < 0]  # their numbers cannot be read
     for number, name in enumerate(planned):
-        if number not in members and name in lost:
+        if number not in jobs and name in lost:
             lost.remove(name)
-        elif number not in members:
-            members[number] = Member(number, name, "", absent, {}, {}, job.folder)
+        elif number not in jobs:
+            jobs[number] = JobResult(number, name, "", absent, {}, {}, sweep.folder)
     outcomes = []
     fates = {}
-    for member in told_apart([members[number] for number in sorted(members)]):
-        fates[member.name] = member.status
-        if member.status == "FINISHED":
+    for job in told_apart([jobs[number] for number in sorted(jobs)]):
+        fates[job.name] = job.status
+        if job.status == "FINISHED":
             try:
-                outcomes.append(member.outcome)
-                del fates[member.name]
+                outcomes.append(job.outcome)
+                del fates[job.name]
             except UNREADABLE as error:
-                fates[member.name] = unreadable(error)
+                fates[job.name] = unreadable(error)
     return Sweep(with_own_columns(outcomes), fates)
 
 
@@ -197,29 +198,29 @@ def told_apart(jobs: Sequence[J]) -> list[J]:
     return [job._replace(name=_numbered(job)) if len(numbers[job.name]) > 1 else job for job in jobs]
 
 
-def _numbered(job: Part | Member) -> str:
+def _numbered(job: SweepRun | JobResult) -> str:
     """A job's name and number, as the sweep counts its jobs while it runs; its run where its number is not known."""
     return f"{job.name} (job {job.number + 1})" if job.number >= 0 else f"{job.name} (run {job.run_id[:8]})"
 
 
-def finished_here(job: Job) -> int:
+def finished_here(sweep: Job) -> int:
     """How many jobs of a sweep have finished, as their folders tell."""
-    books = (book for _, book in journals.below(job.folder.parent))
-    return sum(NUMBER in book.tags and book.status == "FINISHED" for book in books)
+    journals = (journal for _, journal in journals_below(sweep.folder.parent))
+    return sum(NUMBER in journal.tags and journal.status == "FINISHED" for journal in journals)
 
 
-def _here(job: Job, parent: RunRecord) -> Iterator[Member]:
-    for folder, book in journals.below(job.folder.parent):
-        if book.tags.get(PARENT) == parent.run_id and book.status != "RUNNING":
+def _here(sweep: Job, parent: RunRecord) -> Iterator[JobResult]:
+    for folder, journal in journals_below(sweep.folder.parent):
+        if journal.tags.get(PARENT) == parent.run_id and journal.status != "RUNNING":
             with suppress(MalformedError):  # then the store's copy counts
-                number, name, swept = job_of(book.tags, book.name)
-                yield Member(number, name, book.run_id or "", book.status, swept, book.params, folder)
+                number, name, swept = job_of(journal.tags, journal.name)
+                yield JobResult(number, name, journal.run_id or "", journal.status, swept, journal.params, folder)
 
 
-def member(client: MlflowClient, part: Part) -> Member:
+def job_result(client: MlflowClient, found: SweepRun) -> JobResult:
     """A run of a sweep, with where the store keeps its results."""
-    number, name, swept, run, damage = part
-    return Member(number, name, run.info.run_id, run.info.status, swept, dict(run.data.params), client, damage)
+    number, name, swept, run, damage = found
+    return JobResult(number, name, run.info.run_id, run.info.status, swept, dict(run.data.params), client, damage)
 
 
 def job_of(tags: Mapping[str, str], name: str) -> tuple[int, str, Swept]:
