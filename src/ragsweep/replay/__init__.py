@@ -1,1 +1,1 @@
-"""Recorded runs: measured again, explained, compared."""
+"""Reproduces, explains and compares recorded runs."""

@@ -1,4 +1,4 @@
-"""Finished runs of any sweeps side by side, with the tests that say which differences are real."""
+"""Compares finished runs of any sweeps, with tests of their differences."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from ragsweep.core.errors import ConfigError, TrackingError
 from ragsweep.replay.recorded import composed_today
 from ragsweep.sweeps import Outcome, Sweep, side_by_side
 
-SHOWN = 12  # digits of a digest
+SHOWN = 12  # digits of a digest that a message shows
 
 
 @dataclass(frozen=True)
-class Request:
+class CompareRequest:
     """What to compare.
 
     Attributes:
-        run_ids: Of runs, and of sweeps' parent runs, each of which stands for its finished runs.
-        baseline: Id of the run that was fixed beforehand as the one to beat, or None.
-        metric: By which the best is chosen; None for the one that the runs name.
-        overrides: `name=value`: where the tracking store is.
+        run_ids: Ids of runs and of sweeps. A sweep stands for its finished runs.
+        baseline: Id of the run to beat, which was chosen beforehand; or None.
+        metric: The metric that decides; None for the one that the runs name.
+        overrides: `name=value`: settings of the tracking store.
     """
 
     run_ids: Sequence[str]
@@ -30,12 +30,12 @@ class Request:
     overrides: Sequence[str]
 
 
-def compare(request: Request) -> Sweep:
-    """The runs as a sweep over the settings in which they differ.
+def compare_runs(request: CompareRequest) -> Sweep:
+    """Put runs together as a sweep over the settings in which they differ.
 
     Raises:
-        ConfigError: They were measured on other data or queries, or lack the metric, or are a single run.
-        TrackingError: One cannot be read.
+        ConfigError: They have different data, queries or measures, lack the metric, or are a single run.
+        TrackingError: A run cannot be read.
     """
     today, _ = composed_today(request.overrides)
     asked = [*request.run_ids, *([request.baseline] if request.baseline else [])]

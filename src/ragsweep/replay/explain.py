@@ -1,4 +1,4 @@
-"""Why a query of a recorded run was answered as it was."""
+"""Explains the results of a recorded run for one query."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ragsweep.tasks.task import Record
 
 
 @dataclass(frozen=True)
-class Question:
+class ExplainRequest:
     """What to explain.
 
     Attributes:
-        run_id: Of a run.
-        query: The id of a query, or a part of its text that no other query has.
-        overrides: `name=value`: where the stores and data of the record are on this machine.
-        modules: Modules outside of ragsweep whose classes the record may name.
+        run_id: The run.
+        query: The id of a query, or a part of its text that is in no other query.
+        overrides: `name=value`: the places of stores and data on this machine.
+        modules: Modules outside ragsweep whose classes the record may name.
     """
 
     run_id: str
@@ -32,14 +32,14 @@ class Question:
     modules: Sequence[str]
 
 
-def explain(question: Question, width: int) -> str:
-    """The explanation as text, for a terminal of so many columns; nothing is recorded."""
-    today, settings = composed_today(question.overrides)
-    run = tracking.fetch_run(today.tracking, question.run_id)
-    with chdir(project()):  # a record means paths inside the project, wherever we are
-        experiment = Experiment.of(trusted(run.config, today, settings, question.modules))
+def explain(request: ExplainRequest, width: int) -> str:
+    """The explanation as text, for a terminal that is `width` characters wide. Records nothing."""
+    today, settings = composed_today(request.overrides)
+    run = tracking.fetch_run(today.tracking, request.run_id)
+    with chdir(project()):  # paths in a record are relative to the project
+        experiment = Experiment.of(trusted(run.config, today, settings, request.modules))
         task_explains = getattr(experiment.task, "explain", None)
         if not callable(task_explains):
-            raise ConfigError(f"{question.run_id}: {kind_of(experiment.task)} does not explain its runs")
+            raise ConfigError(f"{request.run_id}: {kind_of(experiment.task)} does not explain its runs")
         record = Record(run.name, run.run_id, run.per_query, run.params)
-        return "\n".join(task_explains(experiment.items, question.query, record, width))
+        return "\n".join(task_explains(experiment.items, request.query, record, width))

@@ -1,4 +1,4 @@
-"""What was read from a tracking store, where anybody may have written it: it is data, not a program."""
+"""Checks the configuration of a recorded run before it is built: anybody may have written it."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from ragsweep.core.parsing import MalformedError, from_yaml
 from ragsweep.core.project import CONF, conf_folders, placed, project, register_resolvers
 from ragsweep.retrieval.model_files import MINILM
 
-STORES = ("ragsweep.core.store.Store", "ragsweep.store.Store")  # the second one: in records of version 0.1.0
-TODAYS = ("store", "tracking")  # places on this machine are chosen here, whatever the record says
-SHARED = ("encoder", "index")  # groups that others take over by interpolation
+STORES = ("ragsweep.core.store.Store", "ragsweep.store.Store")  # the second name is in records of version 0.1.0
+TODAYS = ("store", "tracking")  # groups that come from this machine's configuration, never from a record
+SHARED = ("encoder", "index")  # groups that other groups refer to by interpolation
 BUILT = ("task", "dataset", "chunker", "retriever", "evaluation")  # groups that every configuration has
 GROUPS = ("task", "dataset", "chunker", "encoder", "index", "retriever", "evaluation", "k", "seed")
 
 
 def composed_today(overrides: Sequence[str]) -> tuple[DictConfig, dict[str, Any]]:
-    """The configuration of this machine, and the settings that replace recorded ones.
+    """The configuration of this machine, and the settings that replace recorded settings.
 
     Args:
-        overrides: `name=value`: where the stores and data of a record are on this machine.
+        overrides: `name=value`: the places of stores and data on this machine.
     """
     register_resolvers()
     try:
@@ -50,26 +50,26 @@ def composed_today(overrides: Sequence[str]) -> tuple[DictConfig, dict[str, Any]
 
 
 def _path(value: Any) -> Any:
-    """A setting; where it names a file or folder here, in full."""
+    """A setting. A path that exists becomes absolute."""
     return str(Path(value).resolve()) if isinstance(value, str) and os.sep in value and Path(value).exists() else value
 
 
 def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules: Sequence[str]) -> DictConfig:
-    """The configuration of a recorded run, fit to be built here.
+    """The configuration of a recorded run, checked so that it is safe to build.
 
-    What a record can bring about: objects of the classes that our own configuration has in the same place, from plain
-    values; files read inside the project; and the bundled model. Nothing is fetched from a hub, no other code is
-    imported, and nothing is written but to the stores of today.
+    A record can only have objects of classes that our own configuration has in the same place, built from plain values;
+    files inside the project; and the bundled model. Nothing is downloaded from a hub, no other code is imported, and
+    only the stores of this machine's configuration are written.
 
     Args:
         text: The run's `config/config.yaml`.
-        today: A configuration composed here: gives the store of intermediate results and the tracking store.
-        overrides: Settings given by the user of today, such as where a dataset lies on this machine.
-        modules: Modules outside of ragsweep whose classes the record may name.
+        today: The configuration of this machine: its store of intermediate results and its tracking store.
+        overrides: Settings from the user, such as the place of a dataset on this machine.
+        modules: Modules outside ragsweep whose classes the record may name.
 
     Raises:
-        ConfigError: The record names something that it may not: a class that our configuration does not have there, an
-            argument for Hydra itself, an interpolation, another model, a path outside the project.
+        ConfigError: The record contains something that is not allowed: a class that our configuration does not have
+            there, an argument for Hydra itself, an interpolation, another model, a path outside the project.
     """
     try:
         recorded = from_yaml(text)
@@ -95,7 +95,7 @@ def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules:
 
 
 def _shared(node: Any, shared: Sequence[object]) -> Any:
-    """The same with copies of shared groups, of which a resolved configuration has several, made one again."""
+    """The same configuration, in which equal copies of a shared group are one object again."""
     if isinstance(node, dict):
         inner = {key: _shared(value, shared) for key, value in node.items()}
         return next((group for group in shared if group == node), inner)
@@ -113,15 +113,15 @@ def _set(recorded: dict[str, Any], name: str, value: object) -> None:
 
 
 def _check(name: str, node: object, given: Sequence[str], modules: Sequence[str]) -> None:
-    """Raise `ConfigError` for the first thing in a part of the record that may not be there.
+    """Raise `ConfigError` for the first thing in a node of the record that is not allowed.
 
     Args:
-        name: Of the part, dotted.
-        node: The part.
-        given: Texts that the user of today has given.
-        modules: Whose classes the user of today allows.
+        name: The dotted name of the node.
+        node: The node.
+        given: Texts that the user has given, which are allowed.
+        modules: Modules whose classes the user allows.
     """
-    if _is_store(name, node):  # that of today takes its place
+    if _is_store(name, node):  # it is replaced by this machine's store
         return
     if isinstance(node, dict):
         free = isinstance(node.get("_target_"), str) and _within(node["_target_"], modules)
@@ -151,14 +151,14 @@ def _check_text(name: str, value: str) -> None:
         raise ConfigError(f"{name}: found {value!r}, an interpolation; a recorded configuration holds plain values")
     try:
         inside = (project() / value).resolve().is_relative_to(project())
-    except (OSError, ValueError):  # no path that any file could have
+    except (OSError, ValueError):  # no file can have such a path
         inside = False
     if not inside or value.startswith("~") or ".." in Path(value).parts:
         raise ConfigError(f"{name}: found {value!r}, outside the project; say where it is here: {name}=PATH")
 
 
 def _check_argument_of_hydra(name: str, value: object) -> None:
-    """Allow only what our own configuration has there: `_target_`, and `_partial_` of a metric."""
+    """Raise `ConfigError` unless our own configuration has this here: `_target_`, and `_partial_` of a metric."""
     *groups, key = name.split(".")
     group = next((group for group in reversed(groups) if group in (*BUILT, *SHARED)), None)
     if key == "_target_" and group and isinstance(value, str) and value in targets(group):
@@ -172,7 +172,7 @@ def _check_argument_of_hydra(name: str, value: object) -> None:
 
 @cache
 def targets(group: str) -> frozenset[str]:
-    """The classes and functions that the configuration of this machine names in a group."""
+    """The classes and functions in the configuration of this machine, for one group."""
     files = [file for conf in conf_folders() for file in (conf / group).glob("*.yaml")]
     return frozenset(
         found for file in files for found in re.findall(r"_target_: ([\w.]+)", file.read_text(encoding="utf-8"))
@@ -180,7 +180,7 @@ def targets(group: str) -> frozenset[str]:
 
 
 def _within(target: str, modules: Sequence[str]) -> bool:
-    """Whether a target is written in an allowed module: `mine.os.system` is found there, and is not."""
+    """Whether a target is defined in an allowed module. `mine.os.system` is not: it is only imported there."""
     if not any(target.startswith(f"{allowed}.") for allowed in modules):
         return False
     try:
@@ -196,7 +196,7 @@ def _is_store(name: str, node: object) -> bool:
 
 
 def _placed(node: Any, store: Any, name: str = "") -> Any:
-    """The record with the store of today, and with paths inside the project made absolute again."""
+    """The record with this machine's store, and with absolute paths to files inside the project."""
     if _is_store(name, node):
         return store
     if isinstance(node, dict):

@@ -1,4 +1,4 @@
-"""Making a recorded measurement again, and holding every number of it against the record."""
+"""Runs a recorded configuration again, and compares every number with the record."""
 
 from __future__ import annotations
 
@@ -21,21 +21,20 @@ from ragsweep.core.terminal import one_line
 from ragsweep.experiment import Experiment
 from ragsweep.replay.recorded import composed_today, trusted
 
-SHOWN = 20  # differences that are printed one by one
+SHOWN = 20  # differences that are printed
 
 
 @dataclass(frozen=True)
-class Request:
+class ReproduceRequest:
     """What to reproduce, and how.
 
     Attributes:
-        run_id: Of a run, or of a sweep's parent run.
-        overrides: `name=value`: where the stores and data of the record are on this machine.
-        tolerance: The largest difference that counts as none.
-        log: Whether to record what is measured as a new run.
-        stored: Whether to take the embeddings, indexes and candidate lists that the store has, instead of computing
-            them anew.
-        modules: Modules outside of ragsweep whose classes the record may name.
+        run_id: A run or a sweep.
+        overrides: `name=value`: the places of stores and data on this machine.
+        tolerance: The largest difference that counts as equal.
+        log: Whether to record the new measurement as a run.
+        stored: Whether to use embeddings, indexes and candidate lists of the store instead of computing them again.
+        modules: Modules outside ragsweep whose classes the record may name.
     """
 
     run_id: str
@@ -48,19 +47,19 @@ class Request:
 
 @dataclass(frozen=True)
 class Difference:
-    """A value that is not what was recorded."""
+    """A value that differs from the record."""
 
     what: str
     recorded: object
     now: object
 
 
-def reproduce(request: Request) -> bool:
-    """Reproduce a run or every finished run of a sweep, and print what came of it; whether all is identical."""
+def reproduce(request: ReproduceRequest) -> bool:
+    """Reproduce a run or all finished runs of a sweep, and print the result. Returns whether all is identical."""
     today, settings = composed_today(request.overrides)
     history = tracking.fetch(today.tracking, request.run_id)
-    with chdir(project()), _empty_folder(today.store.path) as empty:  # a record means paths inside the project
-        if not request.stored:  # the runs of a sweep still share what one of them has computed
+    with chdir(project()), _empty_folder(today.store.path) as empty:  # paths in a record are relative to the project
+        if not request.stored:  # the runs of a sweep still share one store
             today.store.path, today.store.enabled = empty, True
         _say("embeddings and rankings: from the store" if request.stored else "embeddings and rankings: computed anew")
         pairs = [(run, Experiment.of(trusted(run.config, today, settings, request.modules))) for run in history.runs]
@@ -77,7 +76,7 @@ def reproduce(request: Request) -> bool:
 
 @contextmanager
 def _empty_folder(store: str) -> Iterator[str]:
-    """An empty store within the folder of a store, where there is room, or else where the system keeps such folders."""
+    """An empty folder for a store: within the folder of the usual store if possible, otherwise a temporary one."""
     with suppress(OSError):
         Path(store).mkdir(parents=True, exist_ok=True)
     within = store if os.access(store, os.W_OK) else None
@@ -86,9 +85,9 @@ def _empty_folder(store: str) -> Iterator[str]:
 
 
 def _sweep_again(
-    history: tracking.History, pairs: Sequence[tuple[tracking.Recorded, Experiment]], request: Request
+    history: tracking.History, pairs: Sequence[tuple[tracking.Recorded, Experiment]], request: ReproduceRequest
 ) -> bool:
-    """Measure every run of a sweep once more, as a sweep if it is to be recorded."""
+    """Measure all runs of a sweep again, and record them as a sweep if asked."""
     complete = True
     if request.log:
         folder = project() / "outputs" / sweep_id()
@@ -107,7 +106,7 @@ def _sweep_again(
 
 
 def _again(run: tracking.Recorded, experiment: Experiment, job: tracking.Job | None, tolerance: float) -> bool:
-    """Measure once more, as this job if it is to be recorded, and say whether all values are what was recorded."""
+    """Measure a run again and print whether its values are those recorded. Records it if there is a job."""
     made = ""
     complete = True
     if job:
@@ -134,14 +133,14 @@ def _again(run: tracking.Recorded, experiment: Experiment, job: tracking.Job | N
 
 
 def _say(text: str) -> None:
-    """Print a line, in which a record may have brought anything."""
+    """Print one line. Text from a record may contain line breaks."""
     print(text.replace("\n", " "))
 
 
 def _job(
     made: tracking.Recorded | tracking.History, experiment: Experiment, folder: Path, reproduces: str
 ) -> tracking.Job:
-    """What is to be recorded of a run, or of a sweep, that is made again."""
+    """The job that records a reproduced run or sweep."""
     store = experiment.config.tracking.copy()
     store.experiment = experiment.items.name
     return tracking.Job(
@@ -159,7 +158,7 @@ def _job(
 
 
 def differences_of_origin(run: tracking.Recorded, experiment: Experiment) -> Iterator[str]:
-    """What a run was made of and by, where that is not what there is today: a line each."""
+    """Differences between a run's data, settings, packages and code and those of today, one line each."""
     if not experiment.items.digest.startswith(run.dataset):
         yield f"dataset: recorded {run.dataset[:12]}, here {experiment.items.digest[:12]}"
     now = tracking.params_of(experiment.params)
@@ -175,7 +174,7 @@ def differences_of_origin(run: tracking.Recorded, experiment: Experiment) -> Ite
     if run.tags.get("code.digest") != digest_of_code():
         commit = run.tags.get("git.commit")
         yield f"code: recorded at {commit or 'an unknown commit'}, here something else"
-        if commit and re.fullmatch("[0-9a-f]{7,64}", commit):  # it is offered for a shell
+        if commit and re.fullmatch("[0-9a-f]{7,64}", commit):  # the user may paste it into a shell
             store = f"MLFLOW_TRACKING_URI={shlex.quote(experiment.config.tracking.uri)}"
             fetched = (
                 f"$({store} mlflow artifacts download -r {shlex.quote(run.run_id)} -a environment/uncommitted.patch)"
@@ -187,7 +186,7 @@ def differences_of_origin(run: tracking.Recorded, experiment: Experiment) -> Ite
 
 
 def _lasting(metrics: Mapping[tuple[str, int], float]) -> dict[tuple[str, int], float]:
-    """The metrics that another run must give again: all but timings."""
+    """The metrics that must be reproduced: all but timings."""
     return {key: value for key, value in metrics.items() if not key[0].startswith("latency/")}
 
 
@@ -195,7 +194,7 @@ def _differences(
     run: tracking.Recorded, metrics: Mapping[tuple[str, int], float], table: pd.DataFrame, tolerance: float
 ) -> Iterator[Difference]:
     was, now = _lasting(run.metrics), _lasting(metrics)
-    for key in sorted(was.keys() | now.keys(), key=lambda key: ("/" in key[0], key)):  # the metrics themselves first
+    for key in sorted(was.keys() | now.keys(), key=lambda key: ("/" in key[0], key)):  # f1 before ci/f1_low
         if not _alike(was.get(key), now.get(key), tolerance):
             yield Difference(f"{key[0]}{f' at {key[1]}' if key[1] else ''}", was.get(key), now.get(key))
     if list(run.per_query.columns) != list(table.columns) or len(run.per_query) != len(table):

@@ -1,4 +1,4 @@
-"""The only place that knows MLflow: runs, sweeps, and where the UI shows them."""
+"""Records runs and sweeps in MLflow and reads them back. Nothing else imports MLflow."""
 
 from ragsweep.core.names import params_of
 from ragsweep.tracking.earlier import earlier_start, finished_before, finished_with

@@ -1,7 +1,7 @@
-"""A client of a tracking store that sends and fetches artifacts only where they belong.
+"""A client of a tracking store that reads and writes artifacts only in places that the user allows.
 
-Whoever can write to a store decides where it says that artifacts lie. Followed blindly, a location could have files
-written anywhere on this machine, or the login of the tracking server sent to another host.
+The store says where a run's artifacts are, and anybody who can write to the store can change that. If we followed it
+blindly, files could be written anywhere on this machine, or the login of the tracking server sent to another host.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ from ragsweep.core.errors import RefusedError, first_line
 from ragsweep.core.place import is_cloud
 
 PROXIED = re.compile(r"mlflow-artifacts:(?://(?P<host>[^/\\\s]*))?(/[^\\\t\r\n]*)?")
-LARGEST = 500 * 10**6  # bytes of an artifact that is fetched
-LONGEST = 600  # seconds that fetching it may take
+LARGEST = 500 * 10**6  # bytes of an artifact
+LONGEST = 600  # seconds to fetch an artifact
 CHUNK = 2**20
 
 
 class Client(MlflowClient):  # type: ignore[misc]
-    """MLflow's client, whose artifacts lie on the tracking server itself or where the user said that they may be."""
+    """MLflow's client, limited to artifacts on the tracking server itself or in places that the user allowed."""
 
     def __init__(self, uri: str, artifacts: str | None = None) -> None:
-        """A client of the store at `uri`, whose user keeps artifacts in the folder or cloud address `artifacts`."""
+        """Make a client of the store at `uri`. `artifacts` is a folder or cloud address that its user allows."""
         super().__init__(uri)
         self._artifacts = artifacts
         self._latest: tuple[str, ArtifactRepository] | None = None
 
     def check_experiment(self, experiment: Experiment) -> None:
-        """Raise `RefusedError` where an experiment keeps its artifacts where they may not be."""
+        """Raise `RefusedError` if an experiment keeps its artifacts in a place that is not allowed."""
         self._check(str(experiment.artifact_location), f"experiment {experiment.name!r}")
 
     def check_run(self, run_id: str) -> None:
-        """Raise `RefusedError` where a run has its artifacts where they may not be."""
+        """Raise `RefusedError` if a run keeps its artifacts in a place that is not allowed."""
         self._repository(run_id)
 
     def log_artifact(self, run_id: str, local_path: str, artifact_path: str | None = None) -> None:
@@ -60,22 +60,22 @@ class Client(MlflowClient):  # type: ignore[misc]
             self._repository(run_id).log_artifact(local_path, artifact_path)
 
     def log_artifacts(self, run_id: str, local_dir: str, artifact_path: str | None = None) -> None:
-        """Upload what is in a folder into a folder of the run's artifacts."""
+        """Upload the content of a folder into a folder of the run's artifacts."""
         repository = self._repository(run_id)
         if not isinstance(repository, LocalArtifactRepository):
             with _own_errors():
                 repository.log_artifacts(local_dir, artifact_path)
             return
-        for folder, _, names in os.walk(local_dir):  # one by one: a whole tree would be written through links in it
+        for folder, _, names in os.walk(local_dir):  # one by one: MLflow would follow links in the target
             target = _folder(artifact_path or "", Path(folder).relative_to(local_dir).as_posix())
             for name in names:
                 repository.log_artifact(str(Path(folder, name)), target)
 
     def download_artifacts(self, run_id: str, path: str, dst_path: str) -> str:
-        """Fetch a file of a run's artifacts; its path below the folder `dst_path`.
+        """Fetch an artifact of a run. Returns its path in the folder `dst_path`.
 
         Raises:
-            RefusedError: It is not where artifacts may be.
+            RefusedError: It is in a place that is not allowed.
             OSError: It is not a file, is larger than `LARGEST`, or cannot be read.
         """
         repository = self._repository(run_id)
@@ -100,7 +100,7 @@ class Client(MlflowClient):  # type: ignore[misc]
         return str(target)
 
     def _repository(self, run_id: str) -> ArtifactRepository:
-        """Where a run's artifacts are; the store is asked once, so that its answer is the one that was checked."""
+        """The repository of a run's artifacts. The store is asked once, so that the checked answer is the one used."""
         if self._latest is None or self._latest[0] != run_id:
             location = str(self.get_run(run_id).info.artifact_uri)
             self._check(location, f"run {run_id!r}")
@@ -113,12 +113,12 @@ class Client(MlflowClient):  # type: ignore[misc]
     def _check(self, location: str, what: str) -> None:
         if not self._belongs(location):
             raise RefusedError(
-                f"{what}: has its artifacts at {location!r}, where nothing is written or read unasked; "
+                f"{what}: has its artifacts at {location!r}, which you have not allowed; "
                 "tracking.artifacts=FOLDER_OR_ADDRESS allows a folder of this machine or a place in a cloud"
             )
 
     def _belongs(self, location: str) -> bool:
-        """Whether artifacts may be there, as far as this store may say so."""
+        """Whether this store may keep artifacts at a location."""
         try:
             scheme = urlsplit(location).scheme
             if scheme in ("", "file"):
@@ -133,7 +133,7 @@ class Client(MlflowClient):  # type: ignore[misc]
 
 @contextmanager
 def _own_errors() -> Iterator[None]:
-    """Turn an error of a cloud's client, such as a missing login, into the `OSError` of a store out of reach."""
+    """Turn an error of a cloud's client, such as a missing login, into an `OSError`, as if the store did not answer."""
     try:
         yield
     except (RefusedError, MlflowException, OSError):
@@ -143,19 +143,19 @@ def _own_errors() -> Iterator[None]:
 
 
 def own_folders(uri: str, artifacts: str | None) -> list[Path]:
-    """The folders of this machine that a store may name: that of its database, and the one that its user named."""
+    """The folders of this machine where a store may keep artifacts: that of its database, and the user's."""
     database = sqlite_file(uri)
     named = [Path(artifacts).resolve()] if artifacts and not is_cloud(artifacts) else []
     return [*([database.parent] if database else []), *named]
 
 
 def absolute_artifacts(artifacts: str | None) -> str | None:
-    """The same place for whoever uses it later, from another folder."""
+    """The same place as an absolute path, so that it can be used from another folder."""
     return artifacts if not artifacts or is_cloud(artifacts) else str(Path(artifacts).resolve())
 
 
 def _is_below(location: str, place: str) -> bool:
-    """Whether an address in a cloud is another one or below it, by whole parts of its path."""
+    """Whether an address in a cloud is another address or lies below it. Only whole names in its path count."""
     (scheme, netloc, path, *_), (*host, root, _, _) = urlsplit(location), urlsplit(place)
     parts, above = ([part for part in each.split("/") if part] for each in (path, root))
     return [scheme, netloc] == host and parts[: len(above)] == above and ".." not in map(unquote, parts)
@@ -168,11 +168,11 @@ def _folder(*parts: str | PurePosixPath) -> str | None:
 
 
 def _opened(folder: Path, name: str) -> IO[bytes]:
-    """A file within a folder, whatever links are on the way."""
+    """Open a file of a folder. Refuse one that links lead to outside of the folder."""
     path = (folder / name).resolve()
     if not path.is_relative_to(folder.resolve()):
         raise RefusedError(f"{folder / name}: leads out of the folder of artifacts")
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe would be waited for
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # opening a pipe would block
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
         os.close(descriptor)
@@ -181,7 +181,7 @@ def _opened(folder: Path, name: str) -> IO[bytes]:
 
 
 def _streamed(repository: HttpArtifactRepository, path: str) -> Iterator[bytes]:
-    """What a server sends as an artifact; whatever it says of its size, it ends soon enough."""
+    """Blocks of an artifact from a server. Limited in size and time, whatever size the server announces."""
     ends, size = time.monotonic() + LONGEST, 0
     with http_request(repository._host_creds, f"/{path}", "GET", stream=True) as answer:
         answer.raise_for_status()

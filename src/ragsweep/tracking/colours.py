@@ -1,10 +1,10 @@
-"""The colour of a run in the UI, where MLflow's own choice gives runs that stand side by side the same one."""
+"""The colour of a run in the UI. MLflow's own choice often gives neighbouring runs the same colour."""
 
 VIRIDIS = ("440154", "472d7b", "3b528b", "2c728e", "21918c", "28ae80", "5ec962", "addc30")  # without its palest eighth
 
 
 def colour(number: int, total: int) -> str:
-    """A job's colour between the first's and the last's, dark to light: neighbours look alike, and no two the same.
+    """The colour of a job, from dark for the first to light for the last. No two jobs have the same colour.
 
     Args:
         number: The job's number, from 0.

@@ -1,4 +1,4 @@
-"""Conditions by which MLflow finds runs. An id in them may come from a store or a journal: it must not widen them."""
+"""Search conditions for MLflow. Ids in them may come from a store or a journal, so they must not add conditions."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from ragsweep.core.errors import TrackingError
 
 
 def tagged(tag: str, value: object) -> str:
-    """The condition that a run has this value, an id, a digest or a number, in a tag of ours.
+    """The condition that a tag of ours has this value: an id, a digest or a number.
 
     Raises:
-        TrackingError: The value is none of these.
+        TrackingError: The value is something else.
     """
     if not re.fullmatch(r"[0-9A-Za-z_-]{1,100}", str(value)):
         raise TrackingError(f"found {str(value)[:40]!r}, expected an id: only letters and digits")

@@ -1,4 +1,4 @@
-"""Runs and sweeps of earlier starts that have measured, or begun to measure, what is asked for now."""
+"""Finds earlier runs and sweeps that have measured, or begun to measure, the same."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ LATEST = "attributes.start_time DESC"
 
 @contextmanager
 def earlier_start(job: Job) -> Iterator[Run | None]:
-    """The parent run of the latest earlier start of this sweep, to be opened again within the block.
+    """The parent run of the latest earlier start of this sweep, which the caller opens again within the block.
 
-    Of several processes on this machine that resume a sweep at once, one goes on with it; the others are refused.
+    If several processes on this machine resume a sweep at once, one continues it and the others get an error.
 
     Raises:
         TrackingError: Another process is running the sweep.
@@ -37,8 +37,8 @@ def earlier_start(job: Job) -> Iterator[Run | None]:
         starts = [run for run in found if PARENT not in run.data.tags and _is_ours(run)]
         ids = {run.info.run_id for run in starts}
         for run in search(client, "attributes.status = 'RUNNING'"):
-            is_worker = run.data.tags.get(PARENT) in ids and is_alive(run.data.tags.get(PROCESS))  # outlived its sweep
-            if run.info.run_id in ids or is_worker:
+            outlives = run.data.tags.get(PARENT) in ids and is_alive(run.data.tags.get(PROCESS))  # a worker, its sweep
+            if run.info.run_id in ids or outlives:
                 raise _is_being_run(run, job.tracking.uri)
         yield next(iter(starts), None)
 
@@ -46,7 +46,7 @@ def earlier_start(job: Job) -> Iterator[Run | None]:
 def _is_being_run(run: Run, uri: str) -> TrackingError:
     process, run_id = run.data.tags.get(PROCESS), run.info.run_id
     text = f"tracking.resume: this sweep is being run by {described(process)} (run {run_id}); wait until it has ended"
-    if not is_alive(process):  # nor is it known to be gone
+    if not is_alive(process):  # its end cannot be known
         end = f"from mlflow import MlflowClient; MlflowClient({uri!r}).set_terminated({run_id!r}, 'KILLED')"
         text += f", or where you know that it is gone, close its run: {shlex.join(['python', '-c', end])}"
     return TrackingError(text)
@@ -58,10 +58,10 @@ def _is_ours(run: Run) -> bool:
 
 
 def finished_before(job: Job) -> Mapping[str, float] | None:
-    """The metrics of a finished run that has measured what the job would, which counts as the job's from now on.
+    """The metrics of a finished run that has measured the same as this job would. The sweep then reuses that run.
 
-    It is the job's own of this sweep, such as one that a cluster has started twice, or, with `tracking.resume`, one of
-    another sweep. None where there is none or the store is out of reach.
+    It is a run of the same job, for example if a cluster starts a job twice; or with `tracking.resume`, a run of
+    another sweep. None if there is none or the store does not answer.
     """
     if not job.may_resume:
         return None
@@ -83,7 +83,7 @@ def finished_before(job: Job) -> Mapping[str, float] | None:
 
 
 def finished_with(tracking: DictConfig, digest: str) -> Run | None:
-    """The latest finished run, in any experiment, with this digest of all that decides its results."""
+    """The latest finished run with this digest, in any experiment."""
     with suppress(*UNREACHABLE):
         finished = search(existing_store(tracking.uri), _finished_with(digest))
         return next((run for run in finished if run.data.metrics), None)

@@ -1,4 +1,4 @@
-"""The code and the packages that a run was made with."""
+"""The code and the packages of a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ragsweep.core.project import project
 
 
 def write_environment(folder: Path) -> None:
-    """Write what describes the code and the packages into `environment/` below `folder`."""
+    """Write files that describe the code and the packages into `FOLDER/environment/`."""
     environment = folder / "environment"
     environment.mkdir(parents=True, exist_ok=True)
     (environment / "requirements.txt").write_text(requirements(), encoding="utf-8")
@@ -23,34 +23,34 @@ def write_environment(folder: Path) -> None:
             (environment / name).write_text(text, encoding="utf-8", errors="surrogateescape")
 
 
-@cache  # a process runs the code that it has loaded, whatever is edited meanwhile
+@cache  # a process runs the code that it has loaded, even if a file is edited later
 def git_commit(folder: Path | None = None) -> str | None:
-    """The commit of the project, or None where it is no git checkout, or one without a commit."""
+    """The commit of the project. None if it is not a git checkout or has no commit."""
     return _git(folder or project(), "rev-parse", "--verify", "--quiet", "HEAD").strip() or None
 
 
 @cache
 def is_dirty(folder: Path | None = None) -> bool:
-    """Whether a file of the commit differs from it, as `git describe --dirty` means it."""
+    """Whether a tracked file has been changed since the commit, as in `git describe --dirty`."""
     return bool(_git(folder or project(), "status", "--porcelain", "--untracked-files=no"))
 
 
 def code_version() -> str:
-    """The commit in short, and whether a file of it has changed; empty where the project is not a git checkout."""
+    """The short commit id and whether tracked files have changed. Empty if the project is not a git checkout."""
     return f"{(git_commit() or '')[:10]}{' with uncommitted changes' if is_dirty() else ''}"
 
 
 @cache
 def uncommitted_patch(folder: Path | None = None) -> str:
-    """What differs from the commit in its own files, as a patch for `git apply`; empty where nothing does."""
+    """The changes of tracked files since the commit, as a patch for `git apply`. Empty if there are none."""
     return _git(folder or project(), "diff", "--binary", "--no-ext-diff", "--no-color", "HEAD")
 
 
 @cache
 def untracked(folder: Path | None = None) -> str:
-    """The names of the files that git neither has nor ignores, a line each; a folder of such files is one line.
+    """The names of the files that git neither tracks nor ignores, one per line. A folder of such files is one line.
 
-    Their content stays here: nobody has decided that it may leave this machine, and it may be a secret.
+    Their content is not recorded: it may be a secret, and nobody has decided that it may leave this machine.
     """
     return _git(
         folder or project(), "ls-files", "--others", "--exclude-standard", "--directory", "--no-empty-directory"
@@ -59,19 +59,19 @@ def untracked(folder: Path | None = None) -> str:
 
 @cache
 def requirements() -> str:
-    """Every installed package with its version, as pip reads it."""
+    """Every installed package with its version, in the format of requirements.txt."""
     return "".join(f"{pin}\n" for pin in sorted({_pin(package) for package in distributions()}, key=str.lower))
 
 
 def _pin(package: Distribution) -> str:
     text = package.read_text("METADATA") or package.read_text("PKG-INFO") or ""
-    fields = message_from_string(text.partition("\n\n")[0])  # all packages' descriptions would take most of a second
+    fields = message_from_string(text.partition("\n\n")[0])  # parsing all descriptions would take most of a second
     return f"{fields['Name']}=={fields['Version']}"
 
 
 @cache
 def user() -> str:
-    """Who runs this."""
+    """The name of the user."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # a container may run under a number without a name
@@ -79,7 +79,7 @@ def user() -> str:
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    """What git says of a folder, as long as this is a repository of its own and not part of another one."""
+    """The output of a git command in a folder. Empty if the folder is not the top of a git repository."""
     return _run(folder, *arguments) if _is_repository(folder) else ""
 
 
@@ -90,7 +90,7 @@ def _is_repository(folder: Path) -> bool:
 
 
 def _run(folder: Path, *arguments: str) -> str:
-    """The output of a git command; nothing where it fails. A hook of another repository may have set `GIT_DIR`."""
+    """The output of a git command, empty if it fails. Ignores `GIT_DIR`, which a hook of another repository may set."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         command = ["git", "-C", str(folder), *arguments]

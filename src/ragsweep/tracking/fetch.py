@@ -1,4 +1,4 @@
-"""What the tracking store holds of a run that was made before, here or elsewhere."""
+"""Reads finished runs from the tracking store."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ragsweep.tracking.sweep_runs import (
     unreadable,
 )
 
-LARGEST_MB = 10  # of a run's configuration, and of its list of packages
+LARGEST_MB = 10  # of a run's configuration or its list of packages
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,12 @@ class Recorded:
         name: Its name.
         run_id: The store's name for it.
         config: Its `config/config.yaml`.
-        requirements: The packages it was made with.
-        params: The settings that took effect.
-        tags: What says where it comes from.
+        requirements: Its packages, with versions.
+        params: The settings that were used.
+        tags: Its tags.
         swept: The swept settings and their values.
-        dataset: Digest of its dataset, as far as the store keeps it.
-        metrics: Every value by name and step.
+        dataset: Digest of its dataset, shortened to what MLflow stores.
+        metrics: All values, by name and step.
         per_query: Its table of queries.
     """
 
@@ -62,7 +62,7 @@ class Recorded:
 
 
 class History(NamedTuple):
-    """What a store holds of a run or of a sweep; its runs stand in the order of their numbers."""
+    """A run or a sweep in the store. The runs of a sweep are in the order of its jobs."""
 
     name: str
     status: str
@@ -86,7 +86,7 @@ def fetch_run(tracking: DictConfig, run_id: str) -> Recorded:
     """A finished run.
 
     Raises:
-        TrackingError: The store cannot be reached, or this is no finished run of it; of a sweep, its best run is named.
+        TrackingError: The store cannot be reached or has no such finished run. If it is a sweep, its best run is named.
     """
     with _reading(tracking, run_id) as client:
         run = client.get_run(run_id)
@@ -100,14 +100,14 @@ def fetch_run(tracking: DictConfig, run_id: str) -> Recorded:
 
 
 def fetch_outcomes(tracking: DictConfig, run_ids: Sequence[str]) -> tuple[list[Outcome], dict[str, str]]:
-    """Finished runs, a sweep's parent standing for those in it; each run once, in the order given.
+    """Finished runs by their ids, each once, in the order given. The id of a sweep stands for all its finished runs.
 
     Returns:
-        The runs, and of sweeps, the names of those whose results cannot be read, with the reason.
+        The runs; and the names of runs of a sweep whose results cannot be read, with the reason.
 
     Raises:
-        TrackingError: The store cannot be reached, or one of these is no finished run and has none in it, or is a run
-            whose results cannot be read.
+        TrackingError: The store cannot be reached; or a run is not finished, has no finished runs in it, or has results
+            that cannot be read.
     """
     found: dict[str, Outcome] = {}
     damaged: dict[str, str] = {}
@@ -131,7 +131,7 @@ def fetch_outcomes(tracking: DictConfig, run_ids: Sequence[str]) -> tuple[list[O
 
 @contextmanager
 def _reading(tracking: DictConfig, run_id: str) -> Iterator[Client]:
-    """A client of the store; what goes wrong with it within the block is a `TrackingError` about this run."""
+    """A client of the store. Errors within the block become a `TrackingError` about this run."""
     try:
         yield existing_store(tracking.uri, tracking.artifacts)
     except (ValueError, TypeError, KeyError) as error:
@@ -142,7 +142,7 @@ def _reading(tracking: DictConfig, run_id: str) -> Iterator[Client]:
 
 
 def _of_sweep(client: Client, sweep_run: SweepRun) -> Recorded:
-    """A run by the name and the swept values that it has in the sweep."""
+    """A run with the name and swept values that it has in the sweep."""
     return replace(_recorded(client, sweep_run.run), name=sweep_run.name, swept=sweep_run.swept)
 
 

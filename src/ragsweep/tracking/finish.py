@@ -1,4 +1,4 @@
-"""The end of a sweep: its outcomes are collected, its report is written, its parent run is closed."""
+"""The end of a sweep: collects its outcomes, writes its report and closes its parent run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LONGEST_NOTE = 7000  # characters; MLflow cuts a tag at 8000
 
 @dataclass(frozen=True)
 class OpenSweep:
-    """A sweep that has begun: the job that describes it, its parent run, and its jobs' names where they are known."""
+    """A sweep that has begun: the job that describes it, its parent run, and the names of its jobs if known."""
 
     job: Job
     parent: RunRecord
@@ -34,12 +34,12 @@ class OpenSweep:
 
     @property
     def stop(self) -> Path:
-        """A file that tells the jobs not to start."""
+        """The file that tells jobs not to start. It exists only after the sweep was stopped."""
         return self.job.folder.parent / "stop"
 
 
 def finish(sweep: OpenSweep, *, failed: bool) -> bool:
-    """Close the parent run with the summary of what finished, and say what did not; whether all is well."""
+    """Close the parent run with a summary, and print what did not finish. Returns whether everything finished."""
     close_open(sweep.job, sweep.parent)
     store = stored_sweep(sweep.job, sweep.parent)
     results = collect(sweep.job, sweep.parent, sweep.planned, store)
@@ -52,13 +52,13 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
     written = True
     try:
         texts = [report.write_sweep(folder, each, origin) for folder, each in zip(folders, datasets, strict=True)]
-    except Exception as error:  # the runs are measured: whatever keeps the report from being written, the rest goes on
+    except Exception as error:  # the runs are measured: the sweep is closed without its report
         failed, written, texts = True, False, [f"The report could not be written: {first_line(error)}\n"]
         print(f"ragsweep: {texts[0]}", end="", file=sys.stderr)
     failed = failed or bool(results.unfinished)
     text = "\n".join(texts) or "No run finished.\n"
     close_parent(sweep.parent, results, text, "FAILED" if failed else "FINISHED")
-    for folder, each in zip(folders, datasets, strict=True):  # only now: nobody may be reading any more
+    for folder, each in zip(folders, datasets, strict=True):  # last: a closed pipe would end the process
         print(f"\n{report.terminal_table(each)}\n", *report.decision(each), sep="\n")
         if written:
             print(f"report: {folder / 'report.html'} (sweep {sweep.parent.run_id or 'not in the tracking store yet'})")
@@ -74,7 +74,7 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
 
 
 def say_what_waits(sweep: OpenSweep) -> int:
-    """Say how many runs, the sweep's own among them, the tracking store lacks, and what brings them there."""
+    """Print how many runs are missing in the tracking store, and the command that uploads them. Returns the number."""
     folder, store = sweep.job.folder.parent, sweep.job.tracking
     if number := waiting(folder):
         print(
@@ -86,7 +86,7 @@ def say_what_waits(sweep: OpenSweep) -> int:
 
 
 def close_parent(parent: RunRecord, sweep: Sweep, description: str, status: str) -> None:
-    """Upload the sweep's tables, charts and report, put the decision into tags, and end the parent run."""
+    """Upload the tables, charts and report of a sweep, write the decision into tags, and end the parent run."""
     datasets = sweep.by_dataset
     decided = dict(_decision(datasets[0])) if len(datasets) == 1 else {}
     parent.tag({**decided, "mlflow.note.content": _note(description)})
@@ -96,9 +96,9 @@ def close_parent(parent: RunRecord, sweep: Sweep, description: str, status: str)
 
 
 def _note(report: str) -> str:
-    """The report with room between the columns of its table, cut at a line where it is longer than MLflow keeps.
+    """The report as the description of a run, cut at a line if it is longer than MLflow allows.
 
-    On a run's page MLflow sets tables without any space between their columns: the headings make some.
+    MLflow shows tables without space between their columns, so spaces are added to the headings.
     """
     report = re.sub(r"^\|.*(?=\n\| --- )", lambda heads: heads[0].replace(" |", f"{ROOM}|"), report, flags=re.MULTILINE)
     if len(report) <= LONGEST_NOTE:
@@ -107,7 +107,7 @@ def _note(report: str) -> str:
 
 
 def _decision(sweep: Sweep) -> Iterator[tuple[str, str]]:
-    """The best configuration, its settings and interval, how many are tied with it, and what it promises."""
+    """Tags for the best configuration: its settings, its interval, how many are tied with it, its expected score."""
     best, metric, decision = sweep.best, sweep.decided_by, sweep.decision
     for name in sweep.swept:
         yield f"best.{name}", str(best[name])

@@ -1,4 +1,4 @@
-"""What is to be recorded of a run, apart from the measurement, and the tags that say where it comes from."""
+"""What is recorded of a run besides its measurement, and the tags made of it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from ragsweep.tracking.process import identity
 LONGEST_COMMAND = 5000  # characters of a tag
 
 COLOUR = "mlflow.runColor"
-DIGEST = "config.digest"  # tag: of all that decides a run's results
+DIGEST = "config.digest"  # tag: digest of everything that decides a run's results
 NUMBER = "sweep.job"  # tag: the number of a run within its sweep
-MEASURED = "measured"  # tag: titles of a run's metrics by name, the one that decides first, as JSON
-LOWER_IS_BETTER = "measured.lower_is_better"  # tag: set where the metric that decides is better when lower
+MEASURED = "measured"  # tag: titles of a run's metrics by name, as JSON; the first is the one that decides
+LOWER_IS_BETTER = "measured.lower_is_better"  # tag: set if lower values of the deciding metric are better
 PARENT = "mlflow.parentRunId"
 PROCESS = "process"  # tag: which process the run belongs to
 SWEPT = "sweep.values"  # tag: the swept settings of a run with their values, as JSON
@@ -31,23 +31,23 @@ SWEPT = "sweep.values"  # tag: the swept settings of a run with their values, as
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be recorded, apart from the measurement.
+    """What is recorded of a run besides its measurement.
 
     Attributes:
         name: The run's name: the swept values.
         folder: Where the run's files are written before they are logged.
         overrides: The overrides that made its configuration, as Hydra lists them.
-        command: What runs this configuration again.
+        command: The command that runs this configuration again.
         swept: The swept settings and their values.
         sweep_id: Names the start of the program that this run belongs to.
         parent_run_id: The sweep's run, or None for a single run.
         tracking: The `tracking` group of the configuration.
         number: The job's number within its sweep.
-        total: How many jobs the sweep has; None where only its sweeper knows.
-        digest: Of all that decides the results; None where that is not known yet.
+        total: How many jobs the sweep has; None if only its sweeper knows.
+        digest: Digest of everything that decides the results; None if not known yet.
         may_resume: Whether to look for an earlier run of this job.
-        reproduces: The run that this one makes again.
-        measured: The metrics, the one that decides first.
+        reproduces: The run that this one reproduces.
+        measured: The metrics. The first is the one that decides.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Job:
 
     @property
     def tags(self) -> dict[str, str]:
-        """What says where the run comes from."""
+        """The tags of the run."""
         tags = {
             "mlflow.user": user(),
             "mlflow.source.name": "ragsweep",

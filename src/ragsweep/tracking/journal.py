@@ -1,4 +1,4 @@
-"""What the tracking store should hold of a run, kept in the run's folder: the store may be out of reach."""
+"""A file in a run's folder with everything that the tracking store should have of it, for when it does not answer."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from ragsweep.tracking.conditions import tagged
 from ragsweep.tracking.store import UNREACHABLE, is_refusal, open_store
 
 FILE = "tracking.json"
-KEY = "key"  # tag: names a run before, and whether or not, the tracking store has given it a number
+KEY = "key"  # tag: identifies a run, also before the tracking store has given it an id
 
-METRICS_A_BATCH = 800  # MLflow takes 1000 of all kinds together
+METRICS_A_BATCH = 800  # MLflow accepts 1000 metrics, params and tags together
 PARAMS_A_BATCH = 100
 
 LARGEST_MB = 50  # of a journal
-LAST = 253_402_300_799_000  # milliseconds since 1970: the end of the last year that a date can have
+LAST = 253_402_300_799_000  # milliseconds since 1970: the end of the year 9999, the last that a date can have
 
 T = TypeVar("T")
 
 
 @dataclass
 class Journal:
-    """One run, as far as it has come.
+    """What is known of a run so far.
 
     Attributes:
         uri: The tracking store.
@@ -51,11 +51,11 @@ class Journal:
         tags: Its tags.
         started: Milliseconds since 1970.
         key: The tag by which the run is found in the store.
-        run_id: The store's name for the run, once it has one.
+        run_id: The run's id in the store; None as long as the store does not have it.
         params: The settings.
         metrics: Name, step and value of each.
-        dataset: Name, digest, source and profile of what was searched.
-        parts: Files and folders of the run's folder that are its artifacts.
+        dataset: Name, digest, source and profile of the dataset.
+        parts: The files and folders of the run's folder that are its artifacts.
         status: RUNNING, FINISHED, FAILED or KILLED.
         ended: Milliseconds since 1970.
         uploaded: Whether the store has all of it.
@@ -82,7 +82,7 @@ class Journal:
         """The journal of the run in this folder.
 
         Raises:
-            TrackingError: It is not what `write` has written; somebody else may have made it.
+            TrackingError: It is not a journal as `write` makes it. Somebody else may have written it.
         """
         file = folder / FILE
         try:
@@ -94,19 +94,19 @@ class Journal:
             raise TrackingError(f"{file}: {error}") from error
 
     def write(self, folder: Path) -> None:
-        """Keep the journal in the run's folder; a reader finds it whole, as it was or as it is."""
+        """Write the journal into the run's folder. A reader finds either the old or the new one, never half of one."""
         folder.mkdir(parents=True, exist_ok=True)
         draft = folder / f".{FILE}"
         draft.unlink(missing_ok=True)
-        with draft.open("x", encoding="utf-8") as file:  # never through a link that lies there
+        with draft.open("x", encoding="utf-8") as file:  # fails on a link in its place
             json.dump(asdict(self), file)
             file.flush()
-            os.fsync(file.fileno())  # else a power cut could leave an empty file under the new name
+            os.fsync(file.fileno())  # otherwise a power cut could leave an empty file under the new name
         draft.replace(folder / FILE)
 
 
 def _is_text(value: object) -> bool:
-    """Whether it is a text that every store can keep: it does not contain an invalid surrogate."""
+    """Whether it is a text that every store accepts: one without invalid surrogates."""
     return isinstance(value, str) and not re.search("[\ud800-\udfff]", value)
 
 
@@ -165,7 +165,7 @@ RULES = {
 
 
 def _checked(found: Any) -> dict[str, Any]:
-    """The fields of a journal; raises `MalformedError` where one is missing, unknown or of another kind."""
+    """The fields of a journal. Raises `MalformedError` if one is missing, unknown or of the wrong type."""
     if not isinstance(found, dict):
         raise MalformedError("not the journal of a run")
     required = [each.name for each in fields(Journal) if each.default is each.default_factory is MISSING]
@@ -181,10 +181,10 @@ def _checked(found: Any) -> dict[str, Any]:
 
 
 def check_parts(folder: Path, parts: Sequence[str]) -> None:
-    """Make sure that what is to be uploaded lies in the run's folder.
+    """Make sure that what will be uploaded is in the run's folder.
 
     Raises:
-        TrackingError: A part lies elsewhere, or it or something in it is a link, by which it could.
+        TrackingError: A part is outside of the folder, is a link, or contains a link.
     """
     for part in parts:
         names = Path(part).parts
@@ -197,11 +197,11 @@ def check_parts(folder: Path, parts: Sequence[str]) -> None:
 
 
 def upload(journal: Journal, folder: Path) -> None:
-    """Bring the store to the state of the journal, whatever of it is there already; nothing is there twice after it.
+    """Upload what the journal describes. What the store has already is not added twice.
 
     Raises:
         TrackingError: The store cannot be opened, or the journal names another run or files outside the folder; or one
-            of `UNREACHABLE`, where the store goes away meanwhile.
+            of `UNREACHABLE` if the store stops answering.
     """
     check_parts(folder, journal.parts)
     client, experiment_id = open_store(journal.uri, journal.experiment, journal.artifacts)
@@ -214,12 +214,12 @@ def upload(journal: Journal, folder: Path) -> None:
         send_numbers(client, journal)
         send_files(client, journal, folder, journal.parts)
     except (RefusedError, *UNREACHABLE) as error:
-        if is_refusal(error):  # else the run would stay open for ever
+        if is_refusal(error):  # otherwise the run would stay open for ever
             send_tags(client, journal.run_id, {"error": f"the tracking store refuses the run ({first_line(error)})"})
             client.set_terminated(journal.run_id, "FAILED", journal.ended)
         raise
     if "error" not in journal.tags:
-        with suppress(MlflowException):  # only a run that was refused before has one
+        with suppress(MlflowException):  # only a run that was refused earlier has this tag
             client.delete_tag(journal.run_id, "error")
     client.set_terminated(journal.run_id, journal.status, journal.ended)
     journal.uploaded = True
@@ -232,7 +232,7 @@ def _run_of(client: MlflowClient, experiment_id: str, journal: Journal) -> str:
 
 
 def create_run(client: MlflowClient, experiment_id: str, journal: Journal) -> str:
-    """Make the run in the store; its name there."""
+    """Create the run in the store. Returns its id."""
     tags = journal.tags | {KEY: journal.key}
     run_id: str = client.create_run(experiment_id, journal.started, tags, journal.name).info.run_id
     return run_id
@@ -245,7 +245,7 @@ def send_tags(client: MlflowClient, run_id: str | None, tags: Mapping[str, str])
 
 
 def send_numbers(client: MlflowClient, journal: Journal) -> None:
-    """Log params, metrics and the dataset. All metrics bear the run's start as their time: sent twice, they are one."""
+    """Log params, metrics and the dataset. Metrics get the run's start as their time, so sending twice adds nothing."""
     metrics = [Metric(name, value, journal.started, step) for name, step, value in journal.metrics]
     params = [Param(*param) for param in journal.params.items()]
     for some_metrics, some_params in zip_longest(
@@ -271,7 +271,7 @@ def _batches(values: Sequence[T], size: int) -> list[Sequence[T]]:
 
 
 def read_journals(folder: Path) -> Iterator[tuple[Path, Journal | TrackingError]]:
-    """The folders of runs in a folder, in the order of their names, and their journals, or why one cannot be read."""
+    """The runs below a folder, by name: the folder of each and its journal, or the error why it cannot be read."""
     for file in sorted(folder.rglob(FILE)):
         try:
             yield file.parent, Journal.read(file.parent)
@@ -280,9 +280,9 @@ def read_journals(folder: Path) -> Iterator[tuple[Path, Journal | TrackingError]
 
 
 def journals_below(folder: Path) -> Iterator[tuple[Path, Journal]]:
-    """The folders of runs in a folder, in the order of their names, and their journals; a broken one is named."""
+    """The runs below a folder, by name: the folder of each and its journal. Warns of a journal that cannot be read."""
     for place, journal in read_journals(folder):
         if isinstance(journal, Journal):
             yield place, journal
         else:
-            warnings.warn(f"{journal}, so that its run is left out", stacklevel=2)
+            warnings.warn(f"{journal}; its run is left out", stacklevel=2)

@@ -1,4 +1,4 @@
-"""What a measurement is in MLflow: its metrics and its dataset."""
+"""The metrics and the dataset of a measurement as MLflow takes them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from ragsweep.core.names import type_names
 from ragsweep.tasks.task import Items, Measurement
 
-DIGEST_LENGTH = 36  # the longest that MLflow takes
+DIGEST_LENGTH = 36  # the longest that MLflow accepts
 
 
 def dataset_input(items: Items, settings: Mapping[str, Any]) -> dict[str, str]:
-    """The dataset with our own digest: MLflow's stops at 10,000 rows."""
+    """The dataset with our own digest. MLflow's digest covers only the first 10,000 rows."""
     return {
         "name": items.name,
         "digest": items.digest[:DIGEST_LENGTH],
@@ -26,7 +26,7 @@ def dataset_input(items: Items, settings: Mapping[str, Any]) -> dict[str, str]:
 
 
 def metrics_of(measurement: Measurement, decide_by: str) -> dict[tuple[str, int], float]:
-    """All that is logged as a metric, by name and step: curves have a step for every cutoff, other metrics step 0."""
+    """Everything that is logged as a metric, by name and step. Curves have a step per cutoff, other metrics step 0."""
     scalars = (*_scalars(measurement, decide_by), *measurement.measures.items())
     metrics = {(name, 0): value for name, value in scalars}
     for name, curve in measurement.curves.items():
@@ -36,7 +36,7 @@ def metrics_of(measurement: Measurement, decide_by: str) -> dict[tuple[str, int]
 
 def _scalars(measurement: Measurement, decide_by: str) -> Iterator[tuple[str, float]]:
     scores = sorted(measurement.scores, key=lambda score: score.metric.name != decide_by)
-    for score in scores:  # MLflow's "Compare" shows the first one
+    for score in scores:  # MLflow's "Compare" shows the first metric
         yield score.metric.name, score.value
     for score in measurement.scores:
         yield f"ci/{score.metric.name}_low", score.low

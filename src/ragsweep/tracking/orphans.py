@@ -1,4 +1,4 @@
-"""Runs that nobody is working on any more, found and closed as KILLED."""
+"""Closes runs that no process is working on any more."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from ragsweep.tracking.store import UNREACHABLE, open_configured, search, taking
 
 
 def close_orphans(tracking: DictConfig) -> None:
-    """Close as KILLED the runs that processes of this host have left open because they were killed."""
+    """Close the runs that killed processes of this host have left open, as KILLED."""
     client, _ = open_configured(tracking)
-    with taking_turns(tracking.uri):  # a sweep that is resumed meanwhile has one of these runs open again
+    with taking_turns(tracking.uri):  # otherwise we could close a run that another process has just resumed
         for run in search(client, "attributes.status = 'RUNNING'"):
             if is_gone(run.data.tags.get(PROCESS)):
-                with suppress(*UNREACHABLE):  # it may be another user's, or deleted by now
+                with suppress(*UNREACHABLE):  # it may belong to another user, or be deleted by now
                     client.set_tag(run.info.run_id, "error", "the process ended without closing the run")
                     client.set_terminated(run.info.run_id, "KILLED")
     forget_ended()
 
 
 def close_open(job: Job, parent: RunRecord) -> None:
-    """Close as KILLED the runs that are still open when the sweep is over: their workers are gone."""
+    """Close the runs that are still open when the sweep is over, as KILLED. Their workers have ended."""
     with suppress(TrackingError, *UNREACHABLE):
         client, _ = open_configured(job.tracking)
         for run in search(client, f"{tagged(PARENT, parent.run_id)} AND attributes.status = 'RUNNING'"):

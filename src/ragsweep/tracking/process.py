@@ -1,4 +1,4 @@
-"""Which process a run belongs to, and whether that process is still there."""
+"""Which process a run belongs to, and whether that process is still running."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from ragsweep.core.parsing import MalformedError, from_json, read_text
 from ragsweep.core.project import project
 from ragsweep.core.terminal import one_line
 
-LOCK = re.compile(r"[0-9]{1,10}_[0-9a-f]{8}\.lock")  # the name of a file in it
-UNLOCKABLE = (OSError, NotImplementedError)  # a file system without locks
+LOCK = re.compile(r"[0-9]{1,10}_[0-9a-f]{8}\.lock")  # the name of a process's lock
+UNLOCKABLE = (OSError, NotImplementedError)  # what a file system without locks raises
 
 
 def locks() -> Path:
-    """The folder of locks of the project's processes."""
+    """The folder of the locks of this project's processes."""
     return project() / "mlruns" / "processes"
 
 
 def identity() -> str:
-    """This process, so that `is_gone` knows it again: its host, its number, and a file that it locks while it lives.
+    """The identity of this process, as JSON: its host, its id, its start, and a file that it locks while it runs.
 
-    The lock tells more than the number, which another process may bear after a restart or in another container; the
-    system releases it however the process ends. The folder of locks has a name of its own, since another host may be
-    called the same and have its project in the same place.
+    The lock says more than the id, which another process can have after a restart or in another container. The system
+    releases the lock however the process ends. The folder of locks has a unique name, because another host may have
+    the same name and its project in the same place.
     """
     pid = os.getpid()
     lock = _lock(pid)
@@ -45,22 +45,22 @@ def identity() -> str:
 
 
 def described(process: str | None) -> str:
-    """The process of this identity for a line on the terminal; whatever the identity says, it is short."""
+    """A process in words, for a message to the user. Short, whatever the identity contains."""
     known = _known(process)
     words = (one_line(str(known.get(name, "?")))[:80] for name in ("pid", "host", "since"))
     return "process {} on {} since {}".format(*words)
 
 
 def is_gone(process: str | None) -> bool:
-    """Whether the process of this identity has ended; False where it was on another host, or cannot be known.
+    """Whether the process with this identity has ended. False if it was on another host or nothing is known of it.
 
-    The identity comes from a store, where anybody may have written it: it names a lock, but never another folder.
+    The identity comes from a store, where anybody may have written it. It can name a lock, but never another folder.
     """
     return _has_ended(process) is True
 
 
 def is_alive(process: str | None) -> bool:
-    """Whether the process of this identity is running on this host; False also where that cannot be known."""
+    """Whether the process with this identity is running on this host. False if nothing is known of it."""
     return _has_ended(process) is False
 
 
@@ -80,7 +80,7 @@ def _has_ended(process: str | None) -> bool | None:
 
 
 def _known(process: str | None) -> Mapping[str, object]:
-    """What an identity says; nothing where it is not one."""
+    """The fields of an identity. Empty if it is not one."""
     with suppress(MalformedError):
         known = from_json(process or "")
         return known if isinstance(known, dict) else {}
@@ -88,13 +88,13 @@ def _known(process: str | None) -> Mapping[str, object]:
 
 
 def forget_ended() -> None:
-    """Delete the locks that ended processes have left."""
+    """Delete the locks of processes that have ended."""
     for lock in locks().glob("*.lock"):
         _is_free(lock)
 
 
 def _is_free(lock: Path) -> bool:
-    """Whether the lock is free. Deletes it if so: its file is there only as long as its process lives."""
+    """Whether nobody holds the lock. Then deletes its file."""
     if not lock.is_file():
         return True
     try:
@@ -106,7 +106,7 @@ def _is_free(lock: Path) -> bool:
 
 
 def _name(locks: Path) -> str | None:
-    """The name of a folder of locks, given by whoever asks first; None where there is no such folder."""
+    """The unique name of a folder of locks, written into it on first use. None if the folder does not exist."""
     file = locks / "name"
     with suppress(OSError, MalformedError):
         if not file.exists():
@@ -121,7 +121,7 @@ def _name(locks: Path) -> str | None:
 
 @cache
 def _lock(pid: int) -> str:
-    """The name of a file in `locks()` that this process locks until it ends, or nothing where none can be written."""
+    """The name of the file in `locks()` that this process locks until it ends. Empty if none can be written."""
     lock = FileLock(locks() / f"{pid}_{uuid.uuid4().hex[:8]}.lock")
     try:
         locks().mkdir(parents=True, exist_ok=True)

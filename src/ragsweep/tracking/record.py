@@ -1,4 +1,4 @@
-"""The life of one run in MLflow: opened, filled, and closed with the status that it deserves."""
+"""Opens a run in MLflow, logs into it, and closes it with the right status."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ LONGEST_ERROR = 5000  # characters of a tag
 
 
 class RunRecord:
-    """An open run. What the store does not take is kept in the run's folder, for `ragsweep push`.
+    """An open run. If the store does not answer, everything is kept in the run's folder, for `ragsweep push`.
 
     Attributes:
-        folder: Where the run's files are.
-        experiment_id: The store's name for the experiment; empty while the store is out of reach.
-        run_id: The store's name for the run; None while the store is out of reach.
-        trouble: Why the store lacks something of the run; empty while it has all.
+        folder: The folder of the run's files.
+        experiment_id: The experiment's id in the store; empty while the store does not answer.
+        run_id: The run's id in the store; None while the store does not answer.
+        trouble: Why something of the run is missing in the store; empty if nothing is.
     """
 
     def __init__(self, job: Job, *, continued: Run | None = None) -> None:
-        """Start a run, or go on with one that did not come to its end."""
+        """Start a run, or continue one that did not finish."""
         self.folder = job.folder
         self.trouble = ""
         self._ending = threading.Lock()
@@ -52,7 +52,7 @@ class RunRecord:
         if continued:
             self._journal.started, self._journal.run_id = continued.info.start_time, continued.info.run_id
             self._journal.key = continued.data.tags.get(KEY, self._journal.key)
-        _records.add(self)  # first: an interrupted opening may have left a run in the store
+        _records.add(self)  # first: if opening is interrupted, the run may be in the store already
         try:
             self._send(lambda _: self._open())
         except RefusedError:
@@ -61,21 +61,21 @@ class RunRecord:
 
     @property
     def run_id(self) -> str | None:
-        """The store's name for the run; None while the store is out of reach."""
+        """The run's id in the store; None while the store does not answer."""
         return self._journal.run_id
 
     def _open(self) -> None:
-        book = self._journal
-        self._client, self.experiment_id = open_store(book.uri, book.experiment, book.artifacts)
-        if book.run_id is None:
-            book.run_id = create_run(self._client, self.experiment_id, book)
-            self._client.check_run(book.run_id)
+        journal = self._journal
+        self._client, self.experiment_id = open_store(journal.uri, journal.experiment, journal.artifacts)
+        if journal.run_id is None:
+            journal.run_id = create_run(self._client, self.experiment_id, journal)
+            self._client.check_run(journal.run_id)
         else:
-            self._client.check_run(book.run_id)
-            self._client.update_run(book.run_id, "RUNNING", book.name)
-            send_tags(self._client, book.run_id, book.tags)
-            with suppress(*UNREACHABLE):  # it need not have one
-                self._client.delete_tag(book.run_id, "error")
+            self._client.check_run(journal.run_id)
+            self._client.update_run(journal.run_id, "RUNNING", journal.name)
+            send_tags(self._client, journal.run_id, journal.tags)
+            with suppress(*UNREACHABLE):  # it may not have this tag
+                self._client.delete_tag(journal.run_id, "error")
 
     def log(
         self,
@@ -84,19 +84,19 @@ class RunRecord:
         measurement: Measurement,
         decide_by: str,
     ) -> None:
-        """Log the settings that took effect as params, the dataset as input, all numbers as metrics.
+        """Log the used settings as params, the dataset as input, and all numbers as metrics.
 
         Args:
-            settings: What took effect.
-            items: On what was measured.
-            measurement: What was measured.
+            settings: The settings that were used.
+            items: The items of the task.
+            measurement: The measured values.
             decide_by: The metric by which a sweep decides.
         """
-        book = self._journal
-        book.params = params_of(settings)
-        book.metrics = [(*key, value) for key, value in metrics_of(measurement, decide_by).items()]
-        book.dataset = dataset_input(items, settings)
-        self._send(lambda client: send_numbers(client, book))
+        journal = self._journal
+        journal.params = params_of(settings)
+        journal.metrics = [(*key, value) for key, value in metrics_of(measurement, decide_by).items()]
+        journal.dataset = dataset_input(items, settings)
+        self._send(lambda client: send_numbers(client, journal))
 
     def log_files(self, *names: str) -> None:
         """Upload these files and folders of the run's folder, or everything in it."""
@@ -113,7 +113,7 @@ class RunRecord:
         self._send(lambda client: send_tags(client, self.run_id, taken))
 
     def delete(self) -> None:
-        """Take the run out of the store."""
+        """Delete the run from the store."""
         self.close("FAILED")
         self.forget()
         if self._client and self.run_id:
@@ -121,37 +121,37 @@ class RunRecord:
                 self._client.delete_run(self.run_id)
 
     def forget(self) -> None:
-        """Leave nothing that could be uploaded later."""
+        """Delete the journal, so that nothing is uploaded later."""
         _records.discard(self)
         (self.folder / FILE).unlink(missing_ok=True)
 
     def close(self, status: str) -> None:
-        """End the run as FINISHED, FAILED or KILLED; what the store has missed so far is tried once more."""
-        book = self._journal
-        with self._ending:  # the watcher of signals may be here, too
-            if book.status != "RUNNING":
+        """End the run as FINISHED, FAILED or KILLED. Uploads what is missing in the store."""
+        journal = self._journal
+        with self._ending:  # the thread that handles signals may close it, too
+            if journal.status != "RUNNING":
                 return
             try:
-                book.status, book.ended = status, int(time.time() * 1000)
+                journal.status, journal.ended = status, int(time.time() * 1000)
                 self._keep()
-                if self.trouble or book.run_id is None:
+                if self.trouble or journal.run_id is None:
                     with suppress(TrackingError, *UNREACHABLE):
-                        upload(book, self.folder)
+                        upload(journal, self.folder)
                         self.trouble = ""
                 else:
                     try:
-                        self._send(lambda client: client.set_terminated(book.run_id, status, book.ended))
-                    except RefusedError as error:  # somebody may have deleted the run
+                        self._send(lambda client: client.set_terminated(journal.run_id, status, journal.ended))
+                    except RefusedError as error:  # for example, somebody has deleted the run
                         self.trouble = first_line(error)
-                    book.uploaded = not self.trouble
+                    journal.uploaded = not self.trouble
                     self._keep()
-            except BaseException:  # interrupted on the way: whoever closes it next begins anew
-                book.status = "RUNNING"
+            except BaseException:  # interrupted: the next call starts again
+                journal.status = "RUNNING"
                 raise
             _records.discard(self)
 
     def _send(self, what: Callable[[MlflowClient], None]) -> None:
-        """Do it unless the store is out of reach, now or before; raises `RefusedError` where it will not have it."""
+        """Send something, unless the store has stopped answering. Raises `RefusedError` if the store rejects it."""
         if self.trouble:
             return
         try:
@@ -184,7 +184,7 @@ def close_all(status: str) -> None:
 
 @contextmanager
 def failures(job: Job) -> Iterator[None]:
-    """Within a sweep, leave a FAILED run behind for an error that came before its run was opened."""
+    """Within a sweep, record a FAILED run for an error that occurs before the job's run is opened."""
     try:
         yield
     except Exception as error:
@@ -195,14 +195,14 @@ def failures(job: Job) -> Iterator[None]:
 
 @contextmanager
 def record(job: Job, *, keep: bool = False) -> Iterator[RunRecord]:
-    """Open a run; whatever ends the block, the run ends with it: FINISHED, FAILED, or KILLED when interrupted.
+    """Open a run, and close it at the end of the block: as FINISHED, FAILED, or KILLED if interrupted.
 
     Args:
         job: What is recorded.
-        keep: Whether bad input that only the work itself could find leaves a FAILED run, as it does in a sweep.
+        keep: Whether bad input that is found only during the work leaves a FAILED run, as it does in a sweep.
 
     Raises:
-        TrackingError: The store cannot be reached, and nothing has been done yet that could be lost by that.
+        TrackingError: The store cannot be reached. Raised before any work is done.
     """
     opened = open_run(job) if job.parent_run_id is None else RunRecord(job, continued=_begun(job))
     try:
@@ -231,7 +231,7 @@ def open_run(job: Job, *, continued: Run | None = None) -> RunRecord:
 
 
 def _begun(job: Job) -> Run | None:
-    """The run of this job that an earlier process has begun, such as one that a cluster has put back into its queue."""
+    """The run of this job that an earlier process began, for example before a cluster queued the job again."""
     if not job.may_resume:
         return None
     with suppress(TrackingError, *UNREACHABLE):
@@ -243,7 +243,7 @@ def _begun(job: Job) -> Run | None:
 
 
 def end_failed(opened: RunRecord, error: BaseException) -> None:
-    """Close a run that did not come to its end, with its error as a tag; never hide that error behind another."""
+    """Close a run that did not finish, with its error as a tag. An error while closing does not hide the first one."""
     interrupted = isinstance(error, KeyboardInterrupt | SystemExit)
     try:
         with suppress(Exception):
@@ -253,6 +253,6 @@ def end_failed(opened: RunRecord, error: BaseException) -> None:
                 folder.mkdir(exist_ok=True)
                 (folder / "traceback.txt").write_text("".join(traceback.format_exception(error)), encoding="utf-8")
                 opened.log_files(*() if isinstance(error, RefusedError) else ("error",))
-    finally:  # also where a second signal comes in between
+    finally:  # also after a second signal
         with suppress(Exception):
             opened.close("KILLED" if interrupted else "FAILED")

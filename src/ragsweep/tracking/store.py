@@ -1,4 +1,4 @@
-"""The MLflow tracking store: opened, initialised, and addressed in the UI."""
+"""Opens, creates and searches the MLflow tracking store."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")  # 7 would mean minutes of silence
+os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")  # the default, 7, would try for minutes without a word
 os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
 os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
 
@@ -31,32 +31,32 @@ from ragsweep.tracking.client import Client, absolute_artifacts
 from ragsweep.tracking.process import UNLOCKABLE, locks
 
 SECONDS_TO_ANSWER = 5
-SECONDS_TO_MIGRATE = 120  # a database, while all others wait
-HOME = "database"  # tag of an experiment: the folder of the SQLite file when its artifacts were last found
+SECONDS_TO_MIGRATE = 120  # for a lock, while another process creates a database
+HOME = "database"  # tag of an experiment: the folder in which its SQLite file was last used
 UNREACHABLE = (
     MlflowException,
     SQLAlchemyError,
     OSError,
-)  # what MLflow raises where its store is; requests' are OSErrors
-FINAL = ("INVALID_PARAMETER_VALUE", "RESOURCE_DOES_NOT_EXIST", "RESOURCE_ALREADY_EXISTS")  # MLflow's codes of errors
-FINAL_STATUSES = (400, 405, 411, 413, 414, 415, 422)  # of HTTP, for an artifact; others may be a proxy's or a login's
-SQL = re.compile(r"sqlalche\.me/e/\w+/(\w+)")  # the code at the end of SQLAlchemy's errors, also of a server's
-FINAL_SQL = (DataError.code,)  # two that add the same at once get an IntegrityError, and may try again
-PAGE = 1000  # runs that are asked for at once
+)  # errors of a store that does not answer; those of `requests` are OSErrors
+FINAL = ("INVALID_PARAMETER_VALUE", "RESOURCE_DOES_NOT_EXIST", "RESOURCE_ALREADY_EXISTS")  # error codes of MLflow
+FINAL_STATUSES = (400, 405, 411, 413, 414, 415, 422)  # of HTTP, for an artifact; others may be a proxy's
+SQL = re.compile(r"sqlalche\.me/e/\w+/(\w+)")  # the code at the end of an error of SQLAlchemy
+FINAL_SQL = (DataError.code,)  # not IntegrityError: two processes that add the same at once may try again
+PAGE = 1000  # runs per request
 
 
 def open_store(uri: str, experiment: str, artifacts: str | None) -> tuple[Client, str]:
-    """A client of a tracking store and the id of an experiment, which is made if it is new.
+    """A client of a tracking store and the id of an experiment, which is created if it is new.
 
-    An SQLite store is migrated by its first user while all others wait: two at once would break it.
+    The first process that uses an SQLite store creates its tables while all others wait: two at once would break it.
 
     Args:
         uri: The store's address.
         experiment: The experiment's name.
-        artifacts: Folder or cloud address of a new experiment's artifacts; a server has a place of its own.
+        artifacts: Folder or cloud address of a new experiment's artifacts. A server has its own.
 
     Raises:
-        TrackingError: The store cannot be opened; a `RefusedError` where that will stay so.
+        TrackingError: The store cannot be opened; a `RefusedError` if trying again cannot help.
     """
     _check_place(uri, artifacts)
     try:
@@ -80,10 +80,10 @@ def open_store(uri: str, experiment: str, artifacts: str | None) -> tuple[Client
 
 @contextmanager
 def taking_turns(uri: str) -> Iterator[None]:
-    """Have other processes wait that do the same, so that what was found in a store is still so when it is changed.
+    """Let one process at a time search a store and change what it found.
 
-    Of a database, all of them; of a server, those of this project, as a server has no lock. Where the file system has
-    none, nobody waits.
+    With a database, this holds for all processes that use it. A server has no lock, so with a server it holds for the
+    processes of this project. On a file system without locks, nobody waits.
     """
     database = sqlite_file(uri)
     file = database.with_name(f"{database.name}.turn") if database else locks() / "turn"
@@ -96,14 +96,14 @@ def taking_turns(uri: str) -> Iterator[None]:
 
 @contextmanager
 def _locked(lock: Path) -> Iterator[None]:
-    """Keep other processes out. The name of a database's lock cannot clash with a file of the user."""
-    os.close(os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666))  # FileLock tries for ever where that fails
+    """Keep other processes out. A user has no file with the name of a database's lock."""
+    os.close(os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666))  # FileLock would try for ever if this fails
     with FileLock(lock, timeout=SECONDS_TO_MIGRATE):
         yield
 
 
 def _create(database: Path) -> None:
-    """Make an SQLite store whole or not at all: one whose making was interrupted could never be opened."""
+    """Create an SQLite store completely or not at all: a half-made one could never be opened."""
     draft = database.with_name(f"{database.name}.new")
     draft.unlink(missing_ok=True)
     with progress("creating the tracking store"):
@@ -112,7 +112,7 @@ def _create(database: Path) -> None:
 
 
 def check_store(config: DictConfig) -> None:
-    """See soon, and without leaving anything behind, whether the store of a configuration can be opened.
+    """Check quickly, and without changing anything, whether the store of a configuration can be opened.
 
     Raises:
         TrackingError: A server is out of reach or refuses us, a file is not a database, a folder cannot be written to.
@@ -124,7 +124,7 @@ def check_store(config: DictConfig) -> None:
 
 
 def check_uri(uri: str, artifacts: str | None) -> None:
-    """See soon, and without leaving anything behind, whether a store can be opened; raises as `check_store`."""
+    """Check quickly, and without changing anything, whether a store can be opened. Raises as `check_store`."""
     _check_place(uri, artifacts)
     if is_server(uri):
         try:
@@ -134,7 +134,7 @@ def check_uri(uri: str, artifacts: str | None) -> None:
 
 
 def _check_place(uri: str, artifacts: str | None) -> None:
-    """Raise `TrackingError` where a store does not answer, or a file or folder is not what it has to be."""
+    """Raise `TrackingError` if a server does not answer, or a file or folder cannot be used."""
     check_place(uri, artifacts)
     _quiet()
     try:
@@ -149,28 +149,28 @@ def _cannot_be_opened(uri: str, error: Exception) -> TrackingError:
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Whether a store rejects what we ask for good. What is not known to be final, such as an outage, is not.
+    """Whether a store rejects a request and trying again cannot help. False for outages and unknown errors.
 
-    MLflow calls most errors of its database BAD_REQUEST, a lost connection among them.
+    MLflow reports most errors of its database as BAD_REQUEST, even a lost connection.
     """
     if isinstance(error, MlflowException):
         if error.error_code == "BAD_REQUEST":
             found = SQL.search(str(error))
             return found is None or found[1] in FINAL_SQL
         return error.error_code in FINAL
-    status = getattr(getattr(error, "response", None), "status_code", 0)  # an artifact's, of `requests`
+    status = getattr(getattr(error, "response", None), "status_code", 0)  # of `requests`, for an artifact
     return isinstance(error, RefusedError) or status in FINAL_STATUSES
 
 
 def existing_store(uri: str, artifacts: str | None = None) -> Client:
-    """A client of a store that is there already; raises one of `UNREACHABLE` where it is not.
+    """A client of an existing store. Raises one of `UNREACHABLE` if there is none.
 
     Args:
         uri: The store's address.
-        artifacts: Folder or cloud address where the user keeps artifacts, besides the folder of the database.
+        artifacts: Folder or cloud address where the user allows artifacts, besides the folder of the database.
 
     Raises:
-        RefusedError: It is not the address of a store.
+        RefusedError: `uri` is not the address of a store.
     """
     check_address(uri)
     _quiet()
@@ -185,19 +185,19 @@ def existing_store(uri: str, artifacts: str | None = None) -> Client:
 def _quiet() -> None:
     for name in ("mlflow", "alembic", "urllib3"):
         logging.getLogger(name).setLevel(logging.ERROR if name == "urllib3" else logging.WARNING)
-    for name in ("mlflow.store.db.utils", "sqlalchemy.pool"):  # a traceback for each error, which we say in a line
+    for name in ("mlflow.store.db.utils", "sqlalchemy.pool"):  # they log a traceback for every error
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _check_answers(uri: str) -> None:
-    """Raise one of `UNREACHABLE` where a server does not answer soon; MLflow itself would try for minutes."""
+    """Raise one of `UNREACHABLE` if a server does not answer soon. MLflow itself would try for minutes."""
     if is_server(uri):
         requests.get(f"{uri.rstrip('/')}/health", timeout=SECONDS_TO_ANSWER, stream=True).close()
     elif sqlite_file(uri) is None:
         try:
             name = "timeout" if uri.startswith("mssql") else "connect_timeout"
             create_engine(uri, poolclass=NullPool, connect_args={name: SECONDS_TO_ANSWER}).connect().close()
-        except (ImportError, TypeError, ValueError) as error:  # a driver that is not here, or does not know a setting
+        except (ImportError, TypeError, ValueError) as error:  # the driver is not installed or does not know a setting
             raise OSError(first_line(error)) from error
 
 
@@ -207,7 +207,7 @@ def _opened(uri: str, name: str, location: str | None, artifacts: str | None) ->
     if experiment is None:
         try:
             experiment = client.get_experiment(client.create_experiment(name, location))
-        except MlflowException:  # another worker may have made it meanwhile
+        except MlflowException:  # another worker may have created it meanwhile
             experiment = client.get_experiment_by_name(name)
             if experiment is None:
                 raise
@@ -218,7 +218,7 @@ def _opened(uri: str, name: str, location: str | None, artifacts: str | None) ->
 
 
 def _follow(client: MlflowClient, database: Path) -> None:
-    """Find artifacts again that have moved with their database: MLflow keeps absolute locations."""
+    """Correct the locations of artifacts that were moved with their database. MLflow stores absolute paths."""
     here = str(database.parent)
     homes = {experiment.tags.get(HOME, here) for experiment in client.search_experiments()}
     for home in homes - {here}:
@@ -227,7 +227,7 @@ def _follow(client: MlflowClient, database: Path) -> None:
 
 
 def _move(database: Path, home: str, here: str) -> None:
-    """Rewrite all locations below one folder as the same below another."""
+    """Replace the folder `home` by `here` in all locations."""
     moved = {"old": f"{Path(home).as_uri()}/", "new": f"{Path(here).as_uri()}/"}
     with create_engine(f"{SQLITE}{database}").begin() as connection:
         for table, column in (("experiments", "artifact_location"), ("runs", "artifact_uri")):
@@ -245,12 +245,12 @@ def _move(database: Path, home: str, here: str) -> None:
 
 
 def open_configured(tracking: DictConfig) -> tuple[MlflowClient, str]:
-    """A client of the configured store, and the id of the configured experiment, which is made where it is missing."""
+    """A client of the configured store, and the id of the configured experiment, which is created if missing."""
     return open_store(tracking.uri, tracking.experiment, tracking.artifacts)
 
 
 def search(client: MlflowClient, condition: str, experiments: Sequence[str] | None = None) -> list[Run]:
-    """The runs of these experiments, by their ids, or of all, since a sweep may be over several datasets."""
+    """All runs that meet a condition, in the experiments with these ids. None searches all experiments."""
     experiments = experiments or [experiment.experiment_id for experiment in client.search_experiments()]
     runs: list[Run] = []
     token: str | None = None

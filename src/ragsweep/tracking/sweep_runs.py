@@ -1,4 +1,4 @@
-"""The runs of a sweep: found in the store and in their folders, and read as its outcomes."""
+"""Finds the runs of a sweep in the store and in their folders, and reads their results."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ from ragsweep.tracking.store import UNREACHABLE, open_configured, search
 PER_QUERY, FACTS, RESAMPLED_FILE = "results/per_query.csv", "results/evaluation.json", f"results/{RESAMPLED}"
 LONGEST_NUMBER = 9  # digits of a job's number
 NUMBERS = {"evaluation.resamples": rule_of(Resamples), "k": rule_of(Cutoff), "seed": rule_of(Seed)}
-UNREADABLE = (ValueError, TrackingError, *UNREACHABLE)  # what reading a run's results raises where they are damaged
+UNREADABLE = (ValueError, TrackingError, *UNREACHABLE)  # what reading damaged results raises
 JOINED = "sweep.joined."  # tags of a parent run: finished runs of other sweeps, each under the number of its job
 
 Swept = Mapping[str, bool | int | float | str | None]  # settings with their values
 
 
 class SweepRun(NamedTuple):
-    """A run of a sweep as the store has it, by the number, name and swept values that its job has in this sweep."""
+    """A run in the store, with the number, name and swept values of its job in this sweep."""
 
     number: int
     name: str
     swept: Swept
     run: Run
-    damage: str = ""  # why what the run says of its job cannot be read
+    damage: str = ""  # why the run's tags about its job cannot be read
 
     @property
     def run_id(self) -> str:
-        """The store's name for the run."""
+        """The run's id in the store."""
         return str(self.run.info.run_id)
 
 
 class JobResult(NamedTuple):
-    """A job of a sweep: its number, its name, how it ended, what was swept, its settings and where its results are."""
+    """How a job of a sweep ended, and where its results are."""
 
     number: int
     name: str
@@ -64,10 +64,10 @@ class JobResult(NamedTuple):
 
     @property
     def outcome(self) -> Outcome:
-        """The finished job, with what it measured.
+        """The results of a finished job.
 
         Raises:
-            MalformedError: Something of its record is not what a run writes.
+            MalformedError: A file or tag is not what a run writes.
         """
         client = self.results
         if isinstance(client, Path):
@@ -96,25 +96,25 @@ J = TypeVar("J", SweepRun, JobResult)
 
 
 class StoredSweep(NamedTuple):
-    """What the store has of a sweep: its runs, and a client that reads more of them."""
+    """The runs of a sweep in the store, and a client that reads their results."""
 
     client: MlflowClient
     runs: Sequence[SweepRun]
 
     def job_results(self) -> Iterator[JobResult]:
-        """The runs as jobs of the sweep, whose results are in the store."""
+        """The runs as jobs of the sweep."""
         return (job_result(self.client, run) for run in self.runs)
 
 
 def sweep_runs(client: MlflowClient, parent_run_id: str | None) -> Iterator[SweepRun]:
-    """The runs of a sweep, however they ended: those of other sweeps that it counts as its own, and its own.
+    """All runs of a sweep: its own, and finished runs of other sweeps that it reuses.
 
-    Anybody may have written their tags. A finished run whose tags cannot be read is there with the reason, and with a
-    number below 0; what else cannot be read is left out with a warning.
+    Anybody may have written their tags. A finished run whose tags cannot be read gets a negative number and the reason.
+    Other runs that cannot be read are left out with a warning.
     """
     for tag, value in client.get_run(parent_run_id).data.tags.items():
         if tag.startswith(JOINED):
-            with suppress(*UNREACHABLE):  # it may have been deleted
+            with suppress(*UNREACHABLE):  # the run may have been deleted
                 try:
                     yield _joined(client, tag, value)
                 except MalformedError as error:
@@ -131,18 +131,18 @@ def sweep_runs(client: MlflowClient, parent_run_id: str | None) -> Iterator[Swee
 
 
 def finished_runs(client: MlflowClient, parent_run_id: str) -> list[SweepRun]:
-    """The finished run of each job of a sweep, in the order of the jobs; no two have the same name."""
+    """The finished runs of a sweep, one per job, in the order of the jobs. No two have the same name."""
     every = told_apart(list(sweep_runs(client, parent_run_id)))
     finished = {each.number: each for each in every if each.run.info.status == "FINISHED"}
     return [finished[number] for number in sorted(finished)]
 
 
 def _leave_out(what: str, error: MalformedError) -> None:
-    warnings.warn(f"{what} cannot be read ({error}), so that it is left out", stacklevel=3)
+    warnings.warn(f"{what} cannot be read ({error}) and is left out", stacklevel=3)
 
 
 def _joined(client: MlflowClient, tag: str, value: str) -> SweepRun:
-    """A run of another sweep; raises one of `UNREACHABLE` where it has been deleted."""
+    """A run of another sweep that a tag of the parent run names. Raises one of `UNREACHABLE` if it was deleted."""
     joined = from_json(value)
     if not isinstance(joined, dict) or not all(isinstance(joined.get(each), str) for each in ("run_id", "name")):
         raise MalformedError("it names no run")
@@ -151,7 +151,7 @@ def _joined(client: MlflowClient, tag: str, value: str) -> SweepRun:
 
 
 def stored_sweep(job: Job, parent: RunRecord) -> StoredSweep | None:
-    """What the store has of a sweep; None where it is out of reach."""
+    """The runs of a sweep in the store. None if the store does not answer."""
     with suppress(TrackingError, *UNREACHABLE):
         client, _ = open_configured(job.tracking)
         return StoredSweep(client, list(sweep_runs(client, parent.run_id)))
@@ -159,18 +159,18 @@ def stored_sweep(job: Job, parent: RunRecord) -> StoredSweep | None:
 
 
 def collect(sweep: Job, parent: RunRecord, planned: Sequence[str], store: StoredSweep | None) -> Sweep:
-    """The sweep's runs in the order of their numbers: from their folders, and from the store what is not here.
+    """The outcomes of a sweep's jobs in their order: read from their folders, or from the store if they are not here.
 
     Args:
         sweep: The sweep.
-        parent: Its run.
-        planned: The names of all its jobs, as far as they are known before they start.
-        store: What the store has of it.
+        parent: Its parent run.
+        planned: The names of its jobs; empty if they were not known beforehand.
+        store: Its runs in the store. None if the store does not answer.
     """
     stored = list(store.job_results()) if store else []
     absent = "NOT STARTED" if store else "UNKNOWN, the tracking store being out of reach"
     found = sorted([*stored, *_here(sweep, parent)], key=lambda job: job.status == "FINISHED")
-    jobs = {job.number: job for job in found}  # a finished run counts, whatever else became of its job
+    jobs = {job.number: job for job in found}  # of several runs of a job, the finished one counts
     lost = [job.name for job in jobs.values() if job.number < 0]  # their numbers cannot be read
     for number, name in enumerate(planned):
         if number not in jobs and name in lost:
@@ -191,7 +191,7 @@ def collect(sweep: Job, parent: RunRecord, planned: Sequence[str], store: Stored
 
 
 def told_apart(jobs: Sequence[J]) -> list[J]:
-    """The jobs of a sweep; a name that several jobs have is followed by the number of each."""
+    """The jobs of a sweep. If several have the same name, their numbers are added to it."""
     numbers: dict[str, set[int]] = {}
     for job in jobs:
         numbers.setdefault(job.name, set()).add(job.number)
@@ -199,12 +199,12 @@ def told_apart(jobs: Sequence[J]) -> list[J]:
 
 
 def _numbered(job: SweepRun | JobResult) -> str:
-    """A job's name and number, as the sweep counts its jobs while it runs; its run where its number is not known."""
+    """A job's name with its number, counted from 1, or with the id of its run if its number is not known."""
     return f"{job.name} (job {job.number + 1})" if job.number >= 0 else f"{job.name} (run {job.run_id[:8]})"
 
 
 def finished_here(sweep: Job) -> int:
-    """How many jobs of a sweep have finished, as their folders tell."""
+    """How many jobs of a sweep have finished, according to the journals in their folders."""
     journals = (journal for _, journal in journals_below(sweep.folder.parent))
     return sum(NUMBER in journal.tags and journal.status == "FINISHED" for journal in journals)
 
@@ -212,13 +212,13 @@ def finished_here(sweep: Job) -> int:
 def _here(sweep: Job, parent: RunRecord) -> Iterator[JobResult]:
     for folder, journal in journals_below(sweep.folder.parent):
         if journal.tags.get(PARENT) == parent.run_id and journal.status != "RUNNING":
-            with suppress(MalformedError):  # then the store's copy counts
+            with suppress(MalformedError):  # then the run in the store counts
                 number, name, swept = job_of(journal.tags, journal.name)
                 yield JobResult(number, name, journal.run_id or "", journal.status, swept, journal.params, folder)
 
 
 def job_result(client: MlflowClient, found: SweepRun) -> JobResult:
-    """A run of a sweep, with where the store keeps its results."""
+    """A run of a sweep as the result of its job."""
     number, name, swept, run, damage = found
     return JobResult(number, name, run.info.run_id, run.info.status, swept, dict(run.data.params), client, damage)
 
@@ -239,7 +239,7 @@ def _number(text: str) -> int:
 
 
 def swept_values(tags: Mapping[str, str]) -> Swept:
-    """The swept settings of a run with their values; raises `MalformedError` where its tag holds something else."""
+    """The swept settings of a run with their values. Raises `MalformedError` if its tag contains something else."""
     try:
         return _plain(from_json(tags.get(SWEPT, "{}")))
     except MalformedError as error:
@@ -253,5 +253,5 @@ def _plain(swept: Any) -> Swept:
 
 
 def unreadable(error: Exception) -> str:
-    """What is said of a finished run in place of its results."""
+    """What is reported of a finished run in place of its results."""
     return f"FINISHED, but its results cannot be read: {first_line(error)}"

@@ -24,14 +24,14 @@ from ragsweep.tracking.sweep_runs import finished_runs
 
 Setting = int | float | bool | str | None
 
-CURVES = "at_k/"  # metrics with a value for every cutoff, which are no column
-QUERY = ["run_id", "name", "query_id", "query", "query_type"]  # of the long table, before the metrics
+CURVES = "at_k/"  # metrics with a value per cutoff, which get no column
+QUERY = ["run_id", "name", "query_id", "query", "query_type"]  # columns of the long table, before the metrics
 FINISHED = "attributes.status = 'FINISHED'"
 WORDS = {"None": None, "True": True, "False": False}
 
 
 class ListedRun(NamedTuple):
-    """A finished run, by the name that it has in a sweep, which need not be the one that made it."""
+    """A finished run with its name in a sweep. A sweep can reuse the runs of another sweep under new names."""
 
     run: Run
     name: str
@@ -39,23 +39,23 @@ class ListedRun(NamedTuple):
 
 
 def runs(experiment: str | None = None, *, sweep: str | None = None, uri: str | None = None) -> pd.DataFrame:
-    """The finished runs of a tracking store, a row each.
+    """The finished runs of a tracking store, one row per run.
 
         >>> runs = ragsweep.runs("cho_manual")
         >>> runs.sort_values("f1", ascending=False)[["name", "retriever.alpha", "k", "f1", "ci/f1_low", "ci/f1_high"]]
 
     Args:
-        experiment: Name of the experiment, which is that of the dataset; None for all.
-        sweep: Run id of a sweep's parent run: the runs of this sweep alone, in the order of its jobs. Finished runs of
-            other sweeps that it took instead of running them again are among them, under its id and its names.
+        experiment: Name of the experiment, which is the name of the dataset; None for all.
+        sweep: Run id of a sweep's parent run: only the runs of this sweep, in the order of its jobs. Finished runs of
+            other sweeps that it reused are included, with its id and the names that they have in it.
         uri: The tracking store; None for the project's own, which `conf/tracking/local.yaml` names.
 
     Returns:
         Columns `run_id`; `name`; `experiment`; `sweep`, the run id of its sweep, missing for a single run;
         `status`; `start_time` in UTC; then every param and every metric by its name in MLflow, without the curves
         `at_k/`. A param that has the name of another column is called `params.NAME`. Numbers are numbers and switches
-        are booleans; a setting is missing where it is null or had no effect.
-        Without `sweep`, the runs are in the order of their start, each once, under the sweep that made it.
+        are booleans. A setting is missing if it is null or had no effect.
+        Without `sweep`, the runs are in the order of their start, each once, with the sweep that ran it.
 
     Raises:
         TrackingError: The store cannot be read, or has no such experiment or sweep.
@@ -84,7 +84,7 @@ def runs(experiment: str | None = None, *, sweep: str | None = None, uri: str | 
 
 
 def per_query(run_ids: str | Iterable[str], *, uri: str | None = None, artifacts: str | None = None) -> pd.DataFrame:
-    """What finished runs measured for every query, a row per run and query.
+    """The values of finished runs for every query, one row per run and query.
 
         >>> table = ragsweep.per_query(ragsweep.runs(sweep="3f0c...").run_id)
         >>> table.pivot(index="query_id", columns="name", values="f1")
@@ -93,11 +93,11 @@ def per_query(run_ids: str | Iterable[str], *, uri: str | None = None, artifacts
         run_ids: A run, or several.
         uri: The tracking store; None for the project's own.
         artifacts: The folder or cloud address where runs have their artifacts, as `tracking.artifacts` named it;
-            needed for a store that has them neither beside its database nor on its server.
+            needed if they are neither beside the database nor on the server.
 
     Returns:
         Columns `run_id` and `name`, then those of `results/per_query.csv`: `query_id`; `query`; `query_type`, empty
-        where queries have none; each metric at the run's k, the same number to the last bit; and the units
+        if queries have none; each metric at the run's k, the same number to the last bit; and the units
         `retrieved`, best first, and `relevant`, between semicolons.
 
     Raises:
@@ -123,7 +123,7 @@ def _per_query(client: Client, run_id: str) -> pd.DataFrame:
 
 @contextmanager
 def _opened(uri: str | None, artifacts: str | None = None) -> Iterator[Client]:
-    """A client of the store, or of the project's own; what goes wrong with it within the block is a `TrackingError`."""
+    """A client of the store, by default the project's own. Errors within the block become a `TrackingError`."""
     if uri is None:
         register_resolvers()
         local = OmegaConf.load(CONF / "tracking" / "local.yaml")
@@ -135,7 +135,7 @@ def _opened(uri: str | None, artifacts: str | None = None) -> Iterator[Client]:
 
 
 def _made_in(client: Client, experiments: list[str]) -> list[ListedRun]:
-    """The measured runs of these experiments, the earliest first; a sweep's parent measures nothing itself."""
+    """The measured runs of these experiments, the earliest first. Parent runs of sweeps have no metrics."""
     found = [run for run in search(client, FINISHED, experiments) if run.data.metrics]
     found.sort(key=lambda run: int(run.info.start_time))
     return [ListedRun(run, run.info.run_name, run.data.tags.get(PARENT)) for run in found]
@@ -153,12 +153,12 @@ def _metrics(run: Run) -> dict[str, float]:
 
 
 def _columns(rows: Sequence[Mapping[str, Setting]]) -> dict[str, list[Setting]]:
-    """A column per name that any row has, in alphabetical order."""
+    """A column for each name in any row, in alphabetical order."""
     return {name: [row.get(name) for row in rows] for name in sorted({name for row in rows for name in row})}
 
 
 def _typed(text: str) -> Setting:
-    """The setting that was logged as `str(setting)`: only what `str` writes so is a number, thus "007" is a text."""
+    """The setting that was logged as `str(setting)`. Only what `str` would write is a number, so "007" is a text."""
     if text in WORDS:
         return WORDS[text]
     for number in (int, float):

@@ -1,4 +1,4 @@
-"""Where MLflow's UI shows a run, and what serves it."""
+"""Addresses of runs in MLflow's UI, and the command that serves it."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ UI = "http://127.0.0.1:5000"  # where `ragsweep ui` serves a local store
 
 
 def run_address(tracking: DictConfig, experiment_id: str, run_id: str) -> str:
-    """Where the UI shows a run."""
+    """The address of a run in the UI."""
     run = f"experiments/{quote(experiment_id, safe='')}/runs/{quote(run_id, safe='')}"
     return f"{ui_of(tracking.uri)}/#/{run}?workflowType=machine_learning"
 
 
 def server_hint(tracking: DictConfig) -> str:
-    """What serves the UI at the printed address, where `ragsweep ui` alone does not."""
+    """The command that serves the UI at the printed address, if `ragsweep ui` alone does not."""
     if is_server(tracking.uri) or tracking.uri == f"{SQLITE}{project() / 'mlruns' / 'mlflow.db'}":
         return ""
     return f" (served by: ragsweep ui --uri {shlex.quote(tracking.uri)})"
 
 
 def ui_of(uri: str) -> str:
-    """Where the UI of a store is served."""
+    """The address of a store's UI."""
     return uri.rstrip("/") if is_server(uri) else UI

@@ -1,4 +1,4 @@
-"""Runs that the tracking store lacks: how many wait in a folder, and their upload."""
+"""Counts and uploads runs that are not in the tracking store."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ragsweep.tracking.view import save_view_of
 
 
 class Pushed(NamedTuple):
-    """What became of the runs that waited.
+    """The result of an upload.
 
     Attributes:
-        uploaded: How many the store has now.
-        refused: Why others stay here, by their folders.
-        elsewhere: The journals of those that wait for another store, by their folders.
+        uploaded: How many runs were uploaded.
+        refused: Runs that could not be uploaded, by folder, with the reason.
+        elsewhere: Runs that belong to another store: their journals by folder.
     """
 
     uploaded: int
@@ -34,12 +34,12 @@ class Pushed(NamedTuple):
 
 
 def waiting(folder: Path) -> int:
-    """How many runs below a folder the store does not have, or not as they ended."""
+    """How many runs below a folder are missing in the store or not complete there."""
     return sum(not journal.uploaded for _, journal in journals_below(folder))
 
 
 def push_command(folder: Path, uri: str, artifacts: str | None) -> str:
-    """The command that uploads the runs of a folder to their store."""
+    """The command that uploads the runs of a folder."""
     command = ["ragsweep", "push", str(folder), "--uri", absolute(uri)]
     if artifacts and not is_server(uri):
         command += ["--artifacts", str(absolute_artifacts(artifacts))]
@@ -47,17 +47,18 @@ def push_command(folder: Path, uri: str, artifacts: str | None) -> str:
 
 
 def push(folder: Path, uri: str | None, artifacts: str | None) -> Pushed:
-    """Upload the runs below a folder that a store does not have as they ended.
+    """Upload the runs below a folder that are missing in a store or not complete there.
 
-    Where they go is never taken from a journal, which may have come from anywhere: it says only which runs these are.
+    The store is never taken from a journal, because anybody may have written it. The journal only says which store a
+    run belongs to.
 
     Args:
-        folder: Of a run or of sweeps.
-        uri: The store, which gets its own runs alone; None for no store at all.
-        artifacts: Where a local store keeps the artifacts of a new experiment.
+        folder: The folder of a run, of a sweep, or of several.
+        uri: The store. It gets only runs that belong to it. None uploads nothing.
+        artifacts: Folder or cloud address for the artifacts of a new experiment in a local store.
 
     Raises:
-        TrackingError: The store is still out of reach.
+        TrackingError: The store still does not answer.
     """
     ours: dict[Path, Journal] = {}
     refused: dict[Path, str] = {}
@@ -80,7 +81,7 @@ def push(folder: Path, uri: str | None, artifacts: str | None) -> Pushed:
             parents.add(journal.tags.get(PARENT) or str(journal.run_id))
         except (TrackingError, *UNREACHABLE) as error:
             refused[place] = f"{place}: {first_line(error)}"
-    for parent in parents:  # only now: all runs of the sweep are there
+    for parent in parents:  # last, when all runs of the sweep are uploaded
         save_view_of(MlflowClient(uri), parent)
     return Pushed(len(ours.keys() - refused.keys()), refused, elsewhere)
 

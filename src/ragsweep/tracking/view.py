@@ -1,7 +1,7 @@
 """The saved view of a sweep in the MLflow UI: its runs, best first, with the columns and charts that compare them.
 
-MLflow keeps such a view as a tag of the experiment: what "Save view" would write there, the page's state, compressed.
-The names in the state are those of the UI of MLflow 3.17; no API promises them, which is why a browser tests them.
+MLflow stores a view as a tag of the experiment: the compressed state of the page, as its button "Save view" writes it.
+The names in the state are those of the UI of MLflow 3.17. They are not documented; a test with a browser checks them.
 """
 
 from __future__ import annotations
@@ -28,29 +28,28 @@ from ragsweep.tracking.store import UNREACHABLE, existing_store
 from ragsweep.tracking.sweep_runs import StoredSweep, SweepRun, sweep_runs
 from ragsweep.tracking.ui import ui_of
 
-TAG = "mlflow.sharedViewState."  # of an experiment; what follows is the view's key
-KEY = "sweep-"  # what our keys begin with; the parent's run id follows
-LONGEST = 20_000  # characters of an experiment's tag, beyond which MLflow refuses it
+TAG = "mlflow.sharedViewState."  # tag of an experiment; the view's key follows
+KEY = "sweep-"  # our keys begin with this; the parent's run id follows
+LONGEST = 20_000  # characters of an experiment's tag that MLflow accepts
 CURVE, BY_TYPE, LATENCY = "at_k/", "by_type/", "latency/"  # groups of metrics, as they are logged
 
 Chart = dict[str, Any]
 
 
 def save_view(sweep: StoredSweep, parent_run_id: str) -> bool:
-    """Leave the view of a sweep in every experiment that has a run of it.
+    """Save the view of a sweep in every experiment that has a run of it.
 
     Args:
         sweep: All its runs.
         parent_run_id: Its parent run.
 
     Returns:
-        Whether it is there. It is not where no run has measured anything, or the store does not take it: a sweep is
-        complete without it.
+        Whether it was saved. It is not saved if no run has metrics or the store refuses it, which is no error.
     """
     measured = [each for each in sweep.runs if each.run.data.metrics]
     if not measured:
         return False
-    with suppress(ValueError, OverflowError, *UNREACHABLE):  # a store can say that a run started in the year 31690708
+    with suppress(ValueError, OverflowError, *UNREACHABLE):  # anybody may have written a start in the year 31690708
         parent = sweep.client.get_run(parent_run_id).info
         name = f"{parent.run_name}, {datetime.fromtimestamp(parent.start_time / 1000):%Y-%m-%d %H:%M}"
         metrics = sorted({name for each in measured for name in each.run.data.metrics})
@@ -67,21 +66,21 @@ def save_view(sweep: StoredSweep, parent_run_id: str) -> bool:
 
 
 def save_view_of(client: MlflowClient, run_id: str) -> bool:
-    """Leave the view of the sweep whose parent run this is; of another run, nothing."""
-    with suppress(TrackingError, ValueError, OverflowError, *UNREACHABLE):  # whatever the store says of it
+    """Save the view of the sweep with this parent run. Does nothing for other runs."""
+    with suppress(TrackingError, ValueError, OverflowError, *UNREACHABLE):  # anybody may have written the run
         return save_view(StoredSweep(client, list(sweep_runs(client, run_id))), run_id)
     return False
 
 
 def sweep_address(tracking: DictConfig, experiment_id: str, parent_run_id: str, decided_by: str, *, saved: bool) -> str:
-    """Where the UI shows the runs of a sweep, the best first, as charts.
+    """The address of a sweep in the UI: its runs as charts, the best first.
 
     Args:
         tracking: The `tracking` group of the configuration.
         experiment_id: The parent's experiment.
-        parent_run_id: The sweep.
-        decided_by: The metric by which the best is chosen.
-        saved: Whether its view was left in the store.
+        parent_run_id: The sweep's parent run.
+        decided_by: The metric that decides.
+        saved: Whether its view was saved in the store.
     """
     base = ui_of(tracking.uri)
     if saved:
@@ -97,11 +96,11 @@ def sweep_address(tracking: DictConfig, experiment_id: str, parent_run_id: str, 
 
 
 def print_latest_sweep(uri: str, ui: str) -> None:
-    """Say where the UI shows the latest sweep of a store, if there is one, or why that cannot be seen.
+    """Print the address of a store's latest sweep in the UI, if there is one, or why it is not known.
 
     Args:
-        uri: The store, whose artifacts are found again where it was moved.
-        ui: Where it is going to be served.
+        uri: The store. If it was moved, the locations of its artifacts are corrected.
+        ui: The address at which the UI will be served.
     """
     try:
         views = [
@@ -121,7 +120,7 @@ def print_latest_sweep(uri: str, ui: str) -> None:
 
 
 def _created(view: str) -> int:
-    """When a view was saved, in milliseconds since 1970; 0 where that cannot be read: anybody may have written it."""
+    """When a view was saved, in milliseconds since 1970. 0 if that cannot be read: anybody may have written it."""
     with suppress(MalformedError):
         page = from_json(view)
         if isinstance(page, dict) and type(page.get("createdAt")) is int:
@@ -130,15 +129,16 @@ def _created(view: str) -> int:
 
 
 def _address(base: str, experiment_id: str, key: str) -> str:
-    """An address that opens a view. A filter or an order in it would keep MLflow from loading the view's own."""
+    """The address of a view. With a filter or an order in the address, MLflow would not load those of the view."""
     view = {"workflowType": "machine_learning", "compareRunsMode": "CHART", "viewStateShareKey": key}
     return f"{base}/#/experiments/{quote(experiment_id, safe='')}/runs?{urlencode(view)}"
 
 
 def _conditions(parent_run_id: str, runs: Sequence[SweepRun]) -> Iterator[str]:
-    """What finds the sweep's runs: by their ids where some are other sweeps', since MLflow's filters know no OR.
+    """Filters that find the sweep's runs. The first one that fits into the tag is used.
 
-    Some hundreds of ids fill the tag: what fits in any case are the sweep's own runs.
+    Runs of other sweeps can only be found by id, since MLflow's filters have no OR. A tag has room for some hundreds of
+    ids, so the last filter finds only the sweep's own runs.
     """
     if any(each.run.data.tags.get(PARENT) != parent_run_id for each in runs):
         ids = ", ".join(f"'{each.run.info.run_id}'" for each in runs)
@@ -151,13 +151,13 @@ def _children(parent_run_id: str) -> str:
 
 
 def _tag(name: str, state: dict[str, Any]) -> str:
-    """A view as the UI reads it."""
+    """A view in the format of the UI."""
     page = base64.b64encode(zlib.compress(json.dumps(state).encode(), 9)).decode()
     return json.dumps({"name": name, "createdAt": int(time.time() * 1000), "state": f"deflate;{page}"})
 
 
 def _settings(runs: Sequence[SweepRun]) -> list[str]:
-    """The swept settings. What was swept may stand for settings of other names: then all in which the runs differ."""
+    """The params to show: the swept settings, or if they are not params, all params in which the runs differ."""
     params = [each.run.data.params for each in runs]
     swept = list(dict.fromkeys(name for each in runs for name in each.swept))
     known = [name for name in swept if any(name in each for each in params)]
@@ -168,7 +168,7 @@ def _settings(runs: Sequence[SweepRun]) -> list[str]:
 
 
 def _measured(runs: Sequence[SweepRun]) -> Mapping[str, str]:
-    """Titles of the metrics by name, the one that decides first, as tags say that anybody may have written."""
+    """The titles of the metrics by name, from a tag of the runs. The first is the one that decides."""
     with suppress(MalformedError):
         titles = from_json(runs[0].run.data.tags.get(MEASURED, "{}"))
         if isinstance(titles, dict) and all(isinstance(title, str) for title in titles.values()):
@@ -179,7 +179,7 @@ def _measured(runs: Sequence[SweepRun]) -> Mapping[str, str]:
 def _state(
     settings: Sequence[str], metrics: Sequence[str], measured: Mapping[str, str], *, lower_is_better: bool
 ) -> dict[str, Any]:
-    """The page: the best run first, no run hidden, and only columns and charts that tell the runs apart."""
+    """The state of the page: all runs, the best first, with columns and charts of settings and metrics only."""
     known = list(measured)
     curves = [name.removeprefix(CURVE) for name in metrics if name.startswith(CURVE)]
     place = {name: number for number, name in enumerate(known)}
@@ -196,21 +196,21 @@ def _state(
     }
     charts = [{**chart, "metricSectionId": name} for name, some in sections.items() for chart in some]
     drawn = {chart["metricKey"] for chart in charts}
-    charts += [_chart("BAR", name, deleted=True) for name in metrics if name not in drawn]  # else MLflow draws it
+    charts += [_chart("BAR", name, deleted=True) for name in metrics if name not in drawn]  # otherwise MLflow draws it
     return {
         "orderByKey": _column("metrics", decides),
         "orderByAsc": lower_is_better,
         "selectedColumns": columns,
-        "columnOrder": ["1", _column("attributes", "Run Name"), *columns],  # "1" has the boxes to tick
+        "columnOrder": ["1", _column("attributes", "Run Name"), *columns],  # "1" is the column of check boxes
         "runsHiddenMode": "SHOW_ALL",
         "compareRunCharts": charts,
         "compareRunSections": [_section(number, name) for number, name in enumerate(sections) if sections[name]],
-        "isAccordionReordered": True,  # else the sections would be sorted by name
+        "isAccordionReordered": True,  # otherwise MLflow sorts the sections by name
     }
 
 
 def _section(number: int, name: str) -> dict[str, Any]:
-    """A part of the page: the first over its whole width, three open, the others closed."""
+    """A section of the page. The first has the full width, and the first three are open."""
     return {
         "uuid": name,
         "name": name,
@@ -222,7 +222,7 @@ def _section(number: int, name: str) -> dict[str, Any]:
 
 
 def _curve(metric: str) -> Chart:
-    """A metric against the cutoff, which is its step, as it was measured: MLflow would draw it smoothed."""
+    """A chart of a metric against the cutoff, which is its step. Without smoothing, which is MLflow's default."""
     return _chart("LINE", metric, selectedMetricKeys=[metric], xAxisKey="step", lineSmoothness=0)
 
 
@@ -231,5 +231,5 @@ def _chart(kind: str, metric: str, **more: Any) -> Chart:
 
 
 def _column(kind: str, name: str) -> str:
-    """A column as MLflow names it, and orders runs by it."""
+    """The name of a column in MLflow's UI and search."""
     return f"{kind}.`{name}`"

@@ -33,9 +33,9 @@ def main() -> int:
         parser.error("expected the id of a run or of a sweep")
 
     from ragsweep import report
-    from ragsweep.replay.compare import Request, compare
+    from ragsweep.replay.compare import CompareRequest, compare_runs
 
-    sweep = compare(Request(run_ids, arguments.baseline, arguments.metric, overrides))
+    sweep = compare_runs(CompareRequest(run_ids, arguments.baseline, arguments.metric, overrides))
     print("\n".join(report.comparison(sweep)))
     if arguments.html:
         command = shlex.join(["ragsweep", "compare", *sys.argv[1:]])

@@ -27,8 +27,8 @@ def main() -> int:
     if not given:
         parser.error("expected the id of a query, or a part of its text")
 
-    from ragsweep.replay.explain import Question, explain
+    from ragsweep.replay.explain import ExplainRequest, explain
 
-    question = Question(arguments.run_id, given[0], given[1:], arguments.allow)
-    print(explain(question, shutil.get_terminal_size((100, 24)).columns))
+    request = ExplainRequest(arguments.run_id, given[0], given[1:], arguments.allow)
+    print(explain(request, shutil.get_terminal_size((100, 24)).columns))
     return 0

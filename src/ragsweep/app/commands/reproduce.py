@@ -30,9 +30,9 @@ def main() -> int:
     if not arguments.tolerance >= 0:
         parser.error(f"--tolerance: found {arguments.tolerance}, expected a number of at least 0")
 
-    from ragsweep.replay.reproduce import Request, reproduce
+    from ragsweep.replay.reproduce import ReproduceRequest, reproduce
 
-    request = Request(
+    request = ReproduceRequest(
         arguments.run_id,
         arguments.overrides,
         arguments.tolerance,
