@@ -18,7 +18,7 @@ soak: $(VENV)/.extras  ## all tests with every extra and at full strength, in ab
 	$(VENV)/bin/python -m pytest -n logical --soak -rs --durations=25 $(ARGS)
 
 ui: $(READY)  ## MLflow on the store of this project, for this machine only
-	@exec $(VENV)/bin/python -m ragsweep ui --port $(PORT) $${URI:+--uri "$$URI"} $(ARGS)
+	@exec $(VENV)/bin/python -m ragsweep ui --port $(PORT) $${URI:+--uri "$$URI"}
 
 bench: $(VENV)/.bench  ## ragsweep against its peers; ARGS=--quick takes three minutes, everything an hour
 	$(VENV)/bin/python scripts/benchmark.py $(ARGS)

@@ -134,7 +134,7 @@ def test_the_rest_of_the_commands_work(ragsweep, swept, installed, folder, envir
 
 def test_the_users_own_groups_and_classes_are_found(ragsweep, swept, folder):
     (folder / "own_retriever.py").write_text(OWN_RETRIEVER)
-    (folder / "conf/retriever").mkdir()
+    (folder / "conf/retriever").mkdir(exist_ok=True)
     (folder / "conf/retriever/mine.yaml").write_text("defaults: [sparse]\n_target_: own_retriever.Mine\n")
     measured = ragsweep("run", "retriever=mine")
     assert measured.returncode == 0, measured.stderr
@@ -142,7 +142,9 @@ def test_the_users_own_groups_and_classes_are_found(ragsweep, swept, folder):
     assert ": identical: " in ragsweep("reproduce", run, "--no-log").stdout  # ./conf allows the class
     refused = ragsweep("run", "retriever=mime")
     assert refused.returncode == 2
-    assert refused.stderr.endswith("expected one of dense, hybrid, mine, sparse (did you mean mine?)\n")
+    assert refused.stderr.endswith(
+        "expected one of dense, fused, hybrid, mine, pipeline, sparse (did you mean mine?)\n"
+    )
 
 
 def test_your_own_questions_need_two_fields_and_a_folder(ragsweep, swept, folder, tmp_path):
@@ -157,6 +159,7 @@ def test_your_own_questions_need_two_fields_and_a_folder(ragsweep, swept, folder
 
 def test_an_option_that_hides_behind_ours_is_refused(ragsweep, swept, folder):
     file = folder / "conf/retriever/dense.yaml"
+    file.parent.mkdir(exist_ok=True)
     file.write_text("k1: 1\n")
     try:
         refused = ragsweep("run", "retriever=sparse")
@@ -168,7 +171,10 @@ def test_an_option_that_hides_behind_ours_is_refused(ragsweep, swept, folder):
 
 @pytest.mark.parametrize(
     ("line", "expected"),
-    [("ragsweep re", ["reproduce"]), ("ragsweep run retriever=", ["dense", "hybrid", "mine", "sparse"])],
+    [
+        ("ragsweep re", ["reproduce"]),
+        ("ragsweep run retriever=", ["dense", "fused", "hybrid", "mine", "pipeline", "sparse"]),
+    ],
 )
 def test_bash_completes_commands_groups_and_options(swept, folder, environment, line, expected):
     (folder / "conf/retriever").mkdir(exist_ok=True)

@@ -88,7 +88,7 @@ ONE_MORE_ENCODER = "+retriever.dense.encoder={_target_:ragsweep.retrieval.Senten
         ("retriever.candidates=[1]", "retriever.candidates: found [1]"),
         ("retriever.alpha={a:1}", "retriever.alpha: found {'a': 1}, expected a number from 0 to 1"),
         ("retriever._target_=5", "retriever: found {"),
-        ("dataset.name={a:1}", "dataset.name: found {'a': 1}, expected a text"),
+        ("dataset.name={a:1}", "dataset.name: found {'a': 1}, expected a string"),
         ("dataset.store=null", "dataset.store: found null, expected the settings of a Store"),
         ("tracking.uri={a:1}", "tracking.uri: found {'a': 1}"),
         ("tracking.resume={a:1}", "tracking.resume: found {'a': 1}"),

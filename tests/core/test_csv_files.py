@@ -57,7 +57,7 @@ def test_numbers_and_their_heads_stay_numbers_and_names(tmp_path):
         (HEAD + '"1","q","",0.5\n', "each with 6 cells"),
         (HEAD + '"1","q","",0.5,"a","b","c"\n', "each with 6 cells"),
         (HEAD + '"1","q","",x,"a","b"\n', "expected texts between quotes"),
-        (HEAD + '1,"q","",0.5,"a","b"\n', "column query_id: found a number, expected a text"),
+        (HEAD + '1,"q","",0.5,"a","b"\n', "column query_id: found a number, expected text"),
         (HEAD + '"1","q","",0.5,"a","b"\n"2","q","","x","a","b"\n', "column f1: found 'x', expected a number"),
         (HEAD + '"1","q","",nan,"a","b"\n', "column f1: found 'nan', expected a number"),
         (HEAD + '"1","q","",inf,"a","b"\n', "column f1: found 'inf', expected a number"),

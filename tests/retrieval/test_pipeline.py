@@ -228,8 +228,8 @@ class Wrong:
     [
         ("rewriter", ["one"], r"returned 1 texts, expected a list of 3 texts"),
         ("rewriter", "one", r"returned str, expected a list of 3 texts"),
-        ("rewriter", ["one", None, "three"], r"returned NoneType for query 1, expected a text"),
-        ("rewriter", ["one", "\ud800", "three"], r"returned a text with an invalid surrogate"),
+        ("rewriter", ["one", None, "three"], r"returned NoneType for query 1, expected a string"),
+        ("rewriter", ["one", "\ud800", "three"], r"returned a string with an invalid surrogate"),
         ("fusion", None, r"returned NoneType, expected a Ranking"),
         ("fusion", Ranking(np.zeros((2, 1), int), np.zeros((2, 1))), r"passages: found shape \[2, 1\]"),
         ("reranker", Ranking(np.array([[0, 1]] * 3), np.array([[1.0, 2.0]] * 3)), r"expected scores in descending"),

@@ -143,7 +143,7 @@ BROKEN = [
     ({"status": "DONE"}, "status: expected RUNNING or FINISHED"),
     ({"started": 10**20}, "started: expected milliseconds"),
     ({"key": "' OR '1' = '1"}, "key: expected 32 digits"),
-    ({"name": "\ud800"}, "name: expected a text"),
+    ({"name": "\ud800"}, "name: expected a string"),
 ]
 
 

@@ -68,7 +68,7 @@ def rule_of(hint: object) -> Rule | None:
             if isinstance(constraint, Between) and kind in (int, float):
                 return _number(whole=kind is int, within=constraint)
             if isinstance(constraint, NotEmpty):
-                return Rule("a text that is not empty", lambda value: isinstance(value, str) and value.strip() != "")
+                return Rule("a string that is not empty", lambda value: isinstance(value, str) and value.strip() != "")
         return rule_of(kind)
     if get_origin(hint) is Literal:
         options = [(type(option), option) for option in get_args(hint)]
@@ -83,7 +83,7 @@ def rule_of(hint: object) -> Rule | None:
     if hint in (int, float):
         return _number(whole=hint is int)
     if hint is str:
-        return Rule("a text", lambda value: isinstance(value, str))
+        return Rule("a string", lambda value: isinstance(value, str))
     if get_origin(hint) in (Mapping, Sequence, list, tuple):
         return _several(hint)
     if is_component(hint):

@@ -85,7 +85,7 @@ def read_per_query(path: Path) -> pd.DataFrame:
     columns = dict(zip(names, zip(*rows, strict=True), strict=True))
     for name in TEXTS:
         if not all(isinstance(cell, str) for cell in columns[name]):
-            raise MalformedError(f"column {name}: found a number, expected a text between quotes")
+            raise MalformedError(f"column {name}: found a number, expected text in quotes")
     return pd.DataFrame({name: _column(name, cells) for name, cells in columns.items()})
 
 

@@ -128,7 +128,7 @@ def _check(name: str, node: object, given: Sequence[str], modules: Sequence[str]
         for key, value in node.items():
             inner = f"{name}.{key}"
             if not isinstance(key, str):
-                raise ConfigError(f"{inner}: found {key!r} as a setting's name, expected a text")
+                raise ConfigError(f"{inner}: found {key!r} as a setting's name, expected a string")
             _check_text(inner, key)
             if key.startswith("_") and not free:
                 _check_argument_of_hydra(inner, value)

@@ -63,11 +63,11 @@ def rewrite(rewriter: Rewriter, queries: Sequence[str]) -> Rewritten:
         wrong = next((row for row, text in enumerate(texts) if not isinstance(text, str)), None)
         if wrong is not None:
             found = type(texts[wrong]).__name__
-            raise RetrieverError(f"{kind_of(rewriter)}: returned {found} for query {wrong}, expected a text")
+            raise RetrieverError(f"{kind_of(rewriter)}: returned {found} for query {wrong}, expected a string")
         try:
             kept = packed(texts)
         except UnicodeEncodeError as error:
-            raise RetrieverError(f"{kind_of(rewriter)}: returned a text with an invalid surrogate") from error
+            raise RetrieverError(f"{kind_of(rewriter)}: returned a string with an invalid surrogate") from error
         rows = sample(len(queries)).tolist()
         return {**kept, "ms": timed(lambda row: rewriter.rewrite([queries[row]]), rows)}
 

@@ -135,7 +135,7 @@ def _texts(value: object) -> bool:
     return isinstance(value, dict) and all(_is_text(name) and _is_text(each) for name, each in value.items())
 
 
-LINE = Rule("a text of one line", _is_line)
+LINE = Rule("a string of one line", _is_line)
 TEXTS = Rule("texts by their names", _texts)
 TIME = Rule("milliseconds since 1970", _is_time)
 ID = Rule("32 digits from 0 to f", _is_id)
@@ -144,8 +144,8 @@ STATUSES = ("RUNNING", "FINISHED", "FAILED", "KILLED")
 RULES = {
     "uri": Rule("an address such as http://127.0.0.1:5000", lambda value: _is_line(value) and "://" in value),
     "artifacts": or_null(LINE),
-    "experiment": Rule("a text", _is_text),
-    "name": Rule("a text", _is_text),
+    "experiment": Rule("a string", _is_text),
+    "name": Rule("a string", _is_text),
     "tags": TEXTS,
     "started": TIME,
     "key": ID,
