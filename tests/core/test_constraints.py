@@ -20,7 +20,7 @@ INF, NAN = float("inf"), float("nan")
         (int, "a whole number", [-1, 0, 2**62], [2**80, 1.0, True, "1", None, {}]),
         (float, "a number", [0, 1.5, 10**300], [10**400, NAN, INF, True, "1", None]),
         (bool, "true or false", [True, False], [1, "true", None]),
-        (str, "a text", ["a", ""], [1, None, ["a"]]),
+        (str, "a string", ["a", ""], [1, None, ["a"]]),
         (Text, "a string that is not empty", ["a"], ["", " ", 1, None, ["a"]]),
         (Annotated[int, Between(1)], "a whole number of at least 1", [1, 2**62], [0, 2**80, 1.5, None]),
         (Annotated[int, Between(1, 9)], "a whole number from 1 to 9", [1, 9], [0, 10]),
@@ -38,7 +38,7 @@ INF, NAN = float("inf"), float("nan")
             [{"_target_": "x"}],
             [None, {}, "x", {"_target_": 5}],
         ),
-        (list[str], "a list, each a text", [[], ["a", "b"], ("a",)], ["a", ["a", 1], None]),
+        (list[str], "a list, each a string", [[], ["a", "b"], ("a",)], ["a", ["a", 1], None]),
         (Sequence[float] | None, "a list, each a number, or null", [None, [0.5, 1]], [0.5, ["0.5"]]),
         (
             Mapping[str, Annotated[int, Between(1)]],
