@@ -302,12 +302,22 @@ class Hopeful(YesNoTask):
 class TestHopeful(TaskContract):
     component = Hopeful
     settings = {"seed": 0, "questions": 40, "divisors": 2, "sharpness": 1.0}
+
+
+class Local(YesNoTask):
+    def measure(self, items):
+        return replace(super().measure(items), charts=(lambda: iter(()),))
+
+
+class TestLocal(TaskContract):
+    component = Local
+    settings = TestHopeful.settings
 '''
 
 CAUGHT = {
     ("TestOneForAll", "test_a_query_is_ranked_the_same_beside_any_others"),
     ("TestDice", "test_it_ranks_the_same_way_each_time"),
-    ("TestUnchecked", "test_every_setting_can_be_checked"),
+    ("TestUnchecked", "test_every_setting_has_an_annotation"),
     ("TestUnchecked", "test_every_query_gets_one_text"),
     ("TestInventing", "test_it_returns_a_ranking_of_what_it_was_given"),
     ("TestLong", "test_queries_and_passages_have_the_same_dimensions"),
@@ -317,6 +327,7 @@ CAUGHT = {
     ("TestPercent", "test_what_stands_behind_the_cutoff_does_not_count"),
     ("TestElsewhere", "test_a_judged_unit_is_in_the_corpus"),
     ("TestHopeful", "test_every_value_is_within_its_bounds"),
+    ("TestLocal", "test_it_can_be_drawn_in_another_process"),
     ("TestHopeful", "test_a_score_is_the_mean_of_its_items_or_has_resamples"),
 }
 

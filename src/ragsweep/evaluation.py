@@ -1,5 +1,6 @@
-"""The ranking metrics, under the names that configurations use (`ragsweep.evaluation.ndcg`)."""
+"""The ranking metrics, under the names that configurations use, and what a metric of your own needs."""
 
+from ragsweep.tasks.metric import metric
 from ragsweep.tasks.ranking.evaluation import Evaluation, evaluate
 from ragsweep.tasks.ranking.judging import Judged, judge
 from ragsweep.tasks.ranking.metrics import average_precision, f1, hit_rate, mrr, ndcg, precision, recall
@@ -12,6 +13,7 @@ __all__ = [
     "f1",
     "hit_rate",
     "judge",
+    "metric",
     "mrr",
     "ndcg",
     "precision",

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from omegaconf import DictConfig, OmegaConf
 
 from ragsweep.core.address import check_address
-from ragsweep.core.code import digest_of_code
+from ragsweep.core.code import digest_of_code, kind_of
 from ragsweep.core.components import build_around, digests_of_others, parameters_of
 from ragsweep.core.config import check
-from ragsweep.core.digest import digest
+from ragsweep.core.digest import canonical, digest
 from ragsweep.core.drawing import drawing
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.names import check_names
 from ragsweep.core.project import portable
 from ragsweep.core.run_settings import DEFAULT_RESAMPLES, DEFAULT_SEED, TrackingSettings
-from ragsweep.core.settings import effective_settings, short_paths, used_parts
+from ragsweep.core.settings import effective_settings, short_paths, used_components
 from ragsweep.tasks.charts import draw
 from ragsweep.tasks.files import write_measurement
 from ragsweep.tasks.metric import Metric
@@ -102,7 +102,7 @@ class Experiment:
     @property
     def digest(self) -> str:
         """Digest of all that determines the results: the task, its settings, the data and the code."""
-        settings = [self.config.task._target_, dict(self.settings)]
+        settings = [self.config.task._target_, canonical(self.settings)]
         return digest([settings, self.items.digest_of_all, digest_of_code(), digests_of_others(self.config)])
 
     @property
@@ -162,17 +162,27 @@ def _items(config: DictConfig, task: Task) -> Items:
     return _loaded[key]
 
 
+def _kept_by(task: Task, name: str) -> Any:
+    """An argument of the task that is a component or a group of settings."""
+    try:
+        return getattr(task, name)
+    except AttributeError as error:
+        raise ConfigError(
+            f"task: {kind_of(task)} has no attribute {name}; it must keep its argument of this name"
+        ) from error
+
+
 def _settings(config: DictConfig, task: Task) -> dict[str, Any]:
     """The settings that were used, by their paths, with those that may not be smaller than another one checked."""
-    taken = [name for name in parameters_of(config.task) if name in config and name != "store"]
-    groups = {name: getattr(task, name) for name in taken if OmegaConf.is_config(config[name])}
+    taken = [name for name in parameters_of(config.task, config) if name in config and name != "store"]
+    groups = {name: _kept_by(task, name) for name in taken if OmegaConf.is_config(config[name])}
     own = effective_settings(config, {"task": task})
     settings = effective_settings(config, groups) | {
         name: own[name] for name in own.keys() - {"task", f"task.{DECIDE_BY}"}
     }
     settings |= {name: config[name] for name in taken if name not in groups}
     shown = short_paths(settings, config)
-    for path, _, part in used_parts(config, groups):
+    for path, _, part in used_components(config, groups):
         for name, other in getattr(part, "at_least", {}).items():
             value, least = settings.get(f"{path}.{name}"), settings.get(other)
             if isinstance(value, int) and isinstance(least, int) and value < least:

@@ -77,3 +77,8 @@ def test_it_ends_with_the_process_that_started_it(tmp_path):
             return
         time.sleep(0.1)
     pytest.fail("the process still runs")
+
+
+def test_what_cannot_be_sent_is_done_here(worker):
+    assert background.in_background(lambda number: os.getpid() * number, 1)() == os.getpid()
+    assert background.in_background(os.getpid)() == worker

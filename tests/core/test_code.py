@@ -194,3 +194,40 @@ def test_a_users_subclass_that_was_edited_is_computed_anew(application, dataset,
     (tmp_path / "theirs.py").write_text(THEIRS.replace("return found", f"return {reversed_}"))
     assert retrieved() < 1
     assert len({run.data.tags["config.digest"] for run in application.runs()}) == 2
+
+
+class Named:
+    """An encoder that is no dataclass."""
+
+    def __init__(self, model):
+        self.model = model
+
+    @property
+    def fingerprint(self):
+        return self.model
+
+
+class WithPrefix(Named):
+    def __init__(self, model, prefix):
+        super().__init__(model)
+        self._prefix = prefix
+
+
+class Forgetful(Named):
+    def __init__(self, model, secret):
+        super().__init__(model)
+
+
+def test_settings_that_a_subclass_adds_to_a_fingerprint_count_in_any_class():
+    assert identity(WithPrefix("a", "x")) == identity(WithPrefix("a", "x"))
+    assert identity(WithPrefix("a", "x")) != identity(WithPrefix("a", "y"))
+    assert identity(Named("a")) == identity(Named("a")) != identity(Named("b"))
+
+
+def test_nothing_is_found_again_of_a_component_that_does_not_keep_a_setting():
+    assert identity(Forgetful("a", "x")) != identity(Forgetful("a", "x"))
+
+
+def test_a_whole_number_is_the_same_setting_in_both_spellings(store):
+    one, same, other = (identity(SparseRetriever(store, b=b)) for b in (1, 1.0, 0.5))
+    assert one == same != other

@@ -1,20 +1,25 @@
 """What the configuration accepts, and what it says took effect."""
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
 
 import pytest
 from application import PROJECT
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-from ragsweep.core.components import build, digests_of_others
+from ragsweep.core.components import build, build_around, digests_of_others
 from ragsweep.core.config import check
+from ragsweep.core.constraints import Between
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import portable, register_resolvers
 from ragsweep.core.settings import effective_settings, nearest, short_paths
+from ragsweep.core.store import Store
 from ragsweep.datasets import RecursiveChunker
 from ragsweep.experiment import GROUPS, Experiment
-from ragsweep.retrieval import SparseRetriever
+from ragsweep.retrieval import Ranker, SparseRetriever
 from ragsweep.retrieval.model_files import MINILM
 
 
@@ -79,6 +84,8 @@ ONE_MORE_ENCODER = "+retriever.dense.encoder={_target_:ragsweep.retrieval.Senten
         ("~retriever", "retriever: found null, expected a mapping with _target_"),
         ("~chunker", "chunker: found null"),
         ("~evaluation", "evaluation.collapse: found null"),
+        ("+evaluation.gamma=1", "evaluation.gamma: no such setting (evaluation has"),
+        ("+tracking.resum=true", "tracking.resum: no such setting (did you mean tracking.resume?)"),
         ("store=null", "store: found null"),
         ("store=foo", "store: found 'foo'"),
         ("retriever.dense.encoder=null", "retriever.dense.encoder: found null, expected the settings of an Encoder"),
@@ -102,6 +109,37 @@ ONE_MORE_ENCODER = "+retriever.dense.encoder={_target_:ragsweep.retrieval.Senten
 def test_no_mapping_and_no_null_gets_round_a_rule(composed, override, expected):
     with pytest.raises(ConfigError, match=f"^{re.escape(expected)}"):
         check(composed(*override.split()), GROUPS)
+
+
+@dataclass(frozen=True)
+class Asking:
+    """A task as a user would write it: it takes several rankers, and has a default."""
+
+    rankers: Sequence[Ranker]
+    store: Store
+    threshold: Annotated[float, Between(0, 1)] = 0.5
+
+
+def asking(composed, **settings):
+    ranker = {"_target_": "ragsweep.retrieval.SparseRetriever", "store": "${store}"}
+    task = {"_target_": f"{__name__}.Asking", "decide_by": "accuracy"}
+    more = {"task": task, "rankers": [ranker, {**ranker, "b": 0.5}], **settings}
+    return OmegaConf.merge({name: value for name, value in composed().items() if name != "task"}, more)
+
+
+def test_a_default_of_a_task_need_not_be_in_the_configuration(composed):
+    config = check(asking(composed), GROUPS)
+    task = build_around(config, "task", "decide_by")
+    assert task.threshold == 0.5
+    assert [ranker.b for ranker in task.rankers] == [0.75, 0.5]
+    with pytest.raises(ConfigError, match=r"^threshold: found 2, expected a number from 0 to 1"):
+        check(asking(composed, threshold=2), GROUPS)
+
+
+def test_every_component_in_a_list_is_checked(composed):
+    wrong = [{"_target_": "ragsweep.retrieval.SparseRetriever", "b": 7}]
+    with pytest.raises(ConfigError, match=r"^rankers\.0\.b: found 7, expected a number from 0 to 1"):
+        check(asking(composed, rankers=wrong), GROUPS)
 
 
 def test_k_may_not_be_larger_than_the_candidates(composed):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragsweep.core.constraints import Between, Text, rule_of, rules_of, shown
+from ragsweep.core.constraints import Between, Text, as_configured, rule_of, rules_of
 from ragsweep.core.store import Store
 
 INF, NAN = float("inf"), float("nan")
@@ -107,9 +107,9 @@ def test_the_rules_of_a_users_class_are_its_annotations(target, names):
 
 @given(st.integers() | st.text() | st.floats() | st.none() | st.lists(st.integers()))
 def test_a_value_is_shown_in_a_short_line(value):
-    assert len(shown(value)) < 210
-    assert "\n" not in shown(value)
+    assert len(as_configured(value)) < 210
+    assert "\n" not in as_configured(value)
 
 
 def test_a_number_of_thousands_of_digits_can_be_shown():
-    assert shown(10**5000) == "a number of thousands of digits"
+    assert as_configured(10**5000) == "a number of thousands of digits"

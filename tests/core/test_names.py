@@ -201,7 +201,7 @@ def test_push_names_what_is_refused_and_goes_on(application, dataset):
         file.write_text(json.dumps({**journal, **lost}))
     process = application.push()
     assert process.returncode == 2
-    assert process.stdout == "1 runs uploaded\n"
+    assert process.stdout == "1 run uploaded\n"
     [line] = process.stderr.splitlines()
     assert str(journals[0].parent) in line
     assert "a@b" in line

@@ -2,6 +2,7 @@
 
 import copy
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import CONF, portable, register_resolvers
 from ragsweep.experiment import GROUPS, Experiment
 from ragsweep.replay.recorded import trusted
+from ragsweep.retrieval import SparseRetriever
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +48,31 @@ def changed(logged, name, value):
 def test_what_we_log_is_trusted_and_means_the_same(logged, today):
     config = trusted(yaml.safe_dump(logged), today, {}, ())
     assert Experiment.of(config).settings == Experiment.of(today).settings
+
+
+class Mine(SparseRetriever):
+    pass
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A task as a user would write it, with a group of its own."""
+
+    answerer: SparseRetriever
+    threshold: float = 0.5
+
+
+def test_a_task_of_a_user_takes_its_own_groups_from_the_record(logged, today):
+    answerer = {"_target_": f"{__name__}.Mine", "b": 0.5}
+    task = {"_target_": f"{__name__}.Answers", "decide_by": "accuracy"}
+    recorded = {"task": task, "answerer": answerer, "dataset": {"_target_": "os.system"}, "threshold": 0.25}
+    trusts = trusted(yaml.safe_dump(recorded), today, {}, [__name__])
+    assert (trusts.answerer, trusts.threshold, "dataset" in trusts) == (answerer, 0.25, False)
+    answerer["_target_"] = "ragsweep.retrieval.SparseRetriever"
+    with pytest.raises(ConfigError, match=r"^task\._target_: .* may not be built from a record"):
+        trusted(yaml.safe_dump(recorded), today, {}, ())
+    with pytest.raises(ConfigError, match=r"^answerer\._target_: .* may not be built from a record"):
+        trusted(yaml.safe_dump(recorded), today, {}, [__name__])  # our configuration has no such group
 
 
 HOSTILE = {

@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from ragsweep.core.errors import ConfigError, EncoderError, RetrieverError, Terminated
 from ragsweep.retrieval import NOTHING, DenseRetriever, HybridRetriever, Ranking, Search, SparseRetriever, rank
-from ragsweep.retrieval.checks import check_embeddings, checked
+from ragsweep.retrieval.checks import check_embeddings, checked_ranking
 
 SEARCH = Search(("zinc", "iron", "iodine", "folate"), ("which metal?", "which vitamin?"))
 DEPTH = 3
@@ -93,21 +93,21 @@ WRONG = {
 
 
 def test_a_ranking_passes_as_it_is():
-    found = checked(GOOD, SEARCH, DEPTH, "theirs")
+    found = checked_ranking(GOOD, SEARCH, DEPTH, "theirs")
     for name, array in vars(GOOD).items():
         np.testing.assert_array_equal(getattr(found, name), array)
 
 
 def test_smaller_numbers_are_widened():
     narrow = Ranking(GOOD.passages.astype(np.int32), GOOD.scores.astype(np.float32))
-    found = checked(narrow, SEARCH, DEPTH, "theirs")
+    found = checked_ranking(narrow, SEARCH, DEPTH, "theirs")
     assert (found.passages.dtype, found.scores.dtype) == (np.int64, np.float64)
 
 
 @pytest.mark.parametrize(("ranking", "expected"), WRONG.values(), ids=WRONG)
 def test_what_is_no_ranking_is_refused_in_one_line(ranking, expected):
     with pytest.raises(RetrieverError) as refused:
-        checked(ranking, SEARCH, DEPTH, "theirs")
+        checked_ranking(ranking, SEARCH, DEPTH, "theirs")
     message = str(refused.value)
     assert message.startswith("theirs: ")
     assert expected in message
@@ -158,10 +158,10 @@ def is_ranking(passages, scores):
 def test_any_arrays_are_a_ranking_or_refused(both):
     passages, scores = both
     if is_ranking(passages, scores):
-        checked(Ranking(passages, scores), SEARCH, DEPTH, "theirs")
+        checked_ranking(Ranking(passages, scores), SEARCH, DEPTH, "theirs")
     else:
         with pytest.raises(RetrieverError, match=r"\Atheirs: [^\n]+\Z"):
-            checked(Ranking(passages, scores), SEARCH, DEPTH, "theirs")
+            checked_ranking(Ranking(passages, scores), SEARCH, DEPTH, "theirs")
 
 
 class Fixed:

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragsweep.tracking import process as processes
-from ragsweep.tracking.process import forget_ended, identity, is_gone, locks
+from ragsweep.tracking.process import forget_ended, is_gone, locks, process_identity
 
 PRINT_IDENTITY = """
 import time
-from ragsweep.tracking.process import identity
+from ragsweep.tracking.process import process_identity
 
-print(identity(), flush=True)
+print(process_identity(), flush=True)
 time.sleep(600)
 """
 ENDED = "1_00000000.lock"
@@ -38,17 +38,17 @@ def test_a_process_is_gone_once_it_has_been_killed_and_stays_so_also_as_a_zombie
 
 
 def test_this_process_is_not_gone():
-    assert not is_gone(identity())
+    assert not is_gone(process_identity())
 
 
 @pytest.mark.parametrize("lock", [ENDED, str(locks() / ENDED)], ids=["its name", "its path, as written before"])
 def test_a_process_of_an_earlier_container_that_bore_our_number_is_gone(lock):
-    assert is_gone(json.dumps(json.loads(identity()) | {"lock": lock}))
+    assert is_gone(json.dumps(json.loads(process_identity()) | {"lock": lock}))
 
 
 def test_nothing_is_known_of_a_process_on_another_machine():
     for other in ({"host": "elsewhere"}, {"locks": "another machine of our name and path"}):
-        assert not is_gone(json.dumps(json.loads(identity()) | {"lock": ENDED} | other))
+        assert not is_gone(json.dumps(json.loads(process_identity()) | {"lock": ENDED} | other))
     assert not is_gone(None)
     assert not is_gone("of another program")
 

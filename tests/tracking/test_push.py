@@ -54,7 +54,7 @@ def uploaded(application):
 
 def test_a_waiting_run_is_uploaded_once(home, application):
     waiting_run(home / "outputs" / "0", application.uri)
-    for expected in ("1 runs uploaded\n", "0 runs uploaded\n"):
+    for expected in ("1 run uploaded\n", "0 runs uploaded\n"):
         process = application.push()
         assert (process.returncode, process.stdout, process.stderr) == (0, expected, "")
     [run] = application.runs()
@@ -117,7 +117,7 @@ def test_a_store_that_only_a_journal_names_gets_nothing_until_the_user_says_so(h
     assert line == f"push: {folder}: was made for another store; if you trust that one: {command}"
     assert application.runs() == []
     process = application.start_script("push", *shlex.split(command)[2:])
-    assert (process.returncode, process.stdout) == (0, "1 runs uploaded\n")
+    assert (process.returncode, process.stdout) == (0, "1 run uploaded\n")
     assert not (home / "elsewhere").exists()  # the experiment was there
 
 
@@ -156,7 +156,7 @@ def test_each_broken_journal_is_one_line_and_the_others_are_uploaded(home, appli
             (folder / "tracking.json").write_text(journal)
     waiting_run(home / "outputs" / "99", application.uri)
     process = application.push()
-    assert (process.returncode, process.stdout) == (2, "1 runs uploaded\n")
+    assert (process.returncode, process.stdout) == (2, "1 run uploaded\n")
     lines = process.stderr.splitlines()
     assert len(lines) == len(BROKEN), process.stderr
     for number, (line, (_, expected)) in enumerate(zip(lines, BROKEN, strict=True)):
@@ -307,7 +307,7 @@ def test_a_full_disk_below_the_store_is_a_line_and_loses_nothing(application, da
     assert process.stdout.count(" f1=0.") == 3
     assert "Traceback" not in process.stderr
     _, line = process.stderr.splitlines()  # the first is about the dataset
-    assert "runs are not in the tracking store" in line
+    assert "not in the tracking store: " in line
     subprocess.run(["mount", "-o", "remount,size=20m", small_disk], check=True)
     command = line.removesuffix(" uploads them").partition(": ragsweep push ")[2]
     pushed = application.start_script("push", *shlex.split(command))

@@ -243,7 +243,7 @@ def test_an_interruption_that_a_library_catches_ends_the_sweep_before_the_next_j
     application, dataset, tmp_path, sent, status
 ):
     (tmp_path / "swallowing.py").write_text(SWALLOWING)
-    of_ours = ("retriever=sparse", "retriever._target_=swallowing.Swallowing", "retriever.store=null")
+    of_ours = ("retriever=sparse", "retriever._target_=swallowing.Swallowing", f"store.path={tmp_path}/store")
     process = application.start("-m", *dataset, *of_ours, "k=1,2", PYTHONPATH=str(tmp_path))
     assert process.stdout.readline() == "at work\n"
     process.send_signal(sent)

@@ -151,7 +151,7 @@ def test_a_sweep_that_is_uploaded_later_gets_its_view(application, dataset):
     journal = application.home / "outputs" / "summary" / "tracking.json"
     journal.write_text(json.dumps({**json.loads(journal.read_text()), "uploaded": False}))
     pushed = application.push()
-    assert (pushed.returncode, pushed.stdout) == (0, "1 runs uploaded\n")
+    assert (pushed.returncode, pushed.stdout) == (0, "1 run uploaded\n")
     assert [(again, shown) for again, _, shown in views(application)["small"]] == [(key, state)]
 
 

@@ -29,7 +29,7 @@ def main(command: str | None = None, project_folder: Path | None = None) -> NoRe
     """Run the subcommand that the arguments of this process name, and exit with its status.
 
     Args:
-        command: The subcommand, where the program itself stands for one: then all arguments are for it.
+        command: The subcommand; None reads it from the arguments.
         project_folder: The project, where it is not the current folder.
     """
     guard()

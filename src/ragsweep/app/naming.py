@@ -16,7 +16,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf
 
-from ragsweep.core.digest import shortened
+from ragsweep.core.digest import shortened_with_digest
 from ragsweep.core.project import sweep_id
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def named(parsed: Sequence[Override], swept: Sequence[str]) -> tuple[str, dict[s
     shown = [name for name in swept or telling if name in by_name]
     words = zip(short_names(shown), (by_name[name].get_value_element_as_str() for name in shown), strict=True)
     name = " ".join(_word(short, value) for short, value in words) or "defaults"
-    return shortened(name, LONGEST_NAME), {name: _plain(by_name[name]) for name in shown}
+    return shortened_with_digest(name, LONGEST_NAME), {name: _plain(by_name[name]) for name in shown}
 
 
 def _word(name: str, value: str) -> str:

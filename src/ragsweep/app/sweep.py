@@ -26,6 +26,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.place import check_places
 from ragsweep.core.progress import progress
 from ragsweep.core.project import PROJECT, SWEEP_ID, project, sweep_id
+from ragsweep.core.terminal import counted
 
 if TYPE_CHECKING:
     from ragsweep.tracking import OpenSweep
@@ -47,7 +48,7 @@ class SweepCallback(Callback):
             if here:
                 start()
             with progress("loading MLflow"):  # takes seconds, in which the other process gets ready
-                pass
+                from ragsweep import tracking  # noqa: F401
 
             if config.get("dry_run"):
                 say_what_would_run(first, planned)
@@ -99,7 +100,7 @@ def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned
     if store.resume:
         uploaded = tracking.push(project() / "outputs", store.uri, store.artifacts).uploaded
         if uploaded:
-            print(f"{uploaded} runs that were waiting in outputs/ uploaded")
+            print(f"uploaded {counted(uploaded, 'run')} that waited in outputs/")
     with tracking.earlier_start(job) if store.resume and planned else nullcontext() as earlier:
         if earlier:
             job = replace(job, sweep_id=earlier.data.tags["sweep.id"])

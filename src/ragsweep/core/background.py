@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import signal
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from io import BytesIO
 from multiprocessing import get_context
@@ -51,8 +50,12 @@ def in_background(task: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Ca
             raise answer.error
         return answer
 
-    with suppress(OSError):  # `wait` will notice, too
+    try:
         worker.send((task, args, kwargs))
+    except OSError:  # `wait` will notice, too
+        pass
+    except Exception:  # an argument, such as a function within a function, cannot be sent to another process
+        return partial(task, *args, **kwargs)
     return wait
 
 

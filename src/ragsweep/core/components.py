@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import inspect
+from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from functools import cache, partial
 from typing import Any
@@ -19,14 +20,14 @@ from ragsweep.core.errors import ConfigError, RagsweepError, first_line
 from ragsweep.core.settings import leaves
 
 HYDRA_UTILS = "hydra.utils."
-CONVERT = {"_convert_": "all"}  # to plain lists and mappings: Hydra makes configurations of dataclasses in its own
+CONVERT = {"_convert_": "all"}  # Hydra then passes plain lists and mappings
 
 
-def build(node: DictConfig, name: str) -> Any:
+def build(node: DictConfig | ListConfig, name: str) -> Any:
     """Build the object that a node of the configuration describes.
 
     Args:
-        node: Has `_target_`, and the arguments of the target.
+        node: Has `_target_`, and the arguments of the target; or a list or a mapping, in which components are built.
         name: The node's place in the configuration, for the error.
     """
     try:
@@ -36,7 +37,8 @@ def build(node: DictConfig, name: str) -> Any:
         if isinstance(cause, RagsweepError):
             raise cause from error
         reason = " ".join(str(cause or error).split())
-        raise ConfigError(f"{name}: {node.get('_target_')} cannot be built ({reason})") from error
+        target = f" {node.get('_target_')}" if isinstance(node, DictConfig) and "_target_" in node else ""
+        raise ConfigError(f"{name}:{target} cannot be built ({reason})") from error
     except OmegaConfBaseException as error:
         raise ConfigError(f"{name}: {first_line(error)}") from error
     if isinstance(built, partial):  # Hydra's own partial would repeat its checks at every call
@@ -44,22 +46,33 @@ def build(node: DictConfig, name: str) -> Any:
     return built
 
 
-def parameters_of(node: DictConfig) -> dict[str, object]:
-    """The parameters, with their annotations, that a component takes from the configuration around its own node."""
+def parameters_of(node: DictConfig, config: Container[object]) -> dict[str, object]:
+    """The parameters, with their annotations, that a component takes from the configuration around its own node.
+
+    A parameter with a default is left out if neither has it.
+    """
     target = target_of(str(node._target_))
-    return {name: hint for name, hint in hints_of(target).items() if name not in node} if target else {}
+    if target is None:
+        return {}
+    parameters = inspect.signature(target).parameters
+    taken = {
+        name
+        for name, parameter in parameters.items()
+        if name not in node and (name in config or parameter.default is parameter.empty)
+    }
+    return {name: hint for name, hint in hints_of(target).items() if name in taken}
 
 
-def build_around(config: DictConfig, name: str, not_of_it: str) -> Any:
+def build_around(config: DictConfig, name: str, excluded: str) -> Any:
     """Build a component; arguments that its own node lacks are taken from settings and groups of the same name.
 
     Args:
         config: The whole configuration.
         name: Of the component's node.
-        not_of_it: A setting of the node that is not an argument of the component.
+        excluded: A setting of the node that is not an argument of the component.
     """
-    node = OmegaConf.masked_copy(config[name], [str(key) for key in config[name] if key != not_of_it])
-    taken = {each: _taken(config, each, hint) for each, hint in parameters_of(node).items() if each in config}
+    node = OmegaConf.masked_copy(config[name], [str(key) for key in config[name] if key != excluded])
+    taken = {each: _taken(config, each, hint) for each, hint in parameters_of(node, config).items() if each in config}
     make = build(OmegaConf.create({**node, "_partial_": True}), name)
     try:
         return make(**taken)
@@ -71,7 +84,7 @@ def _taken(config: DictConfig, name: str, hint: object) -> Any:
     node = config[name]
     if is_group(hint):
         return hint(**{key: _members(node[key], f"{name}.{key}") for key in map(str, node)})
-    return build(node, name) if isinstance(node, DictConfig) else node
+    return build(node, name) if OmegaConf.is_config(node) else node
 
 
 def _members(value: Any, name: str) -> Any:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ragsweep.core.components import components, parameters_of, target_of
-from ragsweep.core.constraints import Rule, is_component, is_group, rule_of, rules_of, shown
+from ragsweep.core.constraints import Rule, as_configured, hints_of, is_component, is_group, rule_of, rules_of
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.settings import leaves
+from ragsweep.core.settings import leaves, nearest
 
 NEEDED = ("task", "store")  # components that every run has
 SHARED = ("encoder", "index")  # components that others refer to; null where nothing needs them
@@ -45,7 +45,7 @@ def check(config: DictConfig, groups: Mapping[str, Callable[..., Any]]) -> DictC
     for name in SHARED:
         if config.get(name) is not None:
             check_component(name, config.get(name))
-    for name, hint in parameters_of(config.task).items():
+    for name, hint in parameters_of(config.task, config).items():
         _check_parameter(name, OmegaConf.select(config, name), hint)
     for group, annotated in groups.items():
         _check_group(group, OmegaConf.select(config, group), annotated)
@@ -62,9 +62,28 @@ def _check_parameter(name: str, value: object, hint: object) -> None:
         check_component(name, value)
     else:
         _check(name, value, rule_of(hint))
+        for path, node in _components_in(name, value):
+            check_component(path, node)
+
+
+def _components_in(name: str, value: object) -> Iterator[tuple[str, DictConfig]]:
+    """The components in a value that need not be one, such as a list: those that are not within another component."""
+    if isinstance(value, DictConfig) and isinstance(value.get("_target_"), str):
+        yield name, value
+    elif isinstance(value, DictConfig):
+        for key in map(str, value):
+            yield from _components_in(f"{name}.{key}", value[key])
+    elif isinstance(value, ListConfig):
+        for number, each in enumerate(value):
+            yield from _components_in(f"{name}.{number}", each)
 
 
 def _check_group(name: str, group: object, annotated: Callable[..., Any]) -> None:
+    known = hints_of(annotated)
+    for key in map(str, group) if isinstance(group, DictConfig) else ():
+        if known and key not in known:
+            hint = nearest(f"{name}.{key}", [f"{name}.{each}" for each in known])
+            raise ConfigError(f"{name}.{key}: no such setting{hint}")
     for key, rule in rules_of(annotated).items():
         value = group.get(key) if isinstance(group, DictConfig) else None
         _check(f"{name}.{key}", value, rule)
@@ -82,7 +101,7 @@ def _nodes(name: str, group: DictConfig) -> Iterator[tuple[str, object]]:
 def _check(name: str, value: object, rule: Rule | None) -> None:
     found = OmegaConf.to_container(value) if OmegaConf.is_config(value) else value
     if rule and not rule.accepts(found):
-        raise ConfigError(f"{name}: found {shown(found)}, expected {rule.expected}")
+        raise ConfigError(f"{name}: found {as_configured(found)}, expected {rule.expected}")
 
 
 def check_component(name: str, node: object) -> None:

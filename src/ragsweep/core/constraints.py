@@ -146,7 +146,7 @@ def _or_default(rule: Rule, default: object) -> Rule:
     return Rule(rule.expected, lambda value: rule.accepts(value) or (type(value), value) == (type(default), default))
 
 
-def shown(value: object) -> str:
+def as_configured(value: object) -> str:
     """A value as an error shows it: as it is written in a configuration, cut where it is long."""
     if value is None:
         return "null"

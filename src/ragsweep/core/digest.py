@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 CHUNK_BYTES = 1 << 20
 
@@ -17,7 +18,16 @@ def digest(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
-def shortened(text: str, most: int) -> str:
+def canonical(value: Any) -> Any:
+    """A JSON-like value in which whole floats are integers: `1` and `1.0` are the same setting."""
+    if isinstance(value, Mapping):
+        return {key: canonical(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [canonical(inner) for inner in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def shortened_with_digest(text: str, most: int) -> str:
     """The text, or where it is longer than `most` characters its beginning with a digest of the whole."""
     return text if len(text) <= most else f"{text[: most - 30]}... (sha256 {digest(text)[:16]})"
 

@@ -1,4 +1,4 @@
-"""What tells the results of a component from those of any other: the key under which a store keeps them."""
+"""The key of a component's stored results: its code, settings and libraries."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from functools import cached_property
 from typing import Any
 
 from ragsweep.core.code import code_of
-from ragsweep.core.digest import version
+from ragsweep.core.digest import canonical, version
 from ragsweep.core.hardware import cpu_abilities
 from ragsweep.core.store import Store
 
-STAGES = ("rank", "rewrite", "fuse", "rerank", "encode", "open")  # a component has one of these methods
+STAGES = ("rank", "rewrite", "fuse", "rerank", "encode", "open")  # a component that is no dataclass has one of these
 
 
 def identity(component: object) -> list[object]:
@@ -36,14 +36,25 @@ def identity(component: object) -> list[object]:
     libraries = {name: version(name) for name in getattr(component, "libraries", ())}
     if not hasattr(component, "fingerprint"):
         return [code_of(component), _identities(_settings(component)), libraries]
-    by = next((each for each in type(component).__mro__ if "fingerprint" in vars(each)), type(component))
+    by = _first_with("fingerprint", type(component)) or _first_with("__init__", type(component)) or type(component)
     return [code_of(component), component.fingerprint, own_settings(component, by), libraries, cpu_abilities()]
 
 
 def own_settings(thing: object, base: type) -> object:
     """The identities of the settings that a subclass adds to those of `base`."""
-    theirs = {field.name for field in fields(base)} if is_dataclass(base) else set(_settings(thing))
-    return _identities({name: value for name, value in _settings(thing).items() if name not in theirs})
+    if is_dataclass(base):
+        theirs = {field.name for field in fields(base)}
+        return _identities({name: value for name, value in _settings(thing).items() if name not in theirs})
+    if type(thing) is base:
+        return {}
+    added = {*inspect.signature(type(thing)).parameters} - {*inspect.signature(base).parameters}
+    unknown = object()  # nothing stored is found for a setting that the object does not keep
+    return _identities({name: getattr(thing, name, getattr(thing, f"_{name}", unknown)) for name in sorted(added)})
+
+
+def _first_with(name: str, kind: type) -> type | None:
+    """The class that defines an attribute, of a class and those that it inherits from."""
+    return next((each for each in kind.__mro__ if name in vars(each)), None)
 
 
 def _settings(thing: object) -> dict[str, Any]:
@@ -66,6 +77,8 @@ def _identities(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_identities(inner) for inner in value]
     if isinstance(value, bool | int | float | str | None):
-        return value
-    is_component = not inspect.isclass(value) and any(callable(getattr(value, stage, None)) for stage in STAGES)
-    return identity(value) if is_component else uuid.uuid4().hex
+        return canonical(value)
+    if inspect.isclass(value):
+        return uuid.uuid4().hex
+    is_stage = any(callable(getattr(value, stage, None)) for stage in STAGES)
+    return identity(value) if is_stage or is_dataclass(value) else uuid.uuid4().hex

@@ -1,4 +1,4 @@
-"""The names and lengths that MLflow takes, and how what it would refuse or cut is fitted to them without a loss."""
+"""Shortens and corrects names and values that MLflow would refuse."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from ragsweep.core.csv_files import MOST_METRICS, TAKEN, TEXTS
-from ragsweep.core.digest import digest, shortened
+from ragsweep.core.digest import digest, shortened_with_digest
 from ragsweep.core.errors import ConfigError
 
 LONGEST_NAME = 250  # characters of a run's name, and of the name of a param, metric or tag
@@ -49,7 +49,7 @@ def check_names(config: DictConfig, metrics: Sequence[str]) -> None:
 
 
 def _brief(name: str) -> str:
-    return repr(shortened(name, 80))
+    return repr(shortened_with_digest(name, 80))
 
 
 def _is_normal(name: str) -> bool:
@@ -66,13 +66,15 @@ def type_names(query_types: Iterable[str], metric: str) -> dict[str, str]:
 def params_of(settings: Mapping[str, Any]) -> dict[str, str]:
     """Settings as MLflow takes them: a name or value that is too long ends in a digest of the whole."""
     names = _distinct(settings, _plain, LONGEST_NAME)
-    return {names[name]: shortened(_storable(str(value)), LONGEST_PARAM) for name, value in settings.items()}
+    return {
+        names[name]: shortened_with_digest(_storable(str(value)), LONGEST_PARAM) for name, value in settings.items()
+    }
 
 
 def tags_of(tags: Mapping[str, str]) -> dict[str, str]:
     """Tags as MLflow takes them."""
     names = _distinct(tags, _plain, LONGEST_NAME)
-    return {names[name]: shortened(_storable(value), LONGEST_TAG) for name, value in tags.items()}
+    return {names[name]: shortened_with_digest(_storable(value), LONGEST_TAG) for name, value in tags.items()}
 
 
 def json_tag(value: Mapping[str, Any]) -> str:
@@ -87,7 +89,7 @@ def json_tag(value: Mapping[str, Any]) -> str:
 def _brief_texts(value: Any, most: int) -> Any:
     if isinstance(value, Mapping):
         return {name: _brief_texts(each, most) for name, each in value.items()}
-    return shortened(value, most) if isinstance(value, str) else value
+    return shortened_with_digest(value, most) if isinstance(value, str) else value
 
 
 def _plain(name: str) -> str:

@@ -53,7 +53,7 @@ def effective_settings(config: DictConfig, built: Mapping[str, object]) -> dict[
         built: Objects by the name of their node.
     """
     settings: dict[str, Any] = {}
-    for path, node, part in used_parts(config, built):
+    for path, node, part in used_components(config, built):
         if "_partial_" in node:
             arguments = ", ".join(f"{key}={_written(node[key])}" for key in map(str, node) if key not in HYDRA_KEYS)
             settings[path] = f"{node._target_}({arguments})"
@@ -72,7 +72,7 @@ def effective_settings(config: DictConfig, built: Mapping[str, object]) -> dict[
     return dict(sorted(settings.items()))
 
 
-def used_parts(config: DictConfig, built: Mapping[str, object]) -> Iterator[tuple[str, DictConfig, object]]:
+def used_components(config: DictConfig, built: Mapping[str, object]) -> Iterator[tuple[str, DictConfig, object]]:
     """Every component and group that is used, with its path and its node; arguments as of `effective_settings`."""
     for name, part in built.items():
         yield from _within(config[name], part, name)

@@ -52,7 +52,7 @@ class Entry:
 
     @property
     def arrays(self) -> Arrays | None:
-        """What it holds; None where it has just been evicted or is damaged. Looking is not using it."""
+        """What it holds; None where it has just been evicted or is damaged. This does not count as a use."""
         return _load(self.path)
 
 

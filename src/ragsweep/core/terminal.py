@@ -45,6 +45,11 @@ def shortened(text: str, longest: int = LONGEST) -> str:
     return text if len(text) <= longest else f"{text[: kept - kept // 2]}...{text[-(kept // 2) :]}"
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with its noun in the singular or plural: `1 query`, `2 queries`."""
+    return f"{number} {noun if number == 1 else f'{noun[:-1]}ies' if noun.endswith('y') else f'{noun}s'}"
+
+
 def aligned(rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> list[str]:
     """Rows of cells as aligned lines; the columns in `left` are aligned left, the others right."""
     rows = [[shortened(one_line(cell)) for cell in row] for row in rows]

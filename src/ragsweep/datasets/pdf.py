@@ -54,7 +54,7 @@ class PdfDataset:
         names = self.skip if isinstance(self.skip, Sequence) and not isinstance(self.skip, str) else [None]
         if not all(isinstance(name, str) for name in names):
             raise ConfigError(f"dataset.skip: found {self.skip!r}, expected a list of file names, like [a.pdf,b.pdf]")
-        object.__setattr__(self, "skip", tuple(self.skip))  # Hydra passes its own list type
+        object.__setattr__(self, "skip", tuple(self.skip))
 
     @property
     def without_effect(self) -> Sequence[str]:

@@ -16,6 +16,8 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from ragsweep.core.components import parameters_of
+from ragsweep.core.constraints import is_component, is_group
 from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.parsing import MalformedError, from_yaml
 from ragsweep.core.project import CONF, conf_folders, placed, project, register_resolvers
@@ -23,9 +25,8 @@ from ragsweep.retrieval.model_files import MINILM
 
 STORES = ("ragsweep.core.store.Store", "ragsweep.store.Store")  # the second name is in records of version 0.1.0
 TODAYS = ("store", "tracking")  # groups that come from this machine's configuration, never from a record
+PARTIAL = "_partial_: true"
 SHARED = ("encoder", "index")  # groups that other groups refer to by interpolation
-BUILT = ("task", "dataset", "chunker", "retriever", "evaluation")  # groups that every configuration has
-GROUPS = ("task", "dataset", "chunker", "encoder", "index", "retriever", "evaluation", "k", "seed")
 
 
 def composed_today(overrides: Sequence[str]) -> tuple[DictConfig, dict[str, Any]]:
@@ -79,13 +80,20 @@ def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules:
         raise ConfigError("config.yaml of the run holds no settings")
     shared = [recorded[name] for name in SHARED if name in recorded]
     recorded = {"task": OmegaConf.to_container(today.task)} | recorded  # records of version 0.1.0 name no task
-    recorded = {name: _shared(recorded[name], shared) for name in GROUPS if name in recorded}
+    recorded = {name: _shared(value, shared) for name, value in recorded.items() if name not in TODAYS}
     for name, value in overrides.items():
         _set(recorded, name, value)
-    for name in BUILT:
-        if not isinstance(recorded.get(name), dict):
-            raise ConfigError(f"{name}: config.yaml of the run has no such group of settings")
     given = [value for value in overrides.values() if isinstance(value, str)]
+    task = recorded["task"]
+    if not isinstance(task, dict) or not isinstance(task.get("_target_"), str):
+        raise ConfigError("task: config.yaml of the run has no such group of settings")
+    _check("task", task, given, modules)  # first: what else is read depends on its class
+    taken = parameters_of(OmegaConf.create(task), recorded)
+    recorded = {name: recorded[name] for name in ("task", *SHARED, *taken) if name in recorded}
+    for name, hint in taken.items():
+        needed = name not in TODAYS and (is_component(hint) or is_group(hint))
+        if needed and not isinstance(recorded.get(name), dict):
+            raise ConfigError(f"{name}: config.yaml of the run has no such group of settings")
     for name in recorded:
         _check(name, recorded[name], given, modules)
     recorded = _placed(recorded, OmegaConf.to_container(today.store, resolve=True))
@@ -158,12 +166,12 @@ def _check_text(name: str, value: str) -> None:
 
 
 def _check_argument_of_hydra(name: str, value: object) -> None:
-    """Raise `ConfigError` unless our own configuration has this here: `_target_`, and `_partial_` of a metric."""
-    *groups, key = name.split(".")
-    group = next((group for group in reversed(groups) if group in (*BUILT, *SHARED)), None)
-    if key == "_target_" and group and isinstance(value, str) and value in targets(group):
+    """Raise `ConfigError` unless our own configuration has this in the same group: a `_target_`, or `_partial_`."""
+    *parents, key = name.split(".")
+    ours = next((found for found in map(targets, reversed(parents)) if found), frozenset())
+    if key == "_target_" and isinstance(value, str) and value in ours:
         return
-    if key == "_partial_" and group == "evaluation" and value is True:
+    if key == "_partial_" and value is True and PARTIAL in ours:
         return
     if key == "_target_":
         raise ConfigError(f"{name}: {value} may not be built from a record; --allow MODULE permits a module of yours")
@@ -172,10 +180,11 @@ def _check_argument_of_hydra(name: str, value: object) -> None:
 
 @cache
 def targets(group: str) -> frozenset[str]:
-    """The classes and functions in the configuration of this machine, for one group."""
-    files = [file for conf in conf_folders() for file in (conf / group).glob("*.yaml")]
+    """The classes and functions in the configuration of this machine, for one group; also `PARTIAL` if it has that."""
+    files = [file for conf in conf_folders() for file in (conf / group).glob("*.yaml")] if group.isidentifier() else []
+    pattern = rf"_target_: ([\w.]+)|({PARTIAL})"
     return frozenset(
-        found for file in files for found in re.findall(r"_target_: ([\w.]+)", file.read_text(encoding="utf-8"))
+        "".join(found) for file in files for found in re.findall(pattern, file.read_text(encoding="utf-8"))
     )
 
 

@@ -14,10 +14,10 @@ from markupsafe import Markup
 
 from ragsweep.core.csv_files import TEXTS
 from ragsweep.core.drawing import Chart
-from ragsweep.core.terminal import printable
+from ragsweep.core.terminal import counted, printable
 from ragsweep.report import queries
 from ragsweep.report.markup import code, markdown
-from ragsweep.report.words import against_best, baseline_rows, counted, decision, evidence, interval
+from ragsweep.report.words import against_best, baseline_rows, decision, evidence, interval
 from ragsweep.sweeps import Sweep
 
 if TYPE_CHECKING:

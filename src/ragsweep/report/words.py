@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from ragsweep.core.style import is_number
-from ragsweep.core.terminal import one_line
+from ragsweep.core.terminal import counted, one_line
 from ragsweep.statistics import LEVEL, WORTHWHILE
 from ragsweep.sweeps import Sweep
 
@@ -167,11 +167,6 @@ def against_best(sweep: Sweep, position: int) -> str:
     if position == with_best.best:
         return "best"
     return f"{'tied' if with_best.tied[position] else 'worse'}, p {p_value(with_best.p[position])}"
-
-
-def counted(number: int, noun: str) -> str:
-    """A number with its noun in the singular or plural: `1 query`, `2 queries`."""
-    return f"{number} {noun if number == 1 else f'{noun[:-1]}ies' if noun.endswith('y') else f'{noun}s'}"
 
 
 def interval(row: Any, metric: str) -> str:

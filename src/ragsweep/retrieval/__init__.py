@@ -1,5 +1,6 @@
 """Ranking passages for queries: the stages, and the classes that do them."""
 
+from ragsweep.core.store import Store
 from ragsweep.retrieval.dense import DenseRetriever
 from ragsweep.retrieval.encoder import Encoder, SentenceTransformerEncoder
 from ragsweep.retrieval.fused import FusedRetriever
@@ -31,6 +32,7 @@ __all__ = [
     "Search",
     "SentenceTransformerEncoder",
     "SparseRetriever",
+    "Store",
     "Trace",
     "WeightedSum",
     "Words",

@@ -23,7 +23,7 @@ def expect_method(thing: object, method: str, setting: str) -> None:
         raise ConfigError(f"{setting}: {kind_of(thing)} has no method {method!r}")
 
 
-def checked(ranking: object, search: Search, depth: int, name: str) -> Ranking:
+def checked_ranking(ranking: object, search: Search, depth: int, name: str) -> Ranking:
     """The ranking with its arrays as int64 and float64.
 
     Args:

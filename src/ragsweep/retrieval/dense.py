@@ -14,7 +14,7 @@ from ragsweep.core.identity import identity
 from ragsweep.core.method import Method
 from ragsweep.core.progress import progress
 from ragsweep.core.store import Arrays, Store
-from ragsweep.retrieval.checks import checked, expect_method
+from ragsweep.retrieval.checks import checked_ranking, expect_method
 from ragsweep.retrieval.embeddings import embed, encoding_ms
 from ragsweep.retrieval.encoder import Encoder
 from ragsweep.retrieval.exact import ExactSearch
@@ -41,7 +41,7 @@ class DenseRetriever:
     def __post_init__(self) -> None:
         expect_method(self.encoder, "encode", "encoder")
         expect_method(self.index, "open", "index")
-        fingerprint: object = self.encoder.fingerprint  # an encoder that is not there is better known now
+        fingerprint: object = self.encoder.fingerprint  # fails here if the model's files are missing
         if not isinstance(fingerprint, str):
             found = type(fingerprint).__name__
             raise ConfigError(
@@ -63,7 +63,7 @@ class DenseRetriever:
         texts = [identity(self.encoder), digest_texts(search.passages)]
         find = self.index.open(passages, lambda settings, build: self.store.get("index", [*texts, *settings], build))
         with progress(searching(passages, queries), len(queries)):
-            found = checked(find(queries, depth), search, depth, kind_of(self.index))
+            found = checked_ranking(find(queries, depth), search, depth, kind_of(self.index))
         search_ms = timed(lambda row: find(queries[[row]], depth), sample(len(queries)).tolist())
         latency_ms = encoding_ms(self.encoder, self.store, search.queries) + search_ms
         found = replace(found, latency_ms=latency_ms)

@@ -12,7 +12,7 @@ from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.fusion import WeightedSum
 from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search
 from ragsweep.retrieval.stages import fuse, rank
-from ragsweep.retrieval.trace import Trace, Words, trace, within
+from ragsweep.retrieval.trace import Trace, trace, within
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,10 @@ class FusedRetriever:
         for name, ranker in self.rankers.items():
             expect_method(ranker, "rank", f"rankers.{name}")
         expect_method(self.fusion, "fuse", "fusion")
+        weights = getattr(self.fusion, "weights", None)
+        if weights is not None and len(weights) != len(self.rankers):
+            expected = f"expected one for each of the {len(self.rankers)} rankers"
+            raise ConfigError(f"fusion.weights: found {len(weights)}, {expected}")
 
     @property
     def at_least(self) -> Mapping[str, str]:
@@ -54,10 +58,10 @@ class FusedRetriever:
         """How a query got its ranking."""
         inner = {name: trace(ranker, search, query) for name, ranker in self.rankers.items()}
         stages = [within(name, inner[name].stages, ranker) for name, ranker in self.rankers.items()]
-        words = [Words(name, each.words.added) for name, each in inner.items() if each.words]
+        first = next(((name, each.words) for name, each in inner.items() if each.words), None)
         return Trace(
             stages={name: what for each in stages for name, what in each.items()} | within("fusion", {}, self.fusion),
             parts={name: ranking.row(query) for name, ranking in self.parts(search).items()},
             formula=getattr(self.fusion, "formula", ""),
-            words=words[0] if words else None,
+            words=first and first[1]._replace(stage=".".join(filter(None, (first[0], first[1].stage)))),
         )

@@ -1,4 +1,7 @@
-"""Runs the stages of a pipeline. What a stage returns is checked, timed, and kept if the stage has a `store`."""
+"""Runs the stages of a pipeline. What a stage returns is checked, and kept if the stage has a `store`.
+
+Rankers time themselves; rewriters, fusions and rerankers are timed here.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from ragsweep.core.digest import digest_texts
 from ragsweep.core.errors import RetrieverError, Terminated
 from ragsweep.core.identity import identity
 from ragsweep.core.store import NO_STORE, Arrays, Store, packed, unpacked
-from ragsweep.retrieval.checks import check_within, checked
+from ragsweep.retrieval.checks import check_within, checked_ranking
 from ragsweep.retrieval.ranking import (
     UNTIMED,
     Fusion,
@@ -47,9 +50,9 @@ def rank(ranker: Ranker, search: Search, depth: int) -> Ranking:
     """
 
     def build() -> Arrays:
-        return vars(checked(_call(ranker, lambda: ranker.rank(search, depth)), search, depth, kind_of(ranker)))
+        return vars(checked_ranking(_call(ranker, lambda: ranker.rank(search, depth)), search, depth, kind_of(ranker)))
 
-    return checked(Ranking(**_kept(ranker, [search.digest, depth], build)), search, depth, kind_of(ranker))
+    return checked_ranking(Ranking(**_kept(ranker, [search.digest, depth], build)), search, depth, kind_of(ranker))
 
 
 def rewrite(rewriter: Rewriter, queries: Sequence[str]) -> Rewritten:
@@ -78,7 +81,7 @@ def rewrite(rewriter: Rewriter, queries: Sequence[str]) -> Rewritten:
 def fuse(fusion: Fusion, rankings: Sequence[Ranking], search: Search, depth: int) -> Ranking:
     """Make one ranking of several of the same search. It costs what they cost and the fusion, if all are timed."""
     most = sum(ranking.passages.shape[1] for ranking in rankings)
-    fused = checked(_call(fusion, lambda: fusion.fuse(rankings)), search, most, kind_of(fusion))
+    fused = checked_ranking(_call(fusion, lambda: fusion.fuse(rankings)), search, most, kind_of(fusion))
     ms = timed(
         lambda row: fusion.fuse([ranking.row(row) for ranking in rankings]), sample(len(search.queries)).tolist()
     )
@@ -96,7 +99,7 @@ def rerank(reranker: Reranker, search: Search, ranking: Ranking, depth: int) -> 
     name = kind_of(reranker)
 
     def build() -> Arrays:
-        found = checked(_call(reranker, lambda: reranker.rerank(search, ranking, depth)), search, depth, name)
+        found = checked_ranking(_call(reranker, lambda: reranker.rerank(search, ranking, depth)), search, depth, name)
         check_within(found, ranking, name)
         rows = sample(len(search.queries)).tolist()
         ms = timed(lambda row: reranker.rerank(search.row(row), ranking.row(row), depth), rows)
@@ -104,7 +107,7 @@ def rerank(reranker: Reranker, search: Search, ranking: Ranking, depth: int) -> 
 
     candidates = sha256(ranking.passages.tobytes() + ranking.scores.tobytes()).hexdigest()
     kept = _kept(reranker, [search.digest, candidates, ranking.passages.shape[1], depth], build)
-    found = checked(Ranking(kept["passages"], kept["scores"]), search, depth, name)
+    found = checked_ranking(Ranking(kept["passages"], kept["scores"]), search, depth, name)
     return replace(
         found, latency_ms=total_ms([ranking.latency_ms, kept["ms"]]), recall_of_exact=ranking.recall_of_exact
     )
@@ -118,9 +121,10 @@ def total_ms(stages: Sequence[Milliseconds]) -> Milliseconds:
 def _kept(stage: object, inputs: list[object], build: Callable[[], Arrays]) -> Arrays:
     """What a stage makes of its inputs, from its store if that has it."""
     store = getattr(stage, "store", NO_STORE)
-    if not isinstance(store, Store):
+    if not isinstance(store, Store) or not store.enabled:
         return build()
-    return store.get(type(stage).__name__.removesuffix("Retriever").lower(), [identity(stage), *inputs], build)
+    name = type(stage).__name__.removesuffix("Retriever").lower() or "retriever"
+    return store.get(name, [identity(stage), *inputs], build)
 
 
 def _call(stage: object, call: Callable[[], T]) -> T:

@@ -182,7 +182,7 @@ class Task(Protocol):
     """What a run measures. To add a task, write a class with these methods.
 
     Its constructor parameters are settings. Each is taken from the group `task` or, if it is not there, from the
-    setting or group of the same name, such as `k` and `retriever`.
+    setting or group of the same name, such as `k` and `retriever`. The task keeps each as an attribute of that name.
     """
 
     @property

@@ -9,10 +9,14 @@
 Your `conftest.py` needs nothing. A contract runs on a small corpus; set `search` to use one of your own.
 """
 
-from ragsweep.testing.component import ComponentContract
-from ragsweep.testing.datasets import ChunkerContract, DatasetContract
-from ragsweep.testing.measuring import MetricContract, TaskContract
-from ragsweep.testing.retrieval import (
+import pytest
+
+pytest.register_assert_rewrite(*(f"{__name__}.{part}" for part in ("component", "datasets", "measuring", "retrieval")))
+
+from ragsweep.testing.component import ComponentContract  # noqa: E402
+from ragsweep.testing.datasets import ChunkerContract, DatasetContract  # noqa: E402
+from ragsweep.testing.measuring import MetricContract, TaskContract  # noqa: E402
+from ragsweep.testing.retrieval import (  # noqa: E402
     EncoderContract,
     FusionContract,
     RankerContract,

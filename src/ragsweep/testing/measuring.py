@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from pathlib import Path
@@ -127,6 +128,10 @@ class TaskContract(ComponentContract):
         again: Measurement = self.make(store).measure(items)
         assert again.values == measurement.values
         assert again.per_item.equals(measurement.per_item)
+
+    def test_it_can_be_drawn_in_another_process(self, measurement: Measurement) -> None:
+        """A sweep draws charts while the next run is measured."""
+        pickle.loads(pickle.dumps((measurement.charts, replace(measurement, files={}))))
 
     def test_tables_and_charts_can_be_written(self, tmp_path: Path, items: Items, measurement: Measurement) -> None:
         """Every run writes them."""

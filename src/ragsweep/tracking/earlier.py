@@ -37,8 +37,8 @@ def earlier_start(job: Job) -> Iterator[Run | None]:
         starts = [run for run in found if PARENT not in run.data.tags and _is_ours(run)]
         ids = {run.info.run_id for run in starts}
         for run in search(client, "attributes.status = 'RUNNING'"):
-            outlives = run.data.tags.get(PARENT) in ids and is_alive(run.data.tags.get(PROCESS))  # a worker, its sweep
-            if run.info.run_id in ids or outlives:
+            has_live_worker = run.data.tags.get(PARENT) in ids and is_alive(run.data.tags.get(PROCESS))
+            if run.info.run_id in ids or has_live_worker:  # a worker can outlive its sweep
                 raise _is_being_run(run, job.tracking.uri)
         yield next(iter(starts), None)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ragsweep import report
 from ragsweep.core.errors import first_line
+from ragsweep.core.terminal import counted
 from ragsweep.sweeps import Sweep
 from ragsweep.tracking.environment import code_version, write_environment
 from ragsweep.tracking.job import Job
@@ -78,8 +79,8 @@ def say_what_waits(sweep: OpenSweep) -> int:
     folder, store = sweep.job.folder.parent, sweep.job.tracking
     if number := waiting(folder):
         print(
-            f"{number} runs are not in the tracking store ({sweep.parent.trouble or 'it was out of reach'}); "
-            f"they are complete in {folder}: {push_command(folder, store.uri, store.artifacts)} uploads them",
+            f"not in the tracking store: {counted(number, 'run')} ({sweep.parent.trouble or 'it was out of reach'}); "
+            f"all files are in {folder}: {push_command(folder, store.uri, store.artifacts)} uploads them",
             file=sys.stderr,
         )
     return number

@@ -15,7 +15,7 @@ from ragsweep.core.project import portable
 from ragsweep.tasks.metric import Metric
 from ragsweep.tracking.colours import colour
 from ragsweep.tracking.environment import git_commit, is_dirty, untracked, user
-from ragsweep.tracking.process import identity
+from ragsweep.tracking.process import process_identity
 
 LONGEST_COMMAND = 5000  # characters of a tag
 
@@ -75,7 +75,7 @@ class Job:
             "code.digest": digest_of_code(),
             "sweep.id": self.sweep_id,
             SWEPT: json_tag(self.swept),
-            PROCESS: identity(),
+            PROCESS: process_identity(),
             "reproduce": self.command[:LONGEST_COMMAND],
             "folder": portable(str(self.folder)),
         }

@@ -30,7 +30,7 @@ def locks() -> Path:
     return project() / "mlruns" / "processes"
 
 
-def identity() -> str:
+def process_identity() -> str:
     """The identity of this process, as JSON: its host, its id, its start, and a file that it locks while it runs.
 
     The lock says more than the id, which another process can have after a restart or in another container. The system

@@ -13,7 +13,7 @@ from mlflow import MlflowClient
 from mlflow.entities import Run
 
 from ragsweep.core.address import absolute
-from ragsweep.core.digest import shortened
+from ragsweep.core.digest import shortened_with_digest
 from ragsweep.core.errors import RagsweepError, RefusedError, TrackingError, first_line
 from ragsweep.core.names import LONGEST_NAME, params_of, tags_of
 from ragsweep.tasks.task import Items, Measurement
@@ -46,7 +46,7 @@ class RunRecord:
         self.experiment_id = ""
         now = int(time.time() * 1000)
         store = job.tracking
-        name = shortened(job.name, LONGEST_NAME)
+        name = shortened_with_digest(job.name, LONGEST_NAME)
         artifacts = absolute_artifacts(store.artifacts)
         self._journal = Journal(absolute(store.uri), artifacts, store.experiment, name, tags_of(job.tags), now)
         if continued:

@@ -18,7 +18,7 @@ from pathlib import Path
 from ragsweep.app.commands import parser_of
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import project
-from ragsweep.core.terminal import BAD_INPUT, one_line
+from ragsweep.core.terminal import BAD_INPUT, counted, one_line
 
 
 def main() -> int:
@@ -38,7 +38,7 @@ def main() -> int:
     uri = given.uri or own
     artifacts = given.artifacts or (own_artifacts if uri == own else None)
     uploaded, refused, elsewhere = tracking.push(folder, uri, artifacts)
-    print(f"{uploaded} runs uploaded")
+    print(f"{counted(uploaded, 'run')} uploaded")
     for reason in refused.values():
         _say(reason)
     if given.uri and (uploaded or refused):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from pathlib import Path
 
 from ragsweep.app.commands import parser_of
 from ragsweep.core.errors import ConfigError
@@ -27,15 +26,15 @@ def main() -> int:
     arguments = parser.parse_args()
     port = _free_port(arguments.port)
 
-    from ragsweep.core.address import SQLITE, is_server
+    from ragsweep.core.address import is_server, sqlite_file
     from ragsweep.replay.recorded import composed_today
     from ragsweep.tracking import print_latest_sweep
 
     uri = arguments.uri or str(composed_today([])[0].tracking.uri)
     if is_server(uri):
-        raise ConfigError(f"--uri: {uri} is a server; open it in a browser")
-    if uri.startswith(SQLITE):
-        Path(uri.removeprefix(SQLITE)).parent.mkdir(parents=True, exist_ok=True)
+        raise ConfigError(f"{'--uri' if arguments.uri else 'tracking.uri'}: {uri} is a server; open it in a browser")
+    if database := sqlite_file(uri):
+        database.parent.mkdir(parents=True, exist_ok=True)
     print_latest_sweep(uri, f"http://{HOST}:{port}")
     server = ["--backend-store-uri", uri, "--host", HOST, "--port", str(port), "--workers", "1"]
     quiet = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}

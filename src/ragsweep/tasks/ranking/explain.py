@@ -167,7 +167,7 @@ class Explanation:
             yield from aligned([["stage", ""], *map(list, self.trace.stages.items())], left=(0, 1))
             yield ""
         if self.parts:
-            yield f"score: {self.trace.formula or 'made of its parts'}"
+            yield f"score: {self.trace.formula or 'computed from the scores below'}"
             yield "norm:  the score of this part, from 0 for its last candidate to 1 for its first"
         if self.trace.words:
             of = f"{self.trace.words.stage} " if self.trace.words.stage else ""
@@ -184,7 +184,7 @@ class Explanation:
             added = {word: float(scores[passage]) for word, scores in self.words.items() if scores[passage]}
             heaviest = sorted(added, key=lambda word: -added[word])
             shared = ", ".join(f"{word} {added[word]:.1f}" for word in heaviest)
-            remarks.append(f"words: {shared}" if shared else "no word in common with the query")
+            remarks.append(f"words: {shared}" if shared else "no word of the query adds to its score")
         text = self.dataset.texts[passage]
         return Line(rank, score, self._name(unit), judgment, parts, remarks, text)
 
