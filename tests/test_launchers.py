@@ -35,6 +35,15 @@ LAUNCHERS = [
 ]
 
 
+def first(*names):
+    """The launchers. The soak alone runs those that are not named: the tests of clusters do the same with them."""
+    others = [each for each in PLUGINS if each not in names]
+    return [
+        pytest.param(*each.values, marks=[*each.marks, *[pytest.mark.soak] * (each.values[0] in others)])
+        for each in LAUNCHERS
+    ]
+
+
 def recorded(application):
     """All that must not depend on the launcher: names, parents, metrics but timings, and the summary."""
     [parent] = application.parents()
@@ -141,7 +150,7 @@ def undisturbed(tmp_path_factory, cache, dataset):
     return recorded(application)
 
 
-@pytest.mark.parametrize("launcher", LAUNCHERS)
+@pytest.mark.parametrize("launcher", first("joblib"))
 def test_what_a_killed_worker_leaves_is_named_and_resumed(application, launcher, held, undisturbed):
     sweep, file = held
     once = ["hydra.launcher.ray.remote.max_retries=0"] if launcher == "ray" else []

@@ -25,6 +25,20 @@ embeddings.embed(SentenceTransformerEncoder(device="cpu"), NO_STORE, texts, "pas
 print("all is encoded", file=sys.stderr)
 """
 
+COUNT = """
+import sys, time
+from ragsweep.core.progress import Progress, advance, progress
+from ragsweep.core.terminal import guard
+
+guard()
+Progress.seconds_to_appear = Progress.seconds_between_bars = Progress.seconds_between_lines = 0.05
+with progress("encoding 300 passages", 300):
+    for _ in range(300):
+        time.sleep(0.01)
+        advance(1)
+print("all is encoded", file=sys.stderr)
+"""
+
 
 def in_a_terminal(code):
     """What a terminal is sent by a process that runs the code."""
@@ -53,8 +67,8 @@ def test_encoding_is_one_bar_in_a_terminal():
     assert sent.rstrip().endswith("\rall is encoded")
 
 
-def test_encoding_is_lines_where_there_is_no_terminal():
-    done = subprocess.run([sys.executable, "-c", ENCODE], capture_output=True, text=True, check=True)
+def test_work_is_lines_where_there_is_no_terminal():
+    done = subprocess.run([sys.executable, "-c", COUNT], capture_output=True, text=True, check=True)
     *lines, last = done.stderr.splitlines()
     shares = [
         int(re.fullmatch(r"encoding 300 passages: (\d+) %, [\d:]+ so far, (\?|[\d:]+) left", line)[1]) for line in lines
@@ -109,7 +123,7 @@ def test_short_work_shows_nothing(capsys):
 
 
 def test_a_worker_that_shares_a_terminal_prints_lines():
-    code = ENCODE.replace("guard()", "guard(); Progress.may_draw = False")
+    code = COUNT.replace("guard()", "guard(); Progress.may_draw = False")
     sent = in_a_terminal(code)
     assert re.fullmatch(r"(encoding 300 passages: [^\r\n]*left\r\n)+all is encoded\r\n", sent)
 
