@@ -26,7 +26,7 @@ bench: $(VENV)/.bench  ## ragsweep against its peers; ARGS=--quick takes three m
 lint: $(READY)  ## what must hold before a commit, besides the tests
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/mypy --strict src
+	$(VENV)/bin/mypy --strict src scripts/benchmark.py scripts/bench/empty_sweep.py
 
 $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "ragsweep needs Python 3.11 or newer"'

@@ -19,11 +19,11 @@ import pandas as pd
 from bench import encoding, measures, reporting, retrieval, scale, sweeps
 from bench.timing import Rows, Timing
 
-from ragsweep.core.project import PROJECT
 from ragsweep.core.store import Store
 from ragsweep.core.style import BEST, dress, figure, save
 from ragsweep.datasets import BeirDataset, Dataset, PageChunker, PdfDataset, RecursiveChunker
 
+CLONE = Path(__file__).resolve().parents[1]
 BENCHMARKS = ("sweeps", "loop", "sparse", "dense", "metrics", "encoding", "report", "thousand", "scale")
 SIZES = {False: (10_000, 100_000, 1_000_000), True: (1_000, 10_000)}
 
@@ -39,7 +39,7 @@ def main() -> int:
     parser.add_argument(
         "--scifact", type=Path, default=scifact_folder(), help="folder of SciFact in the layout of BEIR"
     )
-    parser.add_argument("--output", type=Path, default=PROJECT / "outputs" / "benchmark", help="folder of the results")
+    parser.add_argument("--output", type=Path, default=CLONE / "outputs" / "benchmark", help="folder of the results")
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
     rows: list[Timing] = []
@@ -94,14 +94,14 @@ def named(dataset: Dataset) -> tuple[str, Sequence[str], Sequence[str]]:
 
 def scifact_folder() -> Path:
     """The folder where the tests look for SciFact."""
-    return Path(os.environ.get("RAGSWEEP_REAL_DATA", PROJECT.parent / "shared" / "data")) / "scifact"
+    return Path(os.environ.get("RAGSWEEP_REAL_DATA", CLONE.parent / "shared" / "data")) / "scifact"
 
 
 def corpus(scifact: Path, *, quick: bool) -> Dataset:
     """The test split of SciFact. With --quick, or if SciFact is missing, the bundled manual."""
     if scifact.is_dir() and not quick:
         return Dataset.from_collection(BeirDataset("SciFact", str(scifact)).load(), PageChunker())
-    manual = PROJECT / "data" / "cho_manual"
+    manual = CLONE / "data" / "cho_manual"
     documents, queries = str(manual / "documents"), str(manual / "test_queries.json")
     return Dataset.from_collection(PdfDataset("the bundled manual", documents, queries).load(), RecursiveChunker())
 

@@ -17,12 +17,13 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from ragsweep.core.project import PROJECT, register_resolvers
+from ragsweep.core.project import register_resolvers
 
+CLONE = Path(__file__).resolve().parents[2]
 register_resolvers()
 
 
-@hydra.main(version_base="1.3", config_path=str(PROJECT / "conf"), config_name="config")
+@hydra.main(version_base="1.3", config_path=str(CLONE / "conf"), config_name="config")
 def main(_: DictConfig) -> None:
     """Log one run."""
     from mlflow import MlflowClient

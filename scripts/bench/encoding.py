@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +43,8 @@ def rows(dataset: Dataset, texts: int, store: Store, rounds: int, *, quick: bool
     for backend, precisions in {"torch": PRECISIONS["torch"]}.items() if quick else PRECISIONS.items():
         for precision in precisions:
             try:
-                encoder = SentenceTransformerEncoder(backend=backend, precision=precision, store=store)
+                settings: Any = {"backend": backend, "precision": precision}
+                encoder = SentenceTransformerEncoder(**settings, store=store)
                 cosine = (encoder.encode(sample, "passage") * expected).sum(axis=1).min()
             except EncoderError as error:  # an extra is not installed, or the hardware does not support it
                 print(error)

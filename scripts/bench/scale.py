@@ -88,7 +88,7 @@ def main(passages: int, queries: int) -> Cost:
 def peak_mb() -> float:
     """Peak memory of this process. `getrusage` would include the memory of the process that started it."""
     status = Path("/proc/self/status").read_text(encoding="utf-8")
-    return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) / 1000
+    return int(re.findall(r"VmHWM:\s+(\d+)", status)[0]) / 1000
 
 
 if __name__ == "__main__":

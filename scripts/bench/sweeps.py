@@ -12,10 +12,11 @@ from pathlib import Path
 
 import numpy as np
 from mlflow import MlflowClient
+from mlflow.entities import Run
 
 from bench.timing import Rows, Timing, time_both
-from ragsweep.core.project import PROJECT
 
+CLONE = Path(__file__).resolve().parents[2]
 FIFTEEN = ["-m", "retriever.alpha=0,0.3,0.5,0.7,1", "k=3,5,10"]
 SIX = ["-m", "retriever.alpha=0.3,0.5,0.7", "k=3,10"]
 THOUSAND = ["-m", "retriever.alpha=range(0,1,0.02)", "k=range(1,21)"]
@@ -37,7 +38,7 @@ class Place:
         self.folder.mkdir(parents=True, exist_ok=True)
         return [
             sys.executable,
-            str(PROJECT / "run.py"),
+            str(CLONE / "run.py"),
             *arguments,
             f"tracking.uri={self.uri}",
             f"tracking.artifacts={self.folder}/artifacts",
@@ -71,7 +72,7 @@ class Place:
         """A client of the tracking store."""
         return MlflowClient(self.uri)
 
-    def runs(self) -> list:
+    def runs(self) -> list[Run]:
         """The runs of its sweeps, oldest first."""
         experiments = [experiment.experiment_id for experiment in self.client().search_experiments()]
         runs = self.client().search_runs(experiments, max_results=10_000, order_by=["attributes.start_time ASC"])
@@ -109,7 +110,7 @@ def rows(folder: Path, rounds: int, *, quick: bool) -> Rows:
         "python run.py --help",
         "one second",
         1,
-        lambda: _run([sys.executable, str(PROJECT / "run.py"), "--help"], {}),
+        lambda: _run([sys.executable, str(CLONE / "run.py"), "--help"], {}),
         lambda: time.sleep(1),
         rounds=rounds,
     )

@@ -33,6 +33,7 @@ from ragsweep.core.terminal import guard
 guard()
 Progress.seconds_to_appear = Progress.seconds_between_bars = Progress.seconds_between_lines = 0.05
 with progress("encoding 300 passages", 300):
+    time.sleep(0.2)
     for _ in range(300):
         time.sleep(0.01)
         advance(1)
