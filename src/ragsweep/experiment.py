@@ -6,7 +6,7 @@ as a retriever that ranks the passages for every query. The measurement goes to 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -36,8 +36,10 @@ GROUPS = {"tracking": TrackingSettings}  # groups that belong to no task
 
 DECIDE_BY = "decide_by"  # the setting of the group `task` that is not the task's own
 MOST_LOADED = 4
+MOST_PLANNED = 100
 
 _loaded: dict[str, Items] = {}
+_planned: dict[tuple[str, ...], Experiment] = {}  # by sweep and overrides; each is run once
 
 
 class Result(NamedTuple):
@@ -52,7 +54,7 @@ def run(config: DictConfig, job: tracking.Job) -> Result:
     from ragsweep import tracking
 
     with tracking.failures(job):
-        experiment = Experiment.of(config)
+        experiment = _planned.pop((job.sweep_id, *job.overrides), None) or Experiment.of(config)
     job = replace(job, digest=experiment.digest, measured=experiment.measured)
     if metrics := tracking.finished_before(job):
         return Result(metrics, None)
@@ -90,6 +92,14 @@ class Experiment:
             raise ConfigError(f"task.decide_by: found {found!r}, expected a metric that is measured: {expected}")
         settings = _settings(config, task)
         return cls(config, task, _items(config, task), settings)
+
+    @classmethod
+    def planned(cls, config: DictConfig, sweep_id: str, overrides: Sequence[str]) -> Experiment:
+        """Build everything, and keep it for the job with these overrides, if this process runs that."""
+        experiment = cls.of(config)
+        if len(_planned) < MOST_PLANNED:
+            _planned[sweep_id, *overrides] = experiment
+        return experiment
 
     @cached_property
     def params(self) -> dict[str, Any]:

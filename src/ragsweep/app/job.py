@@ -13,13 +13,13 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from ragsweep.app.messages import FAILED, explained, in_one_line
-from ragsweep.app.naming import name_of_job, start_no_more_jobs, sweep_of_job, tracked_job
+from ragsweep.app.naming import as_given, name_of_job, start_no_more_jobs, sweep_of_job, tracked_job
 from ragsweep.app.signals import end_if_signalled, leave_signals_to_the_sweep
 from ragsweep.core.address import sqlite_file
 from ragsweep.core.errors import JobFailed
 from ragsweep.core.place import check_places
 from ragsweep.core.progress import Progress, progress
-from ragsweep.core.project import register_resolvers
+from ragsweep.core.project import register_resolvers, sweep_id
 from ragsweep.core.terminal import guard
 
 # Here, since the workers of a launcher import this file alone.
@@ -80,7 +80,7 @@ def _may_start(config: DictConfig) -> bool:
     try:
         check_places(config)
         check_server(checked(config))
-        Experiment.of(config)
+        Experiment.planned(config, sweep_id(), as_given(HydraConfig.get().overrides.task))
         if config.get("dry_run"):
             print(f"would run: {name_of_job()}")
             return False

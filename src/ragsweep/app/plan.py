@@ -17,6 +17,7 @@ from ragsweep.app.composing import SharingLoader
 from ragsweep.app.job import check_server
 from ragsweep.app.naming import as_given, named
 from ragsweep.core.errors import ConfigError, first_line
+from ragsweep.core.project import sweep_id
 
 MOST_JOBS = 100_000
 
@@ -85,7 +86,9 @@ def check_all(config: DictConfig, jobs: Sequence[list[str]], swept: Sequence[str
     parser = OverridesParser.create(config_loader=loader)
     planned = []
     for overrides in jobs:
-        experiment = Experiment.of(_without_hydra(composed(overrides)))
+        job = composed(overrides)
+        of_task = as_given(job.hydra.overrides.task)
+        experiment = Experiment.planned(_without_hydra(job), sweep_id(), of_task)
         planned.append(Planned(named(parser.parse_overrides(overrides), swept)[0], experiment.digest))
     return composed(jobs[0]) if jobs else config, planned
 

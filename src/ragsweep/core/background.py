@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from io import BytesIO
 from multiprocessing import get_context
@@ -17,6 +20,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _workers: list[Connection] = []  # one at most
+_copies: list[bool] = []  # not empty in the background process, on a system that copies processes well
 
 
 def start() -> None:
@@ -59,12 +63,37 @@ def in_background(task: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Ca
     return wait
 
 
+def aside(task: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> Callable[[], None]:
+    """Do something in a copy of the background process, or right now where a copy cannot be made safely.
+
+    Returns:
+        A function that waits for it, or raises its error.
+    """
+    if not _copies:
+        task(*args, **kwargs)
+        return lambda: None
+    child = os.fork()  # this process has no threads of its own, and started without any
+    if child == 0:
+        status = 1
+        with suppress(BaseException):
+            task(*args, **kwargs)
+            status = 0
+        os._exit(status)
+
+    def wait() -> None:
+        if os.waitpid(child, 0)[1]:
+            task(*args, **kwargs)  # again, for its error
+
+    return wait
+
+
 class _Failure:
     def __init__(self, error: Exception) -> None:
         self.error = error
 
 
 def _serve(requests: Connection) -> None:
+    _copies[:] = [True] * (sys.platform == "linux")
     warm_up = figure(
         4, 3, "Charts", "in the background"
     )  # loads matplotlib and its fonts while the first run is being measured

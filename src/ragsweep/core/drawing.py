@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ragsweep.core.background import in_background
+from ragsweep.core.background import aside, in_background
 from ragsweep.core.style import plain_text, save
 
 if TYPE_CHECKING:
@@ -50,9 +50,11 @@ def drawing(folder: Path, draw: Draw, *args: Any) -> Iterator[list[Chart]]:
 
 def save_charts(folder: Path, draw: Draw, *args: Any) -> list[Chart]:
     """Write the charts that `draw` makes."""
-    charts = []
+    charts, saving = [], []
     with plain_text():
         for name, chart in draw(*args):
-            save(chart, folder / name)
+            saving.append(aside(save, chart, folder / name))  # takes as long as making the next chart
             charts.append(Chart(name, chart.texts[0].get_text()))
+        for wait in saving:
+            wait()
     return charts
