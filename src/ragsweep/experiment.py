@@ -15,7 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from ragsweep.core.address import check_address
 from ragsweep.core.code import digest_of_code, kind_of
-from ragsweep.core.components import build_around, digests_of_others, parameters_of
+from ragsweep.core.components import DECIDE_BY, build_around, digests_of_others, parameters_of
 from ragsweep.core.config import check
 from ragsweep.core.digest import canonical, digest
 from ragsweep.core.drawing import drawing
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 GROUPS = {"tracking": TrackingSettings}  # groups that belong to no task
 
-DECIDE_BY = "decide_by"  # the setting of the group `task` that is not the task's own
 MOST_LOADED = 4
 MOST_PLANNED = 100
 

@@ -35,7 +35,7 @@ BAD_SETTINGS = {
     "dataset=pdf": "no value; set it with dataset.",
     "tracking.uri=gopher://x": "tracking.uri: found 'gopher://x', expected an address such as",
     "tracking.uri=127.0.0.1:5000": "tracking.uri: found '127.0.0.1:5000', expected an address such as",
-    "+retriever.gamma=1": "unexpected keyword argument 'gamma'",
+    "+retriever.gamma=1": "retriever.gamma: no such setting (retriever has dense, sparse, alpha, candidates)",
     "k": "k: cannot be read as name=value",
     "k=3,5": "k=3,5: several values are a sweep, ragsweep run -m",
     "retriever=null": "retriever=null: found null, expected one of dense, fused, hybrid, pipeline, sparse",

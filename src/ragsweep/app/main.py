@@ -39,6 +39,8 @@ def main(command: str | None = None, project_folder: Path | None = None) -> NoRe
         os.environ[PROJECT] = str(project())  # stays the same when the current folder changes, and in workers
     except OSError as error:
         _refuse(f"the current folder cannot be used ({error.strerror})")
+    if not project().is_dir():
+        _refuse(f"{PROJECT}: {project()} is not a folder")
     if str(project()) not in sys.path:
         sys.path.append(str(project()))  # here are the user's own retrievers; installed packages come first
     if command is None:
@@ -56,7 +58,7 @@ def _subcommand() -> str:
     if first in COMMANDS:
         del sys.argv[1]
         return first
-    if first in ("-h", "--help"):
+    if first in ("-h", "--help", "help"):
         print(usage())
     elif first == "--version":
         print(f"ragsweep {version('ragsweep')}")
@@ -65,7 +67,8 @@ def _subcommand() -> str:
     else:
         name, is_setting, _ = first.partition("=")  # its value may be a secret
         close = ["run"] if is_setting else get_close_matches(name, COMMANDS, n=1)
-        hint = f" (did you mean ragsweep {close[0]}?)" if close else f"; expected one of {', '.join(COMMANDS)}"
+        meant = f"run {name}=..." if is_setting else close[0] if close else ""
+        hint = f" (did you mean ragsweep {meant}?)" if close else f"; expected one of {', '.join(COMMANDS)}"
         _refuse(f"{shortened(one_line(name))}: no such command{hint}")
     sys.exit(0)
 

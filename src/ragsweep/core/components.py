@@ -19,6 +19,7 @@ from ragsweep.core.constraints import hints_of, is_group
 from ragsweep.core.errors import ConfigError, RagsweepError, first_line
 from ragsweep.core.settings import leaves
 
+DECIDE_BY = "decide_by"  # the setting of the group `task` that is not the task's own
 HYDRA_UTILS = "hydra.utils."
 CONVERT = {"_convert_": "all"}  # Hydra then passes plain lists and mappings
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from ragsweep.core.components import components, parameters_of, target_of
-from ragsweep.core.constraints import Rule, as_configured, hints_of, is_component, is_group, rule_of, rules_of
+from ragsweep.core.components import DECIDE_BY, components, parameters_of, target_of
+from ragsweep.core.constraints import Rule, as_configured, is_component, is_group, parameters, rule_of, rules_of
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.settings import leaves, nearest
+from ragsweep.core.settings import HYDRA_KEYS, leaves, nearest
 
 NEEDED = ("task", "store")  # components that every run has
 SHARED = ("encoder", "index")  # components that others refer to; null where nothing needs them
@@ -78,12 +78,17 @@ def _components_in(name: str, value: object) -> Iterator[tuple[str, DictConfig]]
             yield from _components_in(f"{name}.{number}", each)
 
 
-def _check_group(name: str, group: object, annotated: Callable[..., Any]) -> None:
-    known = hints_of(annotated)
-    for key in map(str, group) if isinstance(group, DictConfig) else ():
-        if known and key not in known:
+def _check_names(name: str, node: DictConfig, known: Collection[str] | None) -> None:
+    """Raise `ConfigError` for the first setting that is none of the known ones; None knows all."""
+    for key in map(str, node):
+        if known is not None and key not in known and key not in HYDRA_KEYS:
             hint = nearest(f"{name}.{key}", [f"{name}.{each}" for each in known])
             raise ConfigError(f"{name}.{key}: no such setting{hint}")
+
+
+def _check_group(name: str, group: object, annotated: Callable[..., Any]) -> None:
+    if isinstance(group, DictConfig):
+        _check_names(name, group, parameters(annotated))
     for key, rule in rules_of(annotated).items():
         value = group.get(key) if isinstance(group, DictConfig) else None
         _check(f"{name}.{key}", value, rule)
@@ -111,6 +116,9 @@ def check_component(name: str, node: object) -> None:
         return
     for path, part in components(name, node):
         target = target_of(str(part._target_))
+        if target:
+            known = parameters(target)
+            _check_names(path, part, known and (*known, DECIDE_BY) if path == "task" else known)
         for key, rule in (rules_of(target) if target else {}).items():
             if key in part:
                 _check(f"{path}.{key}", part[key], rule)

@@ -133,6 +133,17 @@ def hints_of(target: Callable[..., Any]) -> Mapping[str, object]:
 
 
 @cache
+def parameters(target: Callable[..., Any]) -> tuple[str, ...] | None:
+    """The names of a class's or function's parameters; None if it takes others as well."""
+    try:
+        found = inspect.signature(target).parameters.values()
+    except (TypeError, ValueError):  # one that is written in C
+        return None
+    anything = any(each.kind is each.VAR_KEYWORD for each in found)
+    return None if anything else tuple(each.name for each in found)
+
+
+@cache
 def rules_of(target: Callable[..., Any]) -> Mapping[str, Rule]:
     """The rules of a class's or function's parameters, by their names; each accepts the parameter's own default."""
     defaults: Mapping[str, object] = {}

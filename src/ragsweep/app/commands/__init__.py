@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from collections.abc import Iterable
+
+from ragsweep.core.terminal import one_line, shortened
 
 
 def parser_of(command: str, about: str | None) -> ArgumentParser:
     """A parser of the arguments of a subcommand, whose help shows what its module says."""
     return ArgumentParser(f"ragsweep {command}", description=about, formatter_class=RawDescriptionHelpFormatter)
+
+
+def check_ids(parser: ArgumentParser, ids: Iterable[str]) -> None:
+    """Refuse what cannot be the id of a run or of a sweep, before the store is asked for it."""
+    for each in ids:
+        if not re.fullmatch(r"[0-9a-f]{32}", each):
+            parser.error(f"found {shortened(one_line(each), 40)!r}, expected an id: 32 digits and letters from a to f")
 
 
 def add_allow(parser: ArgumentParser) -> None:

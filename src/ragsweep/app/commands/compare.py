@@ -16,13 +16,13 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
-from ragsweep.app.commands import parser_of
+from ragsweep.app.commands import check_ids, parser_of
 
 
 def main() -> int:
     """Compare what the arguments name."""
     parser = parser_of("compare", __doc__)
-    parser.add_argument("run_ids", nargs="+", help="of runs or of sweeps' parent runs, as MLflow shows them")
+    parser.add_argument("run_ids", nargs="+", help="ids of runs and of sweeps, as MLflow shows them")
     parser.add_argument("--baseline", metavar="RUN_ID", help="the run to beat, fixed before the results were seen")
     parser.add_argument("--metric", help="the metric that decides; default: the one that decided when they were made")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write the comparison as a page with charts")
@@ -31,6 +31,7 @@ def main() -> int:
     overrides = [each for each in arguments.run_ids if "=" in each]
     if not run_ids:
         parser.error("expected the id of a run or of a sweep")
+    check_ids(parser, [*run_ids, *filter(None, [arguments.baseline])])
 
     from ragsweep import report
     from ragsweep.replay.compare import CompareRequest, compare_runs
@@ -40,4 +41,5 @@ def main() -> int:
     if arguments.html:
         command = shlex.join(["ragsweep", "compare", *sys.argv[1:]])
         report.write_comparison(arguments.html, sweep, command, f"{datetime.now():%Y%m%d_%H%M%S}")
+        print(f"page: {arguments.html}")
     return 0

@@ -12,17 +12,18 @@ from __future__ import annotations
 
 import shutil
 
-from ragsweep.app.commands import add_allow, parser_of
+from ragsweep.app.commands import add_allow, check_ids, parser_of
 
 
 def main() -> int:
     """Explain what the arguments name."""
     parser = parser_of("explain", __doc__)
-    parser.add_argument("run_id", help="of a run, as MLflow shows it")
-    parser.add_argument("query", nargs="*", help="its id or a part of its text; then overrides as in the examples")
+    parser.add_argument("run_id", help="id of a run, as MLflow shows it")
+    parser.add_argument("query", nargs="*", default=[], help="its id or a part of its text; then overrides")
     parser.add_argument("--query", dest="text", metavar="QUERY", help="the query, wherever it stands")
     add_allow(parser)
     arguments = parser.parse_intermixed_args()
+    check_ids(parser, [arguments.run_id])
     given = arguments.query if arguments.text is None else [arguments.text, *arguments.query]
     if not given:
         parser.error("expected the id of a query, or a part of its text")

@@ -13,20 +13,21 @@ from __future__ import annotations
 
 import signal
 
-from ragsweep.app.commands import add_allow, parser_of
+from ragsweep.app.commands import add_allow, check_ids, parser_of
 from ragsweep.core.terminal import terminate
 
 
 def main() -> int:
     """Reproduce what the arguments name."""
     parser = parser_of("reproduce", __doc__)
-    parser.add_argument("run_id", help="of a run or of a sweep's parent run, as MLflow shows it")
-    parser.add_argument("overrides", nargs="*", help="where things are here: tracking.uri=..., dataset.path=...")
+    parser.add_argument("run_id", help="id of a run or of a sweep, as MLflow shows it")
+    parser.add_argument("overrides", nargs="*", default=[], help="places on this machine: dataset.path=...")
     parser.add_argument("--no-log", action="store_true", help="compare without recording a new run")
     parser.add_argument("--stored", action="store_true", help="use the embeddings and rankings that the store has")
     parser.add_argument("--tolerance", type=float, default=0.0, help="largest difference that counts as none")
     add_allow(parser)
     arguments = parser.parse_intermixed_args()
+    check_ids(parser, [arguments.run_id])
     if not arguments.tolerance >= 0:
         parser.error(f"--tolerance: found {arguments.tolerance}, expected a number of at least 0")
 

@@ -34,6 +34,8 @@ def main() -> int:
     if is_server(uri):
         raise ConfigError(f"{'--uri' if arguments.uri else 'tracking.uri'}: {uri} is a server; open it in a browser")
     if database := sqlite_file(uri):
+        if arguments.uri and not database.is_file():
+            raise ConfigError(f"--uri: {database}: there is no such file")
         database.parent.mkdir(parents=True, exist_ok=True)
     print_latest_sweep(uri, f"http://{HOST}:{port}")
     server = ["--backend-store-uri", uri, "--host", HOST, "--port", str(port), "--workers", "1"]

@@ -43,8 +43,8 @@ def find(given: str, queries: Sequence[Query]) -> int:
         raise DatasetError(f"query {given!r}: {len(found)} queries have this in their text: {listed}{more}")
     named = dict(zip([*texts, *map(_folded, ids)], [*ids, *ids], strict=True))
     close = dict.fromkeys(named[name] for name in get_close_matches(part, named, n=LISTED, cutoff=0.3))
-    nearest = ", ".join(close or ids[:LISTED])
-    raise DatasetError(f"query {given!r}: no query has this id or this text; the nearest ids: {nearest}")
+    hint = f"the nearest ids: {', '.join(close)}" if close else "results/per_query.csv of the run lists all queries"
+    raise DatasetError(f"query {given!r}: no query has this id or this text; {hint}")
 
 
 @dataclass(frozen=True)
