@@ -131,7 +131,7 @@ def _opened(uri: str | None, artifacts: str | None = None) -> Iterator[Client]:
     try:
         yield existing_store(uri, artifacts)
     except UNREACHABLE as error:
-        raise TrackingError(f"{uri} cannot be read ({first_line(error)})") from error
+        raise TrackingError(f"{uri} cannot be read ({first_line(error)})") from None  # a notebook would show both
 
 
 def _made_in(client: Client, experiments: list[str]) -> list[ListedRun]:

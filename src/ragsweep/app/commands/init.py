@@ -34,7 +34,7 @@ Try it on the bundled manual:
 For your own PDF files:
   1. Put them into documents/.
   2. Replace the two examples in questions.json by your questions. relevant_docs names the pages that answer a
-     question: "30", or "manual.pdf#30" where several files have such a page. query_type is optional.
+     question: "30", or "manual.pdf#30" if several files have a page of that number. query_type is optional.
   3. ragsweep run -m dataset=mine retriever.alpha=0,0.5,1 k=3,5
 
 conf/ is the place for your own retrievers, datasets and experiments; ragsweep run --help lists everything."""
@@ -44,7 +44,9 @@ def main() -> int:
     """Write what is not there yet, and say what to do next."""
     parser_of("init", __doc__).parse_args()
     folder = project()
-    (folder / DOCUMENTS).mkdir(exist_ok=True)
+    documents = folder / DOCUMENTS
+    print(f"{'kept:   ' if documents.is_dir() else 'written:'} {DOCUMENTS}/")
+    documents.mkdir(exist_ok=True)
     for name, text in FILES.items():
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)

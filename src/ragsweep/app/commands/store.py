@@ -2,7 +2,7 @@
 
 ragsweep store                              # what it holds, by stage
 ragsweep store --clear                      # delete everything
-ragsweep store --clear dense embeddings     # delete these stages, and those whose names begin so
+ragsweep store --clear dense embeddings     # delete these stages; embeddings means every embeddings-...
 """
 
 from __future__ import annotations
