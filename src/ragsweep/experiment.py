@@ -17,7 +17,7 @@ from ragsweep.core.address import check_address
 from ragsweep.core.code import digest_of_code, kind_of
 from ragsweep.core.components import DECIDE_BY, build_around, digests_of_others, parameters_of
 from ragsweep.core.config import check
-from ragsweep.core.digest import canonical, digest
+from ragsweep.core.digest import digest
 from ragsweep.core.drawing import drawing
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.names import check_names
@@ -111,7 +111,7 @@ class Experiment:
     @property
     def digest(self) -> str:
         """Digest of all that determines the results: the task, its settings, the data and the code."""
-        settings = [self.config.task._target_, canonical(self.settings)]
+        settings = [self.config.task._target_, dict(self.settings)]
         return digest([settings, self.items.digest_of_all, digest_of_code(), digests_of_others(self.config)])
 
     @property

@@ -211,7 +211,7 @@ def test_the_subcommands_are_listed(ragsweep, given):
     ("wrong", "line"),
     [
         ("comapre", "ragsweep: comapre: no such command (did you mean ragsweep compare?)\n"),
-        ("k=3", "ragsweep: k: no such command (did you mean ragsweep run?)\n"),
+        ("k=3", "ragsweep: k: no such command (did you mean ragsweep run k=...?)\n"),
         ("x", f"ragsweep: x: no such command; expected one of {', '.join(COMMANDS)}\n"),
     ],
 )

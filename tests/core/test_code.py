@@ -226,8 +226,3 @@ def test_settings_that_a_subclass_adds_to_a_fingerprint_count_in_any_class():
 
 def test_nothing_is_found_again_of_a_component_that_does_not_keep_a_setting():
     assert identity(Forgetful("a", "x")) != identity(Forgetful("a", "x"))
-
-
-def test_a_whole_number_is_the_same_setting_in_both_spellings(store):
-    one, same, other = (identity(SparseRetriever(store, b=b)) for b in (1, 1.0, 0.5))
-    assert one == same != other

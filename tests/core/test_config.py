@@ -127,6 +127,24 @@ def asking(composed, **settings):
     return OmegaConf.merge({name: value for name, value in composed().items() if name != "task"}, more)
 
 
+def test_the_code_of_a_component_in_a_list_counts(composed):
+    config = asking(composed, rankers=[{"_target_": "simulated.alike"}])
+    assert "simulated.alike" in digests_of_others(config)
+
+
+class Hidden:
+    """Keeps a component under another name."""
+
+    def __init__(self, parts):
+        self._parts = parts
+
+
+def test_a_component_that_is_kept_under_another_name_counts_by_its_target():
+    node = OmegaConf.create({"parts": [{"_target_": "theirs.Part", "b": 1}]})
+    settings = effective_settings(OmegaConf.create({"retriever": node}), {"retriever": Hidden(["built"])})
+    assert settings["retriever.parts.0"] == "theirs.Part"
+
+
 def test_a_default_of_a_task_need_not_be_in_the_configuration(composed):
     config = check(asking(composed), GROUPS)
     task = build_around(config, "task", "decide_by")

@@ -177,7 +177,8 @@ def test_a_damaged_record_is_one_line(compare, sweeps, shared_application, damag
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (["0123"], "0123: cannot be read from sqlite:"),
+        (["0123"], "0123: expected the id of a run or of a sweep"),
+        (["0123" * 8], f"{'0123' * 8}: cannot be read from sqlite:"),
         (
             ["SWEEP", "--metric", "accuracy"],
             "--metric: found 'accuracy', expected one that all have: precision,",
@@ -187,7 +188,7 @@ def test_a_damaged_record_is_one_line(compare, sweeps, shared_application, damag
         (["SWEEP", "--html", "/no/such/folder/page.html"], "No such file or directory"),
         (["SWEEP", "tracking.url=x"], "Could not override 'tracking.url'"),
     ],
-    ids=["unknown run", "unknown metric", "one run", "no run as baseline", "no folder", "unknown setting"],
+    ids=["no id", "unknown run", "unknown metric", "one run", "no run as baseline", "no folder", "unknown setting"],
 )
 def test_bad_input_is_one_line(compare, sweeps, shared_application, arguments, error):
     places = {"SWEEP": sweeps[0], "RUN": children(shared_application, sweeps[0])[0].info.run_id}

@@ -224,7 +224,9 @@ def test_a_sweep_is_refused_and_its_best_run_named(explain, shared_application, 
 
 
 def test_an_unknown_run_is_refused(explain):
-    assert refused(explain("abc", FEVER)).startswith("abc: cannot be read from sqlite:")
+    assert refused(explain("abc", FEVER)).startswith("abc: expected the id of a run")
+    unknown = "abcd" * 8
+    assert refused(explain(unknown, FEVER)).startswith(f"{unknown}: cannot be read from sqlite:")
 
 
 def test_a_record_that_names_foreign_code_is_refused(runs, explain, shared_application):

@@ -18,7 +18,7 @@ from ragsweep.core.config import check
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import CONF, portable, register_resolvers
 from ragsweep.experiment import GROUPS, Experiment
-from ragsweep.replay.recorded import trusted
+from ragsweep.replay.recorded import targets, trusted
 from ragsweep.retrieval import SparseRetriever
 
 
@@ -73,6 +73,23 @@ def test_a_task_of_a_user_takes_its_own_groups_from_the_record(logged, today):
         trusted(yaml.safe_dump(recorded), today, {}, ())
     with pytest.raises(ConfigError, match=r"^answerer\._target_: .* may not be built from a record"):
         trusted(yaml.safe_dump(recorded), today, {}, [__name__])  # our configuration has no such group
+
+
+def test_only_what_the_users_yaml_really_names_is_allowed(tmp_path, monkeypatch):
+    group = tmp_path / "conf" / "retriever"
+    group.mkdir(parents=True)
+    (group / "mine.yaml").write_text('# was: _target_: theirs.Old\n_target_: "theirs.Quoted"\n')
+    (group / "latin.yaml").write_bytes(b"# \xff\n_target_: theirs.Latin\n")
+    (group / "broken.yaml").write_text("_target_: [theirs.Broken")
+    monkeypatch.setenv("RAGSWEEP_PROJECT", str(tmp_path))
+    targets.cache_clear()
+    try:
+        assert {each for each in targets("retriever") if each.startswith("theirs.")} == {
+            "theirs.Quoted",
+            "theirs.Latin",
+        }
+    finally:
+        targets.cache_clear()
 
 
 HOSTILE = {

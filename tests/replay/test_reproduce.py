@@ -161,10 +161,10 @@ def test_a_clone_with_other_threads_that_never_saw_the_run_makes_it_again(
 
 @pytest.mark.parametrize("place", ["tracking.uri=sqlite:////nowhere/mlflow.db", "tracking.uri=http://127.0.0.1:9"])
 def test_a_store_that_is_not_there_is_said_in_a_line(shared_application, place):
-    process = reproduce(shared_application, "abc", place)
+    process = reproduce(shared_application, "abcd" * 8, place)
     assert process.returncode == 2
     [line] = process.stderr.splitlines()
-    assert line.startswith(f"reproduce: abc: cannot be read from {place.partition('=')[2]}")
+    assert line.startswith(f"reproduce: {'abcd' * 8}: cannot be read from {place.partition('=')[2]}")
 
 
 def test_a_hostile_record_does_nothing(application, tmp_path):

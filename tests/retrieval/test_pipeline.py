@@ -28,6 +28,7 @@ from ragsweep.retrieval import (
     ranked,
     trace,
 )
+from ragsweep.retrieval.stages import rerank
 from ragsweep.testing import EncoderContract, RerankerContract, RewriterContract
 
 
@@ -125,6 +126,21 @@ def by_hand(pipeline, depth):
         shared = {each: len(SharedWords(4).words(asked) & SharedWords(4).words(PASSAGES[each])) for each in best}
         found.append(sorted(best, key=lambda passage: (-shared[passage], passage))[:depth])
     return found
+
+
+class Smuggling:
+    """Puts other passages into the ranking that it was given."""
+
+    def rerank(self, search, ranking, depth):
+        ranking.passages[:] = range(len(search.passages) - ranking.passages.shape[1], len(search.passages))
+        return ranked(ranking.passages, ranking.scores, depth)
+
+
+def test_a_reranker_cannot_change_its_candidates():
+    search = Search(("iron tea", "iron", "tea", "zinc", "rice", "milk"), ("iron tea",))
+    first = SparseRetriever(NO_STORE).rank(search, 3)
+    with pytest.raises(RetrieverError, match="Smuggling"):
+        rerank(Smuggling(), search, first, 2)
 
 
 def test_the_stages_work_one_after_the_other(pipeline):

@@ -17,7 +17,6 @@ from omegaconf.errors import OmegaConfBaseException
 from ragsweep.core.code import digest_of_module
 from ragsweep.core.constraints import hints_of, is_group
 from ragsweep.core.errors import ConfigError, RagsweepError, first_line
-from ragsweep.core.settings import leaves
 
 DECIDE_BY = "decide_by"  # the setting of the group `task` that is not the task's own
 HYDRA_UTILS = "hydra.utils."
@@ -117,12 +116,8 @@ def components(name: str, node: DictConfig) -> Iterator[tuple[str, DictConfig]]:
 
 def digests_of_others(config: DictConfig) -> dict[str, str]:
     """Digest of the code of each class or function from outside ragsweep, by its dotted name."""
-    settings = dict(leaves(config))
-    named = {str(value) for name, value in settings.items() if name.endswith("_target_")}
-    named |= {  # hydra.utils.get_method returns what its `path` names
-        str(value)
-        for name, value in settings.items()
-        if name.endswith(".path") and str(settings.get(f"{name.removesuffix('path')}_target_")).startswith(HYDRA_UTILS)
-    }
+    nodes = [part for _, part in components("", config)]
+    named = {str(node._target_) for node in nodes}  # hydra.utils.get_method returns what its `path` names
+    named |= {str(node.get("path")) for node in nodes if str(node._target_).startswith(HYDRA_UTILS)}
     targets = {name: target_of(name) for name in sorted(named) if not name.startswith("ragsweep.")}
     return {name: digest_of_module(target.__module__) for name, target in targets.items() if target}

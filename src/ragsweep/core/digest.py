@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 CHUNK_BYTES = 1 << 20
 
@@ -16,15 +15,6 @@ CHUNK_BYTES = 1 << 20
 def digest(value: object) -> str:
     """Digest of a JSON-like value; mappings count the same in any order of their keys."""
     return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
-
-
-def canonical(value: Any) -> Any:
-    """A JSON-like value in which whole floats are integers: `1` and `1.0` are the same setting."""
-    if isinstance(value, Mapping):
-        return {key: canonical(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [canonical(inner) for inner in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def shortened_with_digest(text: str, most: int) -> str:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from ragsweep.core.code import code_of
-from ragsweep.core.digest import canonical, version
+from ragsweep.core.digest import version
 from ragsweep.core.hardware import cpu_abilities
 from ragsweep.core.store import Store
 
@@ -77,7 +77,7 @@ def _identities(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_identities(inner) for inner in value]
     if isinstance(value, bool | int | float | str | None):
-        return canonical(value)
+        return value
     if inspect.isclass(value):
         return uuid.uuid4().hex
     is_stage = any(callable(getattr(value, stage, None)) for stage in STAGES)

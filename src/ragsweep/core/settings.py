@@ -59,7 +59,7 @@ def effective_settings(config: DictConfig, built: Mapping[str, object]) -> dict[
             settings[path] = f"{node._target_}({arguments})"
             continue
         if "_target_" in node:
-            settings[path] = name_of(part)
+            settings[path] = str(node._target_) if OmegaConf.is_config(part) else name_of(part)
         if hasattr(part, "fingerprint"):
             settings[f"{path}.fingerprint"] = part.fingerprint
         for key, given, value in _arguments(node, part):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import hydra
+import yaml
 from hydra._internal.utils import _locate as locate
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
@@ -25,7 +26,7 @@ from ragsweep.retrieval.model_files import MINILM
 
 STORES = ("ragsweep.core.store.Store", "ragsweep.store.Store")  # the second name is in records of version 0.1.0
 TODAYS = ("store", "tracking")  # groups that come from this machine's configuration, never from a record
-PARTIAL = "_partial_: true"
+PARTIAL = "_partial_"
 SHARED = ("encoder", "index")  # groups that other groups refer to by interpolation
 
 
@@ -182,10 +183,21 @@ def _check_argument_of_hydra(name: str, value: object) -> None:
 def targets(group: str) -> frozenset[str]:
     """The classes and functions in the configuration of this machine, for one group; also `PARTIAL` if it has that."""
     files = [file for conf in conf_folders() for file in (conf / group).glob("*.yaml")] if group.isidentifier() else []
-    pattern = rf"_target_: ([\w.]+)|({PARTIAL})"
-    return frozenset(
-        "".join(found) for file in files for found in re.findall(pattern, file.read_text(encoding="utf-8"))
-    )
+    found: set[str] = set()
+    for file in files:
+        with suppress(yaml.YAMLError, OSError, RecursionError):  # Hydra says what is wrong with it when it is chosen
+            found |= _named_in(yaml.safe_load(file.read_text(encoding="utf-8", errors="replace")))
+    return frozenset(found)
+
+
+def _named_in(node: Any) -> set[str]:
+    """The targets in a value of YAML, and `PARTIAL` if it has that."""
+    if isinstance(node, list):
+        return set().union(*map(_named_in, node))
+    if not isinstance(node, dict):
+        return set()
+    own = {node["_target_"]} if isinstance(node.get("_target_"), str) else set()
+    return own.union({PARTIAL} if node.get("_partial_") is True else set(), *map(_named_in, node.values()))
 
 
 def _within(target: str, modules: Sequence[str]) -> bool:

@@ -99,7 +99,8 @@ def rerank(reranker: Reranker, search: Search, ranking: Ranking, depth: int) -> 
     name = kind_of(reranker)
 
     def build() -> Arrays:
-        found = checked_ranking(_call(reranker, lambda: reranker.rerank(search, ranking, depth)), search, depth, name)
+        given = replace(ranking, passages=ranking.passages.copy(), scores=ranking.scores.copy())  # it may change them
+        found = checked_ranking(_call(reranker, lambda: reranker.rerank(search, given, depth)), search, depth, name)
         check_within(found, ranking, name)
         rows = sample(len(search.queries)).tolist()
         ms = timed(lambda row: reranker.rerank(search.row(row), ranking.row(row), depth), rows)

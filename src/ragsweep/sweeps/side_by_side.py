@@ -23,12 +23,12 @@ def side_by_side(
         damaged: Names of runs whose results cannot be read, with the reason.
     """
     names = dict.fromkeys(name for outcome in outcomes for name in outcome.settings if not name.startswith("dataset."))
-    settings = [{name: _setting(value) for name, value in outcome.settings.items()} for outcome in outcomes]
-    differing = [name for name in names if len({each[name] for each in settings if name in each}) > 1]
+    values = {name: {outcome.settings[name] for outcome in outcomes if name in outcome.settings} for name in names}
+    differing = [name for name, found in values.items() if len(found) > 1]
     shortened = dict(zip(differing, short_names(differing), strict=True))
     renamed = []
-    for outcome, known in zip(outcomes, settings, strict=True):
-        own = {name: known[name] for name in differing if name in known}
+    for outcome in outcomes:
+        own = {name: _setting(outcome.settings[name]) for name in differing if name in outcome.settings}
         name = " ".join(f"{shortened[setting]}={as_text(value)}" for setting, value in own.items()) or outcome.name
         renamed.append(replace(outcome, name=name, swept=own))
     names_in_use = [outcome.name for outcome in renamed]

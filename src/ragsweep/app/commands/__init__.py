@@ -6,6 +6,7 @@ import re
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Iterable
 
+from ragsweep.core.errors import ConfigError
 from ragsweep.core.terminal import one_line, shortened
 
 
@@ -14,11 +15,12 @@ def parser_of(command: str, about: str | None) -> ArgumentParser:
     return ArgumentParser(f"ragsweep {command}", description=about, formatter_class=RawDescriptionHelpFormatter)
 
 
-def check_ids(parser: ArgumentParser, ids: Iterable[str]) -> None:
+def check_ids(ids: Iterable[str]) -> None:
     """Refuse what cannot be the id of a run or of a sweep, before the store is asked for it."""
     for each in ids:
         if not re.fullmatch(r"[0-9a-f]{32}", each):
-            parser.error(f"found {shortened(one_line(each), 40)!r}, expected an id: 32 digits and letters from a to f")
+            shown = shortened(one_line(each), 40)
+            raise ConfigError(f"{shown}: expected the id of a run or of a sweep, 32 digits and letters from a to f")
 
 
 def add_allow(parser: ArgumentParser) -> None:

@@ -31,7 +31,7 @@ def main() -> int:
     overrides = [each for each in arguments.run_ids if "=" in each]
     if not run_ids:
         parser.error("expected the id of a run or of a sweep")
-    check_ids(parser, [*run_ids, *filter(None, [arguments.baseline])])
+    check_ids([*run_ids, *filter(None, [arguments.baseline])])
 
     from ragsweep import report
     from ragsweep.replay.compare import CompareRequest, compare_runs

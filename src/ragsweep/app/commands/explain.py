@@ -23,7 +23,7 @@ def main() -> int:
     parser.add_argument("--query", dest="text", metavar="QUERY", help="the query, wherever it stands")
     add_allow(parser)
     arguments = parser.parse_intermixed_args()
-    check_ids(parser, [arguments.run_id])
+    check_ids([arguments.run_id])
     given = arguments.query if arguments.text is None else [arguments.text, *arguments.query]
     if not given:
         parser.error("expected the id of a query, or a part of its text")

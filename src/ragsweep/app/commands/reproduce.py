@@ -27,7 +27,7 @@ def main() -> int:
     parser.add_argument("--tolerance", type=float, default=0.0, help="largest difference that counts as none")
     add_allow(parser)
     arguments = parser.parse_intermixed_args()
-    check_ids(parser, [arguments.run_id])
+    check_ids([arguments.run_id])
     if not arguments.tolerance >= 0:
         parser.error(f"--tolerance: found {arguments.tolerance}, expected a number of at least 0")
 
