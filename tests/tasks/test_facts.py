@@ -5,7 +5,7 @@ import json
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from outcomes import FACTS
 
@@ -23,6 +23,7 @@ def places(value, path=()):
         yield from places(value[key], (*path, key))
 
 
+@example(("metrics", "f1", "lowest"), 10**400)
 @given(st.sampled_from(list(places(FACTS))), JSON)
 def test_any_json_is_read_or_refused(place, value):
     facts = copy.deepcopy(FACTS) if place else value

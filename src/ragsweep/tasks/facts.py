@@ -98,16 +98,14 @@ def facts_of(measured: Any) -> Facts:
 
 
 def _metric(name: str, about: Mapping[str, Any]) -> Metric:
-    known = {"title": name, "unit": "", "higher_is_better": True, "lowest": -inf, "highest": inf, **about}
+    known = {"title": name, "unit": "", "higher_is_better": True, **about}
     title, unit, direction = _one(known, "title", str), _one(known, "unit", str), _one(known, "higher_is_better", bool)
-    return Metric(name, title, unit, direction, *_bounds(known))
+    return Metric(name, title, unit, direction, _bound(about, "lowest", -inf), _bound(about, "highest", inf))
 
 
-def _bounds(about: Mapping[str, Any]) -> tuple[float, float]:
-    low, high = about["lowest"], about["highest"]
-    if not all(isinstance(bound, int | float) and not isinstance(bound, bool) for bound in (low, high)):
-        raise MalformedError("lowest, highest: expected numbers")
-    return float(low), float(high)
+def _bound(about: Mapping[str, Any], name: str, infinite: float) -> float:
+    """A bound of a metric. A record leaves out one that is infinite."""
+    return _numbers({name: [about[name]]}, name)[0] if name in about else infinite
 
 
 def _aggregate(about: Mapping[str, Any]) -> Aggregate:
