@@ -1,42 +1,60 @@
-"""Intervals, comparisons, selection, power and decisions: arrays in, arrays out."""
+"""Intervals, comparisons, selection, power and standings: arrays in, arrays out."""
 
-from ragsweep.statistics.comparison import (
-    Comparison,
+from ragsweep.statistics.best import (
     ComparisonWithBest,
     compare_aggregates_with_best,
     compare_with_best,
-    compare_with_reference,
-    holm,
-    randomisation_test,
+    not_worse_than_best,
 )
-from ragsweep.statistics.decision import LEVEL, WORTHWHILE, Decision, Power, decide, decide_by_aggregate
+from ragsweep.statistics.certificate import Certificate, certify
+from ragsweep.statistics.comparison import Comparison, compare_with_reference, holm, randomisation_test
+from ragsweep.statistics.front import Front, pareto_front
 from ragsweep.statistics.intervals import confidence_intervals
+from ragsweep.statistics.margin import AgainstBaseline, against_baseline
 from ragsweep.statistics.power import detectable_difference, queries_needed
-from ragsweep.statistics.selection import Selection, SelectionByType, select, select_by_type, win_frequency
+from ragsweep.statistics.selection import (
+    Selection,
+    SelectionByType,
+    SelectionForAll,
+    select,
+    select_by_type,
+    select_for_all,
+    win_frequency,
+)
 from ragsweep.statistics.spread import STATISTICS, spread
+from ragsweep.statistics.standings import LEVEL, WORTHWHILE, Power, Standings, standings, standings_by_aggregate
 
 __all__ = [
     "LEVEL",
     "STATISTICS",
     "WORTHWHILE",
+    "AgainstBaseline",
+    "Certificate",
     "Comparison",
     "ComparisonWithBest",
-    "Decision",
+    "Front",
     "Power",
     "Selection",
     "SelectionByType",
+    "SelectionForAll",
+    "Standings",
+    "against_baseline",
+    "certify",
     "compare_aggregates_with_best",
     "compare_with_best",
     "compare_with_reference",
     "confidence_intervals",
-    "decide",
-    "decide_by_aggregate",
     "detectable_difference",
     "holm",
+    "not_worse_than_best",
+    "pareto_front",
     "queries_needed",
     "randomisation_test",
     "select",
     "select_by_type",
+    "select_for_all",
     "spread",
+    "standings",
+    "standings_by_aggregate",
     "win_frequency",
 ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.statistics.intervals import EQUAL, Array, confidence_intervals, first_best
+from ragsweep.statistics.intervals import EQUAL, Array, confidence_intervals
 
 Counts = npt.NDArray[np.int64]
 
@@ -118,7 +118,7 @@ def randomisation_test(differences: Array, *, resamples: int = 10_000, seed: int
     for rows in (few, ~few):
         queries = int(different[rows].max(initial=0))
         as_far, patterns = np.zeros(rows.sum()), 0
-        for signs in _signs(queries, resamples, seed):
+        for signs in sign_patterns(queries, resamples, seed):
             as_far += (np.abs(sizes[rows, :queries] @ signs) >= observed[rows, None]).sum(axis=1)
             patterns += signs.shape[1]
         p[rows] = as_far / patterns
@@ -142,97 +142,6 @@ def holm(p: Array) -> Array:
     return adjusted
 
 
-@dataclass(frozen=True)
-class ComparisonWithBest:
-    """Every configuration compared with the best one, which was chosen by the same scores.
-
-    Attributes:
-        best: Position of the configuration with the highest mean. Of equal ones, the first.
-        p: P-values of the difference from the best, shape [configurations], each in (0, 1]. 1 for the best itself.
-        tied: Whether a configuration cannot be told apart from the best, shape [configurations]. True for the best.
-    """
-
-    best: int
-    p: Array
-    tied: npt.NDArray[np.bool_]
-
-
-def compare_with_best(
-    scores: Array, *, resamples: int = 10_000, seed: int = 0, level: float = 0.05
-) -> ComparisonWithBest:
-    """Compare every configuration with the best one. The test accounts for choosing the best by the same scores.
-
-    This is the randomisation test of all pairs at once. Each sign pattern is applied to the differences of all pairs.
-    The paired t statistic of a configuration and the best is compared with the largest t statistic of any pair under
-    each pattern (max-T, Westfall and Young 1993; for retrieval, Boytsov, Belova and Westfall 2013). The probability
-    that any two equal configurations are told apart therefore stays at the level, whichever configuration is the best.
-    With two configurations, the test is the same as `randomisation_test`.
-
-    The randomised Tukey HSD test (Carterette 2012) has the same purpose, but it shuffles the scores of a query among
-    all configurations, as if all pairs were equally similar. In a sweep they are not: neighbouring values of alpha are
-    similar, sparse and dense retrieval are not. With 14 similar configurations and one different one, all with the same
-    mean, Tukey's test tells some of them apart in 16 % of sweeps, and this test in 3 to 5 %.
-
-    Args:
-        scores: One metric of every configuration, shape [configurations, queries]. All finite, at least one of each.
-        resamples: Number of sign patterns to try. Time grows with resamples x configurations squared.
-        seed: Seed of the draws.
-        level: Probability that any two equal configurations are told apart.
-    """
-    from scipy.spatial.distance import cdist
-
-    means = scores.mean(axis=1)
-    best = int(first_best(means))
-    differences = _differences(scores, best)
-    differences = differences[:, differences.any(axis=0)]  # queries without any difference have no sign to flip
-    # The paired t statistic grows with sum / sqrt(sum of squares), and the sum of squares does not depend on signs.
-    norms = cdist(differences, differences)
-    scale = np.divide(1, norms, out=np.zeros_like(norms), where=norms > EQUAL)
-    observed = -differences.sum(axis=1) * scale[best]
-    as_far, patterns = np.zeros(len(scores)), 0
-    for signs in _signs(differences.shape[1], resamples, seed):
-        largest = _largest(differences @ signs, scale)
-        as_far += (largest >= observed[:, None] - EQUAL).sum(axis=1)
-        patterns += len(largest)
-    p = as_far / patterns
-    return ComparisonWithBest(best, p, p > level)
-
-
-def compare_aggregates_with_best(values: Array, resampled: Array, *, level: float = 0.05) -> ComparisonWithBest:
-    """Compare every configuration with the best one, by a metric that is not a mean over queries.
-
-    This is the paired bootstrap of all pairs at once. In each resample of the queries, the difference between two
-    configurations deviates from the measured difference by chance alone. The measured difference from the best is
-    compared with the largest such deviation of any pair, in units of its standard error (Romano and Wolf 2005, step 1).
-
-    Args:
-        values: The metric of every configuration, shape [configurations]. Higher is better.
-        resampled: The metric in each bootstrap resample, shape [configurations, resamples]. All configurations must
-            use the same resamples.
-        level: Probability that any two equal configurations are told apart.
-    """
-    best = int(first_best(values))
-    errors = np.array([(resampled - row).std(axis=1) for row in resampled])  # of the difference of each pair
-    scale = np.divide(1, errors, out=np.zeros_like(errors), where=errors > EQUAL)
-    largest = _largest(resampled - values[:, None], scale)
-    observed = (values[best] - values) * scale[best]
-    as_far = (largest >= observed[:, None] - EQUAL).sum(axis=1)
-    p = (1 + as_far) / (1 + len(largest))
-    p[best] = 1.0
-    return ComparisonWithBest(best, p, p > level)
-
-
-def _largest(sums: Array, scale: Array) -> Array:
-    """The largest scaled distance between any two rows of `sums` [configurations, patterns], shape [patterns]."""
-    largest = np.zeros(sums.shape[1])
-    for row in range(1, len(sums)):
-        distances = sums[:row] - sums[row]
-        np.abs(distances, out=distances)
-        distances *= scale[row, :row, None]
-        np.maximum(largest, distances.max(axis=0), out=largest)
-    return largest
-
-
 def _differences(scores: Array, reference: int) -> Array:
     """Every configuration minus the reference, same shape as `scores`. Rounding errors are set to 0."""
     differences: Array = scores - scores[reference]
@@ -254,7 +163,7 @@ def _deviation(differences: Array) -> Array:
     return deviation
 
 
-def _signs(queries: int, resamples: int, seed: int) -> Iterator[Array]:
+def sign_patterns(queries: int, resamples: int, seed: int) -> Iterator[Array]:
     """Sign patterns, in blocks of shape [queries, patterns]. The very first pattern is all 1.
 
     If there are at most `resamples` patterns (2^queries), all of them. Otherwise the first and `resamples` random ones.

@@ -147,6 +147,39 @@ def select_by_type(
     )
 
 
+@dataclass(frozen=True)
+class SelectionForAll:
+    """One configuration for several conditions, such as cutoffs, compared with the best one for each.
+
+    Attributes:
+        best: Position of the configuration with the highest mean over all conditions. Of equal ones, the first.
+        loss: How much less it scores than the configuration that is chosen for the condition, on queries that were not
+            used for either choice, shape [conditions].
+    """
+
+    best: int
+    loss: Array
+
+
+def select_for_all(scores: Array, *, folds: int = 5, repeats: int = 100, seed: int = 0) -> SelectionForAll:
+    """Choose one configuration for all conditions, and measure by cross-validation what that loses in each of them.
+
+    Args:
+        scores: One metric, shape [conditions, configurations, queries]. At least two queries.
+        folds: As in `select`.
+        repeats: As in `select`.
+        seed: Seed of the splits.
+
+    Raises:
+        ValueError: As in `select`.
+    """
+    together = scores.mean(axis=0)
+    fold = _folds(_codes(None, scores.shape[2]), folds, repeats, seed)
+    for_all = _chosen(together, fold)
+    loss = [(_held_out(own, _chosen(own, fold)) - _held_out(own, for_all)).mean() for own in scores]
+    return SelectionForAll(int(first_best(together.mean(axis=1))), np.array(loss))
+
+
 def win_frequency(scores: Array, *, resamples: int = 10_000, seed: int = 0) -> Array:
     """How often each configuration is the best when the queries are resampled (bootstrap).
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from simulated import alike, f1_like
 
-from ragsweep.statistics import compare_with_reference, decide, detectable_difference, queries_needed
+from ragsweep.statistics import compare_with_reference, detectable_difference, queries_needed, standings
 
 
 @pytest.fixture(scope="module")
@@ -14,13 +14,13 @@ def scores():
 
 
 def test_the_baseline_is_compared_with_all_others(scores):
-    decision = decide(scores, [None] * 133, baseline=4, resamples=500, seed=1)
+    decision = standings(scores, [None] * 133, baseline=4, resamples=500, seed=1)
     assert np.array_equal(decision.baseline.p_holm, compare_with_reference(scores, 4, resamples=500, seed=1).p_holm)
     assert decision.baseline.p_holm[decision.best] < 0.05
 
 
 def test_power_is_that_of_the_best_and_the_median_tied_configuration(scores):
-    decision = decide(scores, [None] * 133, resamples=2_000)
+    decision = standings(scores, [None] * 133, resamples=2_000)
     assert decision.with_best.tied.tolist() == [True, True, True, True, False]
     others = [row for row in range(4) if row != decision.best]
     deviation = np.median([np.std(scores[row] - scores[decision.best], ddof=1) for row in others])
@@ -29,28 +29,28 @@ def test_power_is_that_of_the_best_and_the_median_tied_configuration(scores):
 
 
 def test_one_configuration_gives_no_selection(scores):
-    decision = decide(scores[:1], ["a", "b"] * 66 + ["a"])
+    decision = standings(scores[:1], ["a", "b"] * 66 + ["a"])
     assert (decision.selection, decision.by_type, decision.power) == (None, None, None)
 
 
 def test_equal_configurations_have_no_power_analysis():
-    assert decide(np.ones((3, 10)), [None] * 10).power is None
+    assert standings(np.ones((3, 10)), [None] * 10).power is None
 
 
 def test_types_are_compared_only_if_there_are_two(scores):
-    assert decide(scores, ["a"] * 133).by_type is None
-    assert decide(scores, ["a"] * 66 + ["b"] * 67, resamples=100).by_type is not None
+    assert standings(scores, ["a"] * 133).by_type is None
+    assert standings(scores, ["a"] * 66 + ["b"] * 67, resamples=100).by_type is not None
 
 
 def test_types_pay_only_if_they_gain(scores):
     halves = np.repeat([0.0, 0.5], 40)
     noise = np.random.default_rng(0).normal(0, 0.01, (2, 80))
     types = ["a"] * 40 + ["b"] * 40
-    assert decide(np.array([halves, 0.5 - halves]) + noise, types).types_pay
-    assert not decide(np.array([halves, halves - 0.1]) + noise, types).types_pay
+    assert standings(np.array([halves, 0.5 - halves]) + noise, types).types_pay
+    assert not standings(np.array([halves, halves - 0.1]) + noise, types).types_pay
 
 
 def test_many_comparisons_with_a_baseline_get_enough_patterns_to_be_significant():
     better = np.random.default_rng(0).normal(1, 0.1, (600, 40))
     better[0] -= 1
-    assert decide(better, [None] * 40, baseline=0, resamples=100).baseline.p_holm[1:].max() < 0.05
+    assert standings(better, [None] * 40, baseline=0, resamples=100).baseline.p_holm[1:].max() < 0.05

@@ -1,4 +1,4 @@
-"""Which configuration to ship, decided from the scores of a sweep."""
+"""How configurations compare with the best of them, and how sure that is."""
 
 from __future__ import annotations
 
@@ -7,13 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ragsweep.statistics.comparison import (
-    Comparison,
-    ComparisonWithBest,
-    compare_aggregates_with_best,
-    compare_with_best,
-    compare_with_reference,
-)
+from ragsweep.statistics.best import ComparisonWithBest, compare_aggregates_with_best, compare_with_best
+from ragsweep.statistics.comparison import Comparison, compare_with_reference
 from ragsweep.statistics.intervals import EQUAL, Array, confidence_intervals
 from ragsweep.statistics.intervals import LEVEL as INTERVAL
 from ragsweep.statistics.power import detectable_difference, queries_needed
@@ -49,8 +44,8 @@ class Power:
 
 
 @dataclass(frozen=True)
-class Decision:
-    """Which configuration of a sweep to ship, and how sure that is. Arrays have shape [configurations].
+class Standings:
+    """How configurations compare with the best of them. Arrays have shape [configurations].
 
     Attributes:
         with_best: Which configurations cannot be told apart from the best.
@@ -89,7 +84,7 @@ class Decision:
         return self.by_type.gain > 0 if self.higher_is_better else self.by_type.gain < 0
 
 
-def decide(
+def standings(
     scores: Array,
     types: Sequence[str | None],
     *,
@@ -97,8 +92,8 @@ def decide(
     resamples: int = 10_000,
     seed: int = 0,
     higher_is_better: bool = True,
-) -> Decision:
-    """Decide by a metric that is a mean over queries.
+) -> Standings:
+    """Compare configurations by a metric that is a mean over queries.
 
     Args:
         scores: One metric of every configuration, shape [configurations, queries]. All finite, at least one of each.
@@ -109,7 +104,7 @@ def decide(
         higher_is_better: Direction of the metric.
     """
     if not higher_is_better:
-        return _negated(decide(-scores, types, baseline=baseline, resamples=resamples, seed=seed))
+        return _negated(standings(-scores, types, baseline=baseline, resamples=resamples, seed=seed))
     configurations, queries = scores.shape
     several = queries > 1 and configurations > 1
     with_best = compare_with_best(scores, resamples=resamples, seed=seed)
@@ -118,7 +113,7 @@ def decide(
     differences = scores - scores[with_best.best]
     low, high = confidence_intervals(differences, resamples=resamples, seed=seed)
     enough = max(resamples, PATTERNS_PER_TEST * configurations)
-    return Decision(
+    return Standings(
         with_best=with_best,
         difference=differences.mean(axis=1),
         difference_low=low,
@@ -131,8 +126,8 @@ def decide(
     )
 
 
-def decide_by_aggregate(values: Array, resampled: Array, *, higher_is_better: bool = True) -> Decision:
-    """Decide by a metric that is not a mean over queries, such as a calibration error.
+def standings_by_aggregate(values: Array, resampled: Array, *, higher_is_better: bool = True) -> Standings:
+    """Compare configurations by a metric that is not a mean over queries, such as a calibration error.
 
     Single queries have no score, so there is no cross-validation, no comparison by type and no power analysis.
 
@@ -143,12 +138,12 @@ def decide_by_aggregate(values: Array, resampled: Array, *, higher_is_better: bo
         higher_is_better: Direction of the metric.
     """
     if not higher_is_better:
-        return _negated(decide_by_aggregate(-values, -resampled))
+        return _negated(standings_by_aggregate(-values, -resampled))
     with_best = compare_aggregates_with_best(values, resampled)
     differences = resampled - resampled[with_best.best]
     low, high = np.quantile(differences, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2], axis=1)
     is_best = resampled >= resampled.max(axis=0) - EQUAL
-    return Decision(
+    return Standings(
         with_best=with_best,
         difference=values - values[with_best.best],
         difference_low=low,
@@ -161,14 +156,14 @@ def decide_by_aggregate(values: Array, resampled: Array, *, higher_is_better: bo
     )
 
 
-def _negated(decision: Decision) -> Decision:
-    """Convert a decision that was made on negated scores back to the units of the scores."""
-    against, by_type = decision.baseline, decision.by_type
+def _negated(found: Standings) -> Standings:
+    """Convert standings that were computed from negated scores back to the units of the scores."""
+    against, by_type = found.baseline, found.by_type
     return replace(
-        decision,
-        difference=-decision.difference,
-        difference_low=-decision.difference_high,
-        difference_high=-decision.difference_low,
+        found,
+        difference=-found.difference,
+        difference_low=-found.difference_high,
+        difference_high=-found.difference_low,
         baseline=against
         and replace(
             against,
@@ -177,7 +172,7 @@ def _negated(decision: Decision) -> Decision:
             high=-against.low,
             effect_size=-against.effect_size,
         ),
-        selection=decision.selection and _negated_selection(decision.selection),
+        selection=found.selection and _negated_selection(found.selection),
         by_type=by_type
         and replace(
             by_type,

@@ -1,0 +1,102 @@
+"""The Pareto front of quality and cost, with the uncertainty of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ragsweep.statistics.comparison import sign_patterns
+from ragsweep.statistics.intervals import EQUAL, Array
+from ragsweep.statistics.pairs import affordable, in_parts, largest_distance
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Front:
+    """Which configurations may be on the front. Arrays have shape [configurations].
+
+    Attributes:
+        on_front: Whether no other configuration is shown to be better in one and not worse in the other.
+        beaten_by: Position of a configuration that is; -1 for a configuration on the front. Of several, the best one.
+    """
+
+    on_front: Mask
+    beaten_by: npt.NDArray[np.int64]
+
+
+def pareto_front(
+    quality: Array,
+    cost: Array,
+    *,
+    margin: float = 0.0,
+    tolerance: float = 0.0,
+    resamples: int = 10_000,
+    seed: int = 0,
+    level: float = 0.05,
+) -> Front:
+    """Find the configurations that nothing else beats: no other one is better in one and not worse in the other.
+
+    A configuration is excluded if another one is shown to be better in quality and not dearer, or cheaper and not worse
+    in quality. "Not" allows for `tolerance` and `margin`, since two configurations never cost exactly the same. All
+    pairs are tested at once, by the largest paired t statistic under random signs of the queries; quality and a
+    measured cost at half of the level each. The probability that any configuration of the true front is excluded is at
+    most the level.
+
+    Args:
+        quality: One metric of every configuration, shape [configurations, queries]. Higher is better.
+        cost: Of every configuration, lower is better: for the same queries or for any sample of queries, shape
+            [configurations, sample]; or known without uncertainty, shape [configurations].
+        margin: How much worse a quality may be that counts as not worse, in its unit.
+        tolerance: How much more may be paid for what counts as not dearer, as a share of the cost.
+        resamples: Number of sign patterns to try; fewer for more than some hundred configurations (`affordable`).
+        seed: Seed of the draws.
+        level: Probability that any configuration of the true front is excluded.
+    """
+    known = cost.ndim == 1
+    share = level if known else level / 2
+    better, not_worse = _shown(quality, np.full(len(quality), margin), resamples, seed, share)
+    if known:
+        cheaper, not_dearer = cost < cost[:, None], cost <= (1 + tolerance) * cost[:, None]
+    else:
+        cheaper, not_dearer = _shown(-cost, tolerance * cost.mean(axis=1), resamples, seed, share)
+    beats: Mask = np.asarray((better & not_dearer) | (cheaper & not_worse))  # [i, j]: j beats i
+    strongest = np.where(beats, quality.mean(axis=1), -np.inf).argmax(axis=1)
+    on_front: Mask = np.asarray(~beats.any(axis=1))
+    return Front(on_front, np.where(on_front, -1, strongest))
+
+
+def _shown(values: Array, slack: Array, resamples: int, seed: int, level: float) -> tuple[Mask, Mask]:
+    """Which pairs are shown to differ, shape [i, j]: j is higher than i; j is not lower than i by `slack[i]`."""
+    from scipy.spatial.distance import cdist
+
+    queries, sums = values.shape[1], values.sum(axis=1)
+    norms = cdist(values, values)
+    gains = sums - sums[:, None]
+    shifted = gains + queries * slack[:, None]
+    shifted_norms = np.sqrt((norms**2 + 2 * slack[:, None] * gains + queries * slack[:, None] ** 2).clip(min=0))
+    scales = [np.divide(1, each, out=np.zeros_like(each), where=each > EQUAL) for each in (norms, shifted_norms)]
+    largest = np.concatenate([*_largest(values, slack, scales, resamples, seed)])
+    critical = np.quantile(largest, 1 - level, method="higher") + EQUAL
+    higher, not_lower = gains * scales[0] > critical, shifted * scales[1] > critical
+    return higher, higher | not_lower | (norms <= EQUAL)
+
+
+def _largest(values: Array, slack: Array, scales: list[Array], resamples: int, seed: int) -> Iterator[Array]:
+    """The largest statistic of any pair, with and without slack, under each sign pattern."""
+    scale, shifted_scale = scales
+    patterns = sign_patterns(values.shape[1], affordable(resamples, len(values)), seed)
+    for flipped in in_parts(np.vstack([values @ signs, signs.sum(axis=0)]) for signs in patterns):
+        sums, drift = flipped[:-1], flipped[-1]
+        work, largest = np.empty_like(sums), np.zeros(len(drift))
+        for row in range(len(sums)):
+            np.maximum(largest, largest_distance(sums, row, scale, work), out=largest)
+            if slack[row]:
+                np.subtract(sums, sums[row] - slack[row] * drift, out=work)
+                work *= shifted_scale[row, :, None]
+                work[row] = 0
+                np.maximum(largest, work.max(axis=0), out=largest)
+        yield largest

@@ -1,0 +1,78 @@
+"""Whether one configuration is worse than another by a margin or more: tests of a single pair, fixed beforehand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ragsweep.statistics.comparison import sign_patterns
+from ragsweep.statistics.intervals import EQUAL, Array, confidence_intervals
+from ragsweep.statistics.power import queries_needed
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class AgainstBaseline:
+    """A candidate compared with a baseline that was fixed beforehand.
+
+    Attributes:
+        difference: Candidate minus baseline, mean over queries, in the metric's unit; positive if it is better.
+        low: Lower bound of the 95 % bootstrap interval.
+        high: Upper bound.
+        p_not_worse: P-value of the hypothesis that the candidate is worse by the margin or more.
+        p_worse: P-value of the hypothesis that it is not worse at all.
+        p_equivalent: P-value of the hypothesis that the two differ by the margin or more, in either direction.
+        needed: How many queries would show that it is not worse by the margin, with 80 % power, if the true difference
+            is the measured one. None if it is measured to be worse by the margin or more.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p_not_worse: float
+    p_worse: float
+    p_equivalent: float
+    needed: int | None
+
+
+def against_baseline(differences: Array, margin: float, *, resamples: int = 10_000, seed: int = 0) -> AgainstBaseline:
+    """Test one pair of configurations: non-inferiority, inferiority, and equivalence by two one-sided tests.
+
+    The one-sided tests are paired randomisation tests of the differences, shifted by the margin (Schuirmann 1987 for
+    two one-sided tests). Each rejects a true hypothesis in at most 5 % of cases at p <= 0.05.
+
+    Args:
+        differences: Candidate minus baseline for each query, shape [queries]; positive if the candidate is better.
+        margin: How much worse still counts as not worse, in the metric's unit, at least 0.
+        resamples: Number of sign patterns and of bootstrap resamples.
+        seed: Seed of both.
+    """
+    difference = float(differences.mean())
+    deviation = float(differences.std(ddof=1)) if len(differences) > 1 else 0.0
+    low, high = confidence_intervals(differences[None], resamples=resamples, seed=seed)
+    not_worse = _p_above(differences + margin, resamples, seed)
+    not_better = _p_above(margin - differences, resamples, seed)
+    reachable = difference > -margin and deviation > EQUAL
+    one_sided = 2 * LEVEL  # of a two-sided level, one half is on this side
+    return AgainstBaseline(
+        difference=difference,
+        low=float(low[0]),
+        high=float(high[0]),
+        p_not_worse=not_worse,
+        p_worse=_p_above(-differences, resamples, seed),
+        p_equivalent=max(not_worse, not_better),
+        needed=int(queries_needed(deviation, difference + margin, level=one_sided)) if reachable else None,
+    )
+
+
+def _p_above(values: Array, resamples: int, seed: int) -> float:
+    """P-value of the hypothesis that the mean is at most 0: the share of sign patterns with a sum as large."""
+    sizes = -np.sort(-np.abs(values[values != 0]))  # in this order, p does not depend on that of the queries
+    observed = values.sum() - EQUAL * max(1, len(sizes))
+    as_large = patterns = 0
+    for signs in sign_patterns(len(sizes), resamples, seed):
+        as_large += int((sizes @ signs >= observed).sum())
+        patterns += signs.shape[1]
+    return as_large / patterns
