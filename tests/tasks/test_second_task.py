@@ -1,6 +1,7 @@
 """A second task, written like a user task. Everything works for it, although nothing in `src` refers to it."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import exp
@@ -16,10 +17,11 @@ from ragsweep.core.constraints import Between
 from ragsweep.core.digest import digest
 from ragsweep.core.style import dress, figure
 from ragsweep.tasks.metric import Metric
-from ragsweep.tasks.task import Measurement, Score, mean_scores
+from ragsweep.tasks.task import Measure, Measurement, Score, mean_scores
 from ragsweep.testing import TaskContract
 
 PRIMES = (2, 3, 5, 7, 11)
+YES = Metric("share/yes", "Answered with yes", low=0, high=1)
 BINS = np.linspace(0, 1, 6)
 ACCURACY = Metric("accuracy", "Accuracy", low=0, high=1)
 BRIER = Metric("brier", "Brier score", higher_is_better=False, low=0, high=1)
@@ -59,6 +61,10 @@ class YesNoTask:
     def metrics(self) -> list[Metric]:
         return [ACCURACY, BRIER, ECE]
 
+    @property
+    def measures(self) -> list[Metric]:
+        return [YES]
+
     def load(self) -> Numbers:
         return Numbers(tuple(range(20, 20 + self.questions)))
 
@@ -82,7 +88,7 @@ class YesNoTask:
             items=queries,
             scores=[*mean_scores([ACCURACY, BRIER], values, **resampling), calibration],
             details={"answer": ["no" if each else "yes" for each in divided]},
-            measures={"share/yes": float((~divided).mean())},
+            measures=[Measure(YES, float((~divided).mean()))],
             findings=["Even numbers are easy."],
             tables={"calibration.csv": table},
             charts=(draw, table["questions"].tolist()),
@@ -141,7 +147,7 @@ def test_the_lowest_is_the_best(sweep):
     out, parent, children = sweep
     best = min(children.values(), key=lambda run: run.data.metrics["brier"])
     assert parent.data.tags["best.configuration"] == best.info.run_name
-    assert f"Ship {best.info.run_name}: Brier score 0." in out
+    assert re.search(r"(Ship|The best is) divisors 4, sharpness 1: Brier score 0\.", out)
 
 
 def test_the_task_writes_its_own_table_and_chart(sweep, shared_application):
@@ -159,11 +165,11 @@ def test_the_task_writes_its_own_table_and_chart(sweep, shared_application):
 def test_the_view_shows_the_tasks_metrics(sweep, shared_application):
     [experiment] = [each for each in shared_application.client().search_experiments() if each.name == "primes"]
     [view] = [json.loads(value) for name, value in experiment.tags.items() if "sharedViewState" in name]
-    assert view["name"].startswith("sweep divisors sharpness")
+    assert view["name"].startswith("divisors x sharpness: divisors 4, sharpness 1, ")
 
 
 def test_an_aggregate_can_decide_a_sweep(shared_application):
-    process = shared_application.run(*TASK, *SWEEP, "task.decide_by=ece", **ENVIRONMENT)
+    process = shared_application.run(*TASK, *SWEEP, "decision.metric=ece", **ENVIRONMENT)
     assert process.returncode == 0, process.stderr
     parent = max(shared_application.parents(), key=lambda run: run.info.start_time)
     runs = [run for run in shared_application.children() if run.data.tags["mlflow.parentRunId"] == parent.info.run_id]

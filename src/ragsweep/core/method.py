@@ -17,6 +17,7 @@ class Method:
         is_baseline: Whether others are usually compared with it.
         stands_for: Settings that it is equivalent to, even if it lacks them: sparse retrieval is a hybrid with alpha 0.
         chosen_by: The settings that choose the method, besides those that it stands for.
+        vary: What to vary next if this method is the best, as a request, such as `sweep the encoder`.
     """
 
     name: str = ""
@@ -25,3 +26,4 @@ class Method:
     is_baseline: bool = False
     stands_for: Mapping[str, float] = field(default_factory=dict)
     chosen_by: Sequence[str] = ()
+    vary: str = ""

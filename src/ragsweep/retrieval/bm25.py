@@ -118,6 +118,19 @@ class Bm25Index:
             tokens,
         )
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the matrices and of the vocabulary."""
+        arrays = (
+            self.weights.data,
+            self.weights.indices,
+            self.weights.indptr,
+            self.common,
+            self.common_row,
+            self.absent,
+        )
+        return sum(array.nbytes for array in arrays) + sum(len(term.encode()) for term in self.vocabulary)
+
     def search(self, queries: Sequence[str], depth: int, at_once: int = SCORES_AT_ONCE) -> Ranking:
         """The best `depth` passages of each query.
 

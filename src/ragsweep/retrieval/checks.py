@@ -54,7 +54,10 @@ def checked_ranking(ranking: object, search: Search, depth: int, name: str) -> R
     recall = _array(ranking.recall_of_exact, "float64", f"{name}: recall_of_exact")
     if recall.shape not in ((0,), (queries,)) or not ((recall >= 0) & (recall <= 1)).all():
         raise RetrieverError(f"{name}: recall_of_exact: expected none or {queries} numbers from 0 to 1")
-    return Ranking(passages, scores, latency_ms, recall)
+    index_bytes: Indices = _array(ranking.index_bytes, "int64", f"{name}: index_bytes")
+    if index_bytes.shape not in ((0,), (1,)) or (index_bytes < 0).any():
+        raise RetrieverError(f"{name}: index_bytes: expected none or one number of at least 0")
+    return Ranking(passages, scores, latency_ms, recall, index_bytes)
 
 
 def check_within(reranked: Ranking, ranking: Ranking, name: str) -> None:

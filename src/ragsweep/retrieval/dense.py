@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from ragsweep.core.code import kind_of
 from ragsweep.core.digest import digest_texts
@@ -51,7 +53,7 @@ class DenseRetriever:
     @property
     def method(self) -> Method:
         """For reports."""
-        return Method("", f"pure {self.role} retrieval", stands_for={"alpha": 1})
+        return Method("", f"pure {self.role} retrieval", stands_for={"alpha": 1}, vary="sweep the encoder instead")
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
@@ -61,12 +63,19 @@ class DenseRetriever:
             differ = f"queries in {queries.shape[1]} dimensions and passages in {passages.shape[1]}"
             raise EncoderError(f"{kind_of(self.encoder)}: embeds {differ}, expected the same")
         texts = [identity(self.encoder), digest_texts(search.passages)]
-        find = self.index.open(passages, lambda settings, build: self.store.get("index", [*texts, *settings], build))
+        index: dict[str, npt.NDArray[Any]] = {}
+
+        def keep(settings: Sequence[Any], build: Callable[[], Arrays]) -> Arrays:
+            index.update(self.store.get("index", [*texts, *settings], build))
+            return index
+
+        find = self.index.open(passages, keep)
         with progress(searching(passages, queries), len(queries)):
             found = checked_ranking(find(queries, depth), search, depth, kind_of(self.index))
         search_ms = timed(lambda row: find(queries[[row]], depth), sample(len(queries)).tolist())
         latency_ms = encoding_ms(self.encoder, self.store, search.queries) + search_ms
-        found = replace(found, latency_ms=latency_ms)
+        size = passages.nbytes + sum(array.nbytes for array in index.values())
+        found = replace(found, latency_ms=latency_ms, index_bytes=np.array([size]))
         if isinstance(self.index, ExactIndex):
             return found
 

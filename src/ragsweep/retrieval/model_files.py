@@ -45,14 +45,19 @@ def model_folder(model: str) -> Path:
         EncoderError: The files cannot be found, are incomplete, or could run code.
     """
     try:
-        folder = _found(model)
+        folder = local_folder(model) or _from_hub(model)
         _check_modules(folder)
     except OSError as error:
         raise EncoderError(f"encoder.model: {error.filename or model} cannot be read ({error.strerror})") from error
     return folder
 
 
-def _found(model: str) -> Path:
+def local_folder(model: str) -> Path | None:
+    """The folder of a model, if it is given as one or comes with a package; None if it is a name on the hub.
+
+    Raises:
+        EncoderError: The folder does not exist, or the package does not have the official weights.
+    """
     path = Path(model)
     with suppress(RuntimeError):  # the user has no home folder
         path = path.expanduser()
@@ -68,7 +73,7 @@ def _found(model: str) -> Path:
         if _digest(folder / "model.safetensors") != MINILM_SHA256:
             raise EncoderError(f"encoder.model: {folder} does not hold the official weights of {MINILM}")
         return folder
-    return _from_hub(model)
+    return None
 
 
 def _from_hub(model: str) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence, Sized
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol, TypeVar
 
@@ -34,18 +34,19 @@ class Ranking:
         latency_ms: What a single query costs on its own, for a sample of queries, shape [sample]; empty if not timed.
         recall_of_exact: Share of the passages of exact search that an approximate index found, shape [queries]; empty
             if the search was exact.
+        index_bytes: Bytes of everything that a search reads besides the queries, shape [1]; empty if not known.
     """
 
     passages: Indices
     scores: Scores
     latency_ms: Milliseconds = field(default_factory=lambda: UNTIMED)
     recall_of_exact: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    index_bytes: Indices = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def row(self, query: int) -> Ranking:
         """The ranking of one query alone."""
-        return Ranking(
-            self.passages[[query]], self.scores[[query]], self.latency_ms, self.recall_of_exact[query : query + 1]
-        )
+        recall = self.recall_of_exact[query : query + 1]
+        return replace(self, passages=self.passages[[query]], scores=self.scores[[query]], recall_of_exact=recall)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
+import numpy as np
+
 from ragsweep.core.code import code_of
 from ragsweep.core.constraints import Between, Text
 from ragsweep.core.digest import digest_texts, version
@@ -68,7 +70,8 @@ class SparseRetriever:
     def method(self) -> Method:
         """For reports: the usual baseline."""
         title = f"pure {self.role} retrieval"
-        return Method("", title, "needs no encoder", is_baseline=True, stands_for={"alpha": 0})
+        vary = "sweep stemmer and stop_words of the sparse retriever instead"
+        return Method("", title, "needs no encoder", is_baseline=True, stands_for={"alpha": 0}, vary=vary)
 
     def trace(self, search: Search, query: int) -> Trace:
         """What each word of a query adds to the score of each passage."""
@@ -88,7 +91,7 @@ class SparseRetriever:
         queries = search.queries
         latency_ms = timed(lambda row: index.search([queries[row]], depth), sample(len(queries)).tolist())
         with progress(searching(search.passages, queries), len(queries)):
-            return replace(index.search(queries, depth), latency_ms=latency_ms)
+            return replace(index.search(queries, depth), latency_ms=latency_ms, index_bytes=np.array([index.nbytes]))
 
     def index(self, passages: Sequence[str]) -> Bm25Index:
         """Weigh every term of every passage."""

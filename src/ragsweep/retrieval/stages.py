@@ -21,6 +21,7 @@ from ragsweep.retrieval.checks import check_within, checked_ranking
 from ragsweep.retrieval.ranking import (
     UNTIMED,
     Fusion,
+    Indices,
     Milliseconds,
     Ranker,
     Ranking,
@@ -91,6 +92,7 @@ def fuse(fusion: Fusion, rankings: Sequence[Ranking], search: Search, depth: int
         fused.scores[:, :depth],
         total_ms([*(ranking.latency_ms for ranking in rankings), ms]),
         np.mean(recalls, axis=0) if recalls else np.empty(0),
+        total_bytes(rankings),
     )
 
 
@@ -110,13 +112,22 @@ def rerank(reranker: Reranker, search: Search, ranking: Ranking, depth: int) -> 
     kept = _kept(reranker, [search.digest, candidates, ranking.passages.shape[1], depth], build)
     found = checked_ranking(Ranking(kept["passages"], kept["scores"]), search, depth, name)
     return replace(
-        found, latency_ms=total_ms([ranking.latency_ms, kept["ms"]]), recall_of_exact=ranking.recall_of_exact
+        found,
+        latency_ms=total_ms([ranking.latency_ms, kept["ms"]]),
+        recall_of_exact=ranking.recall_of_exact,
+        index_bytes=ranking.index_bytes,
     )
 
 
 def total_ms(stages: Sequence[Milliseconds]) -> Milliseconds:
     """What a query costs in all stages, shape [sample]; empty if one of them was not timed."""
     return np.sum(stages, axis=0) if len({len(stage) for stage in stages}) == 1 else UNTIMED
+
+
+def total_bytes(rankings: Sequence[Ranking]) -> Indices:
+    """Bytes of all indexes, shape [1]; empty if one of them is not known."""
+    sizes = [ranking.index_bytes for ranking in rankings]
+    return np.sum(sizes, axis=0) if all(map(len, sizes)) else np.empty(0, dtype=np.int64)
 
 
 def _kept(stage: object, inputs: list[object], build: Callable[[], Arrays]) -> Arrays:

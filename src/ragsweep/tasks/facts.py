@@ -8,12 +8,14 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
+from ragsweep.core.csv_files import TAKEN, TEXTS
 from ragsweep.core.method import Method
 from ragsweep.core.parsing import MalformedError, from_json, read_text
 from ragsweep.tasks.metric import Metric
 
 LARGEST_MB = 100
 LARGEST = 1e300  # larger numbers are not measurements
+CUTOFF = "k"  # in runs of earlier versions, which had one task
 NOT_RECORDED = "The best run was recorded by an earlier version, which did not record findings about the dataset."
 KINDS = {str: "a string", bool: "true or false", dict: "an object"}
 
@@ -28,6 +30,15 @@ class Aggregate:
 
 
 @dataclass(frozen=True)
+class MeasureFact:
+    """A number besides the metrics: its description, its value, and the values of a few items; empty if none."""
+
+    metric: Metric
+    value: float
+    sample: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
 class Facts:
     """What a finished run recorded about itself.
 
@@ -37,6 +48,8 @@ class Facts:
         decided_by: The metric that decided its sweep. Version 0.1.0 did not record it, nor method and findings.
         metrics: The metrics by name, in display order.
         aggregates: Those metrics that are not means over items.
+        measures: Further numbers by name, such as costs. Version 0.1.0 did not record them.
+        cutoff: Name of the setting that is a budget, such as `k`; empty if there is none.
         method: How the configuration works.
         findings: Problems found in the dataset, one sentence each.
         item_columns: Columns of the query table that are the same for every configuration.
@@ -49,6 +62,8 @@ class Facts:
     decided_by: str
     metrics: Mapping[str, Metric]
     aggregates: Mapping[str, Aggregate]
+    measures: Mapping[str, MeasureFact]
+    cutoff: str
     method: Method
     findings: tuple[str, ...]
     item_columns: tuple[str, ...]
@@ -83,12 +98,17 @@ def facts_of(measured: Any) -> Facts:
             raise MalformedError(f"at_k_ci.{name}: expected as many bounds as at_k.{name} has values")
         intervals[name] = (low, high)
     about = {name: _one(metrics, name, dict) for name in metrics}
+    measures = _one({"measures": {}} | measured, "measures", dict)
+    if taken := {*TEXTS, *TAKEN, *about} & measures.keys():
+        raise MalformedError(f"measures.{min(taken)}: another column has this name")
     return Facts(
         dataset=_one(dataset, "name", str),
         digest=_one(dataset, "digest", str),
         decided_by=_one({"decided_by": ""} | measured, "decided_by", str),
         metrics={name: _metric(name, values) for name, values in about.items()},
         aggregates={name: _aggregate(values) for name, values in about.items() if values.get("aggregate") is True},
+        measures={name: _measure(name, _one(measures, name, dict)) for name in measures},
+        cutoff=_one({"cutoff": CUTOFF} | measured, "cutoff", str),
         method=_method(_one({"method": {}} | measured, "method", dict)),
         findings=_texts({"findings": [NOT_RECORDED]} | measured, "findings"),
         item_columns=_texts(measured, "item_columns"),
@@ -98,9 +118,15 @@ def facts_of(measured: Any) -> Facts:
 
 
 def _metric(name: str, about: Mapping[str, Any]) -> Metric:
-    known = {"title": name, "unit": "", "higher_is_better": True, **about}
+    known = {"title": name, "unit": "", "higher_is_better": True, "binary": False, **about}
     title, unit, direction = _one(known, "title", str), _one(known, "unit", str), _one(known, "higher_is_better", bool)
-    return Metric(name, title, unit, direction, _bound(about, "lowest", -inf), _bound(about, "highest", inf))
+    low, high = _bound(about, "lowest", -inf), _bound(about, "highest", inf)
+    return Metric(name, title, unit, direction, low, high, _one(known, "binary", bool))
+
+
+def _measure(name: str, about: Mapping[str, Any]) -> MeasureFact:
+    [value] = _numbers({name: [about.get("value")]}, name)
+    return MeasureFact(_metric(name, about), value, _numbers(about, "sample"))
 
 
 def _bound(about: Mapping[str, Any], name: str, infinite: float) -> float:
@@ -113,7 +139,7 @@ def _aggregate(about: Mapping[str, Any]) -> Aggregate:
 
 
 def _method(about: Mapping[str, Any]) -> Method:
-    known = {"name": "", "title": "", "advantage": "", "is_baseline": False, "stands_for": {}, **about}
+    known = {"name": "", "title": "", "advantage": "", "is_baseline": False, "stands_for": {}, "vary": "", **about}
     stands_for = _one(known, "stands_for", dict)
     return Method(
         name=_one(known, "name", str),
@@ -122,6 +148,7 @@ def _method(about: Mapping[str, Any]) -> Method:
         is_baseline=_one(known, "is_baseline", bool),
         stands_for={name: value for name, value in stands_for.items() if _numbers({name: [value]}, name)},
         chosen_by=_texts(known, "chosen_by"),
+        vary=_one(known, "vary", str),
     )
 
 

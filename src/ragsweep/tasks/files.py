@@ -12,7 +12,8 @@ import numpy as np
 
 from ragsweep.core.csv_files import write_table
 from ragsweep.statistics import STATISTICS, spread
-from ragsweep.tasks.task import Items, Measurement, Score
+from ragsweep.tasks.metric import Metric
+from ragsweep.tasks.task import Items, Measure, Measurement, Score
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,6 +83,8 @@ def facts(measurement: Measurement, items: Items, decide_by: str) -> Mapping[str
         "findings": list(measurement.findings),
         "item_columns": measurement.item_columns,
         "decided_by": decide_by,
+        "cutoff": measurement.cutoff,
+        "measures": {each.metric.name: _measure(each) for each in measurement.measures},
         "metrics": {score.metric.name: _about(score) for score in measurement.scores},
         "at_k": {name: curve.values.tolist() for name, curve in measurement.curves.items()},
         "at_k_ci": {
@@ -93,15 +96,26 @@ def facts(measurement: Measurement, items: Items, decide_by: str) -> Mapping[str
 
 
 def _about(score: Score) -> dict[str, Any]:
-    metric = score.metric
-    bounds = {name: bound for name, bound in (("lowest", metric.low), ("highest", metric.high)) if np.isfinite(bound)}
     return {
         "mean": score.value,
         "ci_low": score.low,
         "ci_high": score.high,
+        "aggregate": score.per_item is None,
+        **_described(score.metric),
+    }
+
+
+def _measure(measure: Measure) -> dict[str, Any]:
+    sample = {} if measure.sample is None else {"sample": measure.sample.tolist()}
+    return {"value": measure.value, **_described(measure.metric), **sample}
+
+
+def _described(metric: Metric) -> dict[str, Any]:
+    bounds = {name: bound for name, bound in (("lowest", metric.low), ("highest", metric.high)) if np.isfinite(bound)}
+    return {
         "title": metric.title,
         "unit": metric.unit,
         "higher_is_better": metric.higher_is_better,
-        "aggregate": score.per_item is None,
+        "binary": metric.binary,
         **bounds,
     }

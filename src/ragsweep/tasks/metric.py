@@ -21,6 +21,7 @@ class Metric:
         higher_is_better: Direction of the metric.
         low: Lowest possible value.
         high: Highest possible value.
+        binary: Whether every item has the value 0 or 1, so that the mean is a share of the items.
     """
 
     name: str
@@ -29,10 +30,17 @@ class Metric:
     higher_is_better: bool = True
     low: float = -inf
     high: float = inf
+    binary: bool = False
 
 
 def metric(
-    title: str, *, unit: str = "", higher_is_better: bool = True, low: float = -inf, high: float = inf
+    title: str,
+    *,
+    unit: str = "",
+    higher_is_better: bool = True,
+    low: float = -inf,
+    high: float = inf,
+    binary: bool = False,
 ) -> Callable[[Function], Function]:
     """Decorator that describes the metric that a function computes. Its name comes from the configuration.
 
@@ -41,7 +49,7 @@ def metric(
     """
 
     def describe(function: Function) -> Function:
-        function.metric = Metric("", title, unit, higher_is_better, low, high)  # type: ignore[attr-defined]
+        function.metric = Metric("", title, unit, higher_is_better, low, high, binary)  # type: ignore[attr-defined]
         return function
 
     return describe

@@ -81,6 +81,24 @@ def mean_scores(metrics: Sequence[Metric], values: Array, *, resamples: int, see
 
 
 @dataclass(frozen=True, eq=False)
+class Measure:
+    """A number about a configuration besides its metrics, such as a cost.
+
+    Attributes:
+        metric: Its description.
+        value: The number.
+        per_item: The values of the items that it is computed from, shape [items]; None if items have none.
+        sample: The values of a few items, the same ones for every configuration, shape [sample]; None if there are
+            none.
+    """
+
+    metric: Metric
+    value: float
+    per_item: Array | None = None
+    sample: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Curve:
     """A metric as a function of steps, such as recall at each cutoff.
 
@@ -103,11 +121,13 @@ class Measurement:
         scores: The metrics, in display order.
         details: Further text columns of the same table that depend on the configuration, such as what was retrieved.
         curves: Curves by metric name.
-        measures: Further numbers by their name in MLflow, such as `latency/mean_ms`.
+        measures: Further numbers, such as costs.
         facts: Further JSON-compatible values for `results/evaluation.json`.
         findings: Problems found in the items, one sentence each.
         method: How the configuration works.
         condition: What all values depend on, for chart titles, such as `at k = 5`.
+        cutoff: Name of the setting that is a budget, such as `k`: a larger value can only find more. Configurations are
+            compared at the same cutoff only. Empty if there is none.
         tables: Further tables by file name.
         files: Lines of further files by file name.
         charts: A `Draw` and its arguments. They are sent to another process.
@@ -117,11 +137,12 @@ class Measurement:
     scores: Sequence[Score]
     details: Mapping[str, Sequence[str]] = field(default_factory=dict)
     curves: Mapping[str, Curve] = field(default_factory=dict)
-    measures: Mapping[str, float] = field(default_factory=dict)
+    measures: Sequence[Measure] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     findings: Sequence[str] = ()
     method: Method = field(default_factory=Method)
     condition: str = ""
+    cutoff: str = ""
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     files: Mapping[str, Iterable[str]] = field(default_factory=dict)
     charts: tuple[Any, ...] = (no_charts,)
@@ -135,9 +156,10 @@ class Measurement:
     def per_item(self) -> pd.DataFrame:
         """A row per item: id, text, type, metrics with a value per item, details, and further columns."""
         means = {score.metric.name: score.per_item for score in self.scores if score.per_item is not None}
+        costs = {each.metric.name: each.per_item for each in self.measures if each.per_item is not None}
         others = {name: self.items[name] for name in self.item_columns}
         details = {name: list(texts) for name, texts in self.details.items()}
-        return self.items[[*TEXTS]].assign(**means, **details, **others)
+        return self.items[[*TEXTS]].assign(**means, **costs, **details, **others)
 
     @property
     def item_columns(self) -> list[str]:
@@ -183,6 +205,8 @@ class Task(Protocol):
 
     Its constructor parameters are settings. Each is taken from the group `task` or, if it is not there, from the
     setting or group of the same name, such as `k` and `retriever`. The task keeps each as an attribute of that name.
+
+    A task that measures costs, too, has a property `measures` like `metrics` that lists them.
     """
 
     @property

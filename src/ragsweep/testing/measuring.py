@@ -117,6 +117,18 @@ class TaskContract(ComponentContract):
                 assert score.value == pytest.approx(score.per_item.mean(), abs=1e-12)
                 assert score.per_item.shape == (len(measurement.items),)
 
+    def test_its_measures_are_those_it_announces(self, made: Task, measurement: Measurement) -> None:
+        """A sweep may require or save them, so their names and bounds must be known beforehand."""
+        announced = getattr(made, "measures", ())
+        for measure in measurement.measures:
+            assert measure.metric in announced
+            several = [each for each in (measure.per_item, measure.sample) if each is not None]
+            values = np.concatenate([[measure.value], *several])
+            assert np.isfinite(values).all()
+            assert ((values >= measure.metric.low) & (values <= measure.metric.high)).all()
+            if measure.per_item is not None:
+                assert measure.per_item.shape == (len(measurement.items),)
+
     def test_items_can_be_told_apart(self, measurement: Measurement) -> None:
         """Runs are paired by the ids of their items."""
         assert measurement.items["query_id"].is_unique

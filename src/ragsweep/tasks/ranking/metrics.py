@@ -82,7 +82,7 @@ def mrr(judged: Judged, k: int) -> PerQuery:
     return reciprocal
 
 
-@metric("Hit rate", low=0, high=1)
+@metric("Hit rate", low=0, high=1, binary=True)
 def hit_rate(judged: Judged, k: int) -> PerQuery:
     """Whether at least one relevant unit is within the first k.
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ragsweep.core.constraints import Text
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.method import Method
 from ragsweep.core.run_settings import Cutoff, Seed
@@ -16,8 +17,10 @@ from ragsweep.core.terminal import one_line, say_once
 from ragsweep.datasets import Chunker, Dataset, DatasetFormat
 from ragsweep.retrieval import NOTHING, Ranker, Ranking, Search, rank
 from ragsweep.retrieval.checks import expect_method
+from ragsweep.retrieval.prompt_tokens import WORDS, token_counts
+from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import Metric, metric_of
-from ragsweep.tasks.ranking import charts, tables, trec
+from ragsweep.tasks.ranking import charts, costs, tables, trec
 from ragsweep.tasks.ranking.evaluation import Evaluation, evaluate
 from ragsweep.tasks.ranking.explain import Explanation, find
 from ragsweep.tasks.ranking.judging import judge
@@ -40,7 +43,8 @@ class RankingTask:
         evaluation: What is measured.
         k: The cutoff: how many passages go into the prompt.
         seed: Of the bootstrap.
-        store: Keeps where documents were cut.
+        store: Keeps where documents were cut, and how many tokens passages have.
+        tokenizer: Counts the tokens of the context: a model by its folder or name on the hub, or `words`.
     """
 
     loads: ClassVar[Sequence[str]] = ("dataset", "chunker", "store", "evaluation.relevance_level")
@@ -52,6 +56,7 @@ class RankingTask:
     k: Cutoff
     seed: Seed
     store: Store
+    tokenizer: Text = WORDS
 
     def __post_init__(self) -> None:
         expect_method(self.retriever, "rank", "retriever")
@@ -60,6 +65,11 @@ class RankingTask:
     def metrics(self) -> Sequence[Metric]:
         """What will be measured, in the order in which it is shown."""
         return [metric_of(name, function) for name, function in self.evaluation.metrics.items()]
+
+    @property
+    def measures(self) -> Sequence[Metric]:
+        """What is measured besides the metrics: what a query costs, and how much can be found."""
+        return costs.MEASURES
 
     def load(self) -> Dataset:
         """Read and cut the documents, and print what is unusual about them."""
@@ -125,6 +135,7 @@ class RankingTask:
         """Everything that is recorded of a ranking."""
         intervals = zip(evaluation.ci_low.tolist(), evaluation.ci_high.tolist(), strict=True)
         values = zip(evaluation.metrics, evaluation.means.values(), intervals, evaluation.per_query, strict=True)
+        tokens = self._context_tokens(items, ranking, evaluation)
         facts = tables.facts(evaluation, items)
         return Measurement(
             items=tables.queries(evaluation, items),
@@ -133,8 +144,12 @@ class RankingTask:
             curves={
                 name: Curve(curve, np.array(evaluation.curve_interval(name)) if name in WITH_INTERVALS else None)
                 for name, curve in zip(evaluation.names, evaluation.curves, strict=True)
-            },
-            measures=self._measures(items, ranking),
+            }
+            | ({} if tokens is None else {costs.TOKENS.name: Curve(tokens.mean(axis=1))}),
+            measures=costs.measures(
+                ranking, None if tokens is None else tokens[self.k - 1], items.coverage(self.evaluation.relevance_level)
+            ),
+            cutoff="k",
             facts=facts,
             findings=tables.findings(facts),
             method=self._method,
@@ -152,15 +167,12 @@ class RankingTask:
         stands_for = {f"retriever.{name}": value for name, value in method.stands_for.items()}
         return replace(method, stands_for=stands_for, chosen_by=("retriever",))
 
-    def _measures(self, items: Dataset, ranking: Ranking) -> dict[str, float]:
-        """Numbers besides the metrics: coverage, latency, recall of an approximate index."""
-        measures = {"coverage/units": items.coverage(self.evaluation.relevance_level)}
-        if len(ranking.latency_ms):
-            measures["latency/mean_ms"] = float(ranking.latency_ms.mean())
-            measures["latency/p95_ms"] = float(np.quantile(ranking.latency_ms, 0.95))
-        if len(ranking.recall_of_exact):
-            measures["index/recall"] = float(ranking.recall_of_exact.mean())
-        return measures
+    def _context_tokens(self, items: Dataset, ranking: Ranking, evaluation: Evaluation) -> Array | None:
+        """The tokens of each judged query's context at each cutoff, [cutoffs, queries]; None if they are not known."""
+        counts = token_counts(items.texts, self.tokenizer, self.store)
+        if counts is None:
+            return None
+        return costs.context_tokens(evaluation.judged, ranking.passages, counts, evaluation.values.shape[1])
 
 
 def search_of(items: Dataset) -> Search:

@@ -1,0 +1,66 @@
+"""What a query costs: the tokens of its context, its latency, and the size of the index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ragsweep.retrieval import Ranking
+from ragsweep.statistics.intervals import Array
+from ragsweep.tasks.metric import Metric
+from ragsweep.tasks.ranking.judging import NOTHING, Indices, Judged
+from ragsweep.tasks.task import Measure
+
+TOKENS = Metric("context/tokens", "Tokens", "tokens", higher_is_better=False, low=0)
+TOKENS_P95 = Metric("context/tokens_p95", "Tokens (95th percentile)", "tokens", higher_is_better=False, low=0)
+LATENCY = Metric("latency/mean_ms", "Latency", "ms", higher_is_better=False, low=0)
+LATENCY_P95 = Metric("latency/p95_ms", "Latency (95th percentile)", "ms", higher_is_better=False, low=0)
+INDEX = Metric("index/bytes", "Size of the index", "bytes", higher_is_better=False, low=0)
+INDEX_RECALL = Metric("index/recall", "Recall of exact search", low=0, high=1)
+COVERAGE = Metric("coverage/units", "Coverage", low=0, high=1)
+MEASURES = (TOKENS, TOKENS_P95, LATENCY, LATENCY_P95, INDEX, INDEX_RECALL, COVERAGE)
+
+
+def measures(ranking: Ranking, tokens: Array | None, coverage: float) -> list[Measure]:
+    """Everything of a run that is measured besides the metrics.
+
+    Args:
+        ranking: The ranking.
+        tokens: The tokens of each query's context, shape [queries]; None if not counted.
+        coverage: Share of the relevant units that can be found.
+    """
+    return [*_costs(ranking, tokens), Measure(COVERAGE, coverage)]
+
+
+def _costs(ranking: Ranking, tokens: Array | None) -> Iterator[Measure]:
+    if tokens is not None:
+        yield Measure(TOKENS, float(tokens.mean()), per_item=tokens)
+        yield Measure(TOKENS_P95, float(np.quantile(tokens, 0.95)))
+    if len(ranking.latency_ms):
+        yield Measure(LATENCY, float(ranking.latency_ms.mean()), sample=ranking.latency_ms)
+        yield Measure(LATENCY_P95, float(np.quantile(ranking.latency_ms, 0.95)))
+    if len(ranking.index_bytes):
+        yield Measure(INDEX, float(ranking.index_bytes[0]))
+    if len(ranking.recall_of_exact):
+        yield Measure(INDEX_RECALL, float(ranking.recall_of_exact.mean()))
+
+
+def context_tokens(judged: Judged, passages: Indices, counts: Indices, cutoffs: int) -> Array:
+    """The tokens of the first passages of each judged query, at each cutoff.
+
+    Args:
+        judged: The judged rankings. If repeated units do not count towards the cutoff, their passages are left out.
+        passages: Passage at each rank, shape [all queries, depth].
+        counts: Tokens of each passage, shape [passages].
+        cutoffs: The largest cutoff.
+
+    Returns:
+        Shape [cutoffs, queries].
+    """
+    ranks = np.broadcast_to(judged.ranks, judged.units.shape)[:, :cutoffs]
+    found = np.take_along_axis(passages[judged.queries], ranks, axis=1)
+    tokens = np.where(judged.units[:, :cutoffs] == NOTHING, 0, counts[found])
+    total = np.cumsum(tokens, axis=1, dtype=np.float64)
+    missing = max(0, cutoffs - total.shape[1])
+    return np.pad(total, ((0, 0), (0, missing)), mode="edge").T

@@ -1,0 +1,111 @@
+"""What a query costs: tokens of the context at every cutoff, latency, bytes of the index."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from letters import LetterEncoder, numbered
+
+from ragsweep.core.store import NO_STORE, Store
+from ragsweep.retrieval import Ranking, Search, SparseRetriever
+from ragsweep.retrieval.prompt_tokens import token_counts
+from ragsweep.tasks.ranking.costs import context_tokens, measures
+from ragsweep.tasks.ranking.judging import NOTHING, judge
+
+TEXTS = ["Wash your hands.", "", "Référez la patiente à l'hôpital.", "1 2 3"]
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["after_cutoff", "before_cutoff"]))
+def test_the_tokens_of_a_context_are_those_of_its_passages(seed, collapse):
+    """A slow loop over queries, cutoffs and passages."""
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(1, 50, 12)
+    units_of = rng.integers(0, 5, 12)  # several passages of a unit
+    passages = np.array([rng.permutation(12)[:8] for _ in range(4)])
+    passages[1, 5:] = NOTHING
+    units = np.where(passages == NOTHING, NOTHING, units_of[passages])
+    judged = judge(units, np.arange(4), rng.integers(0, 5, 4), np.ones(4, dtype=int), collapse=collapse)
+    found = context_tokens(judged, passages, counts, 10)
+    assert found.shape == (10, 4)
+    for query in range(4):
+        kept, seen = [], set()
+        for passage in passages[query][passages[query] != NOTHING]:
+            if collapse == "after_cutoff" or units_of[passage] not in seen:
+                kept.append(counts[passage])
+            seen.add(units_of[passage])
+        for cutoff in range(1, 11):
+            assert found[cutoff - 1, query] == sum(kept[:cutoff])
+
+
+def test_tokens_are_those_of_the_encoders_own_library():
+    from transformers import AutoTokenizer
+
+    from ragsweep.retrieval.model_files import MINILM, model_folder
+
+    tokenizer = AutoTokenizer.from_pretrained(model_folder(MINILM))
+    expected = [len(tokenizer(text, add_special_tokens=False)["input_ids"]) for text in TEXTS]
+    assert token_counts(TEXTS, MINILM, NO_STORE).tolist() == expected
+
+
+def test_a_long_text_is_not_cut():
+    from ragsweep.retrieval.model_files import MINILM
+
+    [long] = token_counts(["word " * 2000], MINILM, NO_STORE)
+    assert long == 2000
+
+
+def test_words_need_no_model():
+    assert token_counts(TEXTS, "words", NO_STORE).tolist() == [3, 0, 6, 3]
+
+
+def test_a_model_that_is_not_here_is_said_and_counts_nothing(capsys, tmp_path):
+    assert token_counts(TEXTS, str(tmp_path), NO_STORE) is None
+    assert "tokenizer.json); decision.tokenizer=words counts words" in capsys.readouterr().err
+
+
+def test_counts_are_kept(tmp_path):
+    from ragsweep.retrieval.model_files import MINILM
+
+    store = Store(str(tmp_path))
+    first = token_counts(TEXTS, MINILM, store).tolist()
+    assert any(entry.stage == "tokens" for entry in store.entries())
+    assert token_counts(TEXTS, MINILM, store).tolist() == first
+    assert token_counts(TEXTS[:1], MINILM, store).tolist() == first[:1]
+
+
+def test_costs_are_measured_from_the_ranking():
+    ranking = Ranking(
+        np.zeros((2, 1), dtype=np.int64), np.zeros((2, 1)), np.array([1.0, 3.0]), index_bytes=np.array([4096])
+    )
+    found = {each.metric.name: each.value for each in measures(ranking, np.array([10.0, 30.0]), 0.5)}
+    assert found == {
+        "context/tokens": 20,
+        "context/tokens_p95": pytest.approx(29),
+        "latency/mean_ms": 2,
+        "latency/p95_ms": pytest.approx(2.9),
+        "index/bytes": 4096,
+        "coverage/units": 0.5,
+    }
+
+
+def test_an_index_grows_with_the_corpus():
+    texts = tuple(f"passage {number} about topic {number % 7}" for number in range(200))
+    sizes = [
+        int(SparseRetriever(NO_STORE).rank(Search(texts[:count], ("topic",)), 5).index_bytes[0]) for count in (50, 200)
+    ]
+    assert 2 * sizes[0] < sizes[1]
+
+
+def test_a_dense_index_holds_the_embeddings(tmp_path: Path):
+    from ragsweep.retrieval import DenseRetriever, HnswIndex
+
+    search = Search(tuple(numbered(300)), ("ab",))
+    exact, graph = (
+        DenseRetriever(LetterEncoder(), Store(str(tmp_path)), *index).rank(search, 5).index_bytes[0]
+        for index in ((), (HnswIndex(),))
+    )
+    embeddings = LetterEncoder().encode(search.passages, "passage").nbytes
+    assert exact == embeddings
+    assert graph > 1.5 * embeddings
