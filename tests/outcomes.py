@@ -12,10 +12,11 @@ import pandas as pd
 from ragsweep.core.method import Method
 from ragsweep.core.store import NO_STORE
 from ragsweep.retrieval import HybridRetriever, SparseRetriever
-from ragsweep.sweeps import Outcome, Sweep
+from ragsweep.sweeps import DecisionSettings, Outcome, Sweep, decide
 from ragsweep.sweeps.naming import as_number
 from ragsweep.tasks.facts import facts_of
 
+SETTINGS = DecisionSettings("f1", gains=["recall"], costs=["context/tokens", "latency/mean_ms"])
 MEASURED = {"dataset.name": "manual", "evaluation.resamples": "1000", "seed": "0"}
 CURVE = np.linspace(0.2, 0.9, 20)
 FACTS = {
@@ -27,13 +28,18 @@ FACTS = {
         "recall": {"title": "Recall", "higher_is_better": True, "lowest": 0.0, "highest": 1.0},
     },
     "findings": ["Every page has text."],
-    "at_k": {"recall": CURVE.tolist()},
+    "measures": {
+        "context/tokens": {"value": 500, "title": "Tokens", "unit": "tokens", "higher_is_better": False},
+        "latency/mean_ms": {"value": 20, "title": "Latency", "unit": "ms", "higher_is_better": False},
+    },
+    "cutoff": "k",
+    "at_k": {"recall": CURVE.tolist(), "context/tokens": [100.0 * k for k in range(1, 21)]},
     "at_k_ci": {"recall": {"low": (CURVE - 0.1).tolist(), "high": (CURVE + 0.1).tolist()}},
 }
 
 
-def of_scores(name, scores, swept, types=None, facts=(), **settings) -> Outcome:
-    """A run with these F1 values, one per query."""
+def of_scores(name, scores, swept, types=None, facts=(), *, latency=20.0, recall=None, **settings) -> Outcome:
+    """A run with these F1 values, one per query. A passage has 100 tokens."""
     count = len(scores)
     table = pd.DataFrame(
         {
@@ -41,13 +47,16 @@ def of_scores(name, scores, swept, types=None, facts=(), **settings) -> Outcome:
             "query": [f"Question {number}?" for number in range(1, count + 1)],
             "query_type": types or "",
             "f1": scores,
-            "recall": scores,
+            "recall": scores if recall is None else recall,
+            "context/tokens": 100.0 * float(settings.get("k", 5)),
             "retrieved": "",
             "relevant": "a.pdf#1",
         }
     )
     settings = {"k": "5", "retriever": "HybridRetriever", **MEASURED, **settings}
-    known = {**FACTS, "method": asdict(method(settings)), **dict(facts)}
+    values = {"context/tokens": 100.0 * float(settings["k"]), "latency/mean_ms": latency}
+    measures = {name: {**about, "value": values[name]} for name, about in FACTS["measures"].items()}
+    known = {**FACTS, "measures": measures, "method": asdict(method(settings)), **dict(facts)}
     return Outcome(name, f"id-{name}", swept, settings, table, facts_of(known))
 
 
@@ -73,8 +82,14 @@ def alpha_k(alpha, k, f1) -> Outcome:
     return outcome(f"alpha={alpha} k={k}", f1, {"retriever.alpha": alpha, "k": k}, **settings)
 
 
-def grid() -> Sweep:
-    return Sweep([alpha_k(alpha, k, 0.3 + alpha / 10 - k / 100) for alpha in (0, 0.5, 1) for k in (3, 5)], {})
+def grid(settings=SETTINGS) -> Sweep:
+    runs = [alpha_k(alpha, k, 0.3 + alpha / 10 - k / 100) for alpha in (0, 0.5, 1) for k in (3, 5)]
+    return Sweep(runs, {}, settings)
+
+
+def decided(*runs, settings=SETTINGS, unfinished=()):
+    """The decision between these runs."""
+    return decide(Sweep(runs, dict(unfinished), settings))
 
 
 def over_alpha(scores, alphas: Sequence[float], types=None, **settings) -> Sweep:
@@ -83,4 +98,4 @@ def over_alpha(scores, alphas: Sequence[float], types=None, **settings) -> Sweep
     for alpha, row in zip(alphas, scores, strict=True):
         effective_settings = {"retriever.alpha": str(alpha), **settings}
         runs.append(of_scores(f"alpha={alpha:g}", row, {"retriever.alpha": alpha}, types, **effective_settings))
-    return Sweep(runs, {})
+    return Sweep(runs, {}, SETTINGS)

@@ -15,7 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from ragsweep.core.address import check_address
 from ragsweep.core.code import digest_of_code, kind_of
-from ragsweep.core.components import DECIDE_BY, build_around, digests_of_others, parameters_of
+from ragsweep.core.components import build_around, digests_of_others, parameters_of
 from ragsweep.core.config import check
 from ragsweep.core.digest import digest
 from ragsweep.core.drawing import drawing
@@ -24,6 +24,7 @@ from ragsweep.core.names import check_names
 from ragsweep.core.project import portable
 from ragsweep.core.run_settings import DEFAULT_RESAMPLES, DEFAULT_SEED, TrackingSettings
 from ragsweep.core.settings import effective_settings, short_paths, used_components
+from ragsweep.sweeps.settings import DecisionSettings, check_decision
 from ragsweep.tasks.charts import draw
 from ragsweep.tasks.files import write_measurement
 from ragsweep.tasks.metric import Metric
@@ -32,7 +33,7 @@ from ragsweep.tasks.task import Items, Measurement, Task
 if TYPE_CHECKING:
     from ragsweep import tracking
 
-GROUPS = {"tracking": TrackingSettings}  # groups that belong to no task
+GROUPS = {"decision": DecisionSettings, "tracking": TrackingSettings}  # groups that belong to no task
 
 MOST_LOADED = 4
 MOST_PLANNED = 100
@@ -83,12 +84,10 @@ class Experiment:
     def of(cls, config: DictConfig) -> Experiment:
         """Build everything, so that all bad input is found before a run is recorded."""
         config = checked(config)
-        task: Task = build_around(config, "task", DECIDE_BY)
+        task: Task = build_around(config, "task")
         names = [metric.name for metric in task.metrics]
         check_names(config, names)
-        if config.task.decide_by not in names:
-            found, expected = config.task.decide_by, " or ".join(names)
-            raise ConfigError(f"task.decide_by: found {found!r}, expected a metric that is measured: {expected}")
+        check_decision(decision_of(config), task.metrics, getattr(task, "measures", ()))
         settings = _settings(config, task)
         return cls(config, task, _items(config, task), settings)
 
@@ -117,7 +116,7 @@ class Experiment:
     @property
     def decide_by(self) -> str:
         """The metric by which a sweep decides."""
-        return str(self.config.task.decide_by)
+        return str(self.config.decision.metric)
 
     @property
     def measured(self) -> list[Metric]:
@@ -160,6 +159,12 @@ def checked(config: DictConfig) -> DictConfig:
     return check(config, GROUPS)
 
 
+def decision_of(config: DictConfig) -> DecisionSettings:
+    """How a sweep with this configuration is decided."""
+    settings: Any = OmegaConf.to_container(config.decision, resolve=True)
+    return DecisionSettings(**settings)
+
+
 def _items(config: DictConfig, task: Task) -> Items:
     """The items of the task; most runs of a sweep share them."""
     nodes = [OmegaConf.select(config, name) for name in ("task._target_", *task.loads)]
@@ -186,9 +191,7 @@ def _settings(config: DictConfig, task: Task) -> dict[str, Any]:
     taken = [name for name in parameters_of(config.task, config) if name in config and name != "store"]
     groups = {name: _kept_by(task, name) for name in taken if OmegaConf.is_config(config[name])}
     own = effective_settings(config, {"task": task})
-    settings = effective_settings(config, groups) | {
-        name: own[name] for name in own.keys() - {"task", f"task.{DECIDE_BY}"}
-    }
+    settings = effective_settings(config, groups) | {name: own[name] for name in own.keys() - {"task"}}
     settings |= {name: config[name] for name in taken if name not in groups}
     shown = short_paths(settings, config)
     for path, _, part in used_components(config, groups):

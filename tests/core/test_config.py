@@ -122,7 +122,7 @@ class Asking:
 
 def asking(composed, **settings):
     ranker = {"_target_": "ragsweep.retrieval.SparseRetriever", "store": "${store}"}
-    task = {"_target_": f"{__name__}.Asking", "decide_by": "accuracy"}
+    task = {"_target_": f"{__name__}.Asking"}
     more = {"task": task, "rankers": [ranker, {**ranker, "b": 0.5}], **settings}
     return OmegaConf.merge({name: value for name, value in composed().items() if name != "task"}, more)
 
@@ -147,7 +147,7 @@ def test_a_component_that_is_kept_under_another_name_counts_by_its_target():
 
 def test_a_default_of_a_task_need_not_be_in_the_configuration(composed):
     config = check(asking(composed), GROUPS)
-    task = build_around(config, "task", "decide_by")
+    task = build_around(config, "task")
     assert task.threshold == 0.5
     assert [ranker.b for ranker in task.rankers] == [0.75, 0.5]
     with pytest.raises(ConfigError, match=r"^threshold: found 2, expected a number from 0 to 1"):
@@ -192,8 +192,8 @@ def test_what_a_users_own_class_does_not_annotate_is_not_checked(composed):
 
 
 def test_a_sweep_is_decided_by_a_metric_that_is_measured(composed):
-    with pytest.raises(ConfigError, match=r"^task\.decide_by: found 'f1', expected a metric that is measured: "):
-        Experiment.of(composed("~evaluation.metrics.f1"))
+    with pytest.raises(ConfigError, match=r"^decision\.metric: found 'ndcg', expected a metric that is measured: "):
+        Experiment.of(composed("~evaluation.metrics.ndcg"))
 
 
 def used(config, *names):

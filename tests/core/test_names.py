@@ -130,7 +130,7 @@ def test_query_types_of_any_kind_are_measured(application, tmp_path, metric):
     queries = [("What clears worms?", ["anaemia.pdf#3"], kind) for kind in types]
     write_queries(tmp_path / "data" / "questions.json", queries)
     metrics = [] if metric == "f1" else [f"+evaluation.metrics.{metric}={METRIC}"]
-    process = application.run(*dataset, *RUN, *metrics, f"task.decide_by={metric}")
+    process = application.run(*dataset, *RUN, *metrics, f"decision.metric={metric}")
     assert process.returncode == 0, process.stderr
     [run] = application.runs()
     assert run.info.status == "FINISHED"
@@ -158,11 +158,11 @@ def test_queries_without_a_type_are_in_no_table_by_type(application, tmp_path, t
     assert application.script("reproduce", parent.info.run_id, "--no-log", *dataset[2:]).returncode == 0
 
 
-def refuse(application):
-    """Have every run begin with another k, so that MLflow refuses its own: a param cannot be changed."""
+def refuse(application, having="config.digest"):
+    """Have every run with this tag begin with another k, so that MLflow refuses its own: a param cannot be changed."""
     with closing(sqlite3.connect(application.home / "mlflow.db")) as database, database:
         database.execute(
-            "CREATE TRIGGER no AFTER INSERT ON tags WHEN new.key = 'config.digest' BEGIN "
+            f"CREATE TRIGGER no AFTER INSERT ON tags WHEN new.key = '{having}' BEGIN "
             "INSERT OR IGNORE INTO params (key, value, run_uuid) VALUES ('k', '999', new.run_uuid); END"
         )
 
@@ -182,8 +182,17 @@ def test_a_run_that_the_store_refuses_is_closed_as_failed(application, dataset):
     assert application.push().stdout == "0 runs uploaded\n"
 
 
-def test_the_refused_runs_of_a_sweep_are_reported_once_each(application, dataset):
+def test_a_sweep_whose_parent_the_store_refuses_leaves_nothing_open(application, dataset):
     refuse(application)
+    process = application.run("-m", *dataset, "retriever=sparse", "k=1,2")
+    assert process.returncode == 2
+    [line] = [line for line in process.stderr.splitlines() if "without text" not in line]
+    assert line.startswith("ragsweep: the tracking store refuses the run (")
+    assert [run.info.status for run in application.runs()] == ["FAILED"]
+
+
+def test_the_refused_runs_of_a_sweep_are_reported_once_each(application, dataset):
+    refuse(application, having="sweep.job")
     process = application.run("-m", *dataset, "retriever=sparse", "k=1,2")
     assert process.returncode == 1
     assert process.stderr.count("FAILED: ") == 2

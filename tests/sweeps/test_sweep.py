@@ -1,43 +1,55 @@
-"""Which run of a sweep is best, and which charts a sweep gets."""
+"""The runs of a sweep in one table, and which charts a sweep gets."""
 
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from outcomes import alpha_k, grid, outcome
+from outcomes import SETTINGS, alpha_k, grid, outcome
 
-from ragsweep.report import terminal_table
-from ragsweep.report.sweep_charts import of_decision, of_settings
-from ragsweep.sweeps import Sweep, with_own_columns
+from ragsweep.report.sweep_charts import of_report, of_settings
+from ragsweep.report.text import table_of_configurations
+from ragsweep.sweeps import DecisionSettings, Sweep, decide, with_own_columns
 
-BOTH = "4_comprehensive_comparison best_against_baseline recall_by_cutoff win_frequency"  # of every sweep
+BOTH = "4_comprehensive_comparison.png best_against_baseline.svg by_cutoff.svg"  # of sweeps at one k
+OF_FRONT = "cost_fronts.svg"
 
 
 def charts(sweep):
-    return " ".join(sorted(name.removesuffix(".png") for name, _ in (*of_decision(sweep), *of_settings(sweep))))
+    decision = decide(sweep)
+    return " ".join(sorted(name for name, _ in (*of_report(decision), *of_settings(decision))))
 
 
-def test_the_best_has_the_highest_mean_f1():
-    assert grid().best["name"] == "alpha=1 k=3"
+def test_the_best_at_each_cutoff_has_the_highest_mean_f1():
+    assert [choice.best.name for choice in decide(grid()).choices.values()] == ["alpha=1 k=3", "alpha=1 k=5"]
 
 
 def test_of_equals_the_first_is_best():
-    assert Sweep([alpha_k(0.5, 3, 0.4), alpha_k(0.7, 3, 0.4)], {}).best["name"] == "alpha=0.5 k=3"
+    sweep = Sweep([alpha_k(0.5, 3, 0.4), alpha_k(0.7, 3, 0.4)], {}, SETTINGS)
+    assert decide(sweep).named.name == "alpha=0.5 k=3"
 
 
 def test_means_that_differ_by_rounding_are_equal():
     one, other = alpha_k(0.5, 3, 0.4), alpha_k(0.7, 3, 0.4)
     other = replace(other, per_query=other.per_query.assign(f1=other.per_query["f1"] + 1e-16))
-    sweep = Sweep([one, other], {})
-    assert sweep.best["outcome"] == sweep.decision.best == 0
+    sweep = Sweep([one, other], {}, SETTINGS)
+    assert sweep.table["outcome"].iloc[0] == sweep.standings.best == 0
 
 
 def test_another_metric_may_decide():
     better = alpha_k(0.5, 3, 0.4)
     better = replace(better, per_query=better.per_query.assign(recall=0.9))
-    sweep = Sweep([alpha_k(0.7, 3, 0.5), better], {}, metric="recall")
-    assert sweep.best["name"] == "alpha=0.5 k=3"
+    sweep = Sweep([alpha_k(0.7, 3, 0.5), better], {}, DecisionSettings("recall"))
+    assert decide(sweep).named.name == "alpha=0.5 k=3"
+
+
+def test_without_a_metric_the_one_that_the_runs_name_decides():
+    assert Sweep([alpha_k(0.7, 3, 0.5)], {}).decided_by == "f1"
+
+
+def test_the_table_is_in_the_order_of_the_cutoffs_the_best_of_each_first():
+    names = ["alpha=1 k=3", "alpha=0.5 k=3", "alpha=0 k=3", "alpha=1 k=5", "alpha=0.5 k=5", "alpha=0 k=5"]
+    assert list(grid().table["name"]) == names
 
 
 def test_the_statistics_equal_pandas():
@@ -49,11 +61,12 @@ def test_the_statistics_equal_pandas():
 
 
 def test_the_summary_says_which_are_tied_with_the_best():
-    table = grid().summary_statistics.set_index("name")
+    table = decide(grid()).summary_statistics.set_index("name")
     assert table["tied_with_best"].to_dict() == {
-        name: name == "alpha=1 k=3" for name in table.index
+        name: name in ("alpha=1 k=3", "alpha=1 k=5") for name in table.index
     }  # constant differences are significant
-    assert table.loc["alpha=1 k=3", "win_frequency"] == 1
+    assert table.loc[["alpha=1 k=3", "alpha=1 k=5"], "win_frequency"].tolist() == [1, 1]
+    assert table.loc["alpha=0 k=5", "f1_minus_best"] == pytest.approx(-0.1)  # the best at the same k
 
 
 @pytest.mark.parametrize(
@@ -62,38 +75,42 @@ def test_the_summary_says_which_are_tied_with_the_best():
 def test_a_swept_setting_that_has_the_name_of_a_column_is_beside_it(name):
     plain = [outcome(f"run {value}", value, {"b": value}) for value in (0.3, 0.5)]
     swept = [outcome(f"run {value}", value, {name: value, f"params.{name}": 1}) for value in (0.3, 0.5)]
-    expected, found = (Sweep(with_own_columns(runs), {}) for runs in (plain, swept))
+    expected, found = (decide(Sweep(with_own_columns(runs), {}, SETTINGS)) for runs in (plain, swept))
     own = f"params.params.{name}"
-    for table in ("summary_statistics", "per_query"):
-        one, other = getattr(expected, table), getattr(found, table)
+    tables = [(each.summary_statistics, each.sweep.per_query) for each in (expected, found)]
+    for one, other in zip(*tables, strict=True):
         assert other[own].tolist() == one["b"].tolist()
         assert set(other[f"params.{name}"]) == {1}
         pd.testing.assert_frame_equal(other.drop(columns=[own, f"params.{name}"]), one.drop(columns="b"))
 
 
 def test_methods_are_ordered_from_sparse_to_dense():
-    assert list(grid().methods["method"]) == ["pure sparse, alpha 0", "hybrid, alpha 0.5", "pure dense, alpha 1"]
+    assert list(decide(grid()).methods["method"]) == [
+        "pure sparse, alpha 0",
+        "hybrid, alpha 0.5",
+        "pure dense, alpha 1",
+    ]
 
 
 def test_the_baseline_is_sparse_retrieval_at_the_k_of_the_best():
-    sweep = grid()
-    assert sweep.outcomes[sweep.decision.baseline.reference].name == "alpha=0 k=3"
+    level = decide(grid()).choices[3].allowed
+    assert level.outcomes[level.standings.baseline.reference].name == "alpha=0 k=3"
 
 
 def test_sparse_retrieval_as_the_best_has_no_baseline():
-    sweep = Sweep([alpha_k(0, 3, 0.5), alpha_k(1, 3, 0.4)], {})
-    assert sweep.decision.baseline is None
+    sweep = Sweep([alpha_k(0, 3, 0.5), alpha_k(1, 3, 0.4)], {}, SETTINGS)
+    assert sweep.standings.baseline is None
     assert "best_against_baseline" in charts(sweep)  # compared with the runner-up instead
 
 
 def test_a_grid_of_alpha_and_k_has_every_chart():
-    five = "1_retrieval_methods_comparison 2_alpha_sensitivity 3_topk_analysis 5_radar_chart"
-    assert charts(grid()) == " ".join(sorted(f"{five} {BOTH} heat_map".split()))
+    four = "1_retrieval_methods_comparison.png 2_alpha_sensitivity.png 3_topk_analysis.png 5_radar_chart.png"
+    assert charts(grid()) == " ".join(sorted(f"{four} {BOTH} {OF_FRONT} one_setting.svg".split()))
 
 
 def test_a_sweep_over_k_alone_has_no_chart_of_alpha():
-    sweep = Sweep([alpha_k(0.7, k, 0.3) for k in (3, 5, 7)], {})
-    assert charts(sweep) == f"3_topk_analysis {BOTH}"
+    sweep = Sweep([alpha_k(0.7, k, 0.3) for k in (3, 5, 7)], {}, SETTINGS)
+    assert charts(sweep) == f"3_topk_analysis.png by_cutoff.svg {OF_FRONT}"
 
 
 def test_named_configurations_are_an_axis_of_alpha():
@@ -115,9 +132,9 @@ def test_named_configurations_are_an_axis_of_alpha_beside_another():
 
 def test_any_setting_is_an_axis():
     sizes = [outcome(f"size={size}", 0.3, {"chunker.size": size}) for size in (800, 300, 500)]
-    sweep = Sweep(sizes, {})
+    sweep = Sweep(sizes, {}, SETTINGS)
     assert sweep.axes == {"chunker.size": [300, 500, 800]}
-    assert charts(sweep) == f"{BOTH.replace(' win', ' sensitivity_chunker.size win')}"
+    assert charts(sweep) == f"{BOTH} one_setting.svg"
 
 
 def test_a_setting_of_words_and_numbers_is_an_axis_in_the_order_given():
@@ -130,16 +147,16 @@ def test_three_settings_are_drawn_together():
         outcome(f"{size} {encoder} {k}", rank / 20, {"chunker.size": size, "encoder.model": encoder, "k": k}, k=str(k))
         for rank, (size, encoder, k) in enumerate((s, e, k) for s in (300, 500) for e in ("mini", "e5") for k in (3, 5))
     ]
-    drawn = charts(Sweep(runs, {})).split()
-    assert {"parallel_coordinates", "main_effects", "heat_map", "sensitivity_chunker.size"} <= set(drawn)
-    assert "sensitivity_encoder.model" in drawn
+    assert "heat_map.svg" in charts(Sweep(runs, {}))  # of the two besides k
+    more = [replace(run, swept={**run.swept, "b": at // 2 % 2}, name=f"{run.name} {at}") for at, run in enumerate(runs)]
+    assert "parallel_coordinates.svg" in charts(Sweep(more, {}))
 
 
 def test_a_setting_that_only_some_runs_have_can_be_drawn():
     sparse = [outcome(f"sparse k={k}", 0.3, {"retriever": "sparse", "k": k}, k=str(k)) for k in (3, 5)]
     hybrid = [alpha_k(alpha, k, 0.4) for alpha in (0.5, 0.7) for k in (3, 5)]
     drawn = charts(Sweep([*sparse, *hybrid], {})).split()
-    assert "2_alpha_sensitivity" in drawn
+    assert "2_alpha_sensitivity.png" in drawn
 
 
 def test_a_setting_that_a_run_does_not_have_does_not_exclude_it():
@@ -149,8 +166,8 @@ def test_a_setting_that_a_run_does_not_have_does_not_exclude_it():
         for model, f1 in (("mini", 0.3), ("e5", 0.4))
     ]
     sweep = Sweep([sparse, *hybrid], {})
-    assert sweep.outcomes[sweep.decision.baseline.reference].name == "sparse"
-    assert list(sweep.methods["method"]) == ["sparse", "hybrid, alpha 0.5"]
+    assert sweep.outcomes[sweep.standings.baseline.reference].name == "sparse"
+    assert list(decide(sweep).methods["method"]) == ["sparse", "hybrid, alpha 0.5"]
     assert "1_retrieval_methods_comparison" in charts(sweep)
 
 
@@ -161,7 +178,7 @@ def test_alpha_of_another_retriever_is_a_setting_like_any_other():
     ]
     sweep = Sweep(theirs, {})
     assert sweep.axes == {"retriever.alpha": ["auto", "none"]}
-    assert sweep.decision.baseline is None
+    assert sweep.standings.baseline is None
     assert "2_alpha_sensitivity" in charts(sweep)
 
 
@@ -172,28 +189,15 @@ def test_a_metric_without_any_spread_can_be_drawn():
     assert "1_retrieval_methods_comparison" in charts(Sweep(constant, {}))
 
 
-def test_curves_that_were_recorded_without_intervals_are_not_drawn():
+def test_curves_that_were_recorded_without_intervals_are_drawn_without():
     old = [replace(run, facts=replace(run.facts, intervals={})) for run in grid().outcomes]
-    assert "recall_by_cutoff" not in charts(Sweep(old, {}))
-
-
-def test_a_group_without_a_value_on_the_axis_is_left_out():
-    """Only one of the chunkers has a size."""
-    pages = [outcome("pages", 0.3, {"chunker": "page", "k": k}, k=str(k)) for k in (3, 5)]
-    cut = [
-        outcome(f"{size} {k}", 0.4, {"chunker": "recursive", "chunker.size": size, "k": k}, k=str(k))
-        for size in (300, 500)
-        for k in (3, 5)
-    ]
-    assert "sensitivity_chunker.size" in charts(Sweep([*pages, *cut], {}))
+    assert "by_cutoff" in charts(Sweep(old, {}, SETTINGS))
 
 
 def test_recall_is_drawn_for_what_was_swept():
-    [drawing] = [
-        drawing
-        for name, drawing in of_settings(Sweep([outcome(f"s{s}", 0.3, {"chunker.size": s}) for s in (300, 500)], {}))
-        if name == "recall_by_cutoff.png"
-    ]
+    sizes = [outcome(f"s{s}", 0.3, {"chunker.size": s}) for s in (300, 500)]
+    drawn = dict(of_report(decide(Sweep(sizes, {}, SETTINGS))))
+    drawing = drawn["by_cutoff.svg"]
     assert [text.get_text() for text in drawing.axes[0].get_legend().get_texts()] == ["size 300", "size 500"]
 
 
@@ -205,21 +209,21 @@ def test_settings_with_the_same_last_part_keep_their_full_names():
 
 
 def test_a_single_run_has_no_comparison():
-    assert charts(Sweep([alpha_k(0.7, 5, 0.3)], {})) == ""
+    assert charts(Sweep([alpha_k(0.7, 5, 0.3)], {}, SETTINGS)) == "by_cutoff.svg"
 
 
 def test_a_single_query_can_be_reported():
     runs = [replace(alpha_k(a, 3, f1), per_query=alpha_k(a, 3, f1).per_query.head(1)) for a, f1 in ((0, 0.2), (1, 0.4))]
-    assert "win_frequency" in charts(Sweep(runs, {}))
+    assert "best_against_baseline" in charts(Sweep(runs, {}, SETTINGS))
 
 
 def test_other_swept_settings_are_fixed_at_the_best():
     sizes = [outcome(f"size={size}", f1, {"chunker.size": size}) for size, f1 in ((300, 0.2), (500, 0.4), (800, 0.3))]
-    assert list(Sweep(sizes, {}).like_best("k")["name"]) == ["size=500"]
+    assert list(decide(Sweep(sizes, {}, SETTINGS)).like_named("k")["name"]) == ["size=500"]
 
 
 def test_the_terminal_table_has_one_line_per_configuration():
-    assert len(terminal_table(grid()).splitlines()) == 1 + 6
+    assert len(table_of_configurations(decide(grid())).splitlines()) == 1 + 6
 
 
 def test_runs_on_different_datasets_are_not_compared():
@@ -242,9 +246,9 @@ def test_runs_with_different_evaluation_settings_are_not_compared():
 
 
 def test_the_intervals_use_the_seed_and_resamples_of_the_runs():
-    few = Sweep([outcome("a", 0.3, {}, **{"evaluation.resamples": "2"})], {}).best
-    many = Sweep([outcome("a", 0.3, {})], {}).best
-    assert few["f1_low"] != many["f1_low"]
+    few = Sweep([outcome("a", 0.3, {}, **{"evaluation.resamples": "2"})], {}).table
+    many = Sweep([outcome("a", 0.3, {})], {}).table
+    assert few["f1_low"].iloc[0] != many["f1_low"].iloc[0]
 
 
 def test_the_scores_are_in_the_order_of_the_runs():

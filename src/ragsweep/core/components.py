@@ -18,7 +18,6 @@ from ragsweep.core.code import digest_of_module
 from ragsweep.core.constraints import hints_of, is_group
 from ragsweep.core.errors import ConfigError, RagsweepError, first_line
 
-DECIDE_BY = "decide_by"  # the setting of the group `task` that is not the task's own
 HYDRA_UTILS = "hydra.utils."
 CONVERT = {"_convert_": "all"}  # Hydra then passes plain lists and mappings
 
@@ -63,15 +62,14 @@ def parameters_of(node: DictConfig, config: Container[object]) -> dict[str, obje
     return {name: hint for name, hint in hints_of(target).items() if name in taken}
 
 
-def build_around(config: DictConfig, name: str, excluded: str) -> Any:
+def build_around(config: DictConfig, name: str) -> Any:
     """Build a component; arguments that its own node lacks are taken from settings and groups of the same name.
 
     Args:
         config: The whole configuration.
         name: Of the component's node.
-        excluded: A setting of the node that is not an argument of the component.
     """
-    node = OmegaConf.masked_copy(config[name], [str(key) for key in config[name] if key != excluded])
+    node = config[name]
     taken = {each: _taken(config, each, hint) for each, hint in parameters_of(node, config).items() if each in config}
     make = build(OmegaConf.create({**node, "_partial_": True}), name)
     try:

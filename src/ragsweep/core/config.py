@@ -9,8 +9,18 @@ from typing import Any
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from ragsweep.core.components import DECIDE_BY, components, parameters_of, target_of
-from ragsweep.core.constraints import Rule, as_configured, is_component, is_group, parameters, rule_of, rules_of
+from ragsweep.core.components import components, parameters_of, target_of
+from ragsweep.core.constraints import (
+    Rule,
+    as_configured,
+    has_plain_values,
+    hints_of,
+    is_component,
+    is_group,
+    parameters,
+    rule_of,
+    rules_of,
+)
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.settings import HYDRA_KEYS, leaves, nearest
@@ -92,14 +102,15 @@ def _check_group(name: str, group: object, annotated: Callable[..., Any]) -> Non
     for key, rule in rules_of(annotated).items():
         value = group.get(key) if isinstance(group, DictConfig) else None
         _check(f"{name}.{key}", value, rule)
-    for path, node in _nodes(name, group) if isinstance(group, DictConfig) else ():
+    for path, node in _nodes(name, group, annotated) if isinstance(group, DictConfig) else ():
         check_component(path, node)
 
 
-def _nodes(name: str, group: DictConfig) -> Iterator[tuple[str, object]]:
+def _nodes(name: str, group: DictConfig, annotated: Callable[..., Any]) -> Iterator[tuple[str, object]]:
     """The components in the mappings of a group, such as its metrics."""
+    plain = {key for key, hint in hints_of(annotated).items() if has_plain_values(hint)}
     for key in map(str, group):
-        if isinstance(group[key], DictConfig):
+        if isinstance(group[key], DictConfig) and key not in plain:
             yield from ((f"{name}.{key}.{inner}", group[key][inner]) for inner in map(str, group[key]))
 
 
@@ -117,8 +128,7 @@ def check_component(name: str, node: object) -> None:
     for path, part in components(name, node):
         target = target_of(str(part._target_))
         if target:
-            known = parameters(target)
-            _check_names(path, part, known and (*known, DECIDE_BY) if path == "task" else known)
+            _check_names(path, part, parameters(target))
         for key, rule in (rules_of(target) if target else {}).items():
             if key in part:
                 _check(f"{path}.{key}", part[key], rule)

@@ -106,6 +106,12 @@ def _several(hint: object) -> Rule:
     return Rule(f"a list{each}", lambda value: isinstance(value, list | tuple) and accepts(value))
 
 
+def has_plain_values(hint: object) -> bool:
+    """Whether a parameter takes a mapping of plain values by name, not one of components."""
+    hint = _optional(hint) or hint
+    return get_origin(hint) is Mapping and rule_of(get_args(hint)[1]) is not None
+
+
 def or_null(rule: Rule) -> Rule:
     """The same rule, but null is accepted, too."""
     return Rule(f"{rule.expected}, or null", lambda value: value is None or rule.accepts(value))

@@ -20,7 +20,7 @@ LONGEST_PARAM = 6000
 LONGEST_TAG = 8000
 LONGEST_EXPERIMENT = 500
 LONGEST_METRIC = 150  # leaves room for a query type beside it, in `by_type/TYPE/METRIC`
-GROUPS = ("at_k/", "by_type/", "ci/", "coverage/", "index/", "latency/")  # of metrics that every run logs
+GROUPS = ("at_k/", "by_type/", "ci/", "context/", "coverage/", "index/", "latency/")  # of metrics that every run logs
 TEXT_LENGTHS = (500, 250, 120, 60, 36)  # characters of each text in a tag of JSON; the shortest has room for a run id
 REFUSED = re.compile(r"[^/\w.\- :]")
 

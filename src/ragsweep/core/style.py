@@ -58,7 +58,8 @@ def plain_text() -> Iterator[None]:
     """
     import matplotlib as mpl
 
-    with mpl.rc_context({"text.parse_math": False}), warnings.catch_warnings():
+    settings = {"text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "ragsweep"}
+    with mpl.rc_context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"(?s)Glyph .* missing from", category=UserWarning)
         yield
 
@@ -177,6 +178,9 @@ def dress(axes: Axes, *, grid: Literal["both", "x", "y"] = "y") -> None:
 
 
 def save(drawing: Figure, path: Path) -> None:
-    """Write the figure as PNG."""
+    """Write the figure as PNG or SVG. An SVG keeps its text as text, and has no background."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    drawing.savefig(path, pil_kwargs={"compress_level": 2})
+    if path.suffix == ".svg":
+        drawing.savefig(path, transparent=True, metadata={"Date": None, "Creator": None})
+    else:
+        drawing.savefig(path, pil_kwargs={"compress_level": 2})

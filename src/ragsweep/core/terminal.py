@@ -63,6 +63,12 @@ def aligned(rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> list[s
     ]
 
 
+def emphasised(text: str) -> str:
+    """The text in bold, if standard output is a terminal that shows colours (https://no-color.org)."""
+    plain = not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return text if plain else f"\x1b[1m{text}\x1b[0m"
+
+
 @cache
 def say_once(line: str) -> None:
     """Print a line to standard error, unless this process has printed it before."""

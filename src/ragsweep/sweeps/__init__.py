@@ -1,9 +1,27 @@
 """The outcomes of a sweep, compared with each other, and the decision between them."""
 
+from ragsweep.sweeps.choice import Choice
 from ragsweep.sweeps.columns import with_own_columns
+from ragsweep.sweeps.decision import Decision, ForAll, decide
 from ragsweep.sweeps.naming import short_names
 from ragsweep.sweeps.outcome import Outcome
+from ragsweep.sweeps.settings import DecisionSettings, check_decision
 from ragsweep.sweeps.side_by_side import side_by_side
 from ragsweep.sweeps.sweep import Sweep
+from ragsweep.sweeps.tradeoff import CostFront, Promise
 
-__all__ = ["Outcome", "Sweep", "short_names", "side_by_side", "with_own_columns"]
+__all__ = [
+    "Choice",
+    "CostFront",
+    "Decision",
+    "DecisionSettings",
+    "ForAll",
+    "Outcome",
+    "Promise",
+    "Sweep",
+    "check_decision",
+    "decide",
+    "short_names",
+    "side_by_side",
+    "with_own_columns",
+]

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ragsweep.core.digest import digest
+from ragsweep.core.run_settings import DEFAULT_RESAMPLES, DEFAULT_SEED
+from ragsweep.statistics import confidence_intervals, spread
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.facts import Facts
+from ragsweep.tasks.metric import Metric
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +43,61 @@ class Outcome:
     per_query: pd.DataFrame
     facts: Facts
     resampled: Mapping[str, Array] = field(default_factory=dict)
+
+    @property
+    def cutoff(self) -> int | None:
+        """The cutoff of the run; None if its task has none."""
+        text = self.settings.get(self.facts.cutoff, "")
+        return int(text) if text.isdecimal() else None
+
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        """Every number of the run: its metrics, then its costs and other measures, by name."""
+        return {**self.facts.metrics, **{name: each.metric for name, each in self.facts.measures.items()}}
+
+    def value(self, name: str) -> float | None:
+        """A metric or a measure of the run; None if it was not measured."""
+        if name in self.facts.aggregates:
+            return self.facts.aggregates[name].value
+        if name in self._means:
+            return self._means[name]
+        return self.facts.measures[name].value if name in self.facts.measures else None
+
+    @cached_property
+    def _means(self) -> dict[str, float]:
+        return {name: float(self.per_query[name].mean()) for name in self.facts.metrics if name in self.per_query}
+
+    @property
+    def resamples(self) -> int:
+        """Number of resamples of every test and interval."""
+        return int(self.settings.get("evaluation.resamples", DEFAULT_RESAMPLES))
+
+    @property
+    def seed(self) -> int:
+        """Seed of every random draw."""
+        return int(self.settings.get("seed", DEFAULT_SEED))
+
+    @cached_property
+    def statistics(self) -> dict[str, dict[str, float]]:
+        """Of each metric: the column of a table and its value, such as `recall` and `recall_low`."""
+        means = [name for name in self.facts.metrics if name not in self.facts.aggregates]
+        values = np.array([self.per_query[name] for name in means], dtype=float).reshape(-1, len(self.per_query))
+        low, high = confidence_intervals(values, resamples=self.resamples, seed=self.seed)
+        statistics = spread(values)
+        columns = {"": statistics.pop("mean"), "_low": low, "_high": high}
+        columns |= {f"_{name}": column for name, column in statistics.items()}
+        found = {
+            name: {f"{name}{end}": float(column[place]) for end, column in columns.items()}
+            for place, name in enumerate(means)
+        }
+        for name, aggregate in self.facts.aggregates.items():
+            found[name] = {name: aggregate.value, f"{name}_low": aggregate.low, f"{name}_high": aggregate.high}
+        return {name: found[name] for name in self.facts.metrics}
+
+    @cached_property
+    def measured(self) -> str:
+        """Digest of the values of all items. Runs of configurations that do the same have the same."""
+        return digest([self.per_query[name].tolist() for name in self.facts.metrics if name in self.per_query])
 
     @property
     def task(self) -> dict[str, Any]:

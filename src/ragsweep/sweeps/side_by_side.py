@@ -8,17 +8,18 @@ from dataclasses import replace
 from ragsweep.sweeps.columns import with_own_columns
 from ragsweep.sweeps.naming import as_number, as_text, short_names
 from ragsweep.sweeps.outcome import Outcome
+from ragsweep.sweeps.settings import DecisionSettings
 from ragsweep.sweeps.sweep import Sweep
 
 
 def side_by_side(
-    outcomes: Sequence[Outcome], *, metric: str, baseline: str | None, damaged: Mapping[str, str]
+    outcomes: Sequence[Outcome], *, settings: DecisionSettings, baseline: str | None, damaged: Mapping[str, str]
 ) -> Sweep:
     """Combine runs on the same data into one sweep over the settings in which they differ.
 
     Args:
         outcomes: The runs.
-        metric: The metric that decides which run is best. Empty for the metric recorded in the runs.
+        settings: How to decide between them.
         baseline: Run id of the baseline that was fixed beforehand; None for the usual one.
         damaged: Names of runs whose results cannot be read, with the reason.
     """
@@ -37,7 +38,7 @@ def side_by_side(
         for run in renamed
     ]
     baseline_name = next((outcome.name for outcome in unique if outcome.run_id == baseline), None)
-    return Sweep(with_own_columns(unique), damaged, metric, baseline_name)
+    return Sweep(with_own_columns(unique), damaged, settings, baseline_name)
 
 
 def _setting(text: str) -> float | int | str | None:

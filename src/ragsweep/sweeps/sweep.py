@@ -1,4 +1,4 @@
-"""The finished runs of a sweep in one table, and the decision between them."""
+"""The finished runs of a sweep in one table."""
 
 from __future__ import annotations
 
@@ -11,21 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ragsweep.core.csv_files import TEXTS
-from ragsweep.core.run_settings import DEFAULT_RESAMPLES, DEFAULT_SEED
 from ragsweep.core.style import LONGEST_WORD, is_number, shown
-from ragsweep.statistics import (
-    ComparisonWithBest,
-    Decision,
-    compare_aggregates_with_best,
-    compare_with_best,
-    confidence_intervals,
-    decide,
-    decide_by_aggregate,
-    spread,
-)
+from ragsweep.statistics import Standings, standings, standings_by_aggregate
 from ragsweep.statistics.intervals import first_best
-from ragsweep.sweeps.naming import as_number, as_text, short, short_names
+from ragsweep.sweeps.naming import as_text, short, short_names
 from ragsweep.sweeps.outcome import NAMED, Outcome
+from ragsweep.sweeps.settings import RECORDED, DecisionSettings
 from ragsweep.tasks.metric import Metric
 
 if TYPE_CHECKING:
@@ -39,13 +30,13 @@ class Sweep:
     Attributes:
         outcomes: The finished runs. Only `by_dataset` accepts none, or runs over different queries.
         unfinished: Names of the runs that did not finish, with their status.
-        metric: The metric that decides which run is best. Empty for the metric recorded in the runs.
+        settings: How the sweep is decided. Without a metric, the one recorded in the runs decides.
         baseline: Name of the baseline that was fixed beforehand; None for the usual one.
     """
 
     outcomes: Sequence[Outcome]
     unfinished: Mapping[str, str]
-    metric: str = ""
+    settings: DecisionSettings = RECORDED
     baseline: str | None = None
 
     @cached_property
@@ -59,7 +50,25 @@ class Sweep:
     @property
     def decided_by(self) -> str:
         """The metric that decides which run is best."""
-        return self.metric or self.outcomes[0].facts.decided_by
+        return self.settings.metric or self.outcomes[0].facts.decided_by
+
+    @property
+    def cutoff(self) -> str:
+        """Name of the setting that is a budget, such as `k`; empty if there is none."""
+        return self.outcomes[0].facts.cutoff if self.cutoffs != (None,) else ""
+
+    @cached_property
+    def cutoffs(self) -> tuple[int | None, ...]:
+        """The cutoffs of the runs, in ascending order. Runs without one come first."""
+        return tuple(sorted({outcome.cutoff for outcome in self.outcomes}, key=lambda cutoff: cutoff or 0))
+
+    def at(self, cutoff: int | None) -> Sweep:
+        """The runs at one cutoff."""
+        return self.only([outcome for outcome in self.outcomes if outcome.cutoff == cutoff])
+
+    def only(self, outcomes: Sequence[Outcome]) -> Sweep:
+        """Some of the runs."""
+        return replace(self, outcomes=outcomes, unfinished={})
 
     @property
     def dataset(self) -> str:
@@ -84,10 +93,10 @@ class Sweep:
         first, *others = (outcome.facts.metrics for outcome in self.outcomes)
         return tuple(name for name in first if all(name in metrics for metrics in others))
 
-    @property
+    @cached_property
     def metric_info(self) -> Mapping[str, Metric]:
-        """Title, unit, direction and bounds of each metric, by its name."""
-        return self.outcomes[0].facts.metrics
+        """Title, unit, direction and bounds of each metric, and of costs and other measures, by name."""
+        return {name: metric for outcome in reversed(self.outcomes) for name, metric in outcome.metrics.items()}
 
     def title(self, metric: str) -> str:
         """Title of a metric for charts and sentences."""
@@ -144,17 +153,18 @@ class Sweep:
         return np.array([outcome.per_query[metric] for outcome in self.outcomes], dtype=float)
 
     @cached_property
-    def decision(self) -> Decision:
-        """Which configuration to ship, decided from the scores."""
+    def standings(self) -> Standings:
+        """How the runs compare with the best of them. They must have the same cutoff."""
+        assert len(self.cutoffs) == 1
         if not self.is_mean(self.decided_by):
             values = np.array([outcome.facts.aggregates[self.decided_by].value for outcome in self.outcomes])
             resampled = np.array([outcome.resampled[self.decided_by] for outcome in self.outcomes])
-            return decide_by_aggregate(values, resampled, higher_is_better=self.higher_is_better)
+            return standings_by_aggregate(values, resampled, higher_is_better=self.higher_is_better)
         names = [outcome.name for outcome in self.outcomes]
-        return decide(
+        return standings(
             self.scores(self.decided_by),
             self.types,
-            baseline=names.index(self.baseline) if self.baseline else self._usual_baseline,
+            baseline=names.index(self.baseline) if self.baseline in names else self._usual_baseline,
             resamples=self.resamples,
             seed=self.seed,
             higher_is_better=self.higher_is_better,
@@ -174,36 +184,27 @@ class Sweep:
         """The word for the best value: `highest` or `lowest`."""
         return "highest" if self.higher_is_better else "lowest"
 
-    def compared_with_best(self, metric: str, positions: npt.NDArray[np.int64]) -> ComparisonWithBest:
-        """Compare the outcomes at these positions with the best of them, by any metric."""
-        sign = self.sign(metric)
-        if self.is_mean(metric):
-            return compare_with_best(sign * self.scores(metric)[positions], resamples=self.resamples, seed=self.seed)
-        outcomes = [self.outcomes[position] for position in positions]
-        values = np.array([outcome.facts.aggregates[metric].value for outcome in outcomes])
-        resampled = np.array([outcome.resampled[metric] for outcome in outcomes])
-        return compare_aggregates_with_best(sign * values, sign * resampled)
-
     @property
     def resamples(self) -> int:
         """Number of resamples of every test and interval."""
-        return int(self.outcomes[0].settings.get("evaluation.resamples", DEFAULT_RESAMPLES))
+        return self.outcomes[0].resamples
 
     @property
     def seed(self) -> int:
         """Seed of every random draw."""
-        return int(self.outcomes[0].settings.get("seed", DEFAULT_SEED))
+        return self.outcomes[0].seed
 
     @property
     def _usual_baseline(self) -> int | None:
         """The usual baseline of the task, otherwise configured like the best. None if the best is that baseline."""
-        alike = self.like_best(*self.method_settings)["outcome"]
+        best = self.table.iloc[0]
+        alike = self.like(best, *self.method_settings)["outcome"]
         baselines = [position for position in alike if self.outcomes[position].facts.method.is_baseline]
-        return baselines[0] if baselines and baselines[0] != self.best["outcome"] else None
+        return baselines[0] if baselines and baselines[0] != best["outcome"] else None
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """A row per configuration, best first: its settings, and the mean, statistics and interval of each metric.
+        """A row per configuration by ascending cutoff, the best first: settings, statistics of each metric, costs.
 
         The column `outcome` is the position in `outcomes`. The column `method` is the short name of the method.
         """
@@ -211,8 +212,11 @@ class Sweep:
 
         table = pd.DataFrame(self._rows)
         means = np.array(table[self.decided_by], dtype=float) * (1 if self.higher_is_better else -1)
-        means[first_best(means)] = np.inf  # of means that differ only by rounding, the first is best
-        return table.iloc[np.argsort(-means, kind="stable")].reset_index(drop=True)
+        cutoffs = np.array([outcome.cutoff or 0 for outcome in self.outcomes])
+        for cutoff in set(cutoffs.tolist()):
+            rows = np.flatnonzero(cutoffs == cutoff)
+            means[rows[first_best(means[rows])]] = np.inf  # of means that differ only by rounding, the first is best
+        return table.iloc[np.lexsort((-means, cutoffs))].reset_index(drop=True)
 
     @cached_property
     def _rows(self) -> list[dict[str, Any]]:
@@ -221,50 +225,21 @@ class Sweep:
     def _row(self, position: int, outcome: Outcome) -> dict[str, Any]:
         row = {"name": outcome.name, "method": outcome.method, "outcome": position}
         row |= {name: "null" if value is None else value for name, value in outcome.swept.items() if name not in row}
-        if "k" in outcome.settings:
-            row["k"] = as_number(outcome.settings["k"])
+        if outcome.cutoff is not None:
+            row.setdefault(outcome.facts.cutoff, outcome.cutoff)
         for name, value in outcome.facts.method.stands_for.items():
             row.setdefault(name, value)
-        means = [name for name in self.metrics if self.is_mean(name)]
-        values = outcome.per_query[means].to_numpy().T
-        low, high = confidence_intervals(values, resamples=self.resamples, seed=self.seed)
-        statistics = spread(values)
-        row.update(zip(means, statistics.pop("mean").tolist(), strict=True))
-        for index, name in enumerate(means):
-            row.update({f"{name}_low": low[index], f"{name}_high": high[index]})
-            row.update({f"{name}_{statistic}": column[index] for statistic, column in statistics.items()})
-        for name, aggregate in outcome.facts.aggregates.items():
-            row.update({name: aggregate.value, f"{name}_low": aggregate.low, f"{name}_high": aggregate.high})
-        return row
+        for name in self.metrics:
+            row |= outcome.statistics[name]
+        return row | {name: measure.value for name, measure in outcome.facts.measures.items()}
 
-    @property
-    def best(self) -> pd.Series:
-        """The row of the best configuration. Of equal ones, the first."""
-        return self.table.iloc[0]
+    def statistic(self, outcome: Outcome, metric: str, end: str = "") -> float:
+        """The mean of a metric, or with `_low`, `_high` and so on another statistic of it."""
+        return outcome.statistics[metric][f"{metric}{end}"]
 
-    @property
-    def best_outcome(self) -> Outcome:
-        """The outcome of the best configuration."""
-        return self.outcomes[int(self.best["outcome"])]
-
-    @cached_property
-    def tied(self) -> list[Outcome]:
-        """The outcomes that cannot be told apart from the best, including the best, in the order of the runs."""
-        return [self.outcomes[position] for position in self.decision.with_best.tied.nonzero()[0].tolist()]
-
-    @cached_property
-    def summary_statistics(self) -> pd.DataFrame:
-        """The table with the comparison with the best, without the columns that only charts need."""
-        decision, order = self.decision, self.table["outcome"]
-        columns: dict[str, Any] = {
-            f"{self.decided_by}_minus_best": decision.difference[order],
-            f"{self.decided_by}_minus_best_low": decision.difference_low[order],
-            f"{self.decided_by}_minus_best_high": decision.difference_high[order],
-            "tied_with_best": decision.with_best.tied[order],
-            "p_vs_best": decision.with_best.p[order],
-            "win_frequency": decision.wins[order],
-        }
-        return self.table.drop(columns=["method", "outcome"]).assign(**columns)
+    def row(self, outcome: Outcome) -> pd.Series:
+        """The row of a configuration."""
+        return self.table[self.table["outcome"] == self.outcomes.index(outcome)].iloc[0]
 
     @cached_property
     def per_query(self) -> pd.DataFrame:
@@ -279,22 +254,23 @@ class Sweep:
             table.insert(place, name, np.repeat(np.array(values, dtype=object), queries))
         return table
 
-    @cached_property
-    def methods(self) -> pd.DataFrame:
-        """One configuration per method, otherwise like the best, sorted by the setting that methods stand for."""
-        rows = self.like_best(*self.method_settings).drop_duplicates("method")
-        order = rows["outcome"].map(lambda position: self.outcomes[position].order)
-        return rows.loc[order.sort_values(kind="stable").index]  # methods without one come last
-
-    def fixed_settings(self, *free: str | None) -> str:
-        """The swept settings, except `free`, that a chart fixes at the values of the best, as text for its subtitle."""
-        settings = [f"{self.short(name)}={as_text(self.best[name])}" for name in self.axes if name not in free]
-        return f"; at {' '.join(settings)} as in the best" if settings else ""
-
-    def like_best(self, *free: str | None) -> pd.DataFrame:
-        """The configurations with the same settings as the best, except `free` and settings that they do not have."""
+    def like(self, row: pd.Series, *free: str | None) -> pd.DataFrame:
+        """The configurations with the settings of a row, except `free` and settings that they do not have."""
         rows = self.table
         for name in self.axes:
             if name not in free:
-                rows = rows[rows[name].isna() | (rows[name].map(str) == str(self.best[name]))]
+                rows = rows[rows[name].isna() | (rows[name].map(str) == str(row[name]))]
         return rows
+
+    def label(self, outcome: Outcome) -> str:
+        """The settings in which a configuration differs from others at its cutoff, such as `alpha 0.5, size 300`."""
+        values = {name: outcome.swept[name] for name in self._varied if name in outcome.swept}
+        if NAMED in values or not values:
+            return str(values.get(NAMED, outcome.name))
+        return ", ".join(f"{self._varied[name]} {as_text(value)}" for name, value in values.items())
+
+    @cached_property
+    def _varied(self) -> dict[str, str]:
+        """The swept settings with several values, except the cutoff, each with its short name."""
+        names = [name for name in self.swept if name != self.cutoff and len(self.values_of(name)) > 1]
+        return dict(zip(names, short_names(names), strict=True))

@@ -1,0 +1,118 @@
+"""Which configuration to take at one cutoff."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from ragsweep.statistics import LEVEL, not_worse_than_best
+from ragsweep.sweeps.outcome import Outcome
+from ragsweep.sweeps.sweep import Sweep
+
+BEST, CHEAPEST = "best", "cheapest"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The configurations at one cutoff, and the one to take.
+
+    Attributes:
+        cutoff: The cutoff; None if the task has none.
+        allowed: The configurations that meet all requirements. All of them if none does.
+        excluded: Names of the configurations that do not, each with the first requirement that it does not meet.
+    """
+
+    cutoff: int | None
+    allowed: Sweep
+    excluded: Mapping[str, str]
+
+    @property
+    def meets(self) -> bool:
+        """Whether any configuration meets all requirements."""
+        return not any(outcome.name in self.excluded for outcome in self.allowed.outcomes)
+
+    @property
+    def best(self) -> Outcome:
+        """The configuration with the best value of the deciding metric. Of equal ones, the first."""
+        return self.allowed.outcomes[self.allowed.standings.best]
+
+    @cached_property
+    def tied(self) -> list[Outcome]:
+        """The configurations that cannot be told apart from the best, including the best."""
+        return self._where(self.allowed.standings.with_best.tied)
+
+    @cached_property
+    def not_worse(self) -> list[Outcome] | None:
+        """The configurations that are shown not to be worse than the best by the margin. None without a margin.
+
+        A configuration is never better than the true best, so these are also the ones that are equivalent to it.
+        """
+        margin, metric = self.allowed.settings.margin, self.allowed.decided_by
+        if margin is None or not self.allowed.is_mean(metric):
+            return None
+        scores = self.allowed.sign(metric) * self.allowed.scores(metric)
+        p = not_worse_than_best(scores, margin, resamples=self.allowed.resamples, seed=self.allowed.seed)
+        return self._where(p <= LEVEL)
+
+    @cached_property
+    def named(self) -> Outcome:
+        """The configuration to take: the best, or the cheapest of those that are as good if a cost is preferred."""
+        prefer = self.allowed.settings.prefer
+        as_good = [outcome for outcome in self.as_good if prefer and outcome.value(prefer) is not None]
+        if not prefer or not as_good:
+            return self.best
+        sign = self.allowed.sign(prefer)
+        return max(as_good, key=lambda outcome: (sign * (outcome.value(prefer) or 0), outcome is self.best))
+
+    @property
+    def as_good(self) -> list[Outcome]:
+        """The configurations among which a cost may decide. Without a margin, those that cannot be told apart."""
+        return self.tied if self.not_worse is None else self.not_worse or [self.best]
+
+    @property
+    def others(self) -> list[Outcome]:
+        """The configurations that cannot be told apart from the best, without the named one."""
+        return [outcome for outcome in self.tied if outcome is not self.named]
+
+    @property
+    def distinct(self) -> int:
+        """How many configurations there are, where those that measure the same count once."""
+        return len({outcome.measured for outcome in self.allowed.outcomes})
+
+    @property
+    def worse(self) -> int:
+        """How many configurations are shown to be worse than the best; those that measure the same count once."""
+        return self.distinct - len({outcome.measured for outcome in self.tied})
+
+    @property
+    def expected(self) -> float | None:
+        """The value of the metric to expect on other queries. None if the named configuration is not the best."""
+        selection = self.allowed.standings.selection
+        return selection.expected if selection and self.named is self.best else None
+
+    def _where(self, chosen: npt.NDArray[np.bool_]) -> list[Outcome]:
+        return [self.allowed.outcomes[position] for position in np.flatnonzero(chosen).tolist()]
+
+
+def choose(sweep: Sweep, cutoff: int | None) -> Choice:
+    """Choose among the configurations at one cutoff."""
+    here = sweep.at(cutoff)
+    excluded = {outcome.name: why for outcome in here.outcomes for why in _unmet(sweep, outcome)}
+    allowed = [outcome for outcome in here.outcomes if outcome.name not in excluded]
+    return Choice(cutoff, here.only(allowed) if allowed else here, excluded)
+
+
+def _unmet(sweep: Sweep, outcome: Outcome) -> Iterator[str]:
+    """The first requirement that a configuration does not meet, in words."""
+    for name, bound in (sweep.settings.require or {}).items():
+        value, higher = outcome.value(name), sweep.metric_info[name].higher_is_better
+        if value is None:
+            yield f"{name} was not measured"
+            return
+        if value < bound if higher else value > bound:
+            yield f"{name} {value:g}, required {'at least' if higher else 'at most'} {bound:g}"
+            return

@@ -1,0 +1,192 @@
+"""The decision of a sweep: which configuration to take at each cutoff, and what a larger cutoff buys and costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from ragsweep.statistics import select_for_all
+from ragsweep.sweeps.choice import Choice, choose
+from ragsweep.sweeps.naming import as_text
+from ragsweep.sweeps.outcome import Outcome
+from ragsweep.sweeps.sweep import Sweep
+from ragsweep.sweeps.tradeoff import CostFront, Promise, fronts, promises
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+STILL_RISING = 0.02  # between the two largest cutoffs: less is not worth a sentence
+
+
+@dataclass(frozen=True)
+class ForAll:
+    """One configuration for every cutoff.
+
+    Attributes:
+        label: Its settings, except the cutoff.
+        outcomes: Its run at each cutoff, in ascending order.
+        loss: What it loses against the best configuration of each cutoff, measured by cross-validation.
+        serves: Whether it is tied with the best, or named, at every cutoff.
+    """
+
+    label: str
+    outcomes: Sequence[Outcome]
+    loss: Sequence[float]
+    serves: bool
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The decision of a sweep.
+
+    Attributes:
+        sweep: Its runs on one dataset.
+        choices: The choice at each cutoff, in ascending order of the cutoffs.
+    """
+
+    sweep: Sweep
+    choices: Mapping[int | None, Choice]
+
+    @cached_property
+    def headline(self) -> Choice:
+        """The choice that the headline is about: at the configured cutoff, or at the middle one of those swept.
+
+        Only cutoffs at which a configuration meets the requirements count, if there are any.
+        """
+        asked = self.sweep.settings.at
+        if asked is not None and asked in self.choices:
+            return self.choices[asked]
+        meeting = [choice for choice in self.choices.values() if choice.meets] or list(self.choices.values())
+        return meeting[(len(meeting) - 1) // 2]
+
+    @property
+    def named(self) -> Outcome:
+        """The configuration to take at the cutoff of the headline."""
+        return self.headline.named
+
+    @cached_property
+    def best(self) -> pd.Series:
+        """The row of the named configuration in the sweep's table."""
+        return self.sweep.row(self.named)
+
+    @cached_property
+    def for_all(self) -> ForAll | None:
+        """One configuration for every cutoff. None if there is one cutoff, or if no two runs differ in it alone."""
+        runs: dict[str, dict[int | None, Outcome]] = {}
+        for cutoff, choice in self.choices.items():
+            for outcome in choice.allowed.outcomes:
+                runs.setdefault(self.sweep.label(outcome), {})[cutoff] = outcome
+        everywhere = {label: list(found.values()) for label, found in runs.items() if len(found) == len(self.choices)}
+        metric, cutoffs = self.sweep.decided_by, len(self.choices)
+        if min(cutoffs, len(everywhere), len(self.sweep.queries)) < 2 or not self.sweep.is_mean(metric):
+            return None
+        labels = list(everywhere)
+        scores = [[everywhere[label][place].per_query[metric] for label in labels] for place in range(cutoffs)]
+        found = select_for_all(self.sweep.sign(metric) * np.array(scores, dtype=float), seed=self.sweep.seed)
+        label = self._serving(everywhere) or labels[found.best]
+        serves = self._serves(everywhere[label])
+        return ForAll(label, everywhere[label], found.loss.tolist(), serves)
+
+    def _serves(self, outcomes: Sequence[Outcome]) -> bool:
+        return all(
+            outcome in choice.tied or outcome is choice.named
+            for outcome, choice in zip(outcomes, self.choices.values(), strict=True)
+        )
+
+    def _serving(self, everywhere: Mapping[str, Sequence[Outcome]]) -> str | None:
+        """The configuration that is named at the headline's cutoff, if it serves everywhere."""
+        return next((label for label, runs in everywhere.items() if self.named in runs and self._serves(runs)), None)
+
+    @cached_property
+    def fronts(self) -> list[CostFront]:
+        """The front of quality and each cost."""
+        return list(fronts(self.sweep, self.headline.allowed))
+
+    @cached_property
+    def promises(self) -> list[Promise]:
+        """What the queries show about each promise of `decision.target`, for the named configuration."""
+        return list(promises(self.sweep, self.named, len({self.sweep.label(each) for each in self.sweep.outcomes})))
+
+    @cached_property
+    def tied(self) -> npt.NDArray[np.bool_]:
+        """Whether each run cannot be told apart from the best at its cutoff, shape [runs]."""
+        tied = {outcome for choice in self.choices.values() for outcome in choice.tied}
+        return np.array([outcome in tied for outcome in self.sweep.outcomes])
+
+    def choice_of(self, outcome: Outcome) -> Choice:
+        """The choice at the cutoff of a run."""
+        return self.choices[outcome.cutoff]
+
+    @cached_property
+    def at_edge(self) -> list[str]:
+        """The swept numbers of which the named configuration has the smallest or the largest one."""
+        edges = []
+        for name, values in self.sweep.axes.items():
+            numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+            ordered = name != self.sweep.cutoff and len(numbers) == len(values) > 2
+            if ordered and self.best[name] in (numbers[0], numbers[-1]):
+                edges.append(name)
+        return edges
+
+    @cached_property
+    def unanswered(self) -> npt.NDArray[np.int64]:
+        """Positions of the queries for which every configuration has the worst possible value of the metric."""
+        metric = self.sweep.metric_info[self.sweep.decided_by]
+        worst = metric.low if metric.higher_is_better else metric.high
+        if not self.sweep.is_mean(self.sweep.decided_by):
+            return np.zeros(0, dtype=np.int64)
+        return np.flatnonzero((self.sweep.scores(self.sweep.decided_by) == worst).all(axis=0))
+
+    @cached_property
+    def summary_statistics(self) -> pd.DataFrame:
+        """The sweep's table with the comparison of each run with the best one at its cutoff.
+
+        The comparison is missing for a run that does not meet the requirements.
+        """
+        metric, nothing = self.sweep.decided_by, (np.nan, np.nan, np.nan, False, np.nan, np.nan)
+        names = [f"{metric}_minus_best", f"{metric}_minus_best_low", f"{metric}_minus_best_high"]
+        names += ["tied_with_best", "p_vs_best", "win_frequency"]
+        outcomes = [self.sweep.outcomes[position] for position in self.sweep.table["outcome"]]
+        rows = [self._compared.get(outcome, nothing) for outcome in outcomes]
+        columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+        return self.sweep.table.drop(columns=["method", "outcome"]).assign(**columns)
+
+    @cached_property
+    def _compared(self) -> dict[Outcome, tuple[float, ...]]:
+        """The comparison of each run with the best one at its cutoff."""
+        rows: dict[Outcome, tuple[float, ...]] = {}
+        for choice in self.choices.values():
+            found = choice.allowed.standings
+            differences = (found.difference, found.difference_low, found.difference_high)
+            columns = (*differences, found.with_best.tied, found.with_best.p, found.wins)
+            values = zip(*(column.tolist() for column in columns), strict=True)
+            rows |= dict(zip(choice.allowed.outcomes, values, strict=True))
+        return rows
+
+    @cached_property
+    def methods(self) -> pd.DataFrame:
+        """One configuration per method, otherwise like the named one, sorted by the setting that methods stand for."""
+        rows = self.like_named(*self.sweep.method_settings).drop_duplicates("method")
+        order = rows["outcome"].map(lambda position: self.sweep.outcomes[position].order)
+        return rows.loc[order.sort_values(kind="stable").index]  # methods without one come last
+
+    def fixed_settings(self, *free: str | None) -> str:
+        """The swept settings, except `free`, that a chart fixes at the named values, as text for its subtitle."""
+        settings = [
+            f"{self.sweep.short(name)}={as_text(self.best[name])}" for name in self.sweep.axes if name not in free
+        ]
+        return f"; at {' '.join(settings)}" if settings else ""
+
+    def like_named(self, *free: str | None) -> pd.DataFrame:
+        """The configurations with the settings of the named one, except `free` and settings that they do not have."""
+        return self.sweep.like(self.best, *free)
+
+
+def decide(sweep: Sweep) -> Decision:
+    """Decide a sweep: its runs must be on the same data, and at least one must have finished."""
+    return Decision(sweep, {cutoff: choose(sweep, cutoff) for cutoff in sweep.cutoffs})

@@ -1,0 +1,86 @@
+"""The settings of the group `decision`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from ragsweep.core.constraints import Between, Text
+from ragsweep.core.errors import ConfigError
+from ragsweep.core.run_settings import Cutoff
+from ragsweep.core.settings import nearest
+from ragsweep.tasks.metric import Metric
+
+SMALLEST_MARGIN = 1e-6
+
+
+@dataclass(frozen=True)
+class DecisionSettings:
+    """How a sweep is decided: which configuration to ship, and at which cutoff.
+
+    Attributes:
+        metric: The metric that chooses.
+        at: The cutoff that the headline is about; None for the middle one of those swept.
+        require: Bounds that a configuration must keep: at least this for a score, at most this for a cost.
+        prefer: A cost to save, or a score to raise, among configurations that are as good; None takes the best one.
+        margin: How much of the metric one would give up for that, in its unit; None allows only what is tied.
+        target: A promise to certify: the share of questions for which a metric is 1.
+        gains: What a larger cutoff buys. The first is in the headline.
+        costs: What it costs. The first is in the headline.
+        tokenizer: Counts the tokens of the context.
+    """
+
+    metric: Text
+    at: Cutoff | None = None
+    require: Mapping[str, float] | None = None
+    prefer: Text | None = None
+    margin: Annotated[float, Between(SMALLEST_MARGIN)] | None = None
+    target: Mapping[str, Annotated[float, Between(0, 1)]] | None = None
+    gains: Sequence[Text] = ()
+    costs: Sequence[Text] = ()
+    tokenizer: Text | None = None
+
+
+RECORDED = DecisionSettings("")  # by the metric that the runs name
+
+
+def check_decision(settings: DecisionSettings, metrics: Sequence[Metric], measures: Sequence[Metric]) -> None:
+    """Raise `ConfigError` for the first name that is not measured, and for bounds that nothing can keep.
+
+    Args:
+        settings: The settings.
+        metrics: What is measured.
+        measures: Further numbers that may be measured, such as costs.
+    """
+    scores = {metric.name: metric for metric in metrics}
+    known = scores | {metric.name: metric for metric in measures}
+    if settings.metric not in scores:
+        raise ConfigError(
+            f"decision.metric: found {settings.metric!r}, expected a metric that is measured: {' or '.join(scores)}"
+        )
+    named = {
+        "require": settings.require or (),
+        "prefer": [settings.prefer] if settings.prefer else [],
+        "target": settings.target or (),
+        "gains": settings.gains,
+        "costs": settings.costs,
+    }
+    for setting, names in named.items():
+        for name in names:
+            if name not in known:
+                raise ConfigError(
+                    f"decision.{setting}: found {name!r}, expected something that is measured"
+                    f"{nearest(name, list(known))}: {', '.join(known)}"
+                )
+    for name, bound in (settings.require or {}).items():
+        metric = known[name]
+        if not metric.low <= bound <= metric.high:
+            within = f"from {metric.low:g} to {metric.high:g}" if metric.high < float("inf") else f"from {metric.low:g}"
+            raise ConfigError(f"decision.require.{name}: found {bound:g}, expected a number {within}")
+    for name, share in (settings.target or {}).items():
+        if not known[name].binary:
+            binary = " or ".join(each.name for each in metrics if each.binary) or "of which there is none"
+            raise ConfigError(f"decision.target: found {name!r}, expected a metric that is 0 or 1: {binary}")
+        if not 0 < share < 1:
+            raise ConfigError(f"decision.target.{name}: found {share:g}, expected a share between 0 and 1, such as 0.9")

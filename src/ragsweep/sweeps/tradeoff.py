@@ -1,0 +1,111 @@
+"""What a larger cutoff buys and costs: the front of quality and cost, and the smallest cutoff that keeps a promise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ragsweep.statistics import Certificate, Front, certify, pareto_front
+from ragsweep.statistics.intervals import Array
+from ragsweep.sweeps.outcome import Outcome
+from ragsweep.sweeps.sweep import Sweep
+
+TOLERANCE = 0.02  # costs that differ by less count as equal: no two configurations cost exactly the same
+
+
+@dataclass(frozen=True)
+class CostFront:
+    """The configurations that no other one beats in quality and cost.
+
+    Attributes:
+        sweep: The configurations.
+        quality: Name of the metric of quality.
+        cost: Name of the cost.
+        front: Which of them are on the front.
+    """
+
+    sweep: Sweep
+    quality: str
+    cost: str
+    front: Front
+
+    @property
+    def members(self) -> list[Outcome]:
+        """The configurations on the front, the cheapest first."""
+        on_front = [self.sweep.outcomes[position] for position in np.flatnonzero(self.front.on_front).tolist()]
+        return sorted(on_front, key=lambda outcome: outcome.value(self.cost) or 0)
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A promised share of questions for which a metric is 1.
+
+    Attributes:
+        metric: Name of the metric.
+        share: The promised share.
+        queries: Number of queries that were measured.
+        largest: The largest measured cutoff.
+        certificate: What the queries show about it, for the configuration that was chosen.
+    """
+
+    metric: str
+    share: float
+    queries: int
+    largest: int
+    certificate: Certificate
+
+
+def fronts(sweep: Sweep, headline: Sweep) -> Iterator[CostFront]:
+    """The front for each cost. Configurations that measure the same count once.
+
+    A cost that depends on the cutoff is compared with what a larger cutoff buys, over all cutoffs. Another cost is
+    compared with the deciding metric, at one cutoff.
+
+    Args:
+        sweep: The runs at all cutoffs.
+        headline: Those at the cutoff of the headline.
+    """
+    for cost in sweep.settings.costs:
+        grows = any(cost in outcome.facts.curves for outcome in sweep.outcomes)
+        runs = sweep if grows else headline
+        metric = next((name for name in sweep.settings.gains if grows), sweep.decided_by)
+        distinct = {(outcome.measured, outcome.cutoff, outcome.value(cost)): outcome for outcome in runs.outcomes}
+        measured = sweep.only([outcome for outcome in distinct.values() if outcome.value(cost) is not None])
+        if len(measured.outcomes) > 1 and metric in measured.metrics and measured.is_mean(metric):
+            quality = sweep.sign(metric) * measured.scores(metric)
+            costs = -sweep.sign(cost) * _costs(measured, cost)
+            margin = sweep.settings.margin or 0.0 if metric == sweep.decided_by else 0.0
+            found = pareto_front(
+                quality, costs, margin=margin, tolerance=TOLERANCE, resamples=sweep.resamples, seed=sweep.seed
+            )
+            yield CostFront(measured, metric, cost, found)
+
+
+def _costs(sweep: Sweep, cost: str) -> Array:
+    """The cost of every configuration: per query, per timed query, or as a known number."""
+    if all(cost in outcome.per_query for outcome in sweep.outcomes):
+        return sweep.scores(cost)
+    samples = [outcome.facts.measures[cost].sample for outcome in sweep.outcomes if cost in outcome.facts.measures]
+    lengths = {len(sample) for sample in samples}
+    if len(samples) == len(sweep.outcomes) and len(lengths) == 1 and lengths != {0}:
+        return np.array(samples)
+    return np.array([outcome.value(cost) for outcome in sweep.outcomes], dtype=float)
+
+
+def promises(sweep: Sweep, named: Outcome, configurations: int) -> Iterator[Promise]:
+    """What the queries show about each promise.
+
+    Args:
+        sweep: The sweep.
+        named: The configuration that was chosen.
+        configurations: Number of configurations among which it was chosen by the same queries.
+    """
+    for metric, share in (sweep.settings.target or {}).items():
+        curve = named.facts.curves.get(metric, ())
+        queries = len(named.per_query)
+        if curve:
+            hits = [round(value * queries) for value in curve]
+            certificate = certify(hits, queries, share, configurations=configurations)
+            yield Promise(metric, share, queries, len(curve), certificate)

@@ -1,0 +1,153 @@
+"""Configurations are compared at the same cutoff, requirements are kept, and costs decide among equals."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from outcomes import SETTINGS, alpha_k, decided, grid, of_scores
+
+from ragsweep.report.record import as_record
+from ragsweep.statistics import compare_with_best, pareto_front
+from ragsweep.sweeps import Sweep, decide
+
+
+def run(alpha, k, scores, **more):
+    settings = {"retriever.alpha": str(alpha), "k": str(k)}
+    return of_scores(f"alpha={alpha} k={k}", scores, {"retriever.alpha": alpha, "k": k}, **settings, **more)
+
+
+def noisy(seed, mean, queries=60):
+    return np.clip(np.random.default_rng(seed).normal(mean, 0.05, queries), 0, 1)
+
+
+@pytest.fixture(scope="module")
+def decision():
+    """Three values of alpha at three cutoffs; F1 falls with k, as precision does."""
+    runs = [
+        run(alpha, k, np.clip(noisy(7, 0.6 - k / 50) + gain + np.random.default_rng(k).normal(0, 0.02, 60), 0, 1))
+        for alpha, gain in ((0, -0.2), (0.5, 0.1), (1, -0.1))
+        for k in (3, 5, 10)
+    ]
+    return decided(*runs)
+
+
+def test_a_test_compares_configurations_at_one_cutoff_only(decision):
+    for cutoff, choice in decision.choices.items():
+        runs = [each for each in decision.sweep.outcomes if each.cutoff == cutoff]
+        alone = compare_with_best(np.array([each.per_query["f1"] for each in runs]), resamples=1000)
+        assert choice.allowed.standings.with_best.p.tolist() == alone.p.tolist()
+
+
+def test_more_cutoffs_change_nothing_at_one_of_them(decision):
+    """The smallest k has the highest F1 by construction, but it is no competitor."""
+    alone = decide(decision.sweep.at(10)).choices[10].allowed.standings
+    assert alone.with_best.p.tolist() == decision.choices[10].allowed.standings.with_best.p.tolist()
+    assert [choice.named.name for choice in decision.choices.values()] == [
+        "alpha=0.5 k=3",
+        "alpha=0.5 k=5",
+        "alpha=0.5 k=10",
+    ]
+
+
+def test_the_headline_is_about_the_middle_cutoff_or_the_one_asked_for(decision):
+    assert decision.headline.cutoff == 5
+    asked = decide(replace(decision.sweep, settings=replace(SETTINGS, at=10)))
+    assert asked.headline.cutoff == 10
+
+
+def test_the_headline_is_about_a_cutoff_that_meets_the_requirements(decision):
+    settings = replace(SETTINGS, require={"context/tokens": 400})
+    few = decide(replace(decision.sweep, settings=settings))
+    assert few.headline.cutoff == 3
+    assert [choice.meets for choice in few.choices.values()] == [True, False, False]
+    assert few.choices[10].excluded["alpha=1 k=10"] == "context/tokens 1000, required at most 400"
+
+
+def test_what_does_not_meet_a_requirement_is_not_tested(decision):
+    runs = [run(0.5, 5, noisy(1, 0.6)), run(1, 5, noisy(2, 0.3)), run(0.7, 5, noisy(3, 0.9), latency=90.0)]
+    found = decided(*runs, settings=replace(SETTINGS, require={"latency/mean_ms": 50}))
+    assert found.named.name == "alpha=0.5 k=5"
+    assert [outcome.name for outcome in found.headline.allowed.outcomes] == ["alpha=0.5 k=5", "alpha=1 k=5"]
+    left_out = found.summary_statistics.set_index("name").loc["alpha=0.7 k=5"]
+    assert np.isnan(left_out["p_vs_best"])
+    assert not left_out["tied_with_best"]
+
+
+def test_a_required_number_that_was_not_measured_is_not_met():
+    old = run(0.5, 5, noisy(1, 0.6))
+    old = replace(old, facts=replace(old.facts, measures={}))
+    found = decided(run(1, 5, noisy(2, 0.5)), old, settings=replace(SETTINGS, require={"latency/mean_ms": 50}))
+    assert found.headline.excluded == {"alpha=0.5 k=5": "latency/mean_ms was not measured"}
+
+
+def test_configurations_that_measure_the_same_count_once():
+    scores = noisy(1, 0.6)
+    choice = decided(run(0.5, 5, scores), run(0.6, 5, scores), run(1, 5, scores - 0.2)).headline
+    assert (choice.distinct, choice.worse) == (2, 1)
+
+
+def test_a_front_of_a_cost_that_grows_with_the_cutoff_compares_all_cutoffs(decision):
+    tokens, latency = decision.fronts
+    assert (tokens.quality, tokens.cost, len(tokens.sweep.outcomes)) == ("recall", "context/tokens", 9)
+    assert (latency.quality, latency.cost, len(latency.sweep.outcomes)) == ("f1", "latency/mean_ms", 3)
+    quality = tokens.sweep.scores("recall")
+    expected = pareto_front(quality, tokens.sweep.scores("context/tokens"), tolerance=0.02, resamples=1000)
+    assert tokens.front.on_front.tolist() == expected.on_front.tolist()
+    assert "alpha=0.5 k=3" in [each.name for each in tokens.members]
+
+
+def test_one_configuration_for_all_cutoffs_is_the_best_at_each(decision):
+    found = decision.for_all
+    assert (found.label, found.serves) == ("alpha 0.5", True)
+    assert max(map(abs, found.loss)) < 1e-9
+
+
+def test_runs_that_no_cutoff_connects_have_no_configuration_for_all():
+    found = decided(run(0, 3, noisy(1, 0.5)), run(0.5, 5, noisy(2, 0.5)))
+    assert found.for_all is None
+    assert all(choice.distinct == 1 for choice in found.choices.values())
+
+
+def test_a_lower_value_can_be_the_better_one():
+    wrong = {name: {**about, "higher_is_better": False} for name, about in (("f1", {"title": "Error"}),)}
+    runs = [
+        run(alpha, 5, noisy(seed, mean), facts={"metrics": wrong}) for alpha, seed, mean in ((0, 1, 0.2), (1, 2, 0.5))
+    ]
+    found = decided(*runs, settings=replace(SETTINGS, gains=[], margin=0.4, prefer="latency/mean_ms"))
+    assert found.named.name == "alpha=0 k=5"
+    assert [each.name for each in found.headline.not_worse] == ["alpha=0 k=5", "alpha=1 k=5"]
+
+
+def test_the_record_is_plain_json_and_says_what_the_sentences_say(decision):
+    record = json.loads(json.dumps(as_record(decision, "s1"), allow_nan=False))
+    assert (record["version"], record["sweep"]) == (1, "s1")
+    assert record["headline"][0] == "At every k: alpha 0.5."
+    assert record["at"] == 5
+    assert record["choice"]["settings"] == {"retriever.alpha": 0.5, "k": 5}
+    assert record["choice"]["measured"]["context/tokens"] == 500
+    assert [choice["cutoff"] for choice in record["choices"]] == [3, 5, 10]
+    assert record["one_for_all"]["label"] == "alpha 0.5"
+    assert record["fronts"][0]["members"][0]["name"].endswith("k=3")
+
+
+def test_a_single_run_is_a_decision_too():
+    found = decided(alpha_k(0.5, 5, 0.4))
+    assert found.named.name == "alpha=0.5 k=5"
+    assert found.for_all is None
+    assert json.dumps(as_record(found, ""))
+
+
+def test_the_tied_runs_are_those_of_every_cutoff():
+    found = decide(grid())
+    assert [outcome.name for outcome, tied in zip(found.sweep.outcomes, found.tied, strict=True) if tied] == [
+        "alpha=1 k=3",
+        "alpha=1 k=5",
+    ]
+
+
+def test_a_sweep_without_a_cutoff_has_one_choice():
+    runs = [replace(each, facts=replace(each.facts, cutoff="")) for each in (alpha_k(0, 3, 0.4), alpha_k(1, 5, 0.5))]
+    found = decide(Sweep(runs, {}, SETTINGS))
+    assert list(found.choices) == [None]
+    assert found.sweep.cutoff == ""

@@ -1,0 +1,87 @@
+"""The settings of a decision: names and bounds are checked before anything is measured."""
+
+from dataclasses import replace
+
+import pytest
+
+from ragsweep.core.errors import ConfigError
+from ragsweep.sweeps import DecisionSettings, check_decision
+from ragsweep.tasks.metric import Metric
+
+METRICS = [Metric("recall", "Recall", low=0, high=1), Metric("hit_rate", "Hit rate", low=0, high=1, binary=True)]
+MEASURES = [Metric("latency/p95_ms", "Latency", "ms", higher_is_better=False, low=0)]
+SETTINGS = DecisionSettings("recall")
+
+
+def check(**changed):
+    check_decision(replace(SETTINGS, **changed), METRICS, MEASURES)
+
+
+def test_every_name_that_is_measured_is_accepted():
+    check(
+        require={"recall": 0.8, "latency/p95_ms": 50},
+        prefer="latency/p95_ms",
+        target={"hit_rate": 0.9},
+        gains=["hit_rate"],
+        costs=["latency/p95_ms"],
+    )
+
+
+WRONG = {
+    "metric": (
+        {"metric": "recal"},
+        "decision.metric: found 'recal', expected a metric that is measured: recall or hit_rate",
+    ),
+    "a cost as metric": ({"metric": "latency/p95_ms"}, "decision.metric: found 'latency/p95_ms', expected a metric"),
+    "require": (
+        {"require": {"latency/p95": 50}},
+        "decision.require: found 'latency/p95', expected something that is measured (did you mean latency/p95_ms?)",
+    ),
+    "a score above its bounds": (
+        {"require": {"recall": 80}},
+        "decision.require.recall: found 80, expected a number from 0 to 1",
+    ),
+    "a cost below its bounds": (
+        {"require": {"latency/p95_ms": -1}},
+        "decision.require.latency/p95_ms: found -1, expected a number from 0",
+    ),
+    "prefer": ({"prefer": "speed"}, "decision.prefer: found 'speed', expected something that is measured"),
+    "gains": ({"gains": ["f1"]}, "decision.gains: found 'f1', expected something that is measured"),
+    "target": (
+        {"target": {"recall": 0.9}},
+        "decision.target: found 'recall', expected a metric that is 0 or 1: hit_rate",
+    ),
+    "a certain target": (
+        {"target": {"hit_rate": 1}},
+        "decision.target.hit_rate: found 1, expected a share between 0 and 1, such as 0.9",
+    ),
+}
+
+
+@pytest.mark.parametrize(("changed", "message"), WRONG.values(), ids=WRONG)
+def test_what_is_not_measured_or_impossible_is_refused(changed, message):
+    with pytest.raises(ConfigError) as error:
+        check(**changed)
+    assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("decision.margin=0", "decision.margin: found 0, expected a number of at least 1e-06, or null"),
+        ("decision.at=0", "decision.at: found 0, expected a whole number from 1 to 1000, or null"),
+        ("decision.require=[recall]", "decision.require: found ['recall'], expected a mapping of names, each a number"),
+        ("decision.require={recall: high}", "decision.require: found {'recall': 'high'}, expected a mapping of names"),
+        ("decision.metrik=f1", "decision.metrik: no such setting (did you mean decision.metric?)"),
+        ("decision.metric=f2", "decision.metric: found 'f2', expected a metric that is measured"),
+        (
+            "decision.target={recall: 0.9}",
+            "decision.target: found 'recall', expected a metric that is 0 or 1: hit_rate",
+        ),
+    ],
+)
+def test_a_bad_decision_is_refused_before_the_sweep(application, override, message):
+    process = application.run("-m", "k=3,5", override)
+    assert process.returncode == 2
+    assert message in process.stderr
+    assert not application.runs()
