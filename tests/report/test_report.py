@@ -6,18 +6,20 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from outcomes import FACTS, Sweep, alpha_k, grid, of_scores, over_alpha
+from outcomes import FACTS, SETTINGS, Sweep, alpha_k, grid, of_scores, over_alpha
 
 from ragsweep.report import Origin, write_sweep
+from ragsweep.sweeps import decide
 from ragsweep.tasks.facts import facts_of
 
-ORIGIN = Origin("ragsweep run -m k=3,5", "0123abcd", "d6694a48f4", "20261122_101500")
+ADDRESS = "http://127.0.0.1:5000/#/experiments/1/runs/id-alpha=1 k=3?a=1&b=2"
+ORIGIN = Origin("ragsweep run -m k=3,5", "0123abcd", "d6694a48f4", "20261122_101500", {"id-alpha=1 k=3": ADDRESS})
 HOSTILE = "<script>alert(1)</script> | what & why?\nsecond line"
 
 
 def written(folder, sweep):
     """The page and the Markdown of a sweep."""
-    write_sweep(folder, sweep, ORIGIN)
+    write_sweep(folder, decide(sweep), ORIGIN)
     return (folder / "report.html").read_text(), (folder / "report.md").read_text()
 
 
@@ -43,9 +45,18 @@ def report(tmp_path_factory):
 
 def test_the_page_is_self_contained(report):
     page, _ = report
-    assert not re.search(r"""(?:src|href)=["'](?!data:|#)""", page)
+    loaded = re.findall(r"""(?:src|href)=["']((?!data:|#)[^"']*)""", page)
+    assert loaded == [ADDRESS.replace("&", "&amp;")]  # a link, which nothing loads
     assert "@import" not in page
-    assert page.count('src="data:image/png;base64,') == 9
+    assert page.count('src="data:image/svg+xml;base64,') == 4
+
+
+def test_every_figure_says_what_it_shows(report):
+    captions = re.findall(r'<img [^>]*alt="([^"]*)"></?[^>]*>?<figcaption>([^<]*)', report[0])
+    captions = captions or re.findall(r'alt="([^"]*)"><figcaption>([^<]*)', report[0])
+    assert len(captions) == 4
+    assert all(len(caption) > 20 and alt.endswith(caption) for alt, caption in captions)
+    assert "alpha 1 has the best F1 at k 3; every other configuration is worse." in captions[2][1]
 
 
 def test_every_tag_of_the_page_is_closed(report):
@@ -83,18 +94,18 @@ def test_any_name_can_be_written_to_charts_tables_and_sentences(tmp_path, recwar
         of_scores(name, np.linspace(0, mean / 10, 9), {"configuration": name, setting: name[::-1]}, [name] * 9)
         for mean, name in enumerate(HOSTILE_NAMES, start=1)
     ]
-    for text in written(tmp_path / "sweep", Sweep(runs, {HOSTILE: "FAILED"})):
+    for text in written(tmp_path / "sweep", Sweep(runs, {HOSTILE: "FAILED"}, SETTINGS)):
         assert "<script>alert" not in text
         assert not re.search("[\x1b\u202e]", text)
     assert [str(each.message) for each in recwarn] == []
     assert [path.name for path in tmp_path.iterdir()] == ["sweep"]
-    assert len([*(tmp_path / "sweep/charts").iterdir()]) == 7
+    assert len([*(tmp_path / "sweep/charts").iterdir()]) == 5
 
 
 def test_the_decision_comes_first(report):
     for text in report:
-        assert 0 < text.index("Ship alpha=1 k=3: F1 0.370") < text.index("alpha=0 k=5")
-    assert report[1].splitlines()[2].startswith("**Ship alpha=1 k=3")
+        assert 0 < text.index("At every k: alpha 1.") < text.index("alpha=0 k=5")
+    assert report[1].splitlines()[2] == "**At every k: alpha 1.**"
 
 
 def test_every_configuration_has_its_interval_and_verdict(report):
@@ -102,8 +113,8 @@ def test_every_configuration_has_its_interval_and_verdict(report):
     rows = [line for line in markdown.splitlines() if line.startswith("| alpha=")]
     assert len(rows) >= 6
     assert rows[0].startswith("| alpha=1 k=3 | best |  | 0.3700 | [0.34")
-    assert "| -0.020\N{NO-BREAK SPACE}[-0.020,\N{NO-BREAK SPACE}-0.020] |" in "".join(rows)
-    assert all("| worse,\N{NO-BREAK SPACE}p" in row for row in rows[1:6])
+    assert "| -0.100\N{NO-BREAK SPACE}[-0.100,\N{NO-BREAK SPACE}-0.100] |" in "".join(rows)
+    assert ["best" if "| best |" in row else "worse" for row in rows] == 2 * ["best", "worse", "worse"]
 
 
 def test_the_report_says_how_to_repeat_the_sweep(report):
@@ -127,12 +138,12 @@ def test_the_most_disputed_query_comes_first(tmp_path):
     assert len(disputed) == 2  # all configurations score the same on the other queries
 
 
-def test_disputes_are_between_configurations_with_the_k_of_the_best(tmp_path):
+def test_disputes_are_between_configurations_at_the_k_of_the_headline(tmp_path):
     runs = [
         of_scores(f"k={k} {n}", scores, {"k": k, "retriever": n}, k=str(k))
         for k, n, scores in ((3, "a", [1, 1, 0.4]), (3, "b", [1, 1, 0.2]), (9, "a", [0.1, 0.1, 0.4]))
     ]
-    _, markdown = written(tmp_path, Sweep(runs, {}))
+    _, markdown = written(tmp_path, Sweep(runs, {}))  # at the smaller one of two cutoffs
     [line] = [line for line in markdown.splitlines() if "Question" in line]
     assert line == "| 3 | Question 3? | k=3 a | 0.400 | k=3 b | 0.200 |"
 

@@ -2,7 +2,14 @@
 
 from ragsweep.report.files import write_comparison, write_sweep
 from ragsweep.report.page import Origin
-from ragsweep.report.text import comparison, terminal_table
-from ragsweep.report.words import decision
+from ragsweep.report.text import comparison, summary
+from ragsweep.report.words import headline
 
-__all__ = ["Origin", "comparison", "decision", "terminal_table", "write_comparison", "write_sweep"]
+__all__ = [
+    "Origin",
+    "comparison",
+    "headline",
+    "summary",
+    "write_comparison",
+    "write_sweep",
+]

@@ -1,9 +1,8 @@
-"""Charts that show how certain the decision is."""
+"""The figures of the report."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -16,203 +15,182 @@ from ragsweep.core.style import (
     dress,
     figure,
     in_legend,
-    label,
-    panels,
     shades,
     shown,
-    ticks,
 )
-from ragsweep.statistics.intervals import EQUAL, first_best
-from ragsweep.sweeps import Sweep
+from ragsweep.report.settings_charts import WIDE
+from ragsweep.report.words import at, in_sentence
+from ragsweep.statistics.intervals import EQUAL, Array
+from ragsweep.sweeps import CostFront, Decision, Outcome, Sweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_CELLS = 200  # of a heat map; in larger ones, ties are computed only for the deciding metric
-MOST_NUMBERS = 60  # of cells; in larger heat maps, values are not printed in the cells
-MOST_BARS = 15
-MOST_CURVES = 6
-GREY = "#b5b5b5"
+MOST_CURVES = 5
+OFF_FRONT = "#b5b5b5"
 
 
-def heat_map(sweep: Sweep, x: str, y: str) -> Figure:
-    """Where is the plateau, and where does it end?"""
-    rows = sweep.like_best(x, y).dropna(subset=[x, y])
-    panel_ties = len(rows) <= MOST_CELLS
-    framed = "the best of the panel, the dot" if panel_ties else f"the best {sweep.metric_title}"
-    columns, lines = ([value for value in sweep.values_of(name) if value in set(rows[name])] for name in (x, y))
-    fixed = sweep.fixed_settings(x, y)
-    drawing = figure(
-        12.5,
-        6.6,
-        f"Which {sweep.short(x)} and {sweep.short(y)} are as good as the best?",
-        f"Mean over queries, dark is high; framed: cannot be told apart from {framed} (p > 0.05){fixed}\n"
-        "The test measures how consistently queries differ, so a lower mean can be tied while a higher one is worse",
-        left=0.9,
-        top=1.25,
-    )
-    used, _ = panels(drawing, len(sweep.metrics), wspace=0.08, hspace=0.22)
-    for axes, metric in zip(used, sweep.metrics, strict=True):
-        values = np.full((len(lines), len(columns)), np.nan)
-        tied = np.zeros(values.shape, dtype=bool)
-        cells = [(lines.index(row[y]), columns.index(row[x])) for _, row in rows.iterrows()]
-        for cell, value, alike in zip(cells, rows[metric], _tied(sweep, rows, metric), strict=True):
-            values[cell], tied[cell] = value, alike
-        axes.imshow(values, origin="lower", aspect="auto", cmap="Blues")
-        low, high = np.nanmin(values), np.nanmax(values)
-        if values.size <= MOST_NUMBERS:
-            for (line, column), value in np.ndenumerate(values):
-                if not np.isnan(value):
-                    ink = "white" if value - low > 0.6 * (high - low) else "#222222"
-                    number = f"{value:.2f}" if len(columns) < 8 else f"{value:.2f}".lstrip("0")
-                    axes.text(column, line, number, ha="center", va="center", fontsize=7.5, color=ink)
-        _outline(axes, tied)
-        best = cells[int(first_best(sweep.sign(metric) * rows[metric].to_numpy()))]
-        axes.plot(best[1] + 0.36, best[0] + 0.3, "o", color=BEST, markersize=5)
-        axes.set_title(sweep.title(metric), fontsize=11)
-        axes.set_xticks(*ticks(columns))
-        axes.set_yticks(*ticks(lines))
-        axes.tick_params(length=0, labelsize=8)
-    label(used, sweep.short(x), sweep.short(y))
-    return drawing
-
-
-def _tied(sweep: Sweep, rows: pd.DataFrame, metric: str) -> Any:
-    """Which rows cannot be told apart from the best by this metric."""
-    positions = rows["outcome"].to_numpy()
-    if metric == sweep.decided_by:
-        return sweep.decision.with_best.tied[positions]
-    if len(rows) > MOST_CELLS:
-        return np.zeros(len(rows), dtype=bool)
-    return sweep.compared_with_best(metric, positions).tied
-
-
-def _outline(axes: Axes, region: np.ndarray) -> None:
-    """Draw a line around the cells of a region."""
-    padded = np.pad(region, 1)
-    for line, column in zip(*np.nonzero(padded), strict=True):
-        x, y = column - 1.5, line - 1.5
-        sides = {(0, -1): ((x, x), (y, y + 1)), (0, 1): ((x + 1, x + 1), (y, y + 1))}
-        sides |= {(-1, 0): ((x, x + 1), (y, y)), (1, 0): ((x, x + 1), (y + 1, y + 1))}
-        for (up, right), ends in sides.items():
-            if not padded[line + up, column + right]:
-                axes.plot(*ends, color=BEST, linewidth=2.2, solid_capstyle="projecting", clip_on=False)
-
-
-def best_against_baseline(sweep: Sweep) -> Figure:
+def best_against_baseline(decision: Decision) -> Figure:
     """On which queries does the best win, and on which does it lose?"""
-    decision, metric = sweep.decision, sweep.metric_title
-    other = decision.baseline.reference if decision.baseline else sweep.table["outcome"].iloc[1]
-    scores = sweep.scores(sweep.decided_by)
-    differences = np.sort(sweep.sign(sweep.decided_by) * (scores[decision.best] - scores[other]))[::-1]
+    level = decision.headline.allowed
+    found, _metric = level.standings, level.metric_title
+    other = other_than_best(level)
+    differences = differences_of(level)
     wins, losses = int((differences > EQUAL).sum()), int((differences < -EQUAL).sum())
-    role = "baseline" if decision.baseline else "runner-up"
+    role = "baseline" if found.baseline else "runner-up"
     drawing = figure(
-        10,
-        4.8,
-        f"On which queries does the best configuration beat the {role}?",
-        f"{sweep.best['name']} minus {sweep.outcomes[other].name}\nOne bar per query: {wins} better, "
+        WIDE,
+        3.8,
+        f"Where does the best beat the {role}{at(decision.sweep, decision.headline)}?",
+        f"{level.outcomes[found.best].name} minus {level.outcomes[other].name}\nOne bar per query: {wins} better, "
         f"{len(differences) - wins - losses} equal, {losses} worse; line: mean {differences.mean():+.3f}",
         top=1.1,
     )
-    axes = drawing.subplots()
+    draw_differences(level, differences, drawing.subplots())
+    return drawing
+
+
+def differences_of(level: Sweep) -> Array:
+    """The best configuration against the baseline or the runner-up: the difference of each query, the largest first."""
+    scores = level.sign(level.decided_by) * level.scores(level.decided_by)
+    return np.sort(scores[level.standings.best] - scores[other_than_best(level)])[::-1]
+
+
+def draw_differences(level: Sweep, differences: Array, axes: Axes) -> None:
+    """Draw the difference of each query, from the greatest gain to the greatest loss."""
     colours = [BLUE if difference > 0 else BEST for difference in differences]
     axes.bar(np.arange(len(differences)), differences, width=1, color=colours, edgecolor="white", linewidth=0.2)
     axes.axhline(0, color="#444444", linewidth=0.8)
     axes.axhline(differences.mean(), color="#000000", linewidth=1.2, linestyle="--")
     axes.set_xlabel("queries, from the greatest gain to the greatest loss")
-    axes.set_ylabel(f"difference in {metric}")
+    axes.set_ylabel(f"difference in {level.metric_title}")
     axes.set_xlim(-1, len(differences))
     dress(axes)
+
+
+def other_than_best(level: Sweep) -> int:
+    """Position of the baseline, or of the runner-up if there is none."""
+    baseline = level.standings.baseline
+    if baseline:
+        return baseline.reference
+    return next(int(place) for place in level.table["outcome"].tolist() if place != level.standings.best)
+
+
+def by_cutoff(decision: Decision, metric: str) -> Figure:
+    """What does a larger cutoff buy?"""
+    sweep = decision.sweep
+    title = sweep.title(metric)
+    cost = _cost_of_cutoff(decision)
+    drawing = figure(
+        WIDE,
+        4.2,
+        f"What does a larger {sweep.cutoff} buy?",
+        f"Mean {title} over queries; bands: {INTERVALS}\n"
+        f"Dotted: the swept {sweep.cutoff}{'; above: ' + in_sentence(sweep.title(cost)) if cost else ''}",
+        right=0.25,
+        top=1.35 if cost else 1.0,
+    )
+    draw_by_cutoff(decision, metric, drawing.subplots())
     return drawing
 
 
-def by_cutoff(sweep: Sweep, metric: str) -> Figure:
-    """How does a metric grow with the cutoff?"""
-    rows, label, free = _compared(sweep)
-    shown = rows[rows.index.isin(rows.nlargest(MOST_CURVES, sweep.decided_by).index)]
-    some = f"; the best {len(shown)} of {len(rows)}" if len(shown) < len(rows) else ""
-    title = sweep.title(metric)
-    drawing = figure(
-        9,
-        5,
-        f"How does {title} grow with the cutoff?",
-        f"Mean {title} over queries; bands: {INTERVALS}{some}{sweep.fixed_settings('k', *free)}",
-        right=2.2,
-    )
-    axes = drawing.subplots()
-    colours = shades(list(rows[label]))
+def draw_by_cutoff(decision: Decision, metric: str, axes: Axes) -> None:
+    """Draw a metric over the cutoff, with the first cost that depends on it above."""
+    sweep, title = decision.sweep, decision.sweep.title(metric)
+    rows = _compared(decision)
+    labels = [sweep.label(sweep.outcomes[position]) for position in rows["outcome"]]
+    cost = _cost_of_cutoff(decision)
+    colours = shades(labels)
     longest = 0
-    for index, (_, row) in enumerate(shown.iterrows()):
+    for index, (name, (_, row)) in enumerate(zip(labels, rows.iterrows(), strict=True)):
         facts = sweep.outcomes[row["outcome"]].facts
         curve = facts.curves.get(metric, ())
         cutoffs = np.arange(1, len(curve) + 1)
         longest = max(longest, len(curve))
         if metric in facts.intervals:  # runs of version 0.1.0 have none
-            band = {"color": colours[row[label]], "alpha": 0.13, "linewidth": 0}
+            band = {"color": colours[name], "alpha": 0.13, "linewidth": 0}
             axes.fill_between(cutoffs, *facts.intervals[metric], **band)
         marker = MARKERS[index % len(MARKERS)]
-        axes.plot(
-            cutoffs,
-            curve,
-            color=colours[row[label]],
-            marker=marker,
-            markersize=4,
-            label=in_legend(f"{'' if label == 'method' else sweep.short(label) + ' '}{row[label]}"),
-        )
-    measured = sweep.values_of("k")
-    for k in measured:
-        axes.axvline(k, color="#777777", linewidth=0.9, linestyle=":")
-    if measured:
-        axes.text(max(measured), 1.015, " measured at the dotted k", fontsize=8, color="#555555", ha="center")
-    axes.set_xlabel("cutoff k (passages)")
+        axes.plot(cutoffs, curve, color=colours[name], marker=marker, markersize=3.5, label=in_legend(name))
+    for cutoff in decision.choices:
+        if cutoff is not None:
+            axes.axvline(cutoff, color="#777777", linewidth=0.9, linestyle=":")
+    places = [1, *range(5, longest + 1, 5 * max(1, longest // 50))]
+    if cost:
+        above = axes.secondary_xaxis("top")
+        tokens = decision.named.facts.curves[cost]
+        above.set_xticks(places, [f"{tokens[place - 1]:,.0f}" if place <= len(tokens) else "" for place in places])
+        above.tick_params(length=0, labelsize=8, colors="#555555")
+        above.spines["top"].set_visible(False)
+    axes.set_xlabel(f"{sweep.cutoff} (passages)" if sweep.cutoff == "k" else sweep.cutoff)
     axes.set_ylabel(title)
     axes.set_xlim(0.5, longest + 0.5)
-    axes.set_xticks([1, *range(5, longest + 1, 5 * max(1, longest // 50))])
-    axes.set_ylim(0, 1)
-    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
+    axes.set_xticks(places)
+    bounds = sweep.metric_info[metric]
+    if np.isfinite([bounds.low, bounds.high]).all():
+        axes.set_ylim(bounds.low, bounds.high)
+    axes.legend(loc="lower right", frameon=False)
     dress(axes)
-    return drawing
 
 
-def _compared(sweep: Sweep) -> tuple[pd.DataFrame, str, Sequence[str]]:
-    """Rows to compare, the column that names them, and the settings that differ: methods, or values of a setting."""
-    others = [name for name in sweep.axes if name != "k"]
-    if len(sweep.methods) > 1 or not others:
-        return sweep.methods, "method", sweep.method_settings
-    rows = sweep.like_best(others[0]).dropna(subset=[others[0]]).drop_duplicates(others[0])
-    return rows, others[0], others[:1]
+def _cost_of_cutoff(decision: Decision) -> str | None:
+    """The first cost that depends on the cutoff."""
+    return next((name for name in decision.sweep.settings.costs if name in decision.named.facts.curves), None)
 
 
-def win_frequency(sweep: Sweep) -> Figure:
-    """Which configuration is best when these queries are resampled?"""
-    wins, tied = sweep.decision.wins, sweep.decision.with_best.tied
-    order = np.argsort(-wins, kind="stable")[:MOST_BARS]
-    order = order[wins[order] >= min(0.001, wins.max())]
-    names = [shown(sweep.outcomes[position].name) for position in order]
-    beside = 0.3 + 0.085 * max(map(len, names))
-    left = len(wins) - len(order)
-    others = f"; others: {abs(1 - wins[order].sum()):.1%}" if left else ""
+def _compared(decision: Decision) -> pd.DataFrame:
+    """The configurations whose curves are drawn: the named one, and the best others by method or by a setting."""
+    sweep = decision.sweep
+    others = [name for name in sweep.axes if name != sweep.cutoff]
+    rows = decision.methods
+    if len(rows) < 2 and others:
+        rows = decision.like_named(others[0]).dropna(subset=[others[0]]).drop_duplicates(others[0])
+    chosen = rows["outcome"] == sweep.outcomes.index(decision.named)
+    score = sweep.sign(sweep.decided_by) * rows[sweep.decided_by]
+    best = score.where(~chosen, np.inf).nlargest(MOST_CURVES).index
+    return rows[rows.index.isin(best)]
+
+
+def cost_fronts(decision: Decision) -> Figure:
+    """Which configurations does nothing else beat in quality and cost?"""
+    found = decision.fronts
     drawing = figure(
-        max(beside + 6, 7.2),  # room for the question
-        1.7 + 0.3 * len(order),
-        "Which configuration is best when these queries are resampled?",
-        f"Share of bootstrap resamples of the {len(sweep.queries)} queries with the {sweep.highest} "
-        f"{sweep.metric_title}{others}\nDark: cannot be told apart from the best (p > 0.05). "
-        "Favours the luckier of equal configurations",
-        left=beside,
-        top=1.0,
+        WIDE,
+        1.1 + 2.9 * len(found),
+        "What is worth its cost?",
+        "Orange: nothing else is both cheaper and better, with 95 % confidence over queries\n"
+        "Grey: something else is (a difference in cost below 2 % does not count); ring: the choice",
+        top=1.1,
     )
-    axes = drawing.subplots()
-    colours = [BLUE if tied[position] else GREY for position in order]
-    axes.barh(np.arange(len(order)), wins[order], color=colours, height=0.7)
-    for place, position in enumerate(order):
-        axes.text(wins[position] + 0.01, place, f"{wins[position]:.1%}", va="center", fontsize=9)
-    axes.set_yticks(range(len(order)), names)
-    axes.invert_yaxis()
-    axes.set_xlim(0, max(wins[order]) * 1.15)
-    axes.xaxis.set_major_formatter("{x:.0%}")
-    axes.set_xlabel("share of resamples")
-    dress(axes, grid="x")
+    panels = drawing.subplots(len(found), 1, squeeze=False, gridspec_kw={"hspace": 0.35})[:, 0]
+    for axes, front in zip(panels, found, strict=True):
+        draw_front(decision, front, axes)
     return drawing
+
+
+def draw_front(decision: Decision, front: CostFront, axes: Axes) -> None:
+    """Draw quality over a cost, with the front marked."""
+    sweep = front.sweep
+    x = np.array([outcome.value(front.cost) for outcome in sweep.outcomes], dtype=float)
+    y = np.array([outcome.value(front.quality) for outcome in sweep.outcomes], dtype=float)
+    on_front = front.front.on_front
+    axes.scatter(x[~on_front], y[~on_front], color=OFF_FRONT, s=22, zorder=2)
+    axes.scatter(x[on_front], y[on_front], color=BEST, s=26, zorder=3)
+    named = [position for position, each in enumerate(sweep.outcomes) if each in _named_at_each(decision)]
+    axes.scatter(x[named], y[named], s=110, facecolors="none", edgecolors="#222222", linewidths=1.3, zorder=4)
+    for position in named:
+        cutoff = sweep.outcomes[position].cutoff
+        text = "" if cutoff is None else f" {sweep.cutoff} {cutoff}"
+        axes.annotate(text, (x[position], y[position]), xytext=(6, -10), textcoords="offset points", fontsize=8.5)
+    metric, cost = sweep.metric_info[front.quality], sweep.metric_info[front.cost]
+    unit = "" if not cost.unit or cost.unit.casefold() == cost.title.casefold() else f" ({cost.unit})"
+    axes.set_xlabel(shown(f"{cost.title}{unit}"))
+    axes.set_ylabel(shown(metric.title))
+    axes.set_xlim(0, None)
+    axes.margins(0.12)
+    dress(axes, grid="both")
+
+
+def _named_at_each(decision: Decision) -> list[Outcome]:
+    return [choice.named for choice in decision.choices.values()]

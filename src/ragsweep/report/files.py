@@ -10,15 +10,16 @@ from ragsweep.core.csv_files import write_table
 from ragsweep.core.drawing import drawing, save_charts
 from ragsweep.report import sweep_charts
 from ragsweep.report.page import Origin, write_report
-from ragsweep.sweeps import Sweep
+from ragsweep.report.record import write_decision
+from ragsweep.sweeps import Decision
 
 
-def write_sweep(folder: Path, sweep: Sweep, origin: Origin) -> str:
-    """Write the tables, charts and report of a sweep.
+def write_sweep(folder: Path, decision: Decision, origin: Origin) -> str:
+    """Write the tables, charts, decision and report of a sweep.
 
     Args:
         folder: The sweep's folder.
-        sweep: Its runs.
+        decision: Its decision.
         origin: Command, run id, commit and start of the sweep.
 
     Returns:
@@ -26,28 +27,26 @@ def write_sweep(folder: Path, sweep: Sweep, origin: Origin) -> str:
     """
     results = folder / "results"
     results.mkdir(parents=True, exist_ok=True)
-    _ = sweep.table  # computed once, before the chart process gets its copy
-    with drawing(folder / "charts", sweep_charts.of_settings, sweep) as of_settings:
-        write_table(results / "summary_statistics.csv", sweep.summary_statistics)
-    with drawing(folder / "charts", sweep_charts.of_decision, sweep) as of_decision:
-        write_table(results / f"evaluation_results_{origin.started}.csv", sweep.per_query)
-    return write_report(folder, sweep, origin, [*of_decision, *of_settings])
+    _ = decision.sweep.table  # computed once, before the chart process gets its copy
+    with drawing(folder / "charts", sweep_charts.of_settings, decision):
+        write_table(results / "summary_statistics.csv", decision.summary_statistics)
+        write_table(results / f"evaluation_results_{origin.started}.csv", decision.sweep.per_query)
+        write_decision(folder / "decision.json", decision, origin.run_id)
+    with drawing(folder / "charts", sweep_charts.of_report, decision) as charts:
+        pass
+    return write_report(folder, decision, origin, charts)
 
 
-def write_comparison(path: Path, sweep: Sweep, command: str, started: str) -> None:
+def write_comparison(path: Path, decision: Decision, command: str, started: str) -> None:
     """Write a comparison of runs as an HTML page.
 
     Args:
         path: Path of the page.
-        sweep: The runs.
+        decision: The decision between them.
         command: The command that repeats the comparison.
         started: Start time, YYYYMMDD_HHMMSS.
     """
     with tempfile.TemporaryDirectory() as folder:
-        drawn = Path(folder) / "charts"
-        charts = [
-            *save_charts(drawn, sweep_charts.of_decision, sweep),
-            *save_charts(drawn, sweep_charts.of_settings, sweep),
-        ]
-        write_report(Path(folder), sweep, Origin(command, "", "", started), charts)
+        charts = save_charts(Path(folder) / "charts", sweep_charts.of_report, decision)
+        write_report(Path(folder), decision, Origin(command, "", "", started), charts)
         shutil.copyfile(Path(folder) / "report.html", path)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import html
 import shlex
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,11 +17,15 @@ from ragsweep.core.csv_files import TEXTS
 from ragsweep.core.drawing import Chart
 from ragsweep.core.terminal import counted, printable
 from ragsweep.report import queries
+from ragsweep.report.captions import captions_of
+from ragsweep.report.evidence import evidence
 from ragsweep.report.markup import code, markdown
-from ragsweep.report.words import against_best, baseline_rows, decision, evidence, interval
-from ragsweep.sweeps import Sweep
+from ragsweep.report.tables import against_best, baseline_rows, cells, number
+from ragsweep.report.words import headline, interval
+from ragsweep.sweeps import Decision, Sweep
 
 if TYPE_CHECKING:
+    import pandas as pd
     from jinja2 import Environment
 
 DIGITS = 12  # of a digest in the report
@@ -35,17 +40,24 @@ class Origin:
         run_id: Run id of the sweep in the tracking store; empty if it is not in the store.
         commit: Git commit of the code, with a note if there are uncommitted changes; empty outside a git repository.
         started: Start time, YYYYMMDD_HHMMSS.
+        addresses: The page of each run in MLflow by run id, where a browser can open it.
     """
 
     command: str
     run_id: str
     commit: str
     started: str
+    addresses: Mapping[str, str] = field(default_factory=dict)
+
+    def address_of(self, run_id: str) -> str:
+        """The page of a run in MLflow; empty if there is none that a browser can open."""
+        return self.addresses.get(run_id, "")
 
 
 class Row(NamedTuple):
     """A row of the table. `left`, `width` and `middle` are the position of the interval bar, in percent."""
 
+    cutoff: str
     name: str
     mark: str
     verdict: str
@@ -55,20 +67,27 @@ class Row(NamedTuple):
     left: float
     width: float
     middle: float
-    others: list[float]
-    wins: float
+    others: list[str]
+    wins: str
     run_id: str
+    address: str
 
 
-def write_report(folder: Path, sweep: Sweep, origin: Origin, charts: Sequence[Chart]) -> str:
+def write_report(folder: Path, decision: Decision, origin: Origin, charts: Sequence[Chart]) -> str:
     """Write `report.html` and `report.md` with the charts from `charts/`.
 
     Returns:
         The report in Markdown.
     """
-    content = _content(sweep, origin)
+    content = _content(decision, origin)
+    captions = captions_of(decision)
     drawn = [
-        {**chart._asdict(), "data": b64encode((folder / "charts" / chart.name).read_bytes()).decode()}
+        {
+            "name": chart.name,
+            "title": chart.title,
+            "caption": captions[chart.name],
+            "data": b64encode((folder / "charts" / chart.name).read_bytes()).decode(),
+        }
         for chart in charts
     ]
     page = _environment(_html).get_template("report.html").render(content, charts=drawn)
@@ -101,37 +120,45 @@ def _command(arguments: Sequence[object]) -> str:
     return shlex.join(map(str, arguments))
 
 
-def _content(sweep: Sweep, origin: Origin) -> dict[str, Any]:
-    unanswered = [row for _, row in queries.unanswered(sweep).iterrows()]
-    number = len(sweep.outcomes)
+def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
+    sweep, level = decision.sweep, decision.headline.allowed
+    unanswered = [row for _, row in sweep.queries.iloc[decision.unanswered].iterrows()]
+    at = f" at {sweep.cutoff} {decision.headline.cutoff}" if sweep.cutoff else ""
+    baselines = [choice.allowed for choice in decision.choices.values() if _has_baseline(choice.allowed)]
     return {
         "title": _title(sweep),
-        "facts": f"{counted(number, 'configuration')}, {counted(len(sweep.queries), 'query')}, {_when(origin.started)}"
-        f"{f', commit {origin.commit}' if origin.commit else ''}",
-        "decision": [*decision(sweep), *evidence(sweep)],
+        "facts": f"{counted(len(sweep.outcomes), 'configuration')}, {counted(len(sweep.queries), 'query')}, "
+        f"{_when(origin.started)}{f', commit {origin.commit}' if origin.commit else ''}",
+        "headline": headline(decision),
+        "evidence": evidence(decision),
         "unfinished": ", ".join(f"{name} ({status})" for name, status in sweep.unfinished.items()),
+        "by_cutoff": cells(decision),
         "metric": sweep.metric_title,
+        "cutoff": sweep.cutoff,
         "other_metrics": [sweep.title(name) for name in _others(sweep)],
-        "rows": list(_rows(sweep)),
+        "rows": list(_rows(decision, origin)),
         "about_table": _about_table(sweep),
-        "against": baseline_rows(sweep) if sweep.baseline else [],
-        "about_against": "Paired randomisation test with Holm's correction for all comparisons with the baseline. "
-        "Effect size: Cohen's d_z. Intervals: 95 %, bootstrap over queries.",
-        "types": queries.by_type(sweep),
-        "about_types": "Held out: mean over queries that were not used for the choice, by repeated 5-fold "
-        "cross-validation. Only a better held-out mean shows that a type needs its own configuration.",
+        "against": baseline_rows(baselines[0]) if baselines else [],
+        "about_against": "Paired randomisation test with Holm's correction. Effect size: Cohen's d_z.",
+        "types": queries.by_type(level),
+        "about_types": f"Choice{at} for each type. Held out: mean over queries that were not used for the choice "
+        "(repeated 5-fold cross-validation).",
         "unanswered": unanswered,
         "about_unanswered": f"Queries with the worst possible {sweep.metric_title} in every configuration: "
         f"{len(unanswered)} of {len(sweep.queries)}.",
         "item_columns": [name for name in sweep.queries if name not in TEXTS],
-        "best": sweep.best_outcome,
-        "disputed": queries.disputed(sweep),
-        "about_disputed": queries.about_disputed(sweep),
-        "dataset_findings": sweep.best_outcome.facts.findings,
+        "best": decision.named,
+        "disputed": queries.disputed(level),
+        "about_disputed": f"The configurations{at} disagree most on these queries:",
+        "dataset_findings": decision.named.facts.findings,
         "commands": _commands(origin),
-        "about_numbers": f"Dataset digest {sweep.best_outcome.facts.digest[:DIGITS]}; {sweep.resamples:,} "
+        "about_numbers": f"Dataset digest {decision.named.facts.digest[:DIGITS]}; {sweep.resamples:,} "
         f"resamples, seed {sweep.seed}. Metrics are computed per query, then averaged.",
     }
+
+
+def _has_baseline(level: Sweep) -> bool:
+    return level.baseline in [outcome.name for outcome in level.outcomes]
 
 
 def _title(sweep: Sweep) -> str:
@@ -141,50 +168,54 @@ def _title(sweep: Sweep) -> str:
 
 
 def _others(sweep: Sweep) -> list[str]:
-    return [name for name in sweep.metrics if name != sweep.decided_by]
+    """The columns besides the deciding metric: the other metrics, then the costs."""
+    costs = [
+        name for name in sweep.settings.costs if any(outcome.value(name) is not None for outcome in sweep.outcomes)
+    ]
+    return list(dict.fromkeys([*(name for name in sweep.metrics if name != sweep.decided_by), *costs]))
 
 
-def _rows(sweep: Sweep) -> Iterator[Row]:
+def _rows(decision: Decision, origin: Origin) -> Iterator[Row]:
+    sweep = decision.sweep
     metric, table = sweep.decided_by, sweep.table
     low, high = table[f"{metric}_low"].min(), table[f"{metric}_high"].max()
     scale = 100 / (high - low) if high > low else 0
-    for _, row in table.iterrows():
-        verdict = against_best(sweep, row["outcome"])
+    summary = decision.summary_statistics
+    for (_, row), (_, compared) in zip(table.iterrows(), summary.iterrows(), strict=True):
+        outcome = sweep.outcomes[row["outcome"]]
+        verdict = against_best(decision, outcome)
+        wins = compared["win_frequency"]
         yield Row(
-            name=row["name"],
-            mark=verdict.partition(",")[0],
+            cutoff=str(outcome.cutoff or ""),
+            name=outcome.name,
+            mark=verdict.partition(",")[0].partition(":")[0],
             verdict=verdict,
-            difference=_difference(sweep, row["outcome"]),
+            difference=_difference(compared, metric) if verdict != "best" else "",
             mean=row[metric],
-            interval=interval(row, metric),
+            interval=interval(sweep, outcome, metric),
             left=round((row[f"{metric}_low"] - low) * scale, 1),
             width=round((row[f"{metric}_high"] - row[f"{metric}_low"]) * scale, 1),
             middle=round((row[metric] - low) * scale, 1),
-            others=[row[name] for name in _others(sweep)],
-            wins=100 * sweep.decision.wins[row["outcome"]],
-            run_id=sweep.outcomes[row["outcome"]].run_id,
+            others=[number(sweep, name, outcome.value(name)) for name in _others(sweep)],
+            wins="" if isnan(wins) else f"{100 * wins:.1f} %",
+            run_id=outcome.run_id,
+            address=origin.address_of(outcome.run_id),
         )
 
 
-def _difference(sweep: Sweep, position: int) -> str:
-    decision = sweep.decision
-    if position == decision.best:
-        return ""
-    low, high = decision.difference_low[position], decision.difference_high[position]
-    return f"{decision.difference[position]:+.3f} [{low:+.3f}, {high:+.3f}]"
+def _difference(compared: pd.Series, metric: str) -> str:
+    difference, low, high = (compared[f"{metric}_minus_best{end}"] for end in ("", "_low", "_high"))
+    return "" if isnan(difference) else f"{difference:+.3f} [{low:+.3f}, {high:+.3f}]"
 
 
 def _about_table(sweep: Sweep) -> str:
+    same = f" at the same {sweep.cutoff}" if sweep.cutoff else ""
     return " ".join(
         (
-            f"Means over {counted(len(sweep.queries), 'query')}. Intervals: 95 %, bootstrap over queries.",
-            "Against the best: paired randomisation test, corrected for all pairs of configurations (max-T), because",
-            "the best was chosen by the same queries. Tied: p > 0.05. The test measures how consistently the queries",
-            "differ, so a configuration with a lower mean can be tied while one with a higher mean is worse. The",
-            "interval of a difference is for this pair alone. Best in: share of bootstrap resamples of these queries",
-            "in which the configuration has the best mean; this favours the luckier of equal configurations. Effect",
-            "size: mean of the differences divided by their standard deviation (Cohen's d_z). More statistics:",
-            "results/summary_statistics.csv.",
+            f"Means over {counted(len(sweep.queries), 'query')}; intervals: 95 %, bootstrap over queries.",
+            f"Against the best{same}: paired step-down randomisation test, corrected for choosing the best by the same",
+            "queries; tied: p > 0.05. Best in: share of bootstrap resamples in which the configuration is the best.",
+            "More statistics: results/summary_statistics.csv.",
         )
     )
 

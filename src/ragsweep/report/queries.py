@@ -1,4 +1,4 @@
-"""Queries that no configuration answers, queries on which configurations disagree, and query types."""
+"""Queries on which configurations disagree, and query types, at one cutoff."""
 
 from __future__ import annotations
 
@@ -37,38 +37,15 @@ class OfType(NamedTuple):
     held_out_of_all: float
 
 
-def unanswered(sweep: Sweep) -> pd.DataFrame:
-    """The queries for which every configuration has the worst possible value."""
-    metric = sweep.metric_info[sweep.decided_by]
-    worst = metric.low if metric.higher_is_better else metric.high
-    if not sweep.is_mean(sweep.decided_by):
-        return sweep.queries.iloc[:0]
-    return sweep.queries.iloc[np.flatnonzero((sweep.scores(sweep.decided_by) == worst).all(axis=0))]
-
-
 def disputed(sweep: Sweep) -> list[Dispute]:
-    """The queries on which the scores of the configurations differ most, largest difference first.
-
-    If several configurations have the k of the best, only these: a larger k lowers F1 and precision of every query.
-    """
+    """The queries on which the scores of configurations at one cutoff differ most, largest difference first."""
     if not sweep.is_mean(sweep.decided_by):
         return []
-    rows = _comparable(sweep)
+    rows = sweep.table["outcome"].tolist()
     scores = sweep.scores(sweep.decided_by)[rows]
     deviation = scores.std(axis=0)
     order = [query for query in np.argsort(-deviation, kind="stable").tolist() if deviation[query] > EQUAL]
     return [_dispute(sweep, [sweep.outcomes[row] for row in rows], scores, query) for query in order[:MOST_DISPUTED]]
-
-
-def about_disputed(sweep: Sweep) -> str:
-    """A sentence that says which configurations `disputed` compares."""
-    same_k = f" with k={sweep.best.k}, like the best," if len(_comparable(sweep)) < len(sweep.outcomes) else ""
-    return f"The configurations{same_k} disagree most on these queries:"
-
-
-def _comparable(sweep: Sweep) -> list[int]:
-    same_k = sweep.table[sweep.table["k"] == sweep.best["k"]]["outcome"].tolist() if "k" in sweep.table else []
-    return same_k if len(same_k) > 1 else sweep.table["outcome"].tolist()
 
 
 def _dispute(sweep: Sweep, outcomes: Sequence[Outcome], scores: Array, query: int) -> Dispute:
@@ -82,15 +59,15 @@ def _dispute(sweep: Sweep, outcomes: Sequence[Outcome], scores: Array, query: in
 
 def by_type(sweep: Sweep) -> list[OfType]:
     """A row per query type. Empty if there are fewer than two types."""
-    decision = sweep.decision
-    if decision.by_type is None:
+    found = sweep.standings
+    if found.by_type is None:
         return []
     types = np.array(sweep.types, dtype=object)
     scores = sweep.scores(sweep.decided_by)
-    for_all = decision.by_type.for_all
+    for_all = found.by_type.for_all
     return [
         _of_type(sweep, kind, scores[:, types == kind], own, for_all.per_query[types == kind].mean())
-        for kind, own in zip(decision.by_type.types, decision.by_type.by_type, strict=True)
+        for kind, own in zip(found.by_type.types, found.by_type.by_type, strict=True)
     ]
 
 
@@ -100,7 +77,7 @@ def _of_type(sweep: Sweep, kind: str, scores: np.ndarray, own: Selection, held_o
         queries=scores.shape[1],
         best=sweep.outcomes[own.best].name,
         score=own.apparent,
-        best_of_all=float(scores[sweep.decision.best].mean()),
+        best_of_all=float(scores[sweep.standings.best].mean()),
         held_out=own.expected,
         held_out_of_all=float(held_out_of_all),
     )

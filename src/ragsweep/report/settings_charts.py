@@ -1,4 +1,4 @@
-"""Charts of sweeps over three or more settings."""
+"""The figures of the report that show swept settings, at the cutoff of the headline."""
 
 from __future__ import annotations
 
@@ -18,29 +18,134 @@ from ragsweep.core.style import (
     positions,
     shown,
     ticks,
+    whiskers,
 )
-from ragsweep.statistics import confidence_intervals
-from ragsweep.sweeps import Sweep
+from ragsweep.report.words import at
+from ragsweep.statistics.intervals import first_best
+from ragsweep.sweeps import Decision
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
+WIDE = 6.6  # inches: what a phone can show without losing the labels
+MOST_NUMBERS = 60  # of cells; in larger heat maps, values are not printed in the cells
 BEHIND = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.8}  # background of a label that lines cross
 
 
-def parallel_coordinates(sweep: Sweep) -> Figure:
+def heat_map(decision: Decision, x: str, y: str) -> Figure:
+    """Where is the plateau, and where does it end?"""
+    level = decision.headline.allowed
+    lines = len(level.values_of(y))
+    drawing = figure(
+        WIDE,
+        1.9 + 0.45 * lines,
+        f"Which {level.short(x)} and {level.short(y)} are as good as the best{at(decision.sweep, decision.headline)}?",
+        f"Mean {level.metric_title} over queries, dark is better; the dot is the best\n"
+        f"Framed: cannot be told apart from the best{decision.fixed_settings(x, y, level.cutoff)}",
+        left=1.0,
+        top=1.15,
+        bottom=0.55,
+    )
+    draw_heat_map(decision, x, y, drawing.subplots())
+    return drawing
+
+
+def draw_heat_map(decision: Decision, x: str, y: str, axes: Axes) -> None:
+    """Draw the deciding metric over two settings, at the cutoff of the headline."""
+    level = decision.headline.allowed
+    metric = level.decided_by
+    rows = level.like(level.row(decision.named), x, y).dropna(subset=[x, y])
+    columns, lines = ([value for value in level.values_of(name) if value in set(rows[name])] for name in (x, y))
+    values = np.full((len(lines), len(columns)), np.nan)
+    tied = np.zeros(values.shape, dtype=bool)
+    cells = [(lines.index(row[y]), columns.index(row[x])) for _, row in rows.iterrows()]
+    for cell, value, alike in zip(
+        cells, rows[metric], level.standings.with_best.tied[rows["outcome"].to_numpy()], strict=True
+    ):
+        values[cell], tied[cell] = value, alike
+    sign = level.sign(metric)
+    axes.imshow(sign * values, origin="lower", aspect="auto", cmap="Blues")
+    low, high = np.nanmin(sign * values), np.nanmax(sign * values)
+    if values.size <= MOST_NUMBERS:
+        for (line, column), value in np.ndenumerate(values):
+            if not np.isnan(value):
+                ink = "white" if sign * value - low > 0.6 * (high - low) else "#222222"
+                number = f"{value:.2f}" if len(columns) < 8 else f"{value:.2f}".lstrip("0")
+                axes.text(column, line, number, ha="center", va="center", fontsize=8.5, color=ink)
+    _outline(axes, tied)
+    best = cells[int(first_best(sign * rows[metric].to_numpy()))]
+    axes.plot(best[1] + 0.36, best[0] + 0.3, "o", color=BEST, markersize=5)
+    axes.set_xticks(*ticks(columns))
+    axes.set_yticks(*ticks(lines))
+    axes.tick_params(length=0, labelsize=9)
+    axes.set_xlabel(shown(level.short(x)))
+    axes.set_ylabel(shown(level.short(y)))
+
+
+def one_setting(decision: Decision, x: str) -> Figure:
+    """How much does the only swept setting matter at one cutoff?"""
+    level = decision.headline.allowed
+    drawing = figure(
+        WIDE,
+        3.8,
+        f"How much does {level.short(x)} matter{at(decision.sweep, decision.headline)}?",
+        f"Mean {level.metric_title} over queries; whiskers: {INTERVALS}\n"
+        "Orange: cannot be told apart from the best (p > 0.05). The test is paired, the intervals are not",
+        top=1.1,
+    )
+    draw_one_setting(decision, x, drawing.subplots())
+    return drawing
+
+
+def draw_one_setting(decision: Decision, x: str, axes: Axes) -> None:
+    """Draw the deciding metric over a setting, at the cutoff of the headline."""
+    level = decision.headline.allowed
+    rows = level.table.dropna(subset=[x])
+    values = [value for value in level.values_of(x) if value in set(rows[x])]
+    places = dict(zip(values, positions(values), strict=True))
+    metric = level.decided_by
+    rows = rows.assign(place=rows[x].map(places)).sort_values("place")
+    if all(map(is_number, values)):
+        axes.plot(rows["place"], rows[metric], color="#9a9a9a", linewidth=1, zorder=1)
+    tied = level.standings.with_best.tied[rows["outcome"].to_numpy()]
+    for some, ink in ((tied, BEST), (~tied, BLUE)):
+        if some.any():
+            few = rows[some]
+            axes.errorbar(few["place"], few[metric], yerr=whiskers(few, metric), fmt="o", color=ink, capsize=3)
+    axes.set_xticks(*ticks(values, at=positions(values), room=60))
+    axes.set_xlabel(shown(level.short(x)))
+    axes.set_ylabel(level.metric_title)
+    axes.margins(x=0.08)
+    dress(axes)
+
+
+def _outline(axes: Axes, region: np.ndarray) -> None:
+    """Draw a line around the cells of a region."""
+    padded = np.pad(region, 1)
+    for line, column in zip(*np.nonzero(padded), strict=True):
+        x, y = column - 1.5, line - 1.5
+        sides = {(0, -1): ((x, x), (y, y + 1)), (0, 1): ((x + 1, x + 1), (y, y + 1))}
+        sides |= {(-1, 0): ((x, x + 1), (y, y)), (1, 0): ((x, x + 1), (y + 1, y + 1))}
+        for (up, right), ends in sides.items():
+            if not padded[line + up, column + right]:
+                axes.plot(*ends, color=BEST, linewidth=2.2, solid_capstyle="projecting", clip_on=False)
+
+
+def parallel_coordinates(decision: Decision) -> Figure:
     """Which combinations of settings do well?"""
     from matplotlib import colormaps
 
+    sweep = decision.headline.allowed
     metric, table = sweep.decided_by, sweep.table
     names = list(sweep.axes)[:MOST_AXES]
     drawing = figure(
         1.5 + 1.9 * len(names) + 1.5,
         5.4,
         "Which combinations of settings do well?",
-        f"One line per configuration, through its settings to its {sweep.metric_title}; dark is high. Orange: the best "
-        "(thick), and those that\ncannot be told apart from it (p > 0.05)",
+        f"One line per configuration, through its settings to its {sweep.metric_title}; dark is better\n"
+        "Orange: the best (thick), and those that cannot be told apart from it (p > 0.05)",
         left=0.9,
         right=0.9,
         top=1.25,
@@ -52,8 +157,9 @@ def parallel_coordinates(sweep: Sweep) -> Figure:
     places = np.arange(len(heights))
     points = np.array(heights).T  # [configurations, axes]
     complete = ~np.isnan(points).any(axis=1)  # some configurations do not have every setting
-    shade = colormaps["Blues"](0.15 + 0.8 * heights[-1])
-    tied = sweep.decision.with_best.tied[table["outcome"]]
+    better = heights[-1] if sweep.higher_is_better else 1 - heights[-1]
+    shade = colormaps["Blues"](0.15 + 0.8 * better)
+    tied = sweep.standings.with_best.tied[table["outcome"]]
     for row in np.flatnonzero(complete)[::-1]:  # the best last, so that it is on top
         width = 2.8 if row == 0 else 1.2
         axes.plot(places, points[row], color=BEST if tied[row] else shade[row], linewidth=width, zorder=1 + tied[row])
@@ -72,37 +178,6 @@ def parallel_coordinates(sweep: Sweep) -> Figure:
     axes.set_xlim(-0.25, places[-1] + 0.25)
     axes.set_ylim(-0.05, 1.05)
     axes.spines[:].set_visible(False)
-    return drawing
-
-
-def main_effects(sweep: Sweep) -> Figure:
-    """What does each setting do, averaged over all others?"""
-    metric = sweep.decided_by
-    scores = sweep.scores(metric)
-    drawing = figure(
-        1 + 2.6 * min(len(sweep.axes), MOST_AXES),
-        4.2,
-        "What does each setting do, averaged over all others?",
-        f"Mean {sweep.title(metric)} of all configurations with that value; whiskers: {INTERVALS}",
-    )
-    shown_axes = list(sweep.axes.items())[:MOST_AXES]
-    panels = drawing.subplots(1, len(shown_axes), sharey=True, squeeze=False, gridspec_kw={"wspace": 0.08})[0]
-    for place, (axes, (name, values)) in enumerate(zip(panels, shown_axes, strict=True)):
-        outcomes = [sweep.table[sweep.table[name] == value]["outcome"].to_numpy() for value in values]
-        averaged = np.array([scores[rows].mean(axis=0) for rows in outcomes])  # [values, queries]
-        means = averaged.mean(axis=1)
-        low, high = confidence_intervals(averaged, resamples=sweep.resamples, seed=sweep.seed)
-        axes.errorbar(
-            positions(values), means, yerr=np.abs([means - low, high - means]), fmt="o-", color=BLUE, capsize=3
-        )
-        axes.set_xticks(*ticks(values, at=positions(values)))
-        axes.set_xlabel(shown(sweep.short(name), LONGEST_WORD))
-        axes.margins(x=0.12)
-        if not all(map(is_number, values)):
-            axes.tick_params(axis="x", labelsize=6, labelrotation=12)
-        if place == 0:
-            axes.set_ylabel(f"mean {sweep.title(metric)}")
-        dress(axes)
     return drawing
 
 

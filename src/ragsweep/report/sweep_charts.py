@@ -12,28 +12,29 @@ from ragsweep.core.style import (
     BEST,
     INTERVALS,
     MARKERS,
-    MOST_AXES,
     dress,
     figure,
     in_legend,
     is_number,
     label,
     panels,
-    plain_name,
     positions,
     shades,
     shown,
     ticks,
     whiskers,
 )
-from ragsweep.report.decision_charts import best_against_baseline, by_cutoff, heat_map, win_frequency
-from ragsweep.report.settings_charts import main_effects, parallel_coordinates
-from ragsweep.sweeps import Sweep
+from ragsweep.report.decision_charts import best_against_baseline, by_cutoff, cost_fronts
+from ragsweep.report.settings_charts import heat_map, one_setting, parallel_coordinates
+from ragsweep.report.words import at
+from ragsweep.sweeps import Decision, Sweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+BY_CUTOFF, FRONT, HEAT_MAP = "by_cutoff.svg", "cost_fronts.svg", "heat_map.svg"
+ONE_SETTING, AGAINST, COMBINATIONS = "one_setting.svg", "best_against_baseline.svg", "parallel_coordinates.svg"
 MOST_ROWS = 40
 MOST_METHODS = 6
 MOST_LINES = 7
@@ -48,7 +49,7 @@ class Known(NamedTuple):
     colours: str
 
 
-KNOWN = {  # charts of other settings use the name of the setting
+KNOWN = {  # the settings of which the reference has charts
     "retriever.alpha": Known(
         "2_alpha_sensitivity.png", "How much does alpha matter?", "alpha (0 sparse, 1 dense)", "viridis"
     ),
@@ -56,39 +57,43 @@ KNOWN = {  # charts of other settings use the name of the setting
 }
 
 
-def of_decision(sweep: Sweep) -> Iterator[tuple[str, Figure]]:
-    """The charts that show how certain the decision is, with their file names."""
-    if len(sweep.table) == 1:
+def of_report(decision: Decision) -> Iterator[tuple[str, Figure]]:
+    """The figures of the report with their file names: at most five."""
+    sweep, level = decision.sweep, decision.headline.allowed
+    gain = next((name for name in sweep.settings.gains if name in decision.named.facts.curves), None)
+    if gain and sweep.cutoff:
+        yield BY_CUTOFF, by_cutoff(decision, gain)
+    if decision.fronts:
+        yield FRONT, cost_fronts(decision)
+    if len(level.table) == 1:
         return
-    if len(sweep.axes) > 1:
-        x, y = _by_use(sweep)[:2]
-        if len(sweep.like_best(x, y).dropna(subset=[x, y])) > 1:
-            yield "heat_map.png", heat_map(sweep, x, y)
-    if len(sweep.axes) > 2:
-        yield "parallel_coordinates.png", parallel_coordinates(sweep)
+    axes = _by_use(level)
+    if len(axes) > 1 and len(level.like(level.row(decision.named), *axes[:2]).dropna(subset=axes[:2])) > 1:
+        yield HEAT_MAP, heat_map(decision, *axes[:2])
+    elif len(axes) == 1:
+        yield ONE_SETTING, one_setting(decision, axes[0])
     if sweep.is_mean(sweep.decided_by):
-        yield "best_against_baseline.png", best_against_baseline(sweep)
-    yield "win_frequency.png", win_frequency(sweep)
-    yield "4_comprehensive_comparison.png", all_metrics(sweep)
+        yield AGAINST, best_against_baseline(decision)
+    if len(axes) > 2:
+        yield COMBINATIONS, parallel_coordinates(decision)
 
 
-def of_settings(sweep: Sweep) -> Iterator[tuple[str, Figure]]:
-    """The charts that show the effect of each setting, with their file names. They do not need the decision."""
+def of_settings(decision: Decision) -> Iterator[tuple[str, Figure]]:
+    """The five charts of the reference, where the sweep has what they show, with their file names."""
+    sweep = decision.sweep
     if len(sweep.table) == 1:
         return
-    for x in _by_use(sweep)[:MOST_AXES]:
-        lines = next((other for other in _by_use(sweep) if other != x), None)
-        if sweep.like_best(x, lines)[x].nunique() > 1:
-            yield KNOWN[x].file if x in KNOWN else f"sensitivity_{plain_name(x)}.png", sensitivity(sweep, x, lines)
-    if len(sweep.axes) > 2 and sweep.is_mean(sweep.decided_by):
-        yield "main_effects.png", main_effects(sweep)
-    for metric in dict.fromkeys(name for outcome in sweep.outcomes for name in outcome.facts.intervals):
-        if metric in sweep.metric_info:
-            yield f"{plain_name(metric)}_by_cutoff.png", by_cutoff(sweep, metric)
-    methods = sweep.methods
+    axes = _by_use(sweep)
+    for x in (name for name in axes if name in KNOWN):
+        lines = next((other for other in axes if other != x), None)
+        if decision.like_named(x, lines)[x].nunique() > 1:
+            yield KNOWN[x].file, sensitivity(decision, x, lines)
+    methods = decision.methods
     if len(methods) > 1:
-        yield "1_retrieval_methods_comparison.png", retrieval_methods(sweep, methods)
-        yield "5_radar_chart.png", radar(sweep, methods)
+        yield "1_retrieval_methods_comparison.png", retrieval_methods(decision)
+        yield "5_radar_chart.png", radar(decision)
+    if len(decision.headline.allowed.table) > 1:
+        yield "4_comprehensive_comparison.png", all_metrics(decision)
 
 
 def _by_use(sweep: Sweep) -> list[str]:
@@ -97,13 +102,14 @@ def _by_use(sweep: Sweep) -> list[str]:
     return [*(name for name in KNOWN if name in axes), *(name for name in axes if name not in KNOWN)]
 
 
-def retrieval_methods(sweep: Sweep, methods: pd.DataFrame) -> Figure:
+def retrieval_methods(decision: Decision) -> Figure:
     """Which retrieval method is best?"""
+    sweep, methods = decision.sweep, decision.methods
     drawing = figure(
         11,
         5,
-        f"Which retrieval method is best? {_at_k(methods)}",
-        f"Mean over queries; whiskers: {INTERVALS}{sweep.fixed_settings('k', *sweep.method_settings)}",
+        f"Which retrieval method is best{at(decision.sweep, decision.headline)}?",
+        f"Mean over queries; whiskers: {INTERVALS}{decision.fixed_settings(sweep.cutoff, *sweep.method_settings)}",
         right=2.2,
     )
     axes = drawing.subplots()
@@ -131,21 +137,22 @@ def retrieval_methods(sweep: Sweep, methods: pd.DataFrame) -> Figure:
     return drawing
 
 
-def sensitivity(sweep: Sweep, x: str, lines: str | None) -> Figure:
+def sensitivity(decision: Decision, x: str, lines: str | None) -> Figure:
     """How does each metric depend on one setting, for some values of another?"""
+    sweep = decision.sweep
     drawing = figure(
         12,
         6.4,
-        KNOWN[x].question if x in KNOWN else f"What does {sweep.short(x)} change?",
-        f"Mean over queries; whiskers: {INTERVALS}{sweep.fixed_settings(x, lines)}",
+        KNOWN[x].question,
+        f"Mean over queries; whiskers: {INTERVALS}{decision.fixed_settings(x, lines)}",
         left=0.7,
         top=1.1,
     )
     used, spare = panels(drawing, len(sweep.metrics), wspace=0.1, hspace=0.3)
-    rows = sweep.like_best(x, lines)
+    rows = decision.like_named(x, lines)
     values = sweep.axes[x]
     places = dict(zip(values, positions(values), strict=True))
-    groups = [(value, rows[rows[lines] == value]) for value in _some(sweep, lines)] if lines else []
+    groups = [(value, rows[rows[lines] == value]) for value in _some(decision, lines)] if lines else []
     groups = [(value, group) for value, group in groups if group[x].notna().any()] or [("", rows)]
     ordered_values = all(map(is_number, values))
     colours = shades([value for value, _ in groups], KNOWN[lines].colours if lines in KNOWN else "plasma")
@@ -167,7 +174,7 @@ def sensitivity(sweep: Sweep, x: str, lines: str | None) -> Figure:
             )
         axes.set_title(sweep.title(metric), fontsize=11)
         dress(axes)
-    label(used, KNOWN[x].axis if x in KNOWN else x, "mean over queries")
+    label(used, KNOWN[x].axis, "mean over queries")
     used[0].set_xticks(*ticks(values, at=positions(values), room=30))
     if not ordered_values:
         used[0].set_xlim(-0.6, len(values) - 0.4)
@@ -180,16 +187,17 @@ def sensitivity(sweep: Sweep, x: str, lines: str | None) -> Figure:
     return drawing
 
 
-def _some(sweep: Sweep, name: str) -> list[Any]:
-    """The values of an axis. If there are many, every n-th one, including the value of the best."""
-    values = sweep.axes[name]
+def _some(decision: Decision, name: str) -> list[Any]:
+    """The values of an axis. If there are many, every n-th one, including that of the named configuration."""
+    values, own = decision.sweep.axes[name], decision.best[name]
     step = -(-len(values) // MOST_LINES)
-    first = values.index(sweep.best[name]) % step if sweep.best[name] in values else 0
+    first = values.index(own) % step if own in values else 0
     return values[first::step]
 
 
-def all_metrics(sweep: Sweep) -> Figure:
+def all_metrics(decision: Decision) -> Figure:
     """Which configuration is best, by every metric?"""
+    sweep = decision.headline.allowed
     rows = sweep.table.head(MOST_ROWS)
     left_out = f"; the best {MOST_ROWS} of {len(sweep.table)}" if len(sweep.table) > MOST_ROWS else ""
     names = [*map(shown, rows["name"])]
@@ -197,8 +205,8 @@ def all_metrics(sweep: Sweep) -> Figure:
     drawing = figure(
         beside + 7,
         1.4 + 0.3 * len(rows),
-        "Which configuration is best, by every metric?",
-        f"Mean over queries, sorted by {sweep.metric_title}{left_out}; dark is high within a column, "
+        f"Which configuration is best, by every metric{at(decision.sweep, decision.headline)}?",
+        f"Mean over queries, sorted by {sweep.metric_title}{left_out}; dark is better within a column, "
         "framed is its best\nBold names: cannot be told apart from the best (p > 0.05)",
         left=beside,
         bottom=0.2,
@@ -206,8 +214,9 @@ def all_metrics(sweep: Sweep) -> Figure:
     )
     axes = drawing.subplots()
     values = rows[list(sweep.metrics)].to_numpy()
-    low, high = values.min(axis=0), values.max(axis=0)
-    shade = np.divide(values - low, high - low, out=np.full_like(values, 0.5), where=high > low)
+    better = values * [sweep.sign(name) for name in sweep.metrics]
+    low, high = better.min(axis=0), better.max(axis=0)
+    shade = np.divide(better - low, high - low, out=np.full_like(values, 0.5), where=high > low)
     axes.imshow(shade, aspect="auto", cmap="Blues", vmin=-0.05, vmax=1.1)
     for (y, x), value in np.ndenumerate(values):
         axes.text(
@@ -218,13 +227,13 @@ def all_metrics(sweep: Sweep) -> Figure:
             va="center",
             fontsize=9,
             color="white" if shade[y, x] > 0.6 else "#111111",
-            fontweight="bold" if value == high[x] else None,
+            fontweight="bold" if better[y, x] == high[x] else None,
         )
-        if value == high[x]:
+        if better[y, x] == high[x]:
             _frame(axes, x, y)
     axes.set_xticks(range(len(sweep.metrics)), [sweep.title(name) for name in sweep.metrics])
     axes.set_yticks(range(len(rows)), names)
-    for name, tied in zip(axes.get_yticklabels(), sweep.decision.with_best.tied[rows["outcome"]], strict=True):
+    for name, tied in zip(axes.get_yticklabels(), sweep.standings.with_best.tied[rows["outcome"]], strict=True):
         name.set_fontweight("bold" if tied else "normal")
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
@@ -232,14 +241,15 @@ def all_metrics(sweep: Sweep) -> Figure:
     return drawing
 
 
-def radar(sweep: Sweep, methods: pd.DataFrame) -> Figure:
+def radar(decision: Decision) -> Figure:
     """Where is each retrieval method strong?"""
+    sweep, methods = decision.sweep, decision.methods
     some = f"; the best {MOST_METHODS} of {len(methods)}" if len(methods) > MOST_METHODS else ""
     drawing = figure(
         9,
         6.6,
-        f"Where is each retrieval method strong? {_at_k(methods)}",
-        f"Mean over queries, 0 at the centre{some}{sweep.fixed_settings('k', *sweep.method_settings)}",
+        f"Where is each retrieval method strong{at(decision.sweep, decision.headline)}?",
+        f"Mean over queries, 0 at the centre{some}{decision.fixed_settings(sweep.cutoff, *sweep.method_settings)}",
         left=0.9,
         right=2.8,
         top=1.2,
@@ -247,7 +257,8 @@ def radar(sweep: Sweep, methods: pd.DataFrame) -> Figure:
     axes = drawing.subplots(subplot_kw={"projection": "polar", "theta_offset": np.pi / 2})
     angles = np.linspace(0, 2 * np.pi, len(sweep.metrics), endpoint=False)
     colours = shades(list(methods["method"]))
-    shown = set(methods.nlargest(MOST_METHODS, sweep.decided_by).index)
+    score = sweep.sign(sweep.decided_by) * methods[sweep.decided_by]
+    shown = set(score.nlargest(MOST_METHODS).index)
     for index, (row_label, row) in enumerate(methods.iterrows()):
         if row_label not in shown:
             continue
@@ -266,10 +277,6 @@ def radar(sweep: Sweep, methods: pd.DataFrame) -> Figure:
     axes.set_yticks([0.2, 0.4, 0.6, 0.8], ["0.2", "0.4", "0.6", "0.8"], fontsize=8, color="#555555")
     axes.legend(loc="center left", bbox_to_anchor=(1.18, 0.5), frameon=False)
     return drawing
-
-
-def _at_k(rows: pd.DataFrame) -> str:
-    return f"At k = {rows['k'].iloc[0]}" if "k" in rows else ""
 
 
 def _means_and_whiskers(row: pd.Series, metrics: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:

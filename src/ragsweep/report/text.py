@@ -4,39 +4,69 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ragsweep.core.terminal import aligned, one_line
-from ragsweep.report.words import against_best, baseline_rows, decision, evidence, interval
-from ragsweep.sweeps import Sweep
+from ragsweep.core.terminal import aligned, emphasised, one_line
+from ragsweep.report.evidence import evidence
+from ragsweep.report.tables import against_best, baseline_rows, cells
+from ragsweep.report.words import headline, interval
+from ragsweep.sweeps import Decision
 
 TERMINAL_ROWS = 30
 
 
-def terminal_table(sweep: Sweep) -> str:
-    """The configurations as an aligned table, best first."""
-    rows = sweep.table.head(TERMINAL_ROWS)
+def table_by_cutoff(decision: Decision) -> str:
+    """A row per cutoff: what to choose there, what it measures and what it costs."""
+    rows = cells(decision)
+    texts = rows[0].index("cannot be told apart")
+    return "\n".join(aligned(rows, left=(texts - 1, texts)))
+
+
+def table_of_configurations(decision: Decision) -> str:
+    """The configurations as an aligned table, by cutoff and the best first."""
+    sweep = decision.sweep
+    outcomes = [sweep.outcomes[position] for position in sweep.table["outcome"]]
     header = ["configuration", *sweep.metrics, f"{sweep.decided_by} 95 % interval", "against the best"]
-    cells = [
+    shown = [
         [
-            row["name"],
-            *(f"{row[name]:.4f}" for name in sweep.metrics),
-            interval(row, sweep.decided_by),
-            against_best(sweep, row["outcome"]),
+            outcome.name,
+            *(f"{sweep.statistic(outcome, name):.4f}" for name in sweep.metrics),
+            interval(sweep, outcome, sweep.decided_by),
+            against_best(decision, outcome),
         ]
-        for _, row in rows.iterrows()
+        for outcome in outcomes[:TERMINAL_ROWS]
     ]
-    lines = aligned([header, *cells], left=(0, len(header) - 1))
-    if len(sweep.table) > len(rows):
-        lines.append(f"... and {len(sweep.table) - len(rows)} more")
+    lines = aligned([header, *shown], left=(0, len(header) - 1))
+    if len(outcomes) > len(shown):
+        lines.append(f"... and {len(outcomes) - len(shown)} more")
     return "\n".join(lines)
 
 
-def comparison(sweep: Sweep) -> Iterator[str]:
-    """A comparison of runs, line by line: the table, the baseline, the decision, and the runs that did not finish."""
-    yield terminal_table(sweep)
-    if sweep.baseline:
-        yield ""
-        yield from aligned(baseline_rows(sweep)[: TERMINAL_ROWS + 1])
+def summary(decision: Decision, *, whole: bool) -> Iterator[str]:
+    """The end of a sweep, line by line: the headline, a row per cutoff, and with `whole` all configurations."""
+    first, *others = headline(decision)
+    yield emphasised(first)
+    yield from others
     yield ""
-    yield from decision(sweep)
-    yield from evidence(sweep)
-    yield from (one_line(f"did not finish: {name} ({fate})") for name, fate in sweep.unfinished.items())
+    yield table_by_cutoff(decision)
+    if whole:
+        yield ""
+        yield table_of_configurations(decision)
+        yield ""
+        yield from evidence(decision)
+    yield ""
+
+
+def comparison(decision: Decision) -> Iterator[str]:
+    """A comparison of runs, line by line: tables, decision, evidence, and the runs that did not finish."""
+    yield table_of_configurations(decision)
+    for choice in decision.choices.values():
+        if decision.sweep.baseline in [outcome.name for outcome in choice.allowed.outcomes]:
+            yield ""
+            yield from aligned(baseline_rows(choice.allowed)[: TERMINAL_ROWS + 1])
+    yield ""
+    yield from headline(decision)
+    if len(decision.choices) > 1:
+        yield ""
+        yield table_by_cutoff(decision)
+    yield ""
+    yield from evidence(decision)
+    yield from (one_line(f"did not finish: {name} ({fate})") for name, fate in decision.sweep.unfinished.items())

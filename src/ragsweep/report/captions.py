@@ -1,0 +1,68 @@
+"""What each figure of the report shows, in one sentence: its caption, and its text for whoever cannot see it."""
+
+from __future__ import annotations
+
+from ragsweep.core.terminal import counted
+from ragsweep.report.decision_charts import other_than_best
+from ragsweep.report.sweep_charts import AGAINST, BY_CUTOFF, COMBINATIONS, FRONT, HEAT_MAP, ONE_SETTING
+from ragsweep.report.words import bought, in_sentence, rough
+from ragsweep.statistics.intervals import EQUAL
+from ragsweep.sweeps import Decision
+
+
+def captions_of(decision: Decision) -> dict[str, str]:
+    """The caption of every figure that a report can have, by file name."""
+    return {
+        BY_CUTOFF: _by_cutoff(decision),
+        FRONT: _fronts(decision),
+        HEAT_MAP: _ties(decision),
+        ONE_SETTING: _ties(decision),
+        AGAINST: _against(decision),
+        COMBINATIONS: _ties(decision),
+    }
+
+
+def _by_cutoff(decision: Decision) -> str:
+    sweep = decision.sweep
+    gain = next((name for name in sweep.settings.gains if name in decision.named.facts.curves), None)
+    points = bought(decision, gain) if gain else []
+    if not gain or not points:
+        return ""
+    cutoff, value, _ = points[0]
+    rest = ", ".join(f"{value:.2f} at {cutoff}" for cutoff, value, _ in points[1:])
+    return f"{sweep.title(gain)} is {value:.2f} at {sweep.cutoff} {cutoff}{f', {rest}' if rest else ''}."
+
+
+def _fronts(decision: Decision) -> str:
+    sentences = []
+    for front in decision.fronts:
+        cheapest, number = front.members[0], len(front.members)
+        sentences.append(
+            f"{in_sentence(front.sweep.title(front.cost)).capitalize()}: nothing else is both cheaper and better than "
+            f"{counted(number, 'configuration')} of {len(front.sweep.outcomes)}; the cheapest is {cheapest.name} with "
+            f"{rough(cheapest.value(front.cost) or 0)} {front.sweep.metric_info[front.cost].unit}."
+        )
+    return " ".join(sentences)
+
+
+def _ties(decision: Decision) -> str:
+    choice, sweep = decision.headline, decision.sweep
+    at = f" at {sweep.cutoff} {choice.cutoff}" if choice.cutoff is not None else ""
+    best = f"{sweep.label(choice.best)} has the best {sweep.metric_title}{at}"
+    if len(choice.tied) == 1:
+        return f"{best}; every other configuration is worse."
+    return (
+        f"{best}; {len(choice.tied) - 1} of the other {len(choice.allowed.outcomes) - 1} cannot be told apart from it."
+    )
+
+
+def _against(decision: Decision) -> str:
+    level = decision.headline.allowed
+    if len(level.outcomes) < 2 or not level.is_mean(level.decided_by):
+        return ""
+    best, other = level.standings.best, other_than_best(level)
+    scores = level.sign(level.decided_by) * level.scores(level.decided_by)
+    difference = scores[best] - scores[other]
+    better, worse = int((difference > EQUAL).sum()), int((difference < -EQUAL).sum())
+    counts = f"{counted(better, 'query')}, worse on {worse}, equal on {len(difference) - better - worse}"
+    return f"{level.outcomes[best].name} is better than {level.outcomes[other].name} on {counts}."

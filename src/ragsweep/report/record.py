@@ -1,0 +1,105 @@
+"""The decision of a sweep as `decision.json`, for programs. `docs/decision.md` documents the format."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ragsweep.report.evidence import evidence
+from ragsweep.report.words import headline
+from ragsweep.sweeps import Choice, CostFront, Decision, Outcome, Promise
+
+VERSION = 1  # of the format; a new field does not change it
+
+
+def write_decision(path: Path, decision: Decision, sweep_id: str) -> None:
+    """Write the decision as JSON."""
+    text = json.dumps(as_record(decision, sweep_id), indent=2, ensure_ascii=False)
+    path.write_text(f"{text}\n", encoding="utf-8")
+
+
+def as_record(decision: Decision, sweep_id: str) -> dict[str, Any]:
+    """The decision as a JSON-compatible value.
+
+    Args:
+        decision: The decision.
+        sweep_id: Run id of the sweep in the tracking store; empty if it is not in the store.
+    """
+    sweep, settings = decision.sweep, asdict(decision.sweep.settings)
+    return {
+        "version": VERSION,
+        "sweep": sweep_id,
+        "headline": headline(decision),
+        "evidence": evidence(decision),
+        "dataset": {"name": sweep.dataset, "digest": sweep.outcomes[0].facts.digest, "queries": len(sweep.queries)},
+        "configurations": len(sweep.outcomes),
+        "settings": settings | {"metric": sweep.decided_by},
+        "cutoff": sweep.cutoff or None,
+        "at": decision.headline.cutoff,
+        "choice": _configuration(decision, decision.named),
+        "choices": [_choice(decision, choice) for choice in decision.choices.values()],
+        "one_for_all": _one_for_all(decision),
+        "fronts": [_front(decision, front) for front in decision.fronts],
+        "promises": [_promise(promise) for promise in decision.promises],
+        "unanswered": sweep.queries["query_id"].iloc[decision.unanswered].tolist(),
+    }
+
+
+def _configuration(decision: Decision, outcome: Outcome) -> dict[str, Any]:
+    """A run: its settings, and everything that was measured."""
+    measured = {name: outcome.value(name) for name in outcome.metrics}
+    low, high = (decision.sweep.statistic(outcome, decision.sweep.decided_by, end) for end in ("_low", "_high"))
+    return {
+        "label": decision.sweep.label(outcome),
+        "name": outcome.name,
+        "run_id": outcome.run_id,
+        "settings": dict(outcome.swept),
+        "interval": [low, high],
+        "measured": measured,
+    }
+
+
+def _choice(decision: Decision, choice: Choice) -> dict[str, Any]:
+    sweep = decision.sweep
+    not_worse = choice.not_worse
+    return {
+        "cutoff": choice.cutoff,
+        "choice": _configuration(decision, choice.named),
+        "best": sweep.label(choice.best),
+        "meets_requirements": choice.meets,
+        "cannot_be_told_apart": [sweep.label(outcome) for outcome in choice.tied],
+        "not_worse_by_margin": None if not_worse is None else [sweep.label(outcome) for outcome in not_worse],
+        "worse": choice.worse,
+        "left_out": dict(choice.excluded),
+        "expected": choice.expected,
+    }
+
+
+def _one_for_all(decision: Decision) -> dict[str, Any] | None:
+    found = decision.for_all
+    if found is None:
+        return None
+    loss = dict(zip(map(str, decision.choices), found.loss, strict=True))
+    return {"label": found.label, "serves_every_cutoff": found.serves, "loss": loss}
+
+
+def _front(decision: Decision, front: CostFront) -> dict[str, Any]:
+    return {
+        "quality": front.quality,
+        "cost": front.cost,
+        "members": [_configuration(decision, outcome) for outcome in front.members],
+    }
+
+
+def _promise(promise: Promise) -> dict[str, Any]:
+    found = promise.certificate
+    return {
+        "metric": promise.metric,
+        "share": promise.share,
+        "cutoff": found.cutoff,
+        "lower_bounds": list(found.lower_bounds),
+        "queries": promise.queries,
+        "queries_needed": found.needed,
+    }

@@ -1,0 +1,69 @@
+"""Settings of several configurations in words, such as `alpha 0.5 to 0.8, any size`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+from ragsweep.core.style import is_number
+from ragsweep.sweeps import Sweep
+
+Point = tuple[Any, ...]  # the value of a configuration on each axis; None if it does not have the setting
+
+MOST_GROUPS = 6  # of tied configurations that are listed
+
+
+def tied_in_words(sweep: Sweep) -> str:
+    """The settings of the configurations that are tied with the best, such as `k 3: alpha 0.5 to 0.8, any size`."""
+    axes = sweep.table.sort_values("outcome")[[*sweep.axes]].astype(object)
+    points = [tuple(row) for row in axes.where(axes.notna(), None).itertuples(index=False)]
+    tied = [point for point, chosen in zip(points, sweep.standings.with_best.tied, strict=True) if chosen]
+    groups = _boxes({sweep.short(name): values for name, values in sweep.axes.items()}, points, tied)
+    more = len(groups) - MOST_GROUPS
+    return "; ".join(groups[:MOST_GROUPS]) + (f"; and {more} more such groups" if more > 0 else "")
+
+
+def _boxes(axes: dict[str, list[Any]], points: Sequence[Point], chosen: Sequence[Point]) -> list[str]:
+    """Describe some points of a grid. Points that do not fill a box are split along the axis with the fewest values."""
+    spans = [{point[axis] for point in chosen} for axis in range(len(axes))]
+    inside = [point for point in points if all(value in span for value, span in zip(point, spans, strict=True))]
+    splits = [axis for axis in range(len(axes)) if len(spans[axis]) > 1]
+    if len(inside) == len(chosen) or not splits:
+        everywhere = [{point[axis] for point in points} for axis in range(len(axes))]
+        phrases = [
+            f"any {name}" if span == every else f"{name} {values_in_words(values, span)}"
+            for (name, values), span, every in zip(axes.items(), spans, everywhere, strict=True)
+            if len(every) > 1
+        ]
+        several = [] if len(inside) == len(chosen) else [f"{len(chosen)} of {len(inside)} runs with these settings"]
+        return [", ".join([*phrases, *several])]
+    splitting = min(splits, key=lambda axis: len(spans[axis]))
+    name, values = list(axes.items())[splitting]
+    alike: dict[tuple[str, ...], set[Any]] = {}
+    for value in spans[splitting]:
+        here, chosen_here = ([point for point in some if point[splitting] == value] for some in (points, chosen))
+        alike.setdefault(tuple(_boxes(axes, here, chosen_here)), set()).add(value)
+    ordered = sorted(alike.items(), key=lambda item: min(map([*values, None].index, item[1])))
+    return [
+        ": ".join(filter(None, [f"{name} {values_in_words(values, found)}", "; ".join(inner)]))
+        for inner, found in ordered
+    ]
+
+
+def values_in_words(values: Sequence[Any], chosen: set[Any]) -> str:
+    """Some values of an axis as text."""
+    if all(map(is_number, chosen)):
+        return ranges([value for value in values if is_number(value)], list(chosen))
+    return " or ".join("(none)" if value is None else str(value) for value in [*values, None] if value in chosen)
+
+
+def ranges(values: Sequence[float], chosen: Sequence[float]) -> str:
+    """Some values of an axis as text: three or more neighbours as `0.5 to 0.8`, others one by one."""
+    order = {value: position for position, value in enumerate(sorted(set(values)))}
+    runs = [
+        [value for _, value in run]
+        for _, run in groupby(enumerate(sorted(set(chosen))), key=lambda pair: order[pair[1]] - pair[0])
+    ]
+    named = [[f"{run[0]:g} to {run[-1]:g}"] if len(run) > 2 else [f"{value:g}" for value in run] for run in runs]
+    return " or ".join(name for names in named for name in names)

@@ -1,0 +1,74 @@
+"""Tables of a decision as rows of text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragsweep.report.settings_words import tied_in_words
+from ragsweep.report.words import p_value
+from ragsweep.sweeps import Decision, Outcome, Sweep
+
+
+def cells(decision: Decision) -> list[list[str]]:
+    """A header, and a row per cutoff: the choice, how many are tied with it, the metric, the gains and the costs."""
+    sweep = decision.sweep
+    shown: list[str] = list(dict.fromkeys([sweep.decided_by, *sweep.settings.gains, *sweep.settings.costs]))
+    shown = [
+        name for name in shown if any(choice.named.value(name) is not None for choice in decision.choices.values())
+    ]
+    rows = []
+    for cutoff, choice in decision.choices.items():
+        values: list[Any] = [choice.named.value(name) for name in shown]
+        rows.append(
+            [
+                *([str(cutoff)] if sweep.cutoff else []),
+                sweep.label(choice.named) if choice.meets else "none meets the requirements",
+                tied_in_words(choice.allowed) if choice.others else "none",
+                *(number(sweep, name, value) for name, value in zip(shown, values, strict=True)),
+            ]
+        )
+    heads = [sweep.cutoff] if sweep.cutoff else []
+    return [[*heads, "choice", "cannot be told apart", *map(sweep.title, shown)], *rows]
+
+
+def number(sweep: Sweep, name: str, value: float | None) -> str:
+    """A metric with three decimals, a cost with three significant digits and its unit."""
+    if value is None:
+        return ""
+    metric = sweep.metric_info[name]
+    if not metric.unit:
+        return f"{value:.3f}"
+    digits = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return digits if metric.unit.casefold() == metric.title.casefold() else f"{digits} {metric.unit}"
+
+
+def baseline_rows(sweep: Sweep) -> list[list[str]]:
+    """A header, and a row per configuration at the cutoff of the baseline that compares it with the baseline."""
+    against = sweep.standings.baseline
+    assert against
+    head = f"against {sweep.baseline}", sweep.metric_title, "95 % interval", "p (Holm)", "effect size"
+    rows = [
+        [
+            sweep.outcomes[row].name,
+            f"{against.difference[row]:+.4f}",
+            f"[{against.low[row]:+.3f}, {against.high[row]:+.3f}]",
+            p_value(against.p_holm[row]),
+            f"{against.effect_size[row]:+.2f}",
+            *(str(counts[row]) for counts in (against.wins, against.ties, against.losses)),
+        ]
+        for row in sweep.table["outcome"].tolist()
+        if row != against.reference
+    ]
+    return [[*head, "better", "equal", "worse"], *rows]
+
+
+def against_best(decision: Decision, outcome: Outcome) -> str:
+    """Whether a configuration is the best at its cutoff, tied with the best, worse, or left out."""
+    choice = decision.choices[outcome.cutoff]
+    if outcome is choice.best:
+        return "best"
+    if outcome not in choice.allowed.outcomes:
+        return f"left out: {choice.excluded[outcome.name]}"
+    found = choice.allowed.standings.with_best
+    position = list(choice.allowed.outcomes).index(outcome)
+    return f"{'tied' if found.tied[position] else 'worse'}, p {p_value(found.p[position])}"

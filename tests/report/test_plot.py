@@ -1,0 +1,67 @@
+"""Each figure of a report can be drawn into axes of one's own."""
+
+import pytest
+from matplotlib.figure import Figure
+from outcomes import SETTINGS, Sweep, grid, outcome
+
+import ragsweep
+from ragsweep.core.errors import ConfigError
+from ragsweep.report.notebook import SweepDecision
+from ragsweep.sweeps import decide
+
+
+@pytest.fixture
+def axes():
+    return Figure().subplots()
+
+
+@pytest.fixture(scope="module")
+def decision():
+    return SweepDecision(decide(grid()), "s1")
+
+
+def test_a_gain_is_drawn_over_the_cutoff(decision, axes):
+    ragsweep.plot.by_cutoff(decision, axes)
+    assert axes.get_ylabel() == "Recall"
+    curve = decision.decision.named.facts.curves["recall"]
+    assert any(line.get_ydata().tolist() == list(curve) for line in axes.lines if len(line.get_ydata()) == 20)
+
+
+def test_a_front_has_a_point_per_distinct_configuration(decision, axes):
+    ragsweep.plot.front(decision, axes)
+    assert axes.get_xlabel() == "Tokens"
+    points = sum(len(each.get_offsets()) for each in axes.collections[:2])
+    assert points == len(decision.decision.fronts[0].sweep.outcomes)
+
+
+def test_a_setting_and_two_settings_are_drawn(decision, axes):
+    ragsweep.plot.one_setting(decision, axes, "retriever.alpha")
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["0", "0.5", "1"]
+    runs = [
+        outcome(f"{size} {model}", (size + len(model)) / 1000, {"chunker.size": size, "encoder.model": model})
+        for size in (300, 500)
+        for model in ("a", "bcd")
+    ]
+    two, other = SweepDecision(decide(Sweep(runs, {}, SETTINGS)), "s2"), Figure().subplots()
+    ragsweep.plot.heat_map(two, other, "chunker.size", "encoder.model")
+    assert other.images[0].get_array().shape == (2, 2)
+
+
+def test_differences_are_drawn_from_gain_to_loss(decision, axes):
+    ragsweep.plot.differences(decision, axes)
+    heights = [bar.get_height() for bar in axes.patches]
+    assert len(heights) == 20
+    assert heights == sorted(heights, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda decision, axes: ragsweep.plot.by_cutoff(decision, axes, "f3"), "metric: found 'f3', expected one"),
+        (lambda decision, axes: ragsweep.plot.front(decision, axes, "price"), "cost: found 'price', expected one"),
+        (lambda decision, axes: ragsweep.plot.one_setting(decision, axes, "beta"), "found 'beta', expected a setting"),
+    ],
+)
+def test_what_is_not_there_is_named(decision, axes, draw, message):
+    with pytest.raises(ConfigError, match=f"^{message}"):
+        draw(decision, axes)
