@@ -49,12 +49,17 @@ class Site:
         return self.application.parents()[0]
 
     @property
+    def other(self) -> Run:
+        """The second sweep's parent run."""
+        return self.application.parents()[1]
+
+    @property
     def runs(self) -> list[Run]:
-        """The first sweep's runs, best F1 first."""
+        """The first sweep's runs, best NDCG first."""
         own = [
             run for run in self.application.children() if run.data.tags["mlflow.parentRunId"] == self.sweep.info.run_id
         ]
-        return sorted(own, key=lambda run: -run.data.metrics["f1"])
+        return sorted(own, key=lambda run: -run.data.metrics["ndcg"])
 
     def experiment(self, rest: str = "") -> str:
         """The address of the experiment's page, or of one below it."""

@@ -50,9 +50,9 @@ def statuses(application):
 
 def names(process):
     """The names of the jobs that a process has run, and of those that it has found finished."""
-    lines = [line.split(" ", 1)[1] for line in process.stdout.splitlines() if line[:1].isdigit() and " f1=" in line]
-    ran = [line.partition(" f1=")[0] for line in lines if not line.endswith("(finished before)")]
-    return ran, [line.partition(" f1=")[0] for line in lines if line.endswith("(finished before)")]
+    lines = [line.split(" ", 1)[1] for line in process.stdout.splitlines() if line[:1].isdigit() and " ndcg=" in line]
+    ran = [line.partition(" ndcg=")[0] for line in lines if not line.endswith("(finished before)")]
+    return ran, [line.partition(" ndcg=")[0] for line in lines if line.endswith("(finished before)")]
 
 
 def assert_whole(application, undisturbed):

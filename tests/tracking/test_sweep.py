@@ -1,5 +1,6 @@
 """What a sweep leaves behind, also when something goes wrong in it."""
 
+import json
 import re
 import signal
 from pathlib import Path
@@ -69,18 +70,40 @@ def test_children_are_named_by_what_was_swept(swept):
 
 def test_the_parent_names_the_best_child(swept):
     _, parent, children = swept
-    best = max(children, key=lambda run: run.data.metrics["f1"])
+    at_5 = [run for run in children if run.data.params["k"] == "5"]  # the middle cutoff
+    best = max(at_5, key=lambda run: run.data.metrics["ndcg"])
     assert parent.data.tags["best.configuration"] == best.info.run_name
-    assert float(parent.data.tags["best.f1"]) == pytest.approx(best.data.metrics["f1"], abs=1e-6)
-    assert parent.data.tags["best.k"] == best.data.params["k"]
+    assert float(parent.data.tags["best.ndcg"]) == pytest.approx(best.data.metrics["ndcg"], abs=1e-6)
+    assert parent.data.tags["best.k"] == "5"
+    assert parent.info.run_name == "alpha x k: alpha 0.5"
+
+
+def test_the_parent_has_the_numbers_of_the_decision(swept):
+    _, parent, children = swept
+    [best] = [run for run in children if run.info.run_name == parent.data.tags["best.configuration"]]
+    metrics = parent.data.metrics
+    measured = {name: value for name, value in best.data.metrics.items() if f"best/{name}" in metrics}
+    assert {name: metrics[f"best/{name}"] for name in measured} == pytest.approx(measured)
+    assert {"ndcg", "recall", "context/tokens", "latency/mean_ms", "index/bytes"} <= measured.keys()
+    assert metrics["configurations"] == 15
+    assert metrics["expected/ndcg"] < metrics["best/ndcg"]
+    assert parent.data.params == {"retriever.alpha": "0,0.3,0.5,0.7,1", "k": "3,5,10"}
+
+
+def test_the_experiment_tells_its_latest_decisions(swept, shared_application):
+    _, parent, _ = swept
+    note = shared_application.client().get_experiment(parent.info.experiment_id).tags["mlflow.note.content"]
+    assert note.startswith("Latest decisions of ragsweep")
+    assert f"[alpha x k: alpha 0.5](#/experiments/1/runs/{parent.info.run_id}): At every k: alpha 0.5 (0.7" in note
 
 
 def test_the_summary_has_a_row_a_configuration_best_first(swept, shared_application):
     _, parent, children = swept
     table = pd.read_csv(shared_application.artifacts(parent) / "results/summary_statistics.csv")
-    f1 = {run.info.run_name: run.data.metrics["f1"] for run in children}
-    assert dict(zip(table["name"], table["f1"], strict=True)) == pytest.approx(f1)
-    assert table["f1"].is_monotonic_decreasing
+    ndcg = {run.info.run_name: run.data.metrics["ndcg"] for run in children}
+    assert dict(zip(table["name"], table["ndcg"], strict=True)) == pytest.approx(ndcg)
+    assert table["k"].is_monotonic_increasing
+    assert all(rows["ndcg"].is_monotonic_decreasing for _, rows in table.groupby("k"))
 
 
 def test_the_raw_results_have_a_row_a_query_and_configuration(swept, shared_application):
@@ -109,9 +132,9 @@ def test_a_full_grid_gives_every_chart(swept, shared_application):
         "4_comprehensive_comparison",
         "5_radar_chart",
         "best_against_baseline",
-        "heat_map",
-        "recall_by_cutoff",
-        "win_frequency",
+        "by_cutoff",
+        "cost_fronts",
+        "one_setting",
     }
 
 
@@ -119,8 +142,9 @@ def test_the_report_is_one_page_and_the_description_of_the_parent(swept, shared_
     _, parent, children = swept
     folder = shared_application.artifacts(parent)
     page, markdown = (folder / "report.html").read_text(), (folder / "report.md").read_text()
-    assert page.count("data:image/png;base64,") == 9
-    assert f"Ship {parent.data.tags['best.configuration']}: F1 0." in page
+    assert page.count("data:image/svg+xml;base64,") == 4
+    assert page.count(f'<a href="http://127.0.0.1:5000/#/experiments/1/runs/{children[0].info.run_id}?') == 1
+    assert "At every k: alpha 0.5 (0.7 cannot be told apart)." in page
     assert f"ragsweep reproduce {parent.info.run_id}" in page
     assert any(f"ragsweep explain {run.info.run_id} " in page for run in children)
     assert markdown.startswith(parent.data.tags["mlflow.note.content"][:500])
@@ -130,23 +154,40 @@ def test_the_tags_of_the_parent_hold_the_decision(swept, shared_application):
     _, parent, _ = swept
     tags = parent.data.tags
     table = pd.read_csv(shared_application.artifacts(parent) / "results/summary_statistics.csv")
-    assert float(tags["best.expected"]) < float(tags["best.f1"])
-    assert float(tags["best.f1_low"]) < float(tags["best.f1"]) < float(tags["best.f1_high"])
-    assert int(tags["best.tied"]) == table["tied_with_best"].sum() - 1
+    assert float(tags["best.expected"]) < float(tags["best.ndcg"])
+    assert float(tags["best.ndcg_low"]) < float(tags["best.ndcg"]) < float(tags["best.ndcg_high"])
+    assert int(tags["best.tied"]) == table[table["k"] == 5]["tied_with_best"].sum() - 1
+
+
+def test_one_source_says_what_to_ship(swept, shared_application):
+    """Terminal, report, description and decision.json say the same."""
+    process, parent, _ = swept
+    folder = shared_application.artifacts(parent)
+    headline = json.loads((folder / "decision.json").read_text())["headline"]
+    assert headline[0] == "At every k: alpha 0.5 (0.7 cannot be told apart)."
+    assert headline[1] == (
+        "k buys recall: 3 gives 0.62 for about 300 tokens, 5 0.73 for 500, 10 0.84 for 1,000, 20 0.89 for 2,000. "
+        "Choose it by your budget."
+    )
+    for text in (process.stdout, (folder / "report.html").read_text()):
+        assert all(sentence in text for sentence in headline)
+    assert f"**{headline[0].replace('(', '(')}**" in parent.data.tags["mlflow.note.content"]
 
 
 def test_the_terminal_shows_progress_table_best_and_address(swept):
     process, parent, _ = swept
     lines = process.stdout.splitlines()
-    assert lines[0].startswith("1/15 alpha=0 k=3 f1=0.")
-    assert lines[14].startswith("15/15 alpha=1 k=10 f1=0.")
-    assert lines[-6].startswith(f"Ship {parent.data.tags['best.configuration']}: F1 0.")
-    assert lines[-5].startswith("Statistically tied with it (p > 0.05): alpha ")
-    assert lines[-4].startswith("Expected on new queries: F1 0.")
-    assert lines[-3].startswith("Best at each k (F1 falls as k grows, so choose k by recall and prompt size): alpha=")
-    path, sweep = re.fullmatch(r"report: (\S+) \(sweep (\w+)\)", lines[-2]).groups()
+    assert lines[0].startswith("1/15 alpha=0 k=3 ndcg=0.")
+    assert lines[14].startswith("15/15 alpha=1 k=10 ndcg=0.")
+    assert lines[16] == "At every k: alpha 0.5 (0.7 cannot be told apart)."
+    assert lines[17].startswith("k buys recall: 3 gives 0.62 for about 300 tokens, 5 0.73 for 500")
+    assert lines[18].startswith("Expected on new queries at k 5: NDCG 0.6")
+    assert lines[20].split() == "k choice cannot be told apart NDCG Recall Hit rate Tokens Latency".split()
+    assert [line.split()[0] for line in lines[21:24]] == ["3", "5", "10"]
+    path, sweep = re.fullmatch(r"report: (\S+) \(sweep (\w+)\)", lines[-3]).groups()
     assert Path(path).read_text().startswith("<!doctype html>")
     assert sweep == parent.info.run_id
+    assert lines[-2].startswith("to see it in MLflow: ragsweep ui")
     assert lines[-1].startswith("http://127.0.0.1:5000/#/experiments/1/runs?workflowType=machine_learning")
     assert parent.info.run_id in lines[-1]
     assert process.stderr == ""
@@ -222,8 +263,8 @@ def test_a_swept_group_that_has_the_name_of_a_column_loses_none(application, dat
         names = "query=" + table["params.query"] + " f1=" + table["params.f1"]
         assert (table["name"] == names).all()
         assert table.groupby("name")["f1"].mean().to_dict() == pytest.approx(f1)
-    assert parent.data.tags["best.params.f1"] == "b0.3"
-    assert float(parent.data.tags["best.f1"]) == pytest.approx(max(f1.values()), abs=1e-6)
+    assert parent.data.tags["best.params.f1"] in ("b0.3", "b0.5")
+    assert float(parent.data.tags["best.ndcg"]) > 0
 
 
 @pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -268,7 +309,7 @@ def test_a_sweep_over_retrievers_and_chunkers_is_summarised(application, dataset
     assert process.returncode == 0, process.stderr
     [parent] = application.parents()
     charts = {path.stem for path in (application.artifacts(parent) / "charts").iterdir()}
-    assert {"heat_map", "sensitivity_chunker", "5_radar_chart"} < charts
+    assert {"heat_map", "5_radar_chart"} < charts
     assert not {"2_alpha_sensitivity", "3_topk_analysis"} & charts
 
 
@@ -303,7 +344,7 @@ def test_a_report_that_cannot_be_written_loses_nothing_else(application, dataset
     [parent] = application.parents()
     assert process.returncode == 1
     assert "ragsweep: The report could not be written: [Errno 21] Is a directory" in process.stderr
-    assert process.stdout.splitlines()[3].startswith("configuration ")
+    assert process.stdout.splitlines()[3] == "One configuration at 2 cutoffs: only k is to be chosen."
     assert "report: " not in process.stdout
     assert parent.info.status == "FAILED"
     assert parent.data.tags["best.k"] == "1"

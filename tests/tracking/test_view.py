@@ -26,7 +26,8 @@ from ragsweep.tracking.sweep_runs import StoredSweep, SweepRun
 from ragsweep.tracking.view import save_view
 
 SWEEP = ["-m", "retriever=sparse", "retriever.b=0.3,0.5", "k=1,2"]
-METRICS = ["f1", "precision", "recall", "mrr", "hit_rate", "ndcg", "map"]
+METRICS = ["ndcg", "precision", "recall", "f1", "mrr", "hit_rate", "map"]
+COSTS = ["context/tokens", "latency/mean_ms"]
 TAG = "mlflow.sharedViewState."
 
 
@@ -60,7 +61,8 @@ def found_by(application, state):
     [experiment] = [each.experiment_id for each in application.client().search_experiments() if each.name == "small"]
     order = f"{state['orderByKey']} {'ASC' if state['orderByAsc'] else 'DESC'}"
     runs = application.client().search_runs([experiment], state["searchFilter"], order_by=[order])
-    assert [run.data.metrics["f1"] for run in runs] == sorted((run.data.metrics["f1"] for run in runs), reverse=True)
+    values = [run.data.metrics["ndcg"] for run in runs]
+    assert values == sorted(values, reverse=True)
     return sorted(run.info.run_name for run in runs)
 
 
@@ -68,7 +70,7 @@ def test_a_sweep_leaves_a_view_of_its_own_runs(swept, shared_application):
     (key, name, state), _ = views(shared_application)["small"]
     parent, _ = shared_application.parents()
     assert key == f"sweep-{parent.info.run_id}"
-    assert name.startswith("sweep b k, 20")
+    assert name.startswith("b x k: b 0.")
     assert found_by(shared_application, state) == ["b=0.3 k=1", "b=0.3 k=2", "b=0.5 k=1", "b=0.5 k=2"]
 
 
@@ -91,16 +93,18 @@ def test_the_columns_are_what_was_swept_and_the_seven_metrics(swept, shared_appl
     assert state["selectedColumns"] == [
         "params.`retriever.b`",
         "params.`k`",
-        *(f"metrics.`{name}`" for name in METRICS),
+        *(f"metrics.`{name}`" for name in [*METRICS, *COSTS]),
     ]
 
 
-def test_f1_is_drawn_over_the_settings_and_every_metric_over_the_cutoff(swept, shared_application):
+def test_what_decides_is_drawn_over_the_settings_and_every_metric_over_the_cutoff(swept, shared_application):
     (_, _, state), _ = views(shared_application)["small"]
     [parallel] = [chart for chart in state["compareRunCharts"] if chart["type"] == "PARALLEL"]
-    assert (parallel["selectedParams"], parallel["selectedMetrics"]) == (["retriever.b", "k"], ["f1"])
+    assert (parallel["selectedParams"], parallel["selectedMetrics"]) == (["retriever.b", "k"], ["ndcg"])
     curves = [chart["metricKey"] for chart in state["compareRunCharts"] if chart["type"] == "LINE"]
-    assert curves == [f"at_k/{name}" for name in METRICS]
+    assert curves == [f"at_k/{name}" for name in [*METRICS, "context/tokens"]]
+    first, second, *_ = state["compareRunSections"]
+    assert (first["name"], second["name"]) == ("Metrics at the run's k", "Settings and NDCG")
 
 
 def test_no_metric_is_left_for_mlflow_to_draw_by_itself(swept, shared_application):
@@ -111,14 +115,18 @@ def test_no_metric_is_left_for_mlflow_to_draw_by_itself(swept, shared_applicatio
     intervals = {name for name in logged if name.startswith("ci/")}
     assert {name for name, chart in charts.items() if chart.get("deleted")} == intervals | {"coverage/units"}
     shut = {section["name"] for section in state["compareRunSections"] if not section["display"]}
-    assert {charts[name]["metricSectionId"] for name in logged if name.startswith(("by_type/", "latency/"))} == shut
+    assert {
+        charts[name]["metricSectionId"]
+        for name in logged
+        if name.startswith(("by_type/", "latency/", "context/", "index/"))
+    } == shut
 
 
 def test_what_was_swept_under_another_name_shows_the_settings_that_differ(application, dataset):
     assert application.run("-m", "experiment=retrieval_methods", *dataset, "dataset.name=small").returncode == 0
     [(_, _, state)] = views(application)["small"]
     assert state["selectedColumns"][0] == "params.`retriever.alpha`"
-    assert len(state["selectedColumns"]) == 1 + len(METRICS)
+    assert len(state["selectedColumns"]) == 1 + len(METRICS) + len(COSTS)
 
 
 def test_a_sweep_over_datasets_leaves_its_view_with_each(application, dataset):
@@ -169,7 +177,7 @@ def test_metrics_of_a_run_that_names_none_stand_in_the_order_of_their_names(appl
     child = application.client().get_run(child.info.run_id)
     assert save_view(StoredSweep(application.client(), [SweepRun(0, "k=1", {"k": 1}, child)]), parent.info.run_id)
     [(_, _, state)] = views(application)["small"]
-    assert state["selectedColumns"][1:] == [f"metrics.`{name}`" for name in sorted(METRICS)]
+    assert state["selectedColumns"][1:] == [f"metrics.`{name}`" for name in [*sorted(METRICS), *COSTS]]
 
 
 def test_more_joined_runs_than_a_tag_can_hold_leave_the_view_of_its_own(application, dataset):

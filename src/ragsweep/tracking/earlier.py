@@ -13,7 +13,7 @@ from omegaconf import DictConfig
 from ragsweep.core.errors import TrackingError
 from ragsweep.core.names import json_tag
 from ragsweep.tracking.conditions import tagged
-from ragsweep.tracking.job import DIGEST, NUMBER, PARENT, PROCESS, Job
+from ragsweep.tracking.job import DIGEST, NUMBER, PARENT, PROCESS, Job, is_measured
 from ragsweep.tracking.journal import LAST
 from ragsweep.tracking.process import described, is_alive
 from ragsweep.tracking.store import UNREACHABLE, existing_store, open_configured, search, taking_turns
@@ -68,7 +68,7 @@ def finished_before(job: Job) -> Mapping[str, float] | None:
     with suppress(TrackingError, *UNREACHABLE):
         client, experiment_id = open_configured(job.tracking)
         finished = client.search_runs([experiment_id], _finished_with(str(job.digest)), order_by=[LATEST])
-        found: list[Run] = [run for run in finished if run.data.metrics]
+        found: list[Run] = [run for run in finished if is_measured(run)]
         own = [run for run in found if run.data.tags.get(PARENT) == job.parent_run_id]
         others = [run for run in found if run not in own] if job.tracking.resume else []
         run = next((run for run in own if run.data.tags.get(NUMBER) == str(job.number)), next(iter(others), None))
@@ -86,7 +86,7 @@ def finished_with(tracking: DictConfig, digest: str) -> Run | None:
     """The latest finished run with this digest, in any experiment."""
     with suppress(*UNREACHABLE):
         finished = search(existing_store(tracking.uri), _finished_with(digest))
-        return next((run for run in finished if run.data.metrics), None)
+        return next((run for run in finished if is_measured(run)), None)
     return None
 
 

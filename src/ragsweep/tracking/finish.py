@@ -11,13 +11,15 @@ from pathlib import Path
 from ragsweep import report
 from ragsweep.core.errors import first_line
 from ragsweep.core.terminal import counted
-from ragsweep.sweeps import Sweep
+from ragsweep.sweeps import Decision, DecisionSettings, Sweep, decide
+from ragsweep.sweeps.settings import RECORDED
+from ragsweep.tracking.description import describe
 from ragsweep.tracking.environment import code_version, write_environment
-from ragsweep.tracking.job import Job
+from ragsweep.tracking.job import DECIDED, Job
 from ragsweep.tracking.orphans import close_open
 from ragsweep.tracking.record import RunRecord
 from ragsweep.tracking.sweep_runs import collect, stored_sweep
-from ragsweep.tracking.ui import server_hint
+from ragsweep.tracking.ui import look, run_address
 from ragsweep.tracking.uploads import push_command, waiting
 from ragsweep.tracking.view import save_view, sweep_address
 
@@ -27,11 +29,21 @@ LONGEST_NOTE = 7000  # characters; MLflow cuts a tag at 8000
 
 @dataclass(frozen=True)
 class OpenSweep:
-    """A sweep that has begun: the job that describes it, its parent run, and the names of its jobs if known."""
+    """A sweep that has begun.
+
+    Attributes:
+        job: The job that describes it.
+        parent: Its parent run.
+        planned: The names of its jobs; empty if they are not known.
+        settings: How it will be decided. Without a metric, the one recorded in the runs decides.
+        verbose: Whether to print the whole table at the end.
+    """
 
     job: Job
     parent: RunRecord
     planned: Sequence[str]
+    settings: DecisionSettings = RECORDED
+    verbose: bool = False
 
     @property
     def stop(self) -> Path:
@@ -43,10 +55,9 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
     """Close the parent run with a summary, and print what did not finish. Returns whether everything finished."""
     close_open(sweep.job, sweep.parent)
     store = stored_sweep(sweep.job, sweep.parent)
-    results = collect(sweep.job, sweep.parent, sweep.planned, store)
-    started = sweep.job.sweep_id.rpartition("_")[0]
-    origin = report.Origin(sweep.job.command, sweep.parent.run_id or "", code_version(), started)
-    datasets = results.by_dataset
+    results = collect(sweep.job, sweep.parent, sweep.planned, store, sweep.settings)
+    datasets = [decide(each) for each in results.by_dataset]
+    origin = _origin(sweep, results)
     folders = [
         sweep.job.folder / (f"dataset_{number}" if len(datasets) > 1 else "") for number in range(1, len(datasets) + 1)
     ]
@@ -58,9 +69,9 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
         print(f"ragsweep: {texts[0]}", end="", file=sys.stderr)
     failed = failed or bool(results.unfinished)
     text = "\n".join(texts) or "No run finished.\n"
-    close_parent(sweep.parent, results, text, "FAILED" if failed else "FINISHED")
+    close_parent(sweep.parent, datasets, text, "FAILED" if failed else "FINISHED")
     for folder, each in zip(folders, datasets, strict=True):  # last: a closed pipe would end the process
-        print(f"\n{report.terminal_table(each)}\n", *report.decision(each), sep="\n")
+        print("", *report.summary(each, whole=sweep.verbose), sep="\n")
         if written:
             print(f"report: {folder / 'report.html'} (sweep {sweep.parent.run_id or 'not in the tracking store yet'})")
     for name, fate in results.unfinished.items():
@@ -70,7 +81,9 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
         saved = store is not None and save_view(store, run_id)
         decided_by = results.decided_by if results.outcomes else ""
         address = sweep_address(sweep.job.tracking, sweep.parent.experiment_id, run_id, decided_by, saved=saved)
-        print(f"{address}{server_hint(sweep.job.tracking)}")
+        if store and len(datasets) == 1:
+            describe(store.client, sweep.parent.experiment_id, run_id, *_answer(datasets[0]))
+        print(*look(sweep.job.tracking), address, sep="\n")
     return not failed and not missing
 
 
@@ -86,14 +99,42 @@ def say_what_waits(sweep: OpenSweep) -> int:
     return number
 
 
-def close_parent(parent: RunRecord, sweep: Sweep, description: str, status: str) -> None:
-    """Upload the tables, charts and report of a sweep, write the decision into tags, and end the parent run."""
-    datasets = sweep.by_dataset
-    decided = dict(_decision(datasets[0])) if len(datasets) == 1 else {}
+def _origin(sweep: OpenSweep, results: Sweep) -> report.Origin:
+    tracking, started = sweep.job.tracking, sweep.job.sweep_id.rpartition("_")[0]
+    experiment = sweep.parent.experiment_id
+    addresses = {run.run_id: run_address(tracking, experiment, run.run_id) for run in results.outcomes if run.run_id}
+    return report.Origin(sweep.job.command, sweep.parent.run_id or "", code_version(), started, addresses)
+
+
+def close_parent(parent: RunRecord, datasets: Sequence[Decision], description: str, status: str) -> None:
+    """Upload the tables, charts and report of a sweep, log the decision, and end the parent run."""
+    decided = {DECIDED: "true", **dict(_decided(datasets[0]))} if len(datasets) == 1 else {}
     parent.tag({**decided, "mlflow.note.content": _note(description)})
+    if len(datasets) == 1:
+        parent.log_numbers(dict(_numbers(datasets[0])), {})
+        parent.rename(_answer(datasets[0])[0])
     write_environment(parent.folder)
     parent.log_files()
     parent.close(status)
+
+
+def _answer(decision: Decision) -> tuple[str, str]:
+    """The decision as a name, such as `alpha x k: alpha 0.5`, and as a sentence."""
+    sweep = decision.sweep
+    axes = " x ".join(sweep.short(name) for name in sweep.axes)
+    return f"{axes or 'sweep'}: {sweep.label(decision.named)}", report.headline(decision)[0]
+
+
+def _numbers(decision: Decision) -> Iterator[tuple[str, float]]:
+    """The metrics of the parent run: everything measured of the named configuration, and what to expect of it."""
+    yield "configurations", float(len(decision.sweep.outcomes))
+    yield "tied", float(len(decision.headline.tied))
+    for name in decision.named.metrics:
+        value = decision.named.value(name)
+        if value is not None:
+            yield f"best/{name}", value
+    if decision.headline.expected is not None:
+        yield f"expected/{decision.sweep.decided_by}", decision.headline.expected
 
 
 def _note(report: str) -> str:
@@ -107,14 +148,14 @@ def _note(report: str) -> str:
     return report[:LONGEST_NOTE].rpartition("\n")[0] + "\n\nThe whole table is in report.md.\n"
 
 
-def _decision(sweep: Sweep) -> Iterator[tuple[str, str]]:
-    """Tags for the best configuration: its settings, its interval, how many are tied with it, its expected score."""
-    best, metric, decision = sweep.best, sweep.decided_by, sweep.decision
+def _decided(decision: Decision) -> Iterator[tuple[str, str]]:
+    """Tags for the named configuration: its settings, its interval, how many are tied with it, its expected score."""
+    sweep, named = decision.sweep, decision.named
     for name in sweep.swept:
-        yield f"best.{name}", str(best[name])
-    yield "best.configuration", best["name"]
-    for name in (metric, f"{metric}_low", f"{metric}_high"):
-        yield f"best.{name}", f"{best[name]:.6f}"
-    yield "best.tied", str(len(sweep.tied) - 1)
-    if decision.selection:
-        yield "best.expected", f"{decision.selection.expected:.6f}"
+        yield f"best.{name}", str(decision.best[name])
+    yield "best.configuration", named.name
+    for end in ("", "_low", "_high"):
+        yield f"best.{sweep.decided_by}{end}", f"{sweep.statistic(named, sweep.decided_by, end):.6f}"
+    yield "best.tied", str(len(decision.headline.others))
+    if decision.headline.expected is not None:
+        yield "best.expected", f"{decision.headline.expected:.6f}"

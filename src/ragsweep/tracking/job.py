@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mlflow.entities import Run
 from omegaconf import DictConfig
 
 from ragsweep.core.code import digest_of_code
@@ -26,7 +27,13 @@ MEASURED = "measured"  # tag: titles of a run's metrics by name, as JSON; the fi
 LOWER_IS_BETTER = "measured.lower_is_better"  # tag: set if lower values of the deciding metric are better
 PARENT = "mlflow.parentRunId"
 PROCESS = "process"  # tag: which process the run belongs to
+DECIDED = "sweep.decided"  # tag: marks the parent run of a sweep whose metrics are those of the decision
 SWEPT = "sweep.values"  # tag: the swept settings of a run with their values, as JSON
+
+
+def is_measured(run: Run) -> bool:
+    """Whether a run has measured something itself; the parent run of a sweep has metrics, too."""
+    return bool(run.data.metrics) and DECIDED not in run.data.tags
 
 
 @dataclass(frozen=True)

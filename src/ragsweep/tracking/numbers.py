@@ -27,7 +27,8 @@ def dataset_input(items: Items, settings: Mapping[str, Any]) -> dict[str, str]:
 
 def metrics_of(measurement: Measurement, decide_by: str) -> dict[tuple[str, int], float]:
     """Everything that is logged as a metric, by name and step. Curves have a step per cutoff, other metrics step 0."""
-    scalars = (*_scalars(measurement, decide_by), *measurement.measures.items())
+    measures = ((each.metric.name, each.value) for each in measurement.measures)
+    scalars = (*_scalars(measurement, decide_by), *measures)
     metrics = {(name, 0): value for name, value in scalars}
     for name, curve in measurement.curves.items():
         metrics |= {(f"at_k/{name}", step): value for step, value in enumerate(curve.values.tolist(), start=1)}

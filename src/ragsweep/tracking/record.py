@@ -98,6 +98,13 @@ class RunRecord:
         journal.dataset = dataset_input(items, settings)
         self._send(lambda client: send_numbers(client, journal))
 
+    def log_numbers(self, metrics: Mapping[str, float], params: Mapping[str, str]) -> None:
+        """Log numbers and texts that were not measured by the run itself, such as those of a sweep's decision."""
+        journal = self._journal
+        journal.params |= params_of(params)
+        journal.metrics = [(name, 0, value) for name, value in metrics.items()]
+        self._send(lambda client: send_numbers(client, journal))
+
     def log_files(self, *names: str) -> None:
         """Upload these files and folders of the run's folder, or everything in it."""
         if not names:
@@ -111,6 +118,11 @@ class RunRecord:
         taken = tags_of(tags)
         self._journal.tags |= taken
         self._send(lambda client: send_tags(client, self.run_id, taken))
+
+    def rename(self, name: str) -> None:
+        """Give the run another name."""
+        self._journal.name = shortened_with_digest(name, LONGEST_NAME)
+        self._send(lambda client: client.update_run(str(self.run_id), name=self._journal.name))
 
     def delete(self) -> None:
         """Delete the run from the store."""

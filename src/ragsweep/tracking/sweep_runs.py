@@ -17,7 +17,7 @@ from ragsweep.core.csv_files import read_numbers, read_per_query
 from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.core.run_settings import Cutoff, Resamples, Seed
-from ragsweep.sweeps import Outcome, Sweep, with_own_columns
+from ragsweep.sweeps import DecisionSettings, Outcome, Sweep, with_own_columns
 from ragsweep.tasks.facts import read_facts
 from ragsweep.tasks.files import RESAMPLED
 from ragsweep.tracking.conditions import tagged
@@ -158,7 +158,9 @@ def stored_sweep(job: Job, parent: RunRecord) -> StoredSweep | None:
     return None
 
 
-def collect(sweep: Job, parent: RunRecord, planned: Sequence[str], store: StoredSweep | None) -> Sweep:
+def collect(
+    sweep: Job, parent: RunRecord, planned: Sequence[str], store: StoredSweep | None, settings: DecisionSettings
+) -> Sweep:
     """The outcomes of a sweep's jobs in their order: read from their folders, or from the store if they are not here.
 
     Args:
@@ -166,6 +168,7 @@ def collect(sweep: Job, parent: RunRecord, planned: Sequence[str], store: Stored
         parent: Its parent run.
         planned: The names of its jobs; empty if they were not known beforehand.
         store: Its runs in the store. None if the store does not answer.
+        settings: How it is decided.
     """
     stored = list(store.job_results()) if store else []
     absent = "NOT STARTED" if store else "UNKNOWN, the tracking store being out of reach"
@@ -187,7 +190,7 @@ def collect(sweep: Job, parent: RunRecord, planned: Sequence[str], store: Stored
                 del fates[job.name]
             except UNREADABLE as error:
                 fates[job.name] = unreadable(error)
-    return Sweep(with_own_columns(outcomes), fates)
+    return Sweep(with_own_columns(outcomes), fates, settings)
 
 
 def told_apart(jobs: Sequence[J]) -> list[J]:

@@ -18,7 +18,7 @@ from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.parsing import MalformedError
 from ragsweep.core.project import CONF, register_resolvers
 from ragsweep.tracking.client import Client
-from ragsweep.tracking.job import PARENT
+from ragsweep.tracking.job import DIGEST, PARENT, is_measured
 from ragsweep.tracking.store import UNREACHABLE, existing_store, search
 from ragsweep.tracking.sweep_runs import finished_runs
 
@@ -38,7 +38,9 @@ class ListedRun(NamedTuple):
     sweep: str | None
 
 
-def runs(experiment: str | None = None, *, sweep: str | None = None, uri: str | None = None) -> pd.DataFrame:
+def runs(
+    experiment: str | None = None, *, sweep: str | None = None, latest: bool = False, uri: str | None = None
+) -> pd.DataFrame:
     """The finished runs of a tracking store, one row per run.
 
         >>> runs = ragsweep.runs("cho_manual")
@@ -48,6 +50,8 @@ def runs(experiment: str | None = None, *, sweep: str | None = None, uri: str | 
         experiment: Name of the experiment, which is the name of the dataset; None for all.
         sweep: Run id of a sweep's parent run: only the runs of this sweep, in the order of its jobs. Finished runs of
             other sweeps that it reused are included, with its id and the names that they have in it.
+        latest: Whether of several runs of one configuration, on the same data and with the same code, only the latest
+            is listed.
         uri: The tracking store; None for the project's own, which `conf/tracking/local.yaml` names.
 
     Returns:
@@ -68,6 +72,9 @@ def runs(experiment: str | None = None, *, sweep: str | None = None, uri: str | 
         chosen = [key for key, name in names.items() if experiment in (None, name)]
         listed = _made_in(client, chosen) if sweep is None else _of_sweep(client, sweep)
     listed = [each for each in listed if each.run.info.experiment_id in chosen]
+    if latest:
+        kept = {each.run.data.tags.get(DIGEST, each.run.info.run_id): each for each in listed}  # the last one stays
+        listed = [each for each in listed if each in kept.values()]
     infos = [each.run.info for each in listed]
     fixed = {
         "run_id": [info.run_id for info in infos],
@@ -135,15 +142,15 @@ def _opened(uri: str | None, artifacts: str | None = None) -> Iterator[Client]:
 
 
 def _made_in(client: Client, experiments: list[str]) -> list[ListedRun]:
-    """The measured runs of these experiments, the earliest first. Parent runs of sweeps have no metrics."""
-    found = [run for run in search(client, FINISHED, experiments) if run.data.metrics]
+    """The measured runs of these experiments, the earliest first."""
+    found = [run for run in search(client, FINISHED, experiments) if is_measured(run)]
     found.sort(key=lambda run: int(run.info.start_time))
     return [ListedRun(run, run.info.run_name, run.data.tags.get(PARENT)) for run in found]
 
 
 def _of_sweep(client: Client, sweep: str) -> list[ListedRun]:
     parent = client.get_run(sweep)
-    if parent.data.metrics:
+    if is_measured(parent):
         raise TrackingError(f"sweep: {sweep} is a single run, expected the parent run of a sweep")
     return [ListedRun(found.run, found.name, sweep) for found in finished_runs(client, sweep)]
 

@@ -26,6 +26,14 @@ def server_hint(tracking: DictConfig) -> str:
     return f" (served by: ragsweep ui --uri {shlex.quote(tracking.uri)})"
 
 
+def look(tracking: DictConfig) -> list[str]:
+    """A line with the command after which a printed address can be opened; none for a server."""
+    if is_server(tracking.uri):
+        return []
+    own = tracking.uri == f"{SQLITE}{project() / 'mlruns' / 'mlflow.db'}"
+    return [f"to see it in MLflow: ragsweep ui{'' if own else f' --uri {shlex.quote(tracking.uri)}'}, then open"]
+
+
 def ui_of(uri: str) -> str:
     """The address of a store's UI."""
     return uri.rstrip("/") if is_server(uri) else UI

@@ -31,7 +31,11 @@ from ragsweep.tracking.ui import ui_of
 TAG = "mlflow.sharedViewState."  # tag of an experiment; the view's key follows
 KEY = "sweep-"  # our keys begin with this; the parent's run id follows
 LONGEST = 20_000  # characters of an experiment's tag that MLflow accepts
-CURVE, BY_TYPE, LATENCY = "at_k/", "by_type/", "latency/"  # groups of metrics, as they are logged
+CURVE, BY_TYPE = "at_k/", "by_type/"  # groups of metrics, as they are logged
+SHOWN_COSTS = ("context/tokens", "latency/mean_ms")  # in the table
+COSTS = ("context/", "latency/", "index/")
+
+SETTINGS = "Settings"  # the section that draws all of them
 
 Chart = dict[str, Any]
 
@@ -183,16 +187,19 @@ def _state(
     known = list(measured)
     curves = [name.removeprefix(CURVE) for name in metrics if name.startswith(CURVE)]
     place = {name: number for number, name in enumerate(known)}
-    main = sorted({*known, *curves} & {*metrics}, key=lambda name: (place.get(name, len(known)), name))
+    unknown = {name for name in curves if not name.startswith(COSTS)}
+    main = sorted({*known, *unknown} & {*metrics}, key=lambda name: (place.get(name, len(known)), name))
+    costs = [name for name in metrics if name.startswith(COSTS)]
     decides, title = next(iter(measured.items()), (main[0], main[0]) if main else ("", ""))
-    columns = [*(_column("params", name) for name in settings), *(_column("metrics", name) for name in main)]
+    columns = [_column("params", name) for name in settings]
+    columns += [_column("metrics", name) for name in [*main, *(name for name in costs if name in SHOWN_COSTS)]]
     parallel = {"selectedParams": settings, "selectedMetrics": [decides], "showAllRuns": True}
     sections = {
-        f"Settings and {title}": [_chart("PARALLEL", "", **parallel)] if settings else [],
-        "Metrics by cutoff": [_curve(f"{CURVE}{name}") for name in main if name in curves],
         "Metrics at the run's k": [_chart("BAR", name) for name in main],
+        f"{SETTINGS} and {title}": [_chart("PARALLEL", "", **parallel)] if settings else [],
+        "Metrics by cutoff": [_curve(f"{CURVE}{name}") for name in [*main, *costs] if name in curves],
         f"{title} by query type": [_chart("BAR", name) for name in metrics if name.startswith(BY_TYPE)],
-        "Latency of a query": [_chart("BAR", name) for name in metrics if name.startswith(LATENCY)],
+        "Costs": [_chart("BAR", name) for name in costs],
     }
     charts = [{**chart, "metricSectionId": name} for name, some in sections.items() for chart in some]
     drawn = {chart["metricKey"] for chart in charts}
@@ -210,14 +217,14 @@ def _state(
 
 
 def _section(number: int, name: str) -> dict[str, Any]:
-    """A section of the page. The first has the full width, and the first three are open."""
+    """A section of the page. The one of settings has the full width, and the first three are open."""
     return {
         "uuid": name,
         "name": name,
         "display": number < 3,
         "isReordered": True,
-        "columns": 1 if number == 0 else 2,
-        "cardHeight": 330 if number == 0 else 300,
+        "columns": 1 if name.startswith(SETTINGS) else 2,
+        "cardHeight": 330 if name.startswith(SETTINGS) else 300,
     }
 
 
