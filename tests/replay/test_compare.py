@@ -83,24 +83,33 @@ def test_other_chunks_of_the_same_documents_can_be_compared(compare, sweeps):
 
 def test_another_metric_decides(compare, sweeps):
     by_recall = compare(*sweeps[:2], "--metric", "recall").stdout
-    recall = list(rows(by_recall, "recall").values())
-    assert recall == sorted(recall, reverse=True)
-    assert re.search(r"^(Ship|No winner).*Recall 0\.", by_recall, re.MULTILINE)
+    recall = rows(by_recall, "recall")
+    for k in "12":
+        at_k = [value for name, value in recall.items() if name.endswith(f"k={k}")]
+        assert at_k == sorted(at_k, reverse=True)
+    assert re.search(r"^Measured at k 2: Recall 0\.", by_recall, re.MULTILINE)
+
+
+def test_settings_of_the_decision_decide_a_finished_sweep_again(compare, sweeps):
+    done = compare(*sweeps[:2], "decision.at=2", "decision.require={context/tokens: 100000}")
+    assert done.returncode == 0, done.stderr
+    assert "at k 2: NDCG" in done.stdout
+    nothing = compare(*sweeps[:2], "decision.require={context/tokens: 1}").stdout
+    assert "No configuration meets the requirements." in nothing
 
 
 def test_every_run_is_held_against_the_baseline(compare, sweeps, shared_application):
-    baseline = next(run for run in children(shared_application, sweeps[0]) if run.info.run_name == "k=1")
+    baseline = next(run for run in children(shared_application, sweeps[1]) if "null" in run.info.run_name)
     done = compare(*sweeps[:2], "--baseline", baseline.info.run_id)
-    _, table, sentences = done.stdout.split("\n\n")
+    _, table, *_ = done.stdout.split("\n\n")
     head, *lines = table.splitlines()
-    assert head.startswith("against stop_words=null k=1 ")
-    assert len(lines) == 3
+    assert head.startswith("against stop_words=null k=3 ")
+    assert len(lines) == 1  # at the same k
     shown = rows(done.stdout)
     for line in lines:
         name, difference, _, p, *_ = re.split(r"\s{2,}", line)
-        assert float(difference) == pytest.approx(shown[name] - shown["stop_words=null k=1"], abs=1.1e-4)
+        assert float(difference) == pytest.approx(shown[name] - shown["stop_words=null k=3"], abs=1.1e-4)
         assert 0.05 < float(p) <= 1  # five queries show nothing
-    assert "No winner: none of the 4 configurations" in sentences
 
 
 def test_the_page_needs_nothing_else(compare, sweeps, tmp_path):
@@ -108,7 +117,7 @@ def test_the_page_needs_nothing_else(compare, sweeps, tmp_path):
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "page.html").read_text()
     assert "<h1>Which k for small?</h1>" in page
-    assert "data:image/png;base64," in page
+    assert "data:image/svg+xml;base64," in page
     assert not re.search(r"""(?:src|href)=["'](?!data:|#)""", page)
 
 
@@ -181,7 +190,7 @@ def test_a_damaged_record_is_one_line(compare, sweeps, shared_application, damag
         (["0123" * 8], f"{'0123' * 8}: cannot be read from sqlite:"),
         (
             ["SWEEP", "--metric", "accuracy"],
-            "--metric: found 'accuracy', expected one that all have: precision,",
+            "decision.metric: found 'accuracy', expected one that all have: precision,",
         ),
         (["RUN"], ": one finished run alone; expected at least two, or a sweep"),
         (["SWEEP", "--baseline", "SWEEP"], " is a sweep, expected one run"),

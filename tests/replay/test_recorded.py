@@ -64,10 +64,11 @@ class Answers:
 
 def test_a_task_of_a_user_takes_its_own_groups_from_the_record(logged, today):
     answerer = {"_target_": f"{__name__}.Mine", "b": 0.5}
-    task = {"_target_": f"{__name__}.Answers", "decide_by": "accuracy"}
+    task = {"_target_": f"{__name__}.Answers", "decide_by": "accuracy"}  # where version 0.1.0 had it
     recorded = {"task": task, "answerer": answerer, "dataset": {"_target_": "os.system"}, "threshold": 0.25}
     trusts = trusted(yaml.safe_dump(recorded), today, {}, [__name__])
     assert (trusts.answerer, trusts.threshold, "dataset" in trusts) == (answerer, 0.25, False)
+    assert (trusts.decision.metric, trusts.decision.gains) == ("accuracy", [])
     answerer["_target_"] = "ragsweep.retrieval.SparseRetriever"
     with pytest.raises(ConfigError, match=r"^task\._target_: .* may not be built from a record"):
         trusted(yaml.safe_dump(recorded), today, {}, ())
@@ -226,9 +227,11 @@ def test_a_model_is_the_word_of_the_user_of_today(logged, today):
     recorded = changed(logged, "encoder.model", "evil/model").replace(
         "sentence-transformers/all-MiniLM-L6-v2", "evil/model"
     )
-    with pytest.raises(ConfigError, match=r"allow it by encoder\.model=MODEL$"):
+    with pytest.raises(ConfigError, match=r"allow it by task\.tokenizer=MODEL$"):
         trusted(recorded, today, {}, ())
-    config = trusted(recorded, today, {"encoder.model": "good/model"}, ())
+    with pytest.raises(ConfigError, match=r"allow it by encoder\.model=MODEL$"):
+        trusted(recorded, today, {"task.tokenizer": "words"}, ())
+    config = trusted(recorded, today, {"encoder.model": "good/model", "task.tokenizer": "good/model"}, ())
     assert config.retriever.dense.encoder.model == config.encoder.model == "good/model"
 
 

@@ -60,7 +60,7 @@ def job(config: DictConfig) -> float:
             start_no_more_jobs()
         print(f"{place}{tracked.name} FAILED: {in_one_line(error)}", file=sys.stderr)
         raise JobFailed(tracked.name) from error
-    decides = str(config.task.decide_by)
+    decides = str(config.decision.metric)
     print(f"{place}{tracked.name} {decides}={metrics[decides]:.4f}{'' if record else ' (finished before)'}", flush=True)
     if record and not in_sweep:
         print("  ".join(f"{name} {mean:.4f}" for name, mean in metrics.items()))

@@ -17,6 +17,7 @@ COMMANDS = {
     "init": "prepare this folder: a place for PDF files, a template for questions, a dataset for both",
     "run": "measure one configuration, or a sweep over many with -m",
     "compare": "compare runs and sweeps, and say which differences are more than chance",
+    "gate": "check that a run is not worse than another one by more than a margin",
     "explain": "show what a run retrieved for a query, and why",
     "reproduce": "run a recorded run or sweep again, and compare every number",
     "push": "upload runs that the tracking server could not take when they were made",

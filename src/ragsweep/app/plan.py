@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -23,9 +23,10 @@ MOST_JOBS = 100_000
 
 
 class Planned(NamedTuple):
-    """A job before it starts: its name, and the digest of all that decides its results."""
+    """A job before it starts: its name, its swept settings, and the digest of all that decides its results."""
 
     name: str
+    swept: Mapping[str, Any]
     digest: str
 
 
@@ -89,7 +90,7 @@ def check_all(config: DictConfig, jobs: Sequence[list[str]], swept: Sequence[str
         job = composed(overrides)
         of_task = as_given(job.hydra.overrides.task)
         experiment = Experiment.planned(_without_hydra(job), sweep_id(), of_task)
-        planned.append(Planned(named(parser.parse_overrides(overrides), swept)[0], experiment.digest))
+        planned.append(Planned(*named(parser.parse_overrides(overrides), swept), experiment.digest))
     return composed(jobs[0]) if jobs else config, planned
 
 

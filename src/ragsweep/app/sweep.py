@@ -16,7 +16,7 @@ from hydra.core.utils import JobReturn
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
-from ragsweep.app.messages import explained
+from ragsweep.app.messages import VERBOSE, explained
 from ragsweep.app.naming import SWEEP, as_given, command_of
 from ragsweep.app.plan import Planned, check_all, list_jobs, say_what_has_no_effect, say_what_would_run
 from ragsweep.app.workers import check_launcher, end_workers, tell_workers
@@ -77,6 +77,7 @@ class SweepCallback(Callback):
 
 def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned], swept: list[str]) -> OpenSweep:
     from ragsweep import tracking
+    from ragsweep.experiment import decision_of
     from ragsweep.sweeps import short_names
 
     try:
@@ -104,9 +105,23 @@ def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned
     with tracking.earlier_start(job) if store.resume and planned else nullcontext() as earlier:
         if earlier:
             job = replace(job, sweep_id=earlier.data.tags["sweep.id"])
-        sweep = tracking.OpenSweep(job, tracking.open_run(job, continued=earlier), [each.name for each in planned])
+        parent = tracking.open_run(job, continued=earlier)
+        try:
+            parent.log_numbers({}, {name: _values(planned, name) for name in swept if planned})
+        except BaseException:
+            parent.close("FAILED")
+            raise
+        names = [each.name for each in planned]
+        sweep = tracking.OpenSweep(job, parent, names, decision_of(first), VERBOSE in os.environ)
     sweep.stop.unlink(missing_ok=True)
     return sweep
+
+
+def _values(planned: Sequence[Planned], name: str) -> str:
+    """The values of a swept setting, as a command lists them."""
+    from ragsweep.sweeps.naming import as_text
+
+    return ",".join(dict.fromkeys(as_text(job.swept[name]) for job in planned if name in job.swept))
 
 
 def end_killed(sweep: OpenSweep) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ragsweep import tracking
 from ragsweep.core.errors import ConfigError, TrackingError
+from ragsweep.experiment import checked, decision_of
 from ragsweep.replay.recorded import composed_today
-from ragsweep.sweeps import Outcome, Sweep, side_by_side
+from ragsweep.sweeps import Decision, DecisionSettings, Outcome, Sweep, check_decision, decide, side_by_side
 
 SHOWN = 12  # digits of a digest that a message shows
 
@@ -20,21 +21,20 @@ class CompareRequest:
     Attributes:
         run_ids: Ids of runs and of sweeps. A sweep stands for its finished runs.
         baseline: Id of the run to beat, which was chosen beforehand; or None.
-        metric: The metric that decides; None for the one that the runs name.
-        overrides: `name=value`: settings of the tracking store.
+        overrides: `name=value`: settings of the groups `decision` and `tracking`. Without `decision.metric`, the metric
+            decides that the runs name.
     """
 
     run_ids: Sequence[str]
     baseline: str | None
-    metric: str | None
     overrides: Sequence[str]
 
 
-def compare_runs(request: CompareRequest) -> Sweep:
-    """Put runs together as a sweep over the settings in which they differ.
+def compare_runs(request: CompareRequest) -> Decision:
+    """Put runs together as a sweep over the settings in which they differ, and decide between them.
 
     Raises:
-        ConfigError: They have different data, queries or measures, lack the metric, or are a single run.
+        ConfigError: They have different data, queries or measures, lack a metric, or are a single run.
         TrackingError: A run cannot be read.
     """
     today, _ = composed_today(request.overrides)
@@ -46,22 +46,30 @@ def compare_runs(request: CompareRequest) -> Sweep:
     if len(outcomes) < 2:
         raise ConfigError(f"{asked[0]}: one finished run alone; expected at least two, or a sweep")
     for other in outcomes[1:]:
-        _check_same_task(outcomes[0], other)
-    sweep = side_by_side(
-        outcomes,
-        metric=request.metric or outcomes[0].facts.decided_by or today.task.decide_by,
-        baseline=request.baseline,
-        damaged=damaged,
-    )
+        check_same_task(outcomes[0], other)
+    settings = decision_of(checked(today))
+    chosen = any(each.startswith("decision.metric=") for each in request.overrides)
+    if not chosen and outcomes[0].facts.decided_by:
+        settings = replace(settings, metric=outcomes[0].facts.decided_by)
+    sweep = side_by_side(outcomes, settings=settings, baseline=request.baseline, damaged=damaged)
     if request.baseline and sweep.baseline is None:
         raise ConfigError(f"--baseline: {request.baseline} is a sweep, expected one run")
-    if sweep.decided_by not in sweep.metrics:
+    if settings.metric not in sweep.metrics:
         expected = ", ".join(sweep.metrics)
-        raise ConfigError(f"--metric: found {sweep.decided_by!r}, expected one that all have: {expected}")
-    return sweep
+        raise ConfigError(f"decision.metric: found {settings.metric!r}, expected one that all have: {expected}")
+    check_decision(_measured(settings, sweep), list(sweep.metric_info.values()), ())
+    return decide(replace(sweep, settings=_measured(settings, sweep)))
 
 
-def _check_same_task(one: Outcome, other: Outcome) -> None:
+def _measured(settings: DecisionSettings, sweep: Sweep) -> DecisionSettings:
+    """The settings without gains and costs that the runs did not measure, as in runs of earlier versions."""
+    known = sweep.metric_info
+    gains, costs = ([name for name in names if name in known] for names in (settings.gains, settings.costs))
+    return replace(settings, gains=gains, costs=costs)
+
+
+def check_same_task(one: Outcome, other: Outcome) -> None:
+    """Raise `ConfigError` if two runs were measured on different data or by different settings."""
     tasks = one.task, other.task
     if tasks[0]["dataset"] != tasks[1]["dataset"]:
         raise ConfigError(

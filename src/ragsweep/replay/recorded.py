@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,9 +24,15 @@ from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.parsing import MalformedError, from_yaml
 from ragsweep.core.project import CONF, conf_folders, placed, project, register_resolvers
 from ragsweep.retrieval.model_files import MINILM
+from ragsweep.retrieval.prompt_tokens import WORDS
+from ragsweep.sweeps import DecisionSettings
 
 STORES = ("ragsweep.core.store.Store", "ragsweep.store.Store")  # the second name is in records of version 0.1.0
 TODAYS = ("store", "tracking")  # groups that come from this machine's configuration, never from a record
+DECISION: dict[str, Any] = {field.name: None for field in fields(DecisionSettings)} | {
+    "gains": [],
+    "costs": [],
+}  # where none is recorded
 PARTIAL = "_partial_"
 SHARED = ("encoder", "index")  # groups that other groups refer to by interpolation
 
@@ -39,7 +46,8 @@ def composed_today(overrides: Sequence[str]) -> tuple[DictConfig, dict[str, Any]
     register_resolvers()
     try:
         parsed = OverridesParser.create().parse_overrides(list(overrides))
-        here = [str(each.input_line) for each in parsed if each.key_or_group.partition(".")[0] in TODAYS]
+        todays = (*TODAYS, "decision")
+        here = [str(each.input_line) for each in parsed if each.key_or_group.partition(".")[0] in todays]
         with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
             today = hydra.compose("config", here)
         if OmegaConf.is_missing(today.tracking, "uri"):
@@ -88,9 +96,14 @@ def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules:
     task = recorded["task"]
     if not isinstance(task, dict) or not isinstance(task.get("_target_"), str):
         raise ConfigError("task: config.yaml of the run has no such group of settings")
+    metric = task.pop("decide_by", today.decision.metric)  # version 0.1.0 recorded it with the task, or not at all
+    decision = recorded.get("decision", {**DECISION, "metric": metric})
     _check("task", task, given, modules)  # first: what else is read depends on its class
     taken = parameters_of(OmegaConf.create(task), recorded)
     recorded = {name: recorded[name] for name in ("task", *SHARED, *taken) if name in recorded}
+    recorded["decision"] = (
+        {**decision, "tokenizer": None} if isinstance(decision, dict) else decision
+    )  # the task has it
     for name, hint in taken.items():
         needed = name not in TODAYS and (is_component(hint) or is_group(hint))
         if needed and not isinstance(recorded.get(name), dict):
@@ -149,7 +162,7 @@ def _check(name: str, node: object, given: Sequence[str], modules: Sequence[str]
         if node in given:
             return
         _check_text(name, node)
-        if name.endswith(".model") and node != MINILM:
+        if name.endswith((".model", ".tokenizer")) and node not in (MINILM, WORDS):
             raise ConfigError(f"{name}: found {node!r}; a record loads no model but {MINILM}: allow it by {name}=MODEL")
     elif not isinstance(node, bool | int | float | None):
         raise ConfigError(f"{name}: found {node!r}, expected a plain value")

@@ -120,7 +120,8 @@ def _again(run: tracking.Recorded, experiment: Experiment, job: tracking.Job | N
             complete = False
     else:
         measurement = experiment.measure()
-    metrics = tracking.metrics_of(measurement, experiment.decide_by)
+    by_type = (name.rpartition("/")[2] for name, _ in run.metrics if name.startswith("by_type/"))
+    metrics = tracking.metrics_of(measurement, next(by_type, experiment.decide_by))
     table = measurement.per_item
     found = list(_differences(run, metrics, table, tolerance))
     values = len(_lasting(run.metrics)) + run.per_query.size

@@ -2,6 +2,7 @@
 
 ragsweep compare SWEEP_ID RUN_ID                   # runs, and sweeps as the runs in them
 ragsweep compare SWEEP_ID --metric recall          # the same sweep, decided by another metric
+ragsweep compare SWEEP_ID 'decision.require={latency/p95_ms: 50}' decision.prefer=context/tokens decision.margin=0.01
 ragsweep compare SWEEP_ID --baseline RUN_ID        # every run against one that was fixed beforehand
 ragsweep compare RUN_ID RUN_ID --html page.html    # as a page with charts
 ragsweep compare RUN_ID RUN_ID tracking=server tracking.uri=http://mlflow.example.org:5000
@@ -36,10 +37,12 @@ def main() -> int:
     from ragsweep import report
     from ragsweep.replay.compare import CompareRequest, compare_runs
 
-    sweep = compare_runs(CompareRequest(run_ids, arguments.baseline, arguments.metric, overrides))
-    print("\n".join(report.comparison(sweep)))
+    if arguments.metric:
+        overrides.append(f"decision.metric={arguments.metric}")
+    decision = compare_runs(CompareRequest(run_ids, arguments.baseline, overrides))
+    print("\n".join(report.comparison(decision)))
     if arguments.html:
         command = shlex.join(["ragsweep", "compare", *sys.argv[1:]])
-        report.write_comparison(arguments.html, sweep, command, f"{datetime.now():%Y%m%d_%H%M%S}")
+        report.write_comparison(arguments.html, decision, command, f"{datetime.now():%Y%m%d_%H%M%S}")
         print(f"page: {arguments.html}")
     return 0

@@ -1,0 +1,68 @@
+"""Sweeps and their decisions from Python."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from collections.abc import Sequence
+from datetime import datetime
+from os import getpid
+
+from ragsweep.core.errors import ConfigError, RagsweepError
+from ragsweep.core.parsing import MalformedError, from_json, read_text
+from ragsweep.core.project import project
+from ragsweep.replay.compare import CompareRequest, compare_runs
+from ragsweep.report.notebook import SweepDecision
+
+LARGEST_MB = 100
+BAD_INPUT = 2  # exit status
+
+
+def decision(sweep_id: str, *overrides: str, uri: str | None = None) -> SweepDecision:
+    """Decide a finished sweep, also again by other settings.
+
+        >>> ragsweep.decision("3f0c...", "decision.metric=recall", "decision.at=10")
+
+    Args:
+        sweep_id: Run id of the sweep's parent run.
+        *overrides: `name=value`: settings of the group `decision`.
+        uri: The tracking store; None for the project's own.
+
+    Raises:
+        ConfigError: A setting is wrong, or the sweep has fewer than two finished runs that can be compared.
+        TrackingError: The sweep cannot be read.
+    """
+    places = [f"tracking.uri={uri}"] if uri else []
+    return SweepDecision(compare_runs(CompareRequest([sweep_id], None, [*overrides, *places])), sweep_id)
+
+
+def sweep(overrides: Sequence[str], *, uri: str | None = None) -> SweepDecision:
+    """Run a sweep in a process of its own, and decide it.
+
+        >>> ragsweep.sweep(["retriever.alpha=0,0.5,1", "k=3,5"])
+
+    Args:
+        overrides: The arguments of `ragsweep run -m`, one string each.
+        uri: The tracking store; None for the project's own.
+
+    Raises:
+        ConfigError: The arguments are wrong; nothing was run.
+        RagsweepError: No job finished, or the sweep has several datasets. A warning names jobs that failed beside
+            others that finished.
+    """
+    folder = project() / "outputs" / f"{datetime.now():%Y%m%d_%H%M%S}_{getpid()}_python"
+    places = [f"hydra.sweep.dir={folder}", *([f"tracking.uri={uri}"] if uri else [])]
+    command = [sys.executable, "-m", "ragsweep", "run", "-m", *overrides, *places]
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    said = process.stderr.strip()
+    if process.returncode == BAD_INPUT:
+        raise ConfigError(said.removeprefix("ragsweep: "))
+    try:
+        sweep_id = from_json(read_text(folder / "summary" / "decision.json", LARGEST_MB))["sweep"]
+    except (OSError, MalformedError, KeyError) as error:
+        raise RagsweepError(f"the sweep ended without a decision: {said or process.stdout.strip()}") from error
+    if process.returncode:
+        warnings.warn(said, stacklevel=2)
+    chosen = [each for each in overrides if each.startswith("decision.")]
+    return decision(str(sweep_id), *chosen, uri=uri)

@@ -1,0 +1,72 @@
+"""Sweeps and decisions as objects of Python."""
+
+import json
+
+import pytest
+
+import ragsweep
+from ragsweep.core.errors import ConfigError, RagsweepError
+
+FAILING = """
+from ragsweep.retrieval import SparseRetriever
+
+class Failing(SparseRetriever):
+    def rank(self, search, depth):
+        raise OSError("gone")
+"""
+SWEEP = ["retriever=sparse", "retriever.b=0.3,0.75", "k=1,2"]
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory, dataset):
+    """A sweep run from Python in an empty folder, and its store."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAGSWEEP_PROJECT", str(home))
+        return ragsweep.sweep([*SWEEP, *dataset], uri=f"sqlite:///{home}/mlflow.db"), home
+
+
+def test_a_sweep_returns_its_decision(swept):
+    decision, home = swept
+    [written] = home.glob("outputs/*/summary/decision.json")
+    assert json.loads(written.read_text())["headline"] == decision.record["headline"] == list(decision.headline)
+    assert len(decision.table) == 4
+    assert decision.choice["settings"].keys() == {"retriever.b", "k"}
+
+
+def test_a_decision_is_shown_as_text_and_as_a_page(swept):
+    decision, _ = swept
+    assert repr(decision).startswith(decision.headline[0])
+    page = decision._repr_html_()
+    assert page.count("<tr>") == 3
+    assert "<th>NDCG</th>" in page
+
+
+def test_a_finished_sweep_is_decided_again(swept):
+    decision, home = swept
+    again = ragsweep.decision(decision.sweep_id, "decision.metric=recall", uri=f"sqlite:///{home}/mlflow.db")
+    assert again.record["settings"]["metric"] == "recall"
+    assert again.record["choices"][0]["cutoff"] == 1
+
+
+def test_bad_arguments_are_refused_with_the_line_of_the_command(dataset):
+    with pytest.raises(ConfigError, match=r"^k: found 0, expected a whole number from 1 to 1000$"):
+        ragsweep.sweep(["k=0,3", *dataset])
+
+
+def test_a_sweep_without_a_finished_run_is_an_error(dataset, tmp_path, monkeypatch):
+    (tmp_path / "failing.py").write_text(FAILING)
+    monkeypatch.setenv("RAGSWEEP_PROJECT", str(tmp_path))
+    failing = ["retriever=sparse", "retriever._target_=failing.Failing", "k=1,2"]
+    with pytest.raises(RagsweepError, match=r"the sweep ended without a decision: (.|\n)*gone"):
+        ragsweep.sweep([*failing, *dataset], uri=f"sqlite:///{tmp_path}/mlflow.db")
+
+
+def test_the_latest_run_of_each_configuration(swept, dataset, monkeypatch):
+    _, home = swept
+    monkeypatch.setenv("RAGSWEEP_PROJECT", str(home))
+    uri = f"sqlite:///{home}/mlflow.db"
+    ragsweep.sweep([*SWEEP, *dataset, "k=2,3"], uri=uri)
+    everything, latest = ragsweep.runs(uri=uri), ragsweep.runs(latest=True, uri=uri)
+    assert (len(everything), len(latest)) == (8, 6)
+    assert latest["run_id"].tolist() == everything.drop_duplicates(["retriever.b", "k"], keep="last")["run_id"].tolist()

@@ -1,0 +1,96 @@
+"""`ragsweep gate`: its exit status says whether a candidate may replace a baseline."""
+
+import pytest
+from outcomes import of_scores
+
+from ragsweep.replay.gate import Gate, GateRequest, Verdict
+from ragsweep.statistics import against_baseline
+from ragsweep.sweeps import Sweep
+
+
+@pytest.fixture(scope="module")
+def runs(shared_application):
+    """Two runs of the bundled manual that rank alike, one that is far worse, and one at another k."""
+    for settings in (
+        ["retriever.k1=1.5"],
+        ["retriever.k1=1.51"],
+        ["retriever.k1=1000", "retriever.b=0"],
+        ["k=3"],
+        ["retriever.k1=1.2"],
+    ):
+        process = shared_application.run("retriever=sparse", *settings)
+        assert process.returncode == 0, process.stderr
+    by_start = sorted(shared_application.runs(), key=lambda run: run.info.start_time)
+    return [run.info.run_id for run in by_start]
+
+
+@pytest.fixture
+def gate(shared_application):
+    def run(candidate, baseline, metric="recall", margin="0.02"):
+        return shared_application.script(
+            "gate", candidate, "--baseline", baseline, "--metric", metric, "--margin", margin
+        )
+
+    return run
+
+
+def test_a_candidate_that_is_as_good_passes(gate, runs):
+    process = gate(runs[1], runs[0])
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.startswith("PASS: ")
+    assert "equivalent within 0.02 Recall" in process.stdout
+
+
+def test_a_candidate_that_is_worse_fails(gate, runs):
+    process = gate(runs[2], runs[0])
+    assert process.returncode == 1, process.stdout
+    assert process.stdout.startswith("FAIL: ")
+
+
+def test_a_margin_that_the_queries_cannot_show_is_uncertain(gate, runs):
+    process = gate(runs[4], runs[0], margin="0.000001", metric="ndcg")
+    assert process.returncode == 3, process.stdout
+    assert process.stdout.startswith("UNCERTAIN: ")
+
+
+def test_runs_at_another_cutoff_are_refused(gate, runs):
+    process = gate(runs[3], runs[0])
+    assert process.returncode == 2
+    assert "k is 3 and 5: runs are compared at the same k" in process.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"metric": "recal"}, "--metric: found 'recal', expected one that both runs have: precision, recall"),
+        ({"margin": "0"}, "--margin: found 0, expected more than 0"),
+        ({"margin": "nan"}, "--margin: found nan, expected more than 0"),
+    ],
+)
+def test_bad_input_is_one_line(gate, runs, change, message):
+    process = gate(runs[1], runs[0], **change)
+    assert process.returncode == 2
+    assert message in process.stderr
+
+
+def of(candidate, baseline, margin=0.02):
+    """The gate of two runs with these scores."""
+    sweep = Sweep([of_scores("new", candidate, {}), of_scores("old", baseline, {})], {})
+    one, other = sweep.scores("f1")
+    return Gate(GateRequest("", "", "f1", margin, ()), sweep, against_baseline(one - other, margin, resamples=1000))
+
+
+def test_what_the_queries_cannot_show_is_uncertain_and_says_how_many_could():
+    found = of([0.5, 0.6, 0.4, 0.7] * 8, [0.4, 0.7, 0.5, 0.6] * 8)
+    assert found.verdict is Verdict.UNCERTAIN
+    assert list(found.sentences())[-1].startswith("About 1")
+
+
+def test_a_small_loss_that_is_shown_to_be_within_the_margin_passes():
+    found = of([0.49] * 32, [0.5] * 32)
+    assert found.found.p_worse < 0.05
+    assert found.verdict is Verdict.NOT_WORSE
+
+
+def test_few_queries_are_pointed_out():
+    assert "Only 8 queries: tests with so few are not reliable." in list(of([0.5] * 8, [0.5] * 8).sentences())
