@@ -16,11 +16,12 @@ RUN_FILES = [
     "results/qrels.trec",
     "results/ranking.trec",
     "results/summary_statistics.csv",
-    "charts/f1_by_query_type.png",
+    "charts/ndcg_by_query_type.png",
     "charts/metrics.png",
     "charts/metrics_by_cutoff.png",
 ]
 SWEEP_FILES = [
+    "decision.json",
     "report.html",
     "report.md",
     "results/summary_statistics.csv",
@@ -29,10 +30,10 @@ SWEEP_FILES = [
     "charts/3_topk_analysis.png",
     "charts/4_comprehensive_comparison.png",
     "charts/5_radar_chart.png",
-    "charts/best_against_baseline.png",
-    "charts/heat_map.png",
-    "charts/recall_by_cutoff.png",
-    "charts/win_frequency.png",
+    "charts/best_against_baseline.svg",
+    "charts/by_cutoff.svg",
+    "charts/cost_fronts.svg",
+    "charts/one_setting.svg",
 ]
 INTERVALS = [f"ci/{metric}_{bound}" for metric in METRICS for bound in ("low", "high")]
 TAGS = ["git.commit", "git.dirty", "sweep.id", "config.digest", "reproduce"]
@@ -65,7 +66,8 @@ require(len({run.info.run_name for run in children}) == 15, "children that share
 for run in children:
     name = run.info.run_name
     missing = {*METRICS, *(f"at_k/{metric}" for metric in METRICS), *INTERVALS} - set(run.data.metrics)
-    missing |= {"latency/mean_ms", "latency/p95_ms", "coverage/units", "by_type/factual/f1"} - set(run.data.metrics)
+    costs = {"context/tokens", "context/tokens_p95", "index/bytes", "latency/mean_ms", "latency/p95_ms"}
+    missing |= {*costs, "coverage/units", "by_type/factual/ndcg"} - set(run.data.metrics)
     require(not missing, f"{name}: metrics {missing} are missing")
     steps = [point.step for point in client.get_metric_history(run.info.run_id, "at_k/recall")]
     require(sorted(steps) == list(range(1, 21)), f"{name}: at_k/recall has the steps {steps}")
@@ -80,6 +82,9 @@ for run in children:
 held = files(client, parent.info.run_id)
 require(set(SWEEP_FILES) <= held, f"parent: artifacts {set(SWEEP_FILES) - held} are missing")
 require(any(path.startswith("results/evaluation_results_") for path in held), "parent: no evaluation_results CSV")
+numbers = {"best/ndcg", "best/context/tokens", "expected/ndcg", "configurations"}
+require(numbers <= set(parent.data.metrics), f"parent: metrics {numbers - set(parent.data.metrics)} are missing")
+require(set(parent.data.params) == {"retriever.alpha", "k"}, f"parent: params {parent.data.params}")
 require("best.configuration" in parent.data.tags, "parent: no best.configuration")
 views = [name for name in experiment.tags if name == f"mlflow.sharedViewState.sweep-{parent.info.run_id}"]
 require(views, "no saved view of the sweep")
