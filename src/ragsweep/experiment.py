@@ -23,7 +23,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.names import check_names
 from ragsweep.core.project import portable
 from ragsweep.core.run_settings import DEFAULT_RESAMPLES, DEFAULT_SEED, TrackingSettings
-from ragsweep.core.settings import effective_settings, short_paths, used_components
+from ragsweep.core.settings import declared, effective_settings, short_paths, used_components
 from ragsweep.sweeps.settings import DecisionSettings, check_decision
 from ragsweep.tasks.charts import draw
 from ragsweep.tasks.files import write_measurement
@@ -195,7 +195,7 @@ def _settings(config: DictConfig, task: Task) -> dict[str, Any]:
     settings |= {name: config[name] for name in taken if name not in groups}
     shown = short_paths(settings, config)
     for path, _, part in used_components(config, groups):
-        for name, other in getattr(part, "at_least", {}).items():
+        for name, other in declared(part, "at_least", (dict,), {}).items():
             value, least = settings.get(f"{path}.{name}"), settings.get(other)
             if isinstance(value, int) and isinstance(least, int) and value < least:
                 raise ConfigError(f"{shown[f'{path}.{name}']}: found {value}, expected at least {other} ({least})")

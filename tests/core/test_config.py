@@ -127,6 +127,27 @@ def asking(composed, **settings):
     return OmegaConf.merge({name: value for name, value in composed().items() if name != "task"}, more)
 
 
+@pytest.mark.parametrize(
+    ("attribute", "value", "message"),
+    [
+        ("without_effect", "alpha", "without_effect: found a str, expected a tuple or list or set or frozenset"),
+        ("without_effect", property(lambda self: 1 / 0), r"without_effect: cannot be read \(division by zero\)"),
+        ("at_least", ["k"], "at_least: found a list, expected a dict"),
+    ],
+)
+def test_what_a_component_says_of_itself_is_checked(composed, monkeypatch, attribute, value, message):
+    monkeypatch.setattr(SparseRetriever, attribute, value, raising=False)
+    with pytest.raises(ConfigError, match=f"SparseRetriever.{message}"):
+        Experiment.of(composed("retriever=sparse"))
+
+
+def test_a_number_as_a_name_is_refused(composed):
+    config = composed()
+    OmegaConf.update(config, "retriever.weights", {1: 0.5}, force_add=True)
+    with pytest.raises(ConfigError, match=r"^retriever\.weights\.1: found 1 as a name, expected a string"):
+        check(config, GROUPS)
+
+
 def test_the_code_of_a_component_in_a_list_counts(composed):
     config = asking(composed, rankers=[{"_target_": "simulated.alike"}])
     assert "simulated.alike" in digests_of_others(config)

@@ -14,7 +14,7 @@ from typing import Any
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import InterpolationResolutionError, MissingMandatoryValue
 
-from ragsweep.core.code import name_of
+from ragsweep.core.code import kind_of, name_of
 from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.project import portable
 
@@ -25,8 +25,10 @@ PLAIN = (bool, int, float, str, type(None))
 
 def leaves(config: DictConfig, prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Every setting as `(dotted.name, resolved value)`; raise `ConfigError` where one has no value."""
-    for key in map(str, config):
-        name = f"{prefix}{key}"
+    for key in config:
+        name = prefix + str(key)
+        if not isinstance(key, str):
+            raise ConfigError(f"{name}: found {key!r} as a name, expected a string; put it in quotes")
         try:
             value = config[key]
         except MissingMandatoryValue as error:
@@ -92,13 +94,36 @@ def _within(node: DictConfig, part: object, path: str) -> Iterator[tuple[str, Di
 
 def _arguments(node: DictConfig, part: object) -> Iterator[tuple[str, Any, Any]]:
     """The arguments of a node that have an effect: name, value as given, value as the object has it."""
+    without_effect = declared(part, "without_effect", (tuple, list, set, frozenset), ())
     for key in map(str, node):
         given = node[key]
-        if key in HYDRA_KEYS or key in getattr(part, "without_effect", ()):
+        if key in HYDRA_KEYS or key in without_effect:
             continue
         if isinstance(given, DictConfig) and given.get("_target_") == STORE:  # it changes no result
             continue
         yield key, given, _used(part, key, given)
+
+
+def declared(part: object, name: str, kinds: tuple[type, ...], default: Any) -> Any:
+    """What a component says of itself in an attribute, which a user's class may have got wrong.
+
+    Args:
+        part: The component.
+        name: The attribute.
+        kinds: The types that it may have.
+        default: Its value for a component without it.
+
+    Raises:
+        ConfigError: It cannot be read, or has another type: names the class and the attribute.
+    """
+    try:
+        value = getattr(part, name, default)
+    except Exception as error:  # it may be a property, which can raise anything
+        raise ConfigError(f"{kind_of(part)}.{name}: cannot be read ({first_line(error)})") from error
+    if not isinstance(value, kinds):
+        expected = " or ".join(kind.__name__ for kind in kinds)
+        raise ConfigError(f"{kind_of(part)}.{name}: found a {type(value).__name__}, expected a {expected}")
+    return value
 
 
 def _has_parts(given: object) -> bool:
