@@ -10,6 +10,7 @@ import pytest
 from application import Application
 
 from ragsweep import runs
+from ragsweep.tracking.description import describe
 
 FAILING = """
 from dataclasses import dataclass
@@ -93,8 +94,21 @@ def test_the_parent_has_the_numbers_of_the_decision(swept):
 def test_the_experiment_tells_its_latest_decisions(swept, shared_application):
     _, parent, _ = swept
     note = shared_application.client().get_experiment(parent.info.experiment_id).tags["mlflow.note.content"]
-    assert note.startswith("Latest decisions of ragsweep")
-    assert f"[alpha x k: alpha 0.5](#/experiments/1/runs/{parent.info.run_id}): At every k: alpha 0.5 (0.7" in note
+    assert note.startswith(f"Latest decision: [alpha x k: alpha 0.5](#/experiments/1/runs/{parent.info.run_id}), 20")
+    assert "At every k: alpha 0.5 (0.7 cannot be told apart)" in note
+
+
+def test_a_description_keeps_five_decisions_and_leaves_that_of_a_user_alone(application):
+    client = application.client()
+    experiment = client.create_experiment("described")
+    for number in [*range(7), 6]:
+        describe(client, experiment, f"run{number}", f"sweep {number}", f"Ship {number}.")
+    latest, *earlier = client.get_experiment(experiment).tags["mlflow.note.content"].splitlines()
+    assert latest.startswith(f"Latest decision: [sweep 6](#/experiments/{experiment}/runs/run6), 20")
+    assert [line[:10] for line in earlier if line] == ["- [sweep 5", "- [sweep 4", "- [sweep 3", "- [sweep 2"]
+    client.set_experiment_tag(experiment, "mlflow.note.content", "Our own words.")
+    describe(client, experiment, "run8", "sweep 8", "Ship 8.")
+    assert client.get_experiment(experiment).tags["mlflow.note.content"] == "Our own words."
 
 
 def test_the_summary_has_a_row_a_configuration_best_first(swept, shared_application):

@@ -11,7 +11,7 @@ from ragsweep.report.markup import markdown
 from ragsweep.tracking.store import UNREACHABLE
 
 NOTE = "mlflow.note.content"
-TITLE = "Latest decisions of ragsweep, the newest first:"
+LATEST = "Latest decision: "  # MLflow shows only the first line before somebody unfolds the description
 MOST = 5
 LONGEST_LINE = 600  # characters
 
@@ -28,9 +28,10 @@ def describe(client: MlflowClient, experiment_id: str, run_id: str, name: str, h
     """
     with suppress(*UNREACHABLE):  # the decision is in the run, too
         known = client.get_experiment(experiment_id).tags.get(NOTE, "")
-        if known and not known.startswith(TITLE):
+        if known and not known.startswith(LATEST):
             return
         link = f"[{markdown(name)}](#/experiments/{experiment_id}/runs/{run_id})"
-        line = f"- {datetime.now():%Y-%m-%d %H:%M} {link}: {markdown(headline)}"[:LONGEST_LINE]
-        others = [each for each in known.splitlines()[1:] if each.startswith("- ") and f"/runs/{run_id})" not in each]
-        client.set_experiment_tag(experiment_id, NOTE, "\n".join([TITLE, "", line, *others[: MOST - 1]]))
+        line = f"{link}, {datetime.now():%Y-%m-%d %H:%M}: {markdown(headline)}"[:LONGEST_LINE]
+        earlier = [each.removeprefix(LATEST).removeprefix("- ") for each in known.splitlines() if each]
+        others = [f"- {each}" for each in earlier if f"/runs/{run_id})" not in each]
+        client.set_experiment_tag(experiment_id, NOTE, "\n".join([f"{LATEST}{line}", "", *others[: MOST - 1]]))

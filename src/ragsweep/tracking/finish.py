@@ -121,8 +121,9 @@ def close_parent(parent: RunRecord, datasets: Sequence[Decision], description: s
 def _answer(decision: Decision) -> tuple[str, str]:
     """The decision as a name, such as `alpha x k: alpha 0.5`, and as a sentence."""
     sweep = decision.sweep
-    axes = " x ".join(sweep.short(name) for name in sweep.axes)
-    return f"{axes or 'sweep'}: {sweep.label(decision.named)}", report.headline(decision)[0]
+    axes, label = [sweep.short(name) for name in sweep.axes], sweep.label(decision.named)
+    answer = label.removeprefix(f"{axes[0]} ") if len(axes) == 1 else label
+    return f"{' x '.join(axes) or 'sweep'}: {answer}", report.headline(decision)[0]
 
 
 def _numbers(decision: Decision) -> Iterator[tuple[str, float]]:
