@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from simulated import alike, f1_like, near_copies, one_unlike, reweighted
@@ -74,6 +74,7 @@ def test_with_two_configurations_the_test_is_that_of_a_pair(queries):
     assert p == pytest.approx(pair, abs=0.01 if queries > 8 else 1e-12)
 
 
+@example(np.array([[0, 0, 1, 1 / 3, 1 / 3], [1 / 3, 1 / 3, 1 / 3, 0, 1 / 3]]))  # all sums are ties
 @given(SCORES)
 def test_p_is_at_least_the_p_of_the_pair_alone(scores):
     found = compare_with_best(scores[:, :6], resamples=100)  # all 64 patterns

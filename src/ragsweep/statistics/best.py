@@ -133,8 +133,9 @@ def not_worse_than_best(scores: Array, margin: float, *, resamples: int = 10_000
 
 def _distinct(scores: Array) -> tuple[Array, Indices]:
     """The different rows, and for each row its position among them."""
-    rows, place = np.unique(np.round(scores, DECIMALS) + 0.0, axis=0, return_inverse=True)  # + 0.0: -0 is 0
-    return rows, place.reshape(-1)
+    rounded = np.round(scores, DECIMALS) + 0.0  # + 0.0: -0 is 0
+    _, first, place = np.unique(rounded, axis=0, return_index=True, return_inverse=True)
+    return scores[first], place.reshape(-1)  # as they are: sums of rounded scores may lose their ties
 
 
 def _inverse(norms: Array) -> Array:
