@@ -42,7 +42,7 @@ class Swallowing(SparseRetriever):
             print("at work", flush=True)
             time.sleep(60)
         except BaseException:
-            pass
+            {then}
         return super().rank(search, depth)
 """
 
@@ -293,20 +293,22 @@ def test_an_interrupted_sweep_leaves_no_running_run(application, sent, status):
     assert [run.info.status for run in application.parents()] == ["KILLED"]
 
 
-@pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("sent", "then"), [(signal.SIGINT, "pass"), (signal.SIGTERM, "pass"), (signal.SIGTERM, "raise ImportError")]
+)
 def test_an_interruption_that_a_library_catches_ends_the_sweep_before_the_next_job(
-    application, dataset, tmp_path, sent, status
+    application, dataset, tmp_path, sent, then
 ):
-    (tmp_path / "swallowing.py").write_text(SWALLOWING)
+    (tmp_path / "swallowing.py").write_text(SWALLOWING.format(then=then))
     of_ours = ("retriever=sparse", "retriever._target_=swallowing.Swallowing", f"store.path={tmp_path}/store")
     process = application.start("-m", *dataset, *of_ours, "k=1,2", PYTHONPATH=str(tmp_path))
     assert process.stdout.readline() == "at work\n"
     process.send_signal(sent)
     out, _ = process.communicate(timeout=60)
-    assert process.returncode == status
+    assert process.returncode == 128 + sent
     assert "at work" not in out
     assert [run.info.status for run in application.parents()] == ["KILLED"]
-    assert [run.info.run_name for run in application.children()] == ["k=1"]
+    assert [(run.info.run_name, run.info.status) for run in application.children()] == [("k=1", "KILLED")]
 
 
 def test_two_sweeps_may_open_a_fresh_store_together(tmp_path, cache, dataset):

@@ -14,10 +14,11 @@ from ragsweep.app.arguments import check_options, options_first
 from ragsweep.app.job import job
 from ragsweep.app.messages import FAILED, VERBOSE, explained
 from ragsweep.app.naming import SWEEP
-from ragsweep.app.signals import end_if_signalled, ignore_signals, watch_signals
+from ragsweep.app.signals import ignore_signals, watch_signals
 from ragsweep.app.sweep import SweepCallback, end_killed
 from ragsweep.app.workers import end_workers
 from ragsweep.core.address import check_arguments
+from ragsweep.core.endings import end_if_signalled, of_signal
 from ragsweep.core.errors import JobFailed
 from ragsweep.core.project import CONF, SWEEP_ID, sweep_id
 from ragsweep.core.terminal import FULL_ERROR, INTERRUPTED, TERMINATED, guard
@@ -45,7 +46,7 @@ def main() -> NoReturn:
         hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")(job)()
         end_if_signalled()
     except BaseException as error:  # the status of the process tells them apart
-        status = explained(error)
+        status = explained(of_signal() or error)
         if isinstance(error, Exception) and not isinstance(error, JobFailed):  # a launcher that gave up leaves workers
             end_workers()
     sys.exit(_close_sweep(status))

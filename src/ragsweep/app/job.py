@@ -14,8 +14,9 @@ from omegaconf import DictConfig, OmegaConf
 
 from ragsweep.app.messages import FAILED, explained, in_one_line
 from ragsweep.app.naming import as_given, name_of_job, start_no_more_jobs, sweep_of_job, tracked_job
-from ragsweep.app.signals import end_if_signalled, leave_signals_to_the_sweep
+from ragsweep.app.signals import leave_signals_to_the_sweep
 from ragsweep.core.address import sqlite_file
+from ragsweep.core.endings import end_if_signalled
 from ragsweep.core.errors import JobFailed
 from ragsweep.core.place import check_places
 from ragsweep.core.progress import Progress, progress
@@ -54,6 +55,7 @@ def job(config: DictConfig) -> float:
             tracking.close_orphans(config.tracking)
         metrics, record = experiment.run(config, tracked)
     except Exception as error:
+        end_if_signalled()
         if not in_sweep:
             raise _end(error) from error
         if config.tracking.fail_fast:

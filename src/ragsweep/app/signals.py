@@ -8,13 +8,10 @@ import threading
 import time
 from collections.abc import Callable
 
-from ragsweep.core.errors import Terminated
-from ragsweep.core.terminal import TERMINATED, terminate
+from ragsweep.core.endings import remember, terminate
 
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SECONDS_TO_UNWIND = 0.3  # for the main thread, before its runs are closed beside it
-
-_received: list[int] = []  # those of these signals that this process has received
 
 
 def watch_signals(close: Callable[[], None]) -> None:
@@ -32,17 +29,11 @@ def watch_signals(close: Callable[[], None]) -> None:
     def close_in_time() -> None:
         while number := os.read(reading, 1):
             if number[0] in ENDINGS:
-                _received.append(number[0])
+                remember(number[0])
                 time.sleep(SECONDS_TO_UNWIND)
                 close()
 
     threading.Thread(target=close_in_time, daemon=True).start()
-
-
-def end_if_signalled() -> None:
-    """Raise the exception of a received signal once more: a library may have caught it and gone on."""
-    if _received:
-        raise KeyboardInterrupt if _received[0] == signal.SIGINT else Terminated(TERMINATED)
 
 
 def ignore_signals() -> None:

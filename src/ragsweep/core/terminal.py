@@ -9,13 +9,12 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 from omegaconf.errors import OmegaConfBaseException
 
 from ragsweep.core.address import check_arguments
-from ragsweep.core.errors import RagsweepError, Terminated
+from ragsweep.core.errors import RagsweepError
 
 BAD_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143  # exit statuses
 FULL_ERROR = "HYDRA_FULL_ERROR"  # in the environment: 1 shows tracebacks
@@ -128,11 +127,6 @@ class _Guarded:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self._stream.fileno())
             os.close(nowhere)
-
-
-def terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
-    """End this process on SIGTERM or SIGHUP; open runs are closed on the way."""
-    raise Terminated(TERMINATED)
 
 
 def end_of_script(name: str, main: Callable[[], int]) -> int:

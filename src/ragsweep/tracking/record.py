@@ -14,6 +14,7 @@ from mlflow.entities import Run
 
 from ragsweep.core.address import absolute
 from ragsweep.core.digest import shortened_with_digest
+from ragsweep.core.endings import of_signal
 from ragsweep.core.errors import RagsweepError, RefusedError, TrackingError, first_line
 from ragsweep.core.names import LONGEST_NAME, params_of, tags_of
 from ragsweep.tasks.task import Items, Measurement
@@ -256,7 +257,7 @@ def _begun(job: Job) -> Run | None:
 
 def end_failed(opened: RunRecord, error: BaseException) -> None:
     """Close a run that did not finish, with its error as a tag. An error while closing does not hide the first one."""
-    interrupted = isinstance(error, KeyboardInterrupt | SystemExit)
+    interrupted = isinstance(of_signal() or error, KeyboardInterrupt | SystemExit)
     try:
         with suppress(Exception):
             opened.tag({"error": "".join(traceback.format_exception_only(error)).strip()[:LONGEST_ERROR]})

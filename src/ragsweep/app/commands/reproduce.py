@@ -14,7 +14,7 @@ from __future__ import annotations
 import signal
 
 from ragsweep.app.commands import add_allow, check_ids, parser_of
-from ragsweep.core.terminal import terminate
+from ragsweep.core.endings import terminate
 
 
 def main() -> int:
