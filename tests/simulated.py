@@ -1,10 +1,14 @@
 """Simulated sweeps with known means: F1 at 5 of 133 queries, as skewed and as correlated as in real sweeps."""
 
 import numpy as np
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy.stats import binom, norm
 
 QUERIES, K = 133, 5
 RELEVANT = {1: 0.46, 2: 0.34, 3: 0.13, 4: 0.07}  # share of queries by their number of relevant units
+F1 = st.sampled_from([0.0, 1 / 3, 2 / 7, 1 / 2, 2 / 3, 1.0])
+SCORES = st.tuples(st.integers(2, 5), st.integers(1, 18)).flatmap(lambda shape: arrays(float, shape, elements=F1))
 
 
 def f1_like(rng, likeness, queries=QUERIES, hit=0.6, shift=0.0):
@@ -34,6 +38,16 @@ def mean_f1(hit):
 def alike(configurations, correlation=0.86):
     """Correlations of equally similar configurations. With .86, their F1 values correlate by .8."""
     return np.where(np.eye(configurations), 1.0, correlation)
+
+
+def sweep(configurations=5, queries=40, seed=1):
+    """A sweep of equally good and equally similar configurations."""
+    return f1_like(np.random.default_rng(seed), alike(configurations), queries)
+
+
+def at_most(level, times):
+    """The share of `times` simulations that an exact test of this level exceeds once in 200."""
+    return level + 2.6 * np.sqrt(level * (1 - level) / times)
 
 
 def one_unlike(configurations):

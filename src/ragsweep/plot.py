@@ -30,10 +30,10 @@ def by_cutoff(decision: SweepDecision, axes: Axes, metric: str | None = None) ->
         metric: One that was measured at every cutoff; None for the first of `decision.gains`.
     """
     known = decision.decision.named.facts.curves
-    names = [metric] if metric else [name for name in decision.decision.sweep.settings.gains if name in known]
-    if not names or names[0] not in known:
-        raise ConfigError(f"metric: found {metric!r}, expected one that has a curve: {', '.join(known) or 'none has'}")
-    decision_charts.draw_by_cutoff(decision.decision, names[0], axes)
+    drawn = metric or decision.decision.gain
+    if drawn is None or drawn not in known:
+        raise ConfigError(f"metric: found {drawn!r}, expected one that has a curve: {', '.join(known) or 'none has'}")
+    decision_charts.draw_by_cutoff(decision.decision, drawn, axes)
 
 
 def front(decision: SweepDecision, axes: Axes, cost: str | None = None) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from simulated import alike, f1_like, near_copies, one_unlike, reweighted
+from simulated import F1, SCORES, alike, at_most, f1_like, near_copies, one_unlike, reweighted, sweep
 
 from ragsweep.statistics import (
     compare_aggregates_with_best,
@@ -17,18 +17,7 @@ from ragsweep.statistics import (
     randomisation_test,
 )
 
-F1 = st.sampled_from([0.0, 1 / 3, 2 / 7, 1 / 2, 2 / 3, 1.0])
-SCORES = st.tuples(st.integers(2, 5), st.integers(1, 18)).flatmap(lambda shape: arrays(float, shape, elements=F1))
 LEVEL = 0.05
-
-
-def sweep(configurations=5, queries=40, seed=1):
-    return f1_like(np.random.default_rng(seed), alike(configurations), queries)
-
-
-def at_most(level, times):
-    """The share of `times` simulations that an exact test of this level exceeds once in 200."""
-    return level + 2.6 * np.sqrt(level * (1 - level) / times)
 
 
 def t_of(differences):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.stats import binom, binomtest
+from simulated import at_most
 
 from ragsweep.statistics import certify
 
@@ -59,7 +60,7 @@ def test_the_promise_is_broken_in_at_most_5_percent_of_sets_of_questions(configu
         best = hits[hits.sum(axis=1).argmax()]
         found = certify(np.maximum.accumulate(best).tolist(), 133, share, configurations=configurations)
         broken += found.cutoff is not None and true[found.cutoff - 1] < share
-    assert broken / sets <= 0.05 + 2.6 * np.sqrt(0.05 * 0.95 / sets)
+    assert broken / sets <= at_most(0.05, sets)
 
 
 def test_choosing_the_luckiest_breaks_the_promise_if_it_is_not_corrected():

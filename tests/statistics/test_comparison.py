@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import permutation_test, ttest_rel
-from simulated import alike, f1_like
+from simulated import F1, SCORES, alike, f1_like, sweep
 
 from ragsweep.statistics import (
     compare_with_best,
@@ -18,8 +18,6 @@ from ragsweep.statistics import (
     randomisation_test,
 )
 
-F1 = st.sampled_from([0.0, 1 / 3, 2 / 7, 1 / 2, 2 / 3, 1.0])
-SCORES = st.tuples(st.integers(2, 5), st.integers(1, 18)).flatmap(lambda shape: arrays(float, shape, elements=F1))
 P_VALUES = arrays(float, st.integers(0, 8), elements=st.floats(0.001, 1))
 
 
@@ -29,10 +27,6 @@ def scipy_p(differences, resamples=np.inf, rng=None):
         (differences,), np.mean, permutation_type="samples", vectorized=True, n_resamples=resamples, rng=rng
     )
     return test.pvalue
-
-
-def sweep(configurations=5, queries=40, seed=1):
-    return f1_like(np.random.default_rng(seed), alike(configurations), queries)
 
 
 # The randomisation test

@@ -93,7 +93,7 @@ def test_a_front_of_a_cost_that_grows_with_the_cutoff_compares_all_cutoffs(decis
     assert (latency.quality, latency.cost, len(latency.sweep.outcomes)) == ("f1", "latency/mean_ms", 3)
     quality = tokens.sweep.scores("recall")
     expected = pareto_front(quality, tokens.sweep.scores("context/tokens"), tolerance=0.02, resamples=1000)
-    assert tokens.front.on_front.tolist() == expected.on_front.tolist()
+    assert tokens.on_front.tolist() == expected.tolist()
     assert "alpha=0.5 k=3" in [each.name for each in tokens.members]
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from ragsweep.core.terminal import counted
-from ragsweep.report.decision_charts import other_than_best
+from ragsweep.report.decision_charts import differences_of, other_than_best, outcomes_of
 from ragsweep.report.sweep_charts import AGAINST, BY_CUTOFF, COMBINATIONS, FRONT, HEAT_MAP, ONE_SETTING
-from ragsweep.report.words import bought, in_sentence, rough
-from ragsweep.statistics.intervals import EQUAL
+from ragsweep.report.words import at, bought, rough
 from ragsweep.sweeps import Decision
 
 
@@ -24,13 +23,12 @@ def captions_of(decision: Decision) -> dict[str, str]:
 
 def _by_cutoff(decision: Decision) -> str:
     sweep = decision.sweep
-    gain = next((name for name in sweep.settings.gains if name in decision.named.facts.curves), None)
-    points = bought(decision, gain) if gain else []
-    if not gain or not points:
+    points = bought(decision)
+    if not decision.gain or not points:
         return ""
     cutoff, value, _ = points[0]
     rest = ", ".join(f"{value:.2f} at {cutoff}" for cutoff, value, _ in points[1:])
-    return f"{sweep.title(gain)} is {value:.2f} at {sweep.cutoff} {cutoff}{f', {rest}' if rest else ''}."
+    return f"{sweep.title(decision.gain)} is {value:.2f} at {sweep.cutoff} {cutoff}{f', {rest}' if rest else ''}."
 
 
 def _fronts(decision: Decision) -> str:
@@ -38,7 +36,7 @@ def _fronts(decision: Decision) -> str:
     for front in decision.fronts:
         cheapest, number = front.members[0], len(front.members)
         sentences.append(
-            f"{in_sentence(front.sweep.title(front.cost)).capitalize()}: nothing else is both cheaper and better than "
+            f"{front.sweep.title(front.cost)}: nothing else is both cheaper and better than "
             f"{counted(number, 'configuration')} of {len(front.sweep.outcomes)}; the cheapest is {cheapest.name} with "
             f"{rough(cheapest.value(front.cost) or 0)} {front.sweep.metric_info[front.cost].unit}."
         )
@@ -47,8 +45,7 @@ def _fronts(decision: Decision) -> str:
 
 def _ties(decision: Decision) -> str:
     choice, sweep = decision.headline, decision.sweep
-    at = f" at {sweep.cutoff} {choice.cutoff}" if choice.cutoff is not None else ""
-    best = f"{sweep.label(choice.best)} has the best {sweep.metric_title}{at}"
+    best = f"{sweep.label(choice.best)} has the best {sweep.metric_title}{at(sweep, choice)}"
     if len(choice.tied) == 1:
         return f"{best}; every other configuration is worse."
     return (
@@ -60,9 +57,7 @@ def _against(decision: Decision) -> str:
     level = decision.headline.allowed
     if len(level.outcomes) < 2 or not level.is_mean(level.decided_by):
         return ""
-    best, other = level.standings.best, other_than_best(level)
-    scores = level.sign(level.decided_by) * level.scores(level.decided_by)
-    difference = scores[best] - scores[other]
-    better, worse = int((difference > EQUAL).sum()), int((difference < -EQUAL).sum())
-    counts = f"{counted(better, 'query')}, worse on {worse}, equal on {len(difference) - better - worse}"
-    return f"{level.outcomes[best].name} is better than {level.outcomes[other].name} on {counts}."
+    best, other = level.outcomes[level.standings.best], level.outcomes[other_than_best(level)]
+    better, equal, worse = outcomes_of(differences_of(level))
+    counts = f"{counted(better, 'query')}, worse on {worse}, equal on {equal}"
+    return f"{best.name} is better than {other.name} on {counts}."

@@ -34,17 +34,16 @@ OFF_FRONT = "#b5b5b5"
 def best_against_baseline(decision: Decision) -> Figure:
     """On which queries does the best win, and on which does it lose?"""
     level = decision.headline.allowed
-    found, _metric = level.standings, level.metric_title
-    other = other_than_best(level)
+    best, other = level.outcomes[level.standings.best], level.outcomes[other_than_best(level)]
     differences = differences_of(level)
-    wins, losses = int((differences > EQUAL).sum()), int((differences < -EQUAL).sum())
-    role = "baseline" if found.baseline else "runner-up"
+    better, equal, worse = outcomes_of(differences)
+    role = "baseline" if level.standings.baseline else "runner-up"
     drawing = figure(
         WIDE,
         3.8,
         f"Where does the best beat the {role}{at(decision.sweep, decision.headline)}?",
-        f"{level.outcomes[found.best].name} minus {level.outcomes[other].name}\nOne bar per query: {wins} better, "
-        f"{len(differences) - wins - losses} equal, {losses} worse; line: mean {differences.mean():+.3f}",
+        f"{best.name} minus {other.name}\nOne bar per query: {better} better, {equal} equal, {worse} worse; "
+        f"line: mean {differences.mean():+.3f}",
         top=1.1,
     )
     draw_differences(level, differences, drawing.subplots())
@@ -55,6 +54,12 @@ def differences_of(level: Sweep) -> Array:
     """The best configuration against the baseline or the runner-up: the difference of each query, the largest first."""
     scores = level.sign(level.decided_by) * level.scores(level.decided_by)
     return np.sort(scores[level.standings.best] - scores[other_than_best(level)])[::-1]
+
+
+def outcomes_of(differences: Array) -> tuple[int, int, int]:
+    """On how many queries the best is better, equal and worse."""
+    better, worse = int((differences > EQUAL).sum()), int((differences < -EQUAL).sum())
+    return better, len(differences) - better - worse, worse
 
 
 def draw_differences(level: Sweep, differences: Array, axes: Axes) -> None:
@@ -123,7 +128,7 @@ def draw_by_cutoff(decision: Decision, metric: str, axes: Axes) -> None:
         above.set_xticks(places, [f"{tokens[place - 1]:,.0f}" if place <= len(tokens) else "" for place in places])
         above.tick_params(length=0, labelsize=8, colors="#555555")
         above.spines["top"].set_visible(False)
-    axes.set_xlabel(f"{sweep.cutoff} (passages)" if sweep.cutoff == "k" else sweep.cutoff)
+    axes.set_xlabel(sweep.cutoff)
     axes.set_ylabel(title)
     axes.set_xlim(0.5, longest + 0.5)
     axes.set_xticks(places)
@@ -174,7 +179,7 @@ def draw_front(decision: Decision, front: CostFront, axes: Axes) -> None:
     sweep = front.sweep
     x = np.array([outcome.value(front.cost) for outcome in sweep.outcomes], dtype=float)
     y = np.array([outcome.value(front.quality) for outcome in sweep.outcomes], dtype=float)
-    on_front = front.front.on_front
+    on_front = front.on_front
     axes.scatter(x[~on_front], y[~on_front], color=OFF_FRONT, s=22, zorder=2)
     axes.scatter(x[on_front], y[on_front], color=BEST, s=26, zorder=3)
     named = [position for position, each in enumerate(sweep.outcomes) if each in _named_at_each(decision)]

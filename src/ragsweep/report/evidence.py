@@ -89,7 +89,7 @@ def _edges(decision: Decision) -> Iterator[str]:
             end = "smallest" if decision.best[name] == sweep.axes[name][0] else "largest"
             yield f"{value} is the {end} value of the sweep: sweep {end.replace('est', 'er')} ones."
     cutoffs = [cutoff for cutoff in decision.choices if cutoff is not None]
-    gain = next((name for name in sweep.settings.gains if decision.named.value(name) is not None), None)
+    gain = decision.gain
     if gain and len(cutoffs) > 1:
         before, last = (decision.choices[cutoff].named.value(gain) or 0.0 for cutoff in cutoffs[-2:])
         if sweep.sign(gain) * (last - before) >= STILL_RISING:

@@ -60,9 +60,8 @@ KNOWN = {  # the settings of which the reference has charts
 def of_report(decision: Decision) -> Iterator[tuple[str, Figure]]:
     """The figures of the report with their file names: at most five."""
     sweep, level = decision.sweep, decision.headline.allowed
-    gain = next((name for name in sweep.settings.gains if name in decision.named.facts.curves), None)
-    if gain and sweep.cutoff:
-        yield BY_CUTOFF, by_cutoff(decision, gain)
+    if decision.gain and decision.gain in decision.named.facts.curves and sweep.cutoff:
+        yield BY_CUTOFF, by_cutoff(decision, decision.gain)
     if decision.fronts:
         yield FRONT, cost_fronts(decision)
     if len(level.table) == 1:

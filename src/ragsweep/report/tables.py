@@ -67,8 +67,7 @@ def against_best(decision: Decision, outcome: Outcome) -> str:
     choice = decision.choices[outcome.cutoff]
     if outcome is choice.best:
         return "best"
-    if outcome not in choice.allowed.outcomes:
+    if outcome not in decision.compared:
         return f"left out: {choice.excluded[outcome.name]}"
-    found = choice.allowed.standings.with_best
-    position = list(choice.allowed.outcomes).index(outcome)
-    return f"{'tied' if found.tied[position] else 'worse'}, p {p_value(found.p[position])}"
+    compared = decision.compared[outcome]
+    return f"{'tied' if compared.tied else 'worse'}, p {p_value(compared.p)}"

@@ -13,7 +13,7 @@ MOST_NAMED = 4  # configurations that the headline lists
 
 
 def headline(decision: Decision) -> list[str]:
-    """At most three sentences: which configuration, what a larger cutoff buys, and what to expect."""
+    """At most four sentences: what is wrong with the data, which configuration, what a cutoff buys, what to expect."""
     sentences = (_news(decision), _which(decision), _what_a_cutoff_buys(decision), _what_to_expect(decision))
     return [one_line(sentence) for sentence in sentences if sentence]
 
@@ -40,10 +40,10 @@ def _which(decision: Decision) -> str:
         return f"No configuration meets the requirements. The best without them, {why}."
     if len(choices) == 1:
         return _which_of(choices[0])
-    if len({sweep.label(outcome) for outcome in sweep.outcomes}) == 1 or all(
-        choice.distinct == 1 for choice in choices
-    ):
-        return f"One configuration at {counted(len(choices), 'cutoff')}: only {sweep.cutoff} is to be chosen."
+    if all(choice.distinct == 1 for choice in choices):
+        alike = any(len(choice.allowed.outcomes) > 1 for choice in choices)
+        what = "The configurations measure the same" if alike else "One configuration"
+        return f"{what} at {counted(len(choices), 'cutoff')}: only {sweep.cutoff} is to be chosen."
     if decision.for_all and decision.for_all.serves:
         return f"At every {sweep.cutoff}: {_with_others(decision, decision.for_all.label, _always_tied(decision))}."
     each = [f"at {sweep.cutoff} {_cutoffs(group)}: {label}" for label, group in _by_label(decision)]
@@ -111,25 +111,24 @@ def _cutoffs(cutoffs: Sequence[int | None]) -> str:
 def _what_a_cutoff_buys(decision: Decision) -> str:
     """The first gain and the first cost at each cutoff, and at the largest cutoff that was measured on the way."""
     sweep = decision.sweep
-    gain = next((name for name in sweep.settings.gains if decision.named.value(name) is not None), None)
-    points = bought(decision, gain) if gain and sweep.cutoff else []
-    if not gain or len(points) < 2:
+    points = bought(decision)
+    if not decision.gain or not sweep.cutoff or len(points) < 2:
         return ""
-    cost = sweep.settings.costs[0] if sweep.settings.costs else ""
-    unit = sweep.metric_info[cost].unit if cost in sweep.metric_info else ""
+    unit = sweep.metric_info[decision.cost].unit if decision.cost else ""
     (cutoff, value, price), *others = points
     first = f"{cutoff} gives {value:.2f}" + ("" if price is None else f" for about {rough(price)} {unit}")
     rest = [
         f"{cutoff} {value:.2f}" + ("" if price is None else f" for {rough(price)}") for cutoff, value, price in others
     ]
     return (
-        f"{sweep.cutoff} buys {in_sentence(sweep.title(gain))}: {', '.join([first, *rest])}. Choose it by your budget."
+        f"{sweep.cutoff} buys {in_sentence(sweep.title(decision.gain))}: {', '.join([first, *rest])}. "
+        "Choose it by your budget."
     )
 
 
-def bought(decision: Decision, gain: str) -> list[tuple[int, float, float | None]]:
-    """Each swept cutoff, and the largest one of the curves, with the gain and the first cost there."""
-    cost = decision.sweep.settings.costs[0] if decision.sweep.settings.costs else ""
+def bought(decision: Decision) -> list[tuple[int, float, float | None]]:
+    """Each swept cutoff, and the largest one of the curves, with the gain and the cost there."""
+    gain, cost = decision.gain or "", decision.cost or ""
     points = [
         (cutoff, choice.named.value(gain) or 0.0, choice.named.value(cost))
         for cutoff, choice in decision.choices.items()

@@ -8,8 +8,8 @@ from ragsweep.statistics.best import (
 )
 from ragsweep.statistics.certificate import Certificate, certify
 from ragsweep.statistics.comparison import Comparison, compare_with_reference, holm, randomisation_test
-from ragsweep.statistics.front import Front, pareto_front
-from ragsweep.statistics.intervals import confidence_intervals
+from ragsweep.statistics.front import pareto_front
+from ragsweep.statistics.intervals import LEVEL, confidence_intervals
 from ragsweep.statistics.margin import AgainstBaseline, against_baseline
 from ragsweep.statistics.power import detectable_difference, queries_needed
 from ragsweep.statistics.selection import (
@@ -22,7 +22,7 @@ from ragsweep.statistics.selection import (
     win_frequency,
 )
 from ragsweep.statistics.spread import STATISTICS, spread
-from ragsweep.statistics.standings import LEVEL, WORTHWHILE, Power, Standings, standings, standings_by_aggregate
+from ragsweep.statistics.standings import WORTHWHILE, Power, Standings, standings, standings_by_aggregate
 
 __all__ = [
     "LEVEL",
@@ -32,7 +32,6 @@ __all__ = [
     "Certificate",
     "Comparison",
     "ComparisonWithBest",
-    "Front",
     "Power",
     "Selection",
     "SelectionByType",

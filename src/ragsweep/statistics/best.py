@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ragsweep.statistics.comparison import sign_patterns
-from ragsweep.statistics.intervals import EQUAL, Array, Indices, first_best
-from ragsweep.statistics.pairs import affordable, in_parts, largest_distance
+from ragsweep.statistics.intervals import EQUAL, LEVEL, Array, Indices, first_best
+from ragsweep.statistics.pairs import affordable, in_parts, inverse, largest_distance
 
 DECIMALS = 12  # of scores; what differs less has been rounded differently
 
@@ -32,7 +32,7 @@ class ComparisonWithBest:
 
 
 def compare_with_best(
-    scores: Array, *, resamples: int = 10_000, seed: int = 0, level: float = 0.05
+    scores: Array, *, resamples: int = 10_000, seed: int = 0, level: float = LEVEL
 ) -> ComparisonWithBest:
     """Compare every configuration with the best one. The test accounts for choosing the best by the same scores.
 
@@ -56,7 +56,7 @@ def compare_with_best(
     rows, place = _distinct(scores - scores[best])
     rows = rows[:, rows.any(axis=0)]  # queries without any difference have no sign to flip
     # The paired t statistic grows with sum / sqrt(sum of squares), and the sum of squares does not depend on signs.
-    scale = _inverse(cdist(rows, rows))
+    scale = inverse(cdist(rows, rows))
     sums = rows.sum(axis=1)
     observed = (sums - sums[:, None]) * scale
     resamples = affordable(resamples, len(rows))
@@ -66,7 +66,7 @@ def compare_with_best(
     return ComparisonWithBest(best, p, p > level)
 
 
-def compare_aggregates_with_best(values: Array, resampled: Array, *, level: float = 0.05) -> ComparisonWithBest:
+def compare_aggregates_with_best(values: Array, resampled: Array, *, level: float = LEVEL) -> ComparisonWithBest:
     """Compare every configuration with the best one, by a metric that is not a mean over queries.
 
     Like `compare_with_best`, with resamples of the queries instead of signs: in each resample, the difference of two
@@ -80,7 +80,7 @@ def compare_aggregates_with_best(values: Array, resampled: Array, *, level: floa
     """
     best = int(first_best(values))
     resampled = resampled[:, : affordable(resampled.shape[1], len(values))]
-    scale = _inverse(np.array([(resampled - row).std(axis=1) for row in resampled]))  # of the difference of each pair
+    scale = inverse(np.array([(resampled - row).std(axis=1) for row in resampled]))  # of the difference of each pair
     as_far, resamples = _step_down((values - values[:, None]) * scale, scale, [resampled - values[:, None]])
     p = (1 + as_far) / (1 + resamples)
     p[best] = 1.0
@@ -111,7 +111,7 @@ def not_worse_than_best(scores: Array, margin: float, *, resamples: int = 10_000
     gain = sums[:, None] - sums + queries * margin  # of each configuration, against each candidate for the best
     squares = (rows**2).sum(axis=1)
     norms = squares[:, None] + squares - 2 * rows @ rows.T + margin * (2 * gain - queries * margin)
-    scale = _inverse(np.sqrt(norms.clip(min=0)))
+    scale = inverse(np.sqrt(norms.clip(min=0)))
     np.fill_diagonal(scale, 0)
     observed = gain * scale
     as_far, patterns = np.zeros_like(observed), 0
@@ -136,10 +136,6 @@ def _distinct(scores: Array) -> tuple[Array, Indices]:
     rounded = np.round(scores, DECIMALS) + 0.0  # + 0.0: -0 is 0
     _, first, place = np.unique(rounded, axis=0, return_index=True, return_inverse=True)
     return scores[first], place.reshape(-1)  # as they are: sums of rounded scores may lose their ties
-
-
-def _inverse(norms: Array) -> Array:
-    return np.divide(1, norms, out=np.zeros_like(norms), where=norms > EQUAL)
 
 
 def _step_down(observed: Array, scale: Array, blocks: Iterable[Array]) -> tuple[Array, int]:

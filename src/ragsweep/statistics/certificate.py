@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-LEVEL = 0.05
+from ragsweep.statistics.intervals import LEVEL
+
 MOST_QUERIES = 1_000_000  # more are not suggested
 
 

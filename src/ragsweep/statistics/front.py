@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from ragsweep.statistics.comparison import sign_patterns
-from ragsweep.statistics.intervals import EQUAL, Array
-from ragsweep.statistics.pairs import affordable, in_parts, largest_distance
+from ragsweep.statistics.intervals import EQUAL, LEVEL, Array
+from ragsweep.statistics.pairs import affordable, in_parts, inverse, largest_distance
 
 Mask = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class Front:
-    """Which configurations may be on the front. Arrays have shape [configurations].
-
-    Attributes:
-        on_front: Whether no other configuration is shown to be better in one and not worse in the other.
-        beaten_by: Position of a configuration that is; -1 for a configuration on the front. Of several, the best one.
-    """
-
-    on_front: Mask
-    beaten_by: npt.NDArray[np.int64]
 
 
 def pareto_front(
@@ -36,8 +22,8 @@ def pareto_front(
     tolerance: float = 0.0,
     resamples: int = 10_000,
     seed: int = 0,
-    level: float = 0.05,
-) -> Front:
+    level: float = LEVEL,
+) -> Mask:
     """Find the configurations that nothing else beats: no other one is better in one and not worse in the other.
 
     A configuration is excluded if another one is shown to be better in quality and not dearer, or cheaper and not worse
@@ -55,6 +41,9 @@ def pareto_front(
         resamples: Number of sign patterns to try; fewer for more than some hundred configurations (`affordable`).
         seed: Seed of the draws.
         level: Probability that any configuration of the true front is excluded.
+
+    Returns:
+        Whether each configuration may be on the front, shape [configurations].
     """
     known = cost.ndim == 1
     share = level if known else level / 2
@@ -64,9 +53,7 @@ def pareto_front(
     else:
         cheaper, not_dearer = _shown(-cost, tolerance * cost.mean(axis=1), resamples, seed, share)
     beats: Mask = np.asarray((better & not_dearer) | (cheaper & not_worse))  # [i, j]: j beats i
-    strongest = np.where(beats, quality.mean(axis=1), -np.inf).argmax(axis=1)
-    on_front: Mask = np.asarray(~beats.any(axis=1))
-    return Front(on_front, np.where(on_front, -1, strongest))
+    return np.asarray(~beats.any(axis=1))
 
 
 def _shown(values: Array, slack: Array, resamples: int, seed: int, level: float) -> tuple[Mask, Mask]:
@@ -78,7 +65,7 @@ def _shown(values: Array, slack: Array, resamples: int, seed: int, level: float)
     gains = sums - sums[:, None]
     shifted = gains + queries * slack[:, None]
     shifted_norms = np.sqrt((norms**2 + 2 * slack[:, None] * gains + queries * slack[:, None] ** 2).clip(min=0))
-    scales = [np.divide(1, each, out=np.zeros_like(each), where=each > EQUAL) for each in (norms, shifted_norms)]
+    scales = [inverse(norms), inverse(shifted_norms)]
     largest = np.concatenate([*_largest(values, slack, scales, resamples, seed)])
     critical = np.quantile(largest, 1 - level, method="higher") + EQUAL
     higher, not_lower = gains * scales[0] > critical, shifted * scales[1] > critical

@@ -11,13 +11,14 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
-LEVEL = 0.95  # share of the resampled values within an interval
+COVERAGE = 0.95  # share of the resampled values within an interval
+LEVEL = 0.05  # of tests: the probability of finding a difference where there is none
 EQUAL = 1e-12  # smaller differences between metric values are rounding errors
 BLOCK = 4_000_000  # weights in memory at once; bounds memory for many queries
 
 
 def confidence_intervals(
-    per_query: Array, *, resamples: int = 10_000, seed: int = 0, level: float = LEVEL
+    per_query: Array, *, resamples: int = 10_000, seed: int = 0, level: float = COVERAGE
 ) -> tuple[Array, Array]:
     """Percentile bootstrap intervals of the means, resampling queries (Efron 1979).
 

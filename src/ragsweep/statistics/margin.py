@@ -7,10 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ragsweep.statistics.comparison import sign_patterns
-from ragsweep.statistics.intervals import EQUAL, Array, confidence_intervals
+from ragsweep.statistics.intervals import EQUAL, LEVEL, Array, confidence_intervals
 from ragsweep.statistics.power import queries_needed
-
-LEVEL = 0.05
 
 
 @dataclass(frozen=True)

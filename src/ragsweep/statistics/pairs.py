@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from ragsweep.statistics.intervals import Array
+from ragsweep.statistics.intervals import EQUAL, Array
 
 CELLS, PATTERNS = 65_536, 256  # at once: what fits into the cache of a processor, but at least so many patterns
 MOST = 1_000_000_000  # pairs x patterns of one test, which take a few seconds
@@ -20,6 +20,11 @@ def affordable(resamples: int, configurations: int) -> int:
     patterns. With 1,000 of them, a p-value of 0.05 has a standard error of 0.007.
     """
     return min(resamples, max(FEWEST, MOST // configurations**2))
+
+
+def inverse(norms: Array) -> Array:
+    """1 / norm, and 0 for pairs without any difference."""
+    return np.divide(1, norms, out=np.zeros_like(norms), where=norms > EQUAL)
 
 
 def in_parts(blocks: Iterable[Array]) -> Iterator[Array]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ragsweep.statistics.intervals import Array
+from ragsweep.statistics.intervals import LEVEL, Array
 
 
-def detectable_difference(deviation: Array | float, queries: int, *, power: float = 0.8, level: float = 0.05) -> Array:
+def detectable_difference(deviation: Array | float, queries: int, *, power: float = 0.8, level: float = LEVEL) -> Array:
     """The smallest difference between two configurations that a two-sided paired test detects (Cohen 1988).
 
     Normal approximation: (z of 1 - level/2 + z of power) x deviation / sqrt(queries).
@@ -25,7 +25,7 @@ def detectable_difference(deviation: Array | float, queries: int, *, power: floa
     return detectable
 
 
-def queries_needed(deviation: Array | float, difference: float, *, power: float = 0.8, level: float = 0.05) -> Array:
+def queries_needed(deviation: Array | float, difference: float, *, power: float = 0.8, level: float = LEVEL) -> Array:
     """How many queries a two-sided paired test needs to detect a difference: the inverse of `detectable_difference`.
 
     Args:

@@ -9,8 +9,7 @@ import numpy as np
 
 from ragsweep.statistics.best import ComparisonWithBest, compare_aggregates_with_best, compare_with_best
 from ragsweep.statistics.comparison import Comparison, compare_with_reference
-from ragsweep.statistics.intervals import EQUAL, Array, confidence_intervals
-from ragsweep.statistics.intervals import LEVEL as INTERVAL
+from ragsweep.statistics.intervals import COVERAGE, EQUAL, LEVEL, Array, confidence_intervals
 from ragsweep.statistics.power import detectable_difference, queries_needed
 from ragsweep.statistics.selection import (
     Selection,
@@ -21,7 +20,6 @@ from ragsweep.statistics.selection import (
 )
 
 PATTERNS_PER_TEST = 100  # with fewer sign patterns, Holm's correction of many tests cannot find anything
-LEVEL = 0.05
 WORTHWHILE = 0.02  # a difference that is worth detecting: `Power.needed` queries detect it
 
 
@@ -141,7 +139,7 @@ def standings_by_aggregate(values: Array, resampled: Array, *, higher_is_better:
         return _negated(standings_by_aggregate(-values, -resampled))
     with_best = compare_aggregates_with_best(values, resampled)
     differences = resampled - resampled[with_best.best]
-    low, high = np.quantile(differences, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2], axis=1)
+    low, high = np.quantile(differences, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2], axis=1)
     is_best = resampled >= resampled.max(axis=0) - EQUAL
     return Standings(
         with_best=with_best,

@@ -13,8 +13,6 @@ from ragsweep.statistics import LEVEL, not_worse_than_best
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
 
-BEST, CHEAPEST = "best", "cheapest"
-
 
 @dataclass(frozen=True)
 class Choice:

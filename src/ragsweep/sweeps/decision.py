@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from itertools import starmap
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +20,6 @@ from ragsweep.sweeps.tradeoff import CostFront, Promise, fronts, promises
 
 if TYPE_CHECKING:
     import pandas as pd
-
-STILL_RISING = 0.02  # between the two largest cutoffs: less is not worth a sentence
 
 
 @dataclass(frozen=True)
@@ -38,6 +37,26 @@ class ForAll:
     outcomes: Sequence[Outcome]
     loss: Sequence[float]
     serves: bool
+
+
+class Compared(NamedTuple):
+    """A run compared with the best one at its cutoff.
+
+    Attributes:
+        difference: Run minus best, in the unit of the deciding metric.
+        low: Lower bound of its 95 % interval.
+        high: Upper bound.
+        tied: Whether the two cannot be told apart.
+        p: P-value of the hypothesis that the run is one of the best.
+        wins: How often the run is the best when the queries are resampled.
+    """
+
+    difference: float
+    low: float
+    high: float
+    tied: bool
+    p: float
+    wins: float
 
 
 @dataclass(frozen=True)
@@ -113,14 +132,17 @@ class Decision:
         return list(promises(self.sweep, self.named, len({self.sweep.label(each) for each in self.sweep.outcomes})))
 
     @cached_property
-    def tied(self) -> npt.NDArray[np.bool_]:
-        """Whether each run cannot be told apart from the best at its cutoff, shape [runs]."""
-        tied = {outcome for choice in self.choices.values() for outcome in choice.tied}
-        return np.array([outcome in tied for outcome in self.sweep.outcomes])
+    def gain(self) -> str | None:
+        """The first metric of `decision.gains` that was measured: what a larger cutoff buys."""
+        return self._first_measured(self.sweep.settings.gains)
 
-    def choice_of(self, outcome: Outcome) -> Choice:
-        """The choice at the cutoff of a run."""
-        return self.choices[outcome.cutoff]
+    @cached_property
+    def cost(self) -> str | None:
+        """The first cost of `decision.costs` that was measured: what a larger cutoff costs."""
+        return self._first_measured(self.sweep.settings.costs)
+
+    def _first_measured(self, names: Sequence[str]) -> str | None:
+        return next((name for name in names if self.named.value(name) is not None), None)
 
     @cached_property
     def at_edge(self) -> list[str]:
@@ -148,24 +170,24 @@ class Decision:
 
         The comparison is missing for a run that does not meet the requirements.
         """
-        metric, nothing = self.sweep.decided_by, (np.nan, np.nan, np.nan, False, np.nan, np.nan)
+        metric, nothing = self.sweep.decided_by, Compared(np.nan, np.nan, np.nan, False, np.nan, np.nan)
         names = [f"{metric}_minus_best", f"{metric}_minus_best_low", f"{metric}_minus_best_high"]
         names += ["tied_with_best", "p_vs_best", "win_frequency"]
         outcomes = [self.sweep.outcomes[position] for position in self.sweep.table["outcome"]]
-        rows = [self._compared.get(outcome, nothing) for outcome in outcomes]
+        rows = [self.compared.get(outcome, nothing) for outcome in outcomes]
         columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
         return self.sweep.table.drop(columns=["method", "outcome"]).assign(**columns)
 
     @cached_property
-    def _compared(self) -> dict[Outcome, tuple[float, ...]]:
-        """The comparison of each run with the best one at its cutoff."""
-        rows: dict[Outcome, tuple[float, ...]] = {}
+    def compared(self) -> dict[Outcome, Compared]:
+        """The comparison of each run that meets the requirements with the best one at its cutoff."""
+        rows: dict[Outcome, Compared] = {}
         for choice in self.choices.values():
             found = choice.allowed.standings
             differences = (found.difference, found.difference_low, found.difference_high)
             columns = (*differences, found.with_best.tied, found.with_best.p, found.wins)
             values = zip(*(column.tolist() for column in columns), strict=True)
-            rows |= dict(zip(choice.allowed.outcomes, values, strict=True))
+            rows |= dict(zip(choice.allowed.outcomes, starmap(Compared, values), strict=True))
         return rows
 
     @cached_property

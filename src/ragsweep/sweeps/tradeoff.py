@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from ragsweep.statistics import Certificate, Front, certify, pareto_front
+from ragsweep.statistics import Certificate, certify, pareto_front
 from ragsweep.statistics.intervals import Array
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
@@ -23,18 +24,18 @@ class CostFront:
         sweep: The configurations.
         quality: Name of the metric of quality.
         cost: Name of the cost.
-        front: Which of them are on the front.
+        on_front: Whether each of them is on the front, shape [configurations].
     """
 
     sweep: Sweep
     quality: str
     cost: str
-    front: Front
+    on_front: npt.NDArray[np.bool_]
 
     @property
     def members(self) -> list[Outcome]:
         """The configurations on the front, the cheapest first."""
-        on_front = [self.sweep.outcomes[position] for position in np.flatnonzero(self.front.on_front).tolist()]
+        on_front = [self.sweep.outcomes[position] for position in np.flatnonzero(self.on_front).tolist()]
         return sorted(on_front, key=lambda outcome: outcome.value(self.cost) or 0)
 
 
@@ -71,8 +72,11 @@ def fronts(sweep: Sweep, headline: Sweep) -> Iterator[CostFront]:
         grows = any(cost in outcome.facts.curves for outcome in sweep.outcomes)
         runs = sweep if grows else headline
         metric = next((name for name in sweep.settings.gains if grows), sweep.decided_by)
-        distinct = {(outcome.measured, outcome.cutoff, outcome.value(cost)): outcome for outcome in runs.outcomes}
-        measured = sweep.only([outcome for outcome in distinct.values() if outcome.value(cost) is not None])
+        distinct: dict[object, Outcome] = {}
+        for outcome in runs.outcomes:
+            if outcome.value(cost) is not None:
+                distinct.setdefault((outcome.measured, outcome.cutoff, outcome.value(cost)), outcome)
+        measured = sweep.only(list(distinct.values()))
         if len(measured.outcomes) > 1 and metric in measured.metrics and measured.is_mean(metric):
             quality = sweep.sign(metric) * measured.scores(metric)
             costs = -sweep.sign(cost) * _costs(measured, cost)

@@ -17,7 +17,7 @@ from ragsweep.core.csv_files import TEXTS
 from ragsweep.core.drawing import no_charts
 from ragsweep.core.method import Method
 from ragsweep.statistics import confidence_intervals
-from ragsweep.statistics.intervals import LEVEL, Array, resample_statistic
+from ragsweep.statistics.intervals import COVERAGE, Array, resample_statistic
 from ragsweep.tasks.metric import Metric
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Score:
             seed: Seed of the bootstrap.
         """
         values = resample_statistic(statistic, items, resamples, seed)
-        low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        low, high = np.quantile(values, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
         return cls(metric, float(statistic(np.full(items, 1 / items))), float(low), float(high), resampled=values)
 
 
