@@ -33,7 +33,7 @@ def test_means_that_differ_by_rounding_are_equal():
     one, other = alpha_k(0.5, 3, 0.4), alpha_k(0.7, 3, 0.4)
     other = replace(other, per_query=other.per_query.assign(f1=other.per_query["f1"] + 1e-16))
     sweep = Sweep([one, other], {}, SETTINGS)
-    assert sweep.table["outcome"].iloc[0] == sweep.standings.best == 0
+    assert sweep.table["outcome"].iloc[0] == sweep.standings.best == sweep.best == 0
 
 
 def test_another_metric_may_decide():

@@ -57,7 +57,7 @@ def _against(decision: Decision) -> str:
     level = decision.headline.allowed
     if len(level.outcomes) < 2 or not level.is_mean(level.decided_by):
         return ""
-    best, other = level.outcomes[level.standings.best], level.outcomes[other_than_best(level)]
+    best, other = level.outcomes[level.best], level.outcomes[other_than_best(level)]
     better, equal, worse = outcomes_of(differences_of(level))
     counts = f"{counted(better, 'query')}, worse on {worse}, equal on {equal}"
     return f"{best.name} is better than {other.name} on {counts}."

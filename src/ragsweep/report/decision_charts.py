@@ -34,7 +34,7 @@ OFF_FRONT = "#b5b5b5"
 def best_against_baseline(decision: Decision) -> Figure:
     """On which queries does the best win, and on which does it lose?"""
     level = decision.headline.allowed
-    best, other = level.outcomes[level.standings.best], level.outcomes[other_than_best(level)]
+    best, other = level.outcomes[level.best], level.outcomes[other_than_best(level)]
     differences = differences_of(level)
     better, equal, worse = outcomes_of(differences)
     role = "baseline" if level.standings.baseline else "runner-up"
@@ -53,7 +53,7 @@ def best_against_baseline(decision: Decision) -> Figure:
 def differences_of(level: Sweep) -> Array:
     """The best configuration against the baseline or the runner-up: the difference of each query, the largest first."""
     scores = level.sign(level.decided_by) * level.scores(level.decided_by)
-    return np.sort(scores[level.standings.best] - scores[other_than_best(level)])[::-1]
+    return np.sort(scores[level.best] - scores[other_than_best(level)])[::-1]
 
 
 def outcomes_of(differences: Array) -> tuple[int, int, int]:
@@ -79,7 +79,7 @@ def other_than_best(level: Sweep) -> int:
     baseline = level.standings.baseline
     if baseline:
         return baseline.reference
-    return next(int(place) for place in level.table["outcome"].tolist() if place != level.standings.best)
+    return next(int(place) for place in level.table["outcome"].tolist() if place != level.best)
 
 
 def by_cutoff(decision: Decision, metric: str) -> Figure:

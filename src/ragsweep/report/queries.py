@@ -77,7 +77,7 @@ def _of_type(sweep: Sweep, kind: str, scores: np.ndarray, own: Selection, held_o
         queries=scores.shape[1],
         best=sweep.outcomes[own.best].name,
         score=own.apparent,
-        best_of_all=float(scores[sweep.standings.best].mean()),
+        best_of_all=float(scores[sweep.best].mean()),
         held_out=own.expected,
         held_out_of_all=float(held_out_of_all),
     )

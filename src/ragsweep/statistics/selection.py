@@ -204,14 +204,17 @@ def _types_matter(scores: Array, of_type: Mask, resamples: int, seed: int) -> fl
     """P-value of the permutation test of `select_by_type`. `of_type` has shape [types, queries]."""
     rng = np.random.default_rng(seed)
     kinds, queries = of_type.shape
+    if not kinds:
+        return 1.0
     observed = (scores @ of_type.T).max(axis=0).sum() - EQUAL * queries
+    codes = of_type.argmax(axis=0)
     step = max(1, BLOCK // max(1, kinds * max(scores.shape)))
     as_much = 0
     for start in range(0, resamples, step):
         size = min(step, resamples - start)
-        order = rng.permuted(np.tile(np.arange(queries), (size, 1)), axis=1)
-        sums = np.tensordot(scores, of_type[:, order].astype(float), axes=(1, 2))  # [configurations, types, shuffles]
-        as_much += int((sums.max(axis=0).sum(axis=0) >= observed).sum())
+        shuffled = codes[rng.permuted(np.tile(np.arange(queries), (size, 1)), axis=1)]
+        sums = [((shuffled == kind) @ scores.T).max(axis=1) for kind in range(kinds)]  # each of shape [shuffles]
+        as_much += int((np.sum(sums, axis=0) >= observed).sum())
     return (1 + as_much) / (1 + resamples)
 
 

@@ -36,7 +36,7 @@ class Choice:
     @property
     def best(self) -> Outcome:
         """The configuration with the best value of the deciding metric. Of equal ones, the first."""
-        return self.allowed.outcomes[self.allowed.standings.best]
+        return self.allowed.outcomes[self.allowed.best]
 
     @cached_property
     def tied(self) -> list[Outcome]:

@@ -153,6 +153,18 @@ class Sweep:
         return np.array([outcome.per_query[metric] for outcome in self.outcomes], dtype=float)
 
     @cached_property
+    def best(self) -> int:
+        """Position of the best run; of equal ones, the first. The runs must have the same cutoff.
+
+        That of `standings`, without its tests.
+        """
+        metric = self.decided_by
+        if self.is_mean(metric):
+            return int(first_best(self.sign(metric) * self.scores(metric).mean(axis=1)))
+        values = np.array([outcome.facts.aggregates[metric].value for outcome in self.outcomes])
+        return int(first_best(self.sign(metric) * values))
+
+    @cached_property
     def standings(self) -> Standings:
         """How the runs compare with the best of them. They must have the same cutoff."""
         assert len(self.cutoffs) == 1
