@@ -147,8 +147,23 @@ def test_weights_make_all_means_equal():
     assert means == pytest.approx(means[0])
 
 
+def test_the_tied_ones_are_about_those_of_the_model_confidence_set():
+    """Its range statistic (Hansen, Lunde and Nason 2011) eliminates pair by pair, too, but resamples the queries."""
+    from arch.bootstrap import MCS
+
+    rng, shift = np.random.default_rng(6), np.array([0, 0, -0.1, -0.1, -0.2, -0.2, -0.3, -0.4])
+    agree = []
+    for _ in range(20):
+        scores = f1_like(rng, alike(8), 133, shift=shift)
+        losses = -scores.T + rng.normal(0, 1e-7, scores.T.shape)  # it fails where two differences are equal
+        models = MCS(losses, size=LEVEL, reps=499, block_size=1, method="R", seed=rng)
+        models.compute()
+        agree.append(compare_with_best(scores, resamples=499).tied == np.isin(np.arange(8), models.included))
+    assert np.mean(agree) > 0.9
+
+
 def test_the_step_down_finds_more_than_a_single_step():
-    """One test of all pairs against the observed best finds less, as in `arch` and in earlier versions."""
+    """One test of all pairs against the observed best finds less, as in earlier versions."""
     rng, shift = np.random.default_rng(4), np.array([0.0] + [-0.12] * 14)
     found, single = [], []
     for _ in range(40):
