@@ -67,12 +67,16 @@ def by_query_type(measurement: Measurement, score: Score, resamples: int, seed: 
         error_kw={"linewidth": 1.6},
     )
     for position, (mean, (_, high)) in enumerate(zip(means, intervals, strict=True)):
-        axes.text(position, float(high) + 0.015, f"{mean:.3f}", ha="center", fontsize=9)
+        place = (position, max(float(high), float(mean), 0.0))
+        axes.annotate(f"{mean:.3f}", place, xytext=(0, 3), textcoords="offset points", ha="center", fontsize=9)
     axes.axhline(values.mean(), color="#444444", linewidth=1, linestyle=":")
     labels = [f"{shown(kind, LONGEST_WORD)}\n({len(group)} queries)" for kind, group in zip(types, groups, strict=True)]
     axes.set_xticks(range(len(labels)), labels)
     axes.set_ylabel(f"mean {title}")
-    axes.set_ylim(0, 1)
-    axes.set_yticks(QUARTERS)
+    if (score.metric.low, score.metric.high) == (0, 1):
+        axes.set_ylim(0, 1)
+        axes.set_yticks(QUARTERS)
+    else:
+        axes.margins(y=0.12)
     dress(axes)
     return drawing
