@@ -88,7 +88,7 @@ def rows(folder: Path, rounds: int, *, quick: bool) -> Rows:
     yield time_both(
         f"warm sweep of {runs} runs, bundled dataset",
         "empty Hydra + MLflow sweep",
-        1 / 1.5,
+        1 / 1.3,
         lambda: ours.sweep(*swept),
         lambda: theirs.empty_sweep(shape, *swept),
         rounds=rounds,
@@ -100,7 +100,7 @@ def rows(folder: Path, rounds: int, *, quick: bool) -> Rows:
         yield time_both(
             "cold sweep of 15 runs, bundled dataset",
             "empty Hydra + MLflow sweep",
-            1 / 3,
+            1 / 2.6,
             lambda: Place(folder / f"cold{next(fresh)}").sweep(*FIFTEEN),
             lambda: Place(folder / f"empty{next(fresh)}").empty_sweep(shape, *FIFTEEN),
             rounds=max(1, rounds // 2),

@@ -22,9 +22,9 @@ class CheckedSweeper(BasicSweeper):
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
         """Let jobs of this process share what Hydra composes."""
         if config.hydra.launcher._target_.endswith(".BasicLauncher"):
-            from ragsweep.app.composing import SharingLoader
+            from ragsweep.app.composing import sharing
 
-            hydra_context = replace(hydra_context, config_loader=SharingLoader(hydra_context.config_loader))
+            hydra_context = replace(hydra_context, config_loader=sharing(hydra_context.config_loader))
         super().setup(hydra_context=hydra_context, task_function=task_function, config=config)
 
     def validate_batch_is_legal(self, batch: Any) -> None:

@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import yaml
 from omegaconf import DictConfig, OmegaConf
+from omegaconf._utils import get_omega_conf_dumper
 
 from ragsweep.core.address import check_address
 from ragsweep.core.code import digest_of_code, kind_of
@@ -82,8 +84,11 @@ class Experiment:
 
     @classmethod
     def of(cls, config: DictConfig) -> Experiment:
-        """Build everything, so that all bad input is found before a run is recorded."""
-        config = checked(config)
+        """Check and build everything, so that all bad input is found before a run is recorded."""
+        return cls._built(checked(config))
+
+    @classmethod
+    def _built(cls, config: DictConfig) -> Experiment:
         task: Task = build_around(config, "task")
         names = [metric.name for metric in task.metrics]
         check_names(config, names)
@@ -92,9 +97,15 @@ class Experiment:
         return cls(config, task, _items(config, task), settings)
 
     @classmethod
-    def planned(cls, config: DictConfig, sweep_id: str, overrides: Sequence[str]) -> Experiment:
-        """Build everything, and keep it for the job with these overrides, if this process runs that."""
-        experiment = cls.of(config)
+    def planned(cls, config: DictConfig, overrides: Sequence[str], sweep_id: str) -> Experiment:
+        """Build everything, and keep it for the job with these overrides, if this process runs that.
+
+        Args:
+            config: As `checked` returns it.
+            overrides: Of the job.
+            sweep_id: Of the job's sweep.
+        """
+        experiment = cls._built(config)
         if len(_planned) < MOST_PLANNED:
             _planned[sweep_id, *overrides] = experiment
         return experiment
@@ -149,8 +160,14 @@ class Experiment:
         folder = job.folder / "config"
         folder.mkdir(parents=True, exist_ok=True)
         resolved = portable(OmegaConf.to_container(self.config))
-        (folder / "config.yaml").write_text(OmegaConf.to_yaml(resolved), encoding="utf-8")
-        (folder / "overrides.yaml").write_text(OmegaConf.to_yaml(list(job.overrides)), encoding="utf-8")
+        (folder / "config.yaml").write_text(_as_yaml(resolved), encoding="utf-8")
+        (folder / "overrides.yaml").write_text(_as_yaml(list(job.overrides)), encoding="utf-8")
+
+
+def _as_yaml(value: Any) -> str:
+    """Plain values as `OmegaConf.to_yaml` writes them, which would first make a configuration of them, slowly."""
+    dumper: Any = get_omega_conf_dumper()
+    return str(yaml.dump(value, Dumper=dumper, default_flow_style=False, allow_unicode=True, sort_keys=False))
 
 
 def checked(config: DictConfig) -> DictConfig:

@@ -49,9 +49,11 @@ def test_a_setting_and_two_settings_are_drawn(decision, axes):
 
 def test_differences_are_drawn_from_gain_to_loss(decision, axes):
     ragsweep.plot.differences(decision, axes)
-    heights = [bar.get_height() for bar in axes.patches]
+    gains, losses = (shape.get_data().values for shape in axes.patches)
+    heights = list(gains + losses)
     assert len(heights) == 20
     assert heights == sorted(heights, reverse=True)
+    assert min(gains) >= 0 >= max(losses)
 
 
 @pytest.mark.parametrize(

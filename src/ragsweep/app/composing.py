@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from hydra._internal.config_loader_impl import ConfigLoaderImpl, get_overrides_dirname
 from hydra.core.config_loader import ConfigLoader
@@ -32,6 +32,7 @@ class SharingLoader(ConfigLoaderImpl):
         parsed = self._parser.parse_overrides(sweep_overrides)
         values = self._values(parsed)
         shared = tuple(each.key_or_group if each in values else each.input_line for each in parsed)
+        shared += tuple(master_config.hydra.overrides.hydra)
         if shared not in self._composed:
             if len(self._composed) >= MOST_COMPOSED:
                 self._composed.pop(next(iter(self._composed)))
@@ -56,3 +57,9 @@ class SharingLoader(ConfigLoaderImpl):
                 break
             values.append(override)
         return values[::-1]
+
+
+@lru_cache(maxsize=1)
+def sharing(loader: ConfigLoader) -> SharingLoader:
+    """The loader that shares what this one composes; the same one for the check of a sweep and for its jobs."""
+    return SharingLoader(loader)

@@ -81,8 +81,9 @@ def _may_start(config: DictConfig) -> bool:
 
     try:
         check_places(config)
-        check_server(checked(config))
-        Experiment.planned(config, sweep_id(), as_given(HydraConfig.get().overrides.task))
+        ready = checked(config)
+        check_server(ready)
+        Experiment.planned(ready, as_given(HydraConfig.get().overrides.task), sweep_id())
         if config.get("dry_run"):
             print(f"would run: {name_of_job()}")
             return False

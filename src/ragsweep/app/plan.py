@@ -13,13 +13,14 @@ from hydra.core.override_parser.types import Override
 from hydra.errors import ConfigCompositionException
 from omegaconf import DictConfig, OmegaConf
 
-from ragsweep.app.composing import SharingLoader
+from ragsweep.app.composing import sharing
 from ragsweep.app.job import check_server
 from ragsweep.app.naming import as_given, named
 from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.project import sweep_id
 
 MOST_JOBS = 100_000
+MOST_KEPT = 100  # configurations
 
 
 class Planned(NamedTuple):
@@ -70,7 +71,7 @@ def check_all(config: DictConfig, jobs: Sequence[list[str]], swept: Sequence[str
     """
     from ragsweep.experiment import Experiment, checked
 
-    loader = SharingLoader(GlobalHydra.instance().config_loader())
+    loader = sharing(GlobalHydra.instance().config_loader())
 
     def composed(overrides: list[str]) -> DictConfig:
         try:
@@ -78,18 +79,24 @@ def check_all(config: DictConfig, jobs: Sequence[list[str]], swept: Sequence[str
         except ValueError as error:  # Hydra's word for a group that is set to null
             raise ConfigCompositionException(str(error)) from error
 
+    def prepared(overrides: list[str]) -> tuple[DictConfig, list[str]]:
+        job = composed(overrides)
+        return checked(_without_hydra(job)), as_given(job.hydra.overrides.task)
+
+    kept: dict[tuple[str, ...], tuple[DictConfig, list[str]]] = {}
     checked_before: set[str] = set()
     for overrides in jobs:  # every value once, before anything is loaded or built
         if not checked_before.issuperset(overrides):
-            checked(_without_hydra(composed(overrides)))
+            ready = prepared(overrides)
             checked_before.update(overrides)
+            if len(kept) < MOST_KEPT:
+                kept[tuple(overrides)] = ready
     check_server(config)
     parser = OverridesParser.create(config_loader=loader)
     planned = []
     for overrides in jobs:
-        job = composed(overrides)
-        of_task = as_given(job.hydra.overrides.task)
-        experiment = Experiment.planned(_without_hydra(job), sweep_id(), of_task)
+        ready = kept.pop(tuple(overrides)) if tuple(overrides) in kept else prepared(overrides)
+        experiment = Experiment.planned(*ready, sweep_id())
         planned.append(Planned(*named(parser.parse_overrides(overrides), swept), experiment.digest))
     return composed(jobs[0]) if jobs else config, planned
 

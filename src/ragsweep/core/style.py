@@ -99,8 +99,8 @@ def ticks(
 
 def whiskers(rows: pd.DataFrame, metric: str) -> list[Any]:
     """How far a mean's interval reaches below and above it; never less than 0, as rounding may have it."""
-    reach = rows[metric] - rows[f"{metric}_low"], rows[f"{metric}_high"] - rows[metric]
-    return [distance.clip(lower=0) for distance in reach]
+    mean, low, high = (rows[name].to_numpy() for name in (metric, f"{metric}_low", f"{metric}_high"))
+    return [distance.clip(min=0) for distance in (mean - low, high - mean)]
 
 
 def panels(drawing: Figure, number: int, **space: float) -> tuple[list[Axes], list[Axes]]:

@@ -64,8 +64,9 @@ def outcomes_of(differences: Array) -> tuple[int, int, int]:
 
 def draw_differences(level: Sweep, differences: Array, axes: Axes) -> None:
     """Draw the difference of each query, from the greatest gain to the greatest loss."""
-    colours = [BLUE if difference > 0 else BEST for difference in differences]
-    axes.bar(np.arange(len(differences)), differences, width=1, color=colours, edgecolor="white", linewidth=0.2)
+    edges = np.arange(len(differences) + 1) - 0.5
+    axes.stairs(differences.clip(min=0), edges, fill=True, color=BLUE)  # one shape is drawn sooner than many bars
+    axes.stairs(differences.clip(max=0), edges, fill=True, color=BEST)
     axes.axhline(0, color="#444444", linewidth=0.8)
     axes.axhline(differences.mean(), color="#000000", linewidth=1.2, linestyle="--")
     axes.set_xlabel("queries, from the greatest gain to the greatest loss")

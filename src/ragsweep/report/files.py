@@ -27,13 +27,12 @@ def write_sweep(folder: Path, decision: Decision, origin: Origin) -> str:
     """
     results = folder / "results"
     results.mkdir(parents=True, exist_ok=True)
-    _ = decision.sweep.table  # computed once, before the chart process gets its copy
+    summary = decision.summary_statistics  # its tests are computed once, before the chart process gets its copy
     with drawing(folder / "charts", sweep_charts.of_settings, decision):
-        write_table(results / "summary_statistics.csv", decision.summary_statistics)
-        write_table(results / f"evaluation_results_{origin.started}.csv", decision.sweep.per_query)
+        write_table(results / "summary_statistics.csv", summary)
         write_decision(folder / "decision.json", decision, origin.run_id)
     with drawing(folder / "charts", sweep_charts.of_report, decision) as charts:
-        pass
+        write_table(results / f"evaluation_results_{origin.started}.csv", decision.sweep.per_query)
     return write_report(folder, decision, origin, charts)
 
 

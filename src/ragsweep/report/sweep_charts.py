@@ -156,13 +156,13 @@ def sensitivity(decision: Decision, x: str, lines: str | None) -> Figure:
     ordered_values = all(map(is_number, values))
     colours = shades([value for value, _ in groups], KNOWN[lines].colours if lines in KNOWN else "plasma")
     step = (max(places.values()) - min(places.values())) * 0.012  # so that whiskers do not overlap
+    placed = [group[x].map(places).dropna().sort_values() for _, group in groups]
     for axes, metric in zip(used, sweep.metrics, strict=True):
-        for index, (value, group) in enumerate(groups):
-            at = group[x].map(places).dropna().sort_values()
-            ordered = group.loc[at.index]
+        for index, ((value, group), where) in enumerate(zip(groups, placed, strict=True)):
+            ordered = group.loc[where.index]
             axes.errorbar(
-                at + step * (index - (len(groups) - 1) / 2),
-                ordered[metric],
+                where.to_numpy() + step * (index - (len(groups) - 1) / 2),
+                ordered[metric].to_numpy(),
                 yerr=whiskers(ordered, metric),
                 color=colours[value],
                 marker=MARKERS[index % len(MARKERS)],
@@ -171,7 +171,7 @@ def sensitivity(decision: Decision, x: str, lines: str | None) -> Figure:
                 linestyle="-" if ordered_values else "none",
                 label=in_legend(f"{sweep.short(lines or '')} = {value:g}" if is_number(value) else value),
             )
-        axes.set_title(sweep.title(metric), fontsize=11)
+        axes.set_title(sweep.title(metric), fontsize=11, y=1)  # otherwise, matplotlib measures all labels to place it
         dress(axes)
     label(used, KNOWN[x].axis, "mean over queries")
     used[0].set_xticks(*ticks(values, at=positions(values), room=30))

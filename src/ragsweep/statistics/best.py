@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ragsweep.statistics.comparison import sign_patterns
 from ragsweep.statistics.intervals import EQUAL, LEVEL, Array, Indices, first_best
-from ragsweep.statistics.pairs import affordable, in_parts, inverse, largest_distance
+from ragsweep.statistics.pairs import affordable, distances, in_parts, inverse, largest_distance
 
 DECIMALS = 12  # of scores; what differs less has been rounded differently
 
@@ -50,13 +50,11 @@ def compare_with_best(
         seed: Seed of the draws.
         level: Probability that any of the best configurations is told apart.
     """
-    from scipy.spatial.distance import cdist
-
     best = int(first_best(scores.mean(axis=1)))
     rows, place = _distinct(scores - scores[best])
     rows = rows[:, rows.any(axis=0)]  # queries without any difference have no sign to flip
     # The paired t statistic grows with sum / sqrt(sum of squares), and the sum of squares does not depend on signs.
-    scale = inverse(cdist(rows, rows))
+    scale = inverse(distances(rows))
     sums = rows.sum(axis=1)
     observed = (sums - sums[:, None]) * scale
     resamples = affordable(resamples, len(rows))

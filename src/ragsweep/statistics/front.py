@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ragsweep.statistics.comparison import sign_patterns
 from ragsweep.statistics.intervals import EQUAL, LEVEL, Array
-from ragsweep.statistics.pairs import affordable, in_parts, inverse, largest_distance
+from ragsweep.statistics.pairs import affordable, distances, in_parts, inverse, largest_distance
 
 Mask = npt.NDArray[np.bool_]
 
@@ -58,10 +58,8 @@ def pareto_front(
 
 def _shown(values: Array, slack: Array, resamples: int, seed: int, level: float) -> tuple[Mask, Mask]:
     """Which pairs are shown to differ, shape [i, j]: j is higher than i; j is not lower than i by `slack[i]`."""
-    from scipy.spatial.distance import cdist
-
     queries, sums = values.shape[1], values.sum(axis=1)
-    norms = cdist(values, values)
+    norms = distances(values)
     gains = sums - sums[:, None]
     shifted = gains + queries * slack[:, None]
     shifted_norms = np.sqrt((norms**2 + 2 * slack[:, None] * gains + queries * slack[:, None] ** 2).clip(min=0))

@@ -22,6 +22,11 @@ def affordable(resamples: int, configurations: int) -> int:
     return min(resamples, max(FEWEST, MOST // configurations**2))
 
 
+def distances(rows: Array) -> Array:
+    """Euclidean distance of all pairs of rows, shape [rows, rows]; loading SciPy's function for it takes longer."""
+    return np.array([np.linalg.norm(rows - row, axis=1) for row in rows])
+
+
 def inverse(norms: Array) -> Array:
     """1 / norm, and 0 for pairs without any difference."""
     return np.divide(1, norms, out=np.zeros_like(norms), where=norms > EQUAL)
@@ -47,8 +52,8 @@ def largest_distance(sums: Array, row: int, scale: Array, work: Array) -> Array:
     Returns:
         Shape [patterns], 0 for the last configuration.
     """
-    distances = np.subtract(sums[row + 1 :], sums[row], out=work[row + 1 :])
-    np.abs(distances, out=distances)
-    distances *= scale[row, row + 1 :, None]
-    largest: Array = distances.max(axis=0, initial=0)
+    apart = np.subtract(sums[row + 1 :], sums[row], out=work[row + 1 :])
+    np.abs(apart, out=apart)
+    apart *= scale[row, row + 1 :, None]
+    largest: Array = apart.max(axis=0, initial=0)
     return largest

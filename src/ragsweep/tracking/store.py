@@ -17,7 +17,7 @@ os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
 import requests
 from filelock import FileLock
 from mlflow import MlflowClient
-from mlflow.entities import Run
+from mlflow.entities import Experiment, Run
 from mlflow.exceptions import MlflowException
 from omegaconf import DictConfig, OmegaConf
 from sqlalchemy import NullPool, create_engine, text
@@ -65,15 +65,17 @@ def open_store(uri: str, experiment: str, artifacts: str | None) -> tuple[Client
             location = Path(location).as_uri()
         database = sqlite_file(uri)
         if database is None:
-            return _opened(uri, experiment, location, artifacts)
+            client, opened = _opened(uri, experiment, location, artifacts)
+            return client, opened.experiment_id
         database.parent.mkdir(parents=True, exist_ok=True)
         with _locked(database.with_name(f"{database.name}.lock")):
             if not is_database(database):
                 _create(database)
             _follow(MlflowClient(uri), database)
-            client, experiment_id = _opened(uri, experiment, location, artifacts)
-            client.set_experiment_tag(experiment_id, HOME, str(database.parent))
-            return client, experiment_id
+            client, opened = _opened(uri, experiment, location, artifacts)
+            if opened.tags.get(HOME) != str(database.parent):
+                client.set_experiment_tag(opened.experiment_id, HOME, str(database.parent))
+            return client, opened.experiment_id
     except UNREACHABLE as error:
         raise _cannot_be_opened(uri, error) from error
 
@@ -201,7 +203,7 @@ def _check_answers(uri: str) -> None:
             raise OSError(first_line(error)) from error
 
 
-def _opened(uri: str, name: str, location: str | None, artifacts: str | None) -> tuple[Client, str]:
+def _opened(uri: str, name: str, location: str | None, artifacts: str | None) -> tuple[Client, Experiment]:
     client = Client(uri, artifacts)
     experiment = client.get_experiment_by_name(name)
     if experiment is None:
@@ -214,7 +216,7 @@ def _opened(uri: str, name: str, location: str | None, artifacts: str | None) ->
     client.check_experiment(experiment)
     if experiment.lifecycle_stage == "deleted":
         client.restore_experiment(experiment.experiment_id)
-    return client, experiment.experiment_id
+    return client, experiment
 
 
 def _follow(client: MlflowClient, database: Path) -> None:
