@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragsweep.core.terminal import one_line, printable, shortened
+from ragsweep.core.terminal import duration, one_line, printable, shortened
 
 HOSTILE = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202eevil\u2066\u2028\x00\x7f\r"
 GUARDED = "import sys; from ragsweep.core.terminal import guard; guard(); guard(); "
@@ -58,3 +58,11 @@ def test_a_warning_of_ours_is_a_line_without_a_place_in_the_code(filename, expec
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stderr.startswith(expected)
     assert told.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0 s"), (19.4, "19 s"), (59.6, "1 min 0 s"), (185, "3 min 5 s"), (3600, "1 h 0 min"), (7869, "2 h 11 min")],
+)
+def test_a_duration_reads_as_one_would_say_it(seconds, text):
+    assert duration(seconds) == text

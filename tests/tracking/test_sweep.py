@@ -193,11 +193,12 @@ def test_the_terminal_shows_progress_table_best_and_address(swept):
     lines = process.stdout.splitlines()
     assert lines[0].startswith("1/15 alpha=0 k=3 ndcg=0.")
     assert lines[14].startswith("15/15 alpha=1 k=10 ndcg=0.")
-    assert lines[16] == "At every k: alpha 0.5 (0.7 cannot be told apart)."
-    assert lines[17].startswith("k buys recall: 3 gives 0.62 for about 300 tokens, 5 0.73 for 500")
-    assert lines[18].startswith("Expected on new queries at k 5: NDCG 0.6")
-    assert lines[20].split() == "k choice cannot be told apart NDCG Recall Hit rate Tokens Latency".split()
-    assert [line.split()[0] for line in lines[21:24]] == ["3", "5", "10"]
+    assert re.fullmatch(r"the sweep took (\d+ min )?\d+ s", lines[15])
+    assert lines[17] == "At every k: alpha 0.5 (0.7 cannot be told apart)."
+    assert lines[18].startswith("k buys recall: 3 gives 0.62 for about 300 tokens, 5 0.73 for 500")
+    assert lines[19].startswith("Expected on new queries at k 5: NDCG 0.6")
+    assert lines[21].split() == "k choice cannot be told apart NDCG Recall Hit rate Tokens Latency".split()
+    assert [line.split()[0] for line in lines[22:25]] == ["3", "5", "10"]
     path, sweep = re.fullmatch(r"report: (\S+) \(sweep (\w+)\)", lines[-3]).groups()
     assert Path(path).read_text().startswith("<!doctype html>")
     assert sweep == parent.info.run_id

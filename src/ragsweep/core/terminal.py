@@ -49,6 +49,15 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun if number == 1 else f'{noun[:-1]}ies' if noun.endswith('y') else f'{noun}s'}"
 
 
+def duration(seconds: float) -> str:
+    """A time as a reader would say it: `19 s`, `3 min 5 s`, `2 h 10 min`."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
 def aligned(rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> list[str]:
     """Rows of cells as aligned lines; the columns in `left` are aligned left, the others right."""
     rows = [[shortened(one_line(cell)) for cell in row] for row in rows]

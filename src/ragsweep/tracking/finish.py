@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from psutil import Process
+
 from ragsweep import report
 from ragsweep.core.errors import first_line
-from ragsweep.core.terminal import counted
+from ragsweep.core.terminal import counted, duration
 from ragsweep.sweeps import Decision, DecisionSettings, Sweep, decide
 from ragsweep.sweeps.settings import RECORDED
 from ragsweep.tracking.description import describe
@@ -70,6 +73,7 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
     failed = failed or bool(results.unfinished)
     text = "\n".join(texts) or "No run finished.\n"
     close_parent(sweep.parent, datasets, text, "FAILED" if failed else "FINISHED")
+    print(f"the sweep took {duration(time.time() - Process().create_time())}")
     for folder, each in zip(folders, datasets, strict=True):  # last: a closed pipe would end the process
         print("", *report.summary(each, whole=sweep.verbose), sep="\n")
         if written:
