@@ -1,5 +1,6 @@
 """`scripts/reproduce.py`, in processes of its own."""
 
+import csv
 import json
 import shutil
 
@@ -78,6 +79,23 @@ def test_another_setting_is_told_and_the_values_that_it_changes(finished, shared
     assert recorded == finished.data.metrics["recall"]
     assert now > recorded
     assert difference == pytest.approx(now - recorded, rel=0.01)
+
+
+def test_the_columns_of_a_table_are_told_by_name_in_any_order(application, dataset):
+    assert application.run(*dataset, "retriever=sparse").returncode == 0
+    [run] = application.runs()
+    run_id, file = run.info.run_id, application.artifacts(run) / "results/per_query.csv"
+    texts = dict.fromkeys(("query_id", "query", "query_type", "retrieved", "relevant"), str)
+    table = pd.read_csv(file, dtype=texts, keep_default_na=False)
+    first, *others = table.columns
+    table[[first, *others[::-1]]].to_csv(file, index=False, quoting=csv.QUOTE_NONNUMERIC)
+    assert reproduce(application, run_id, "--no-log", *dataset[2:]).returncode == 0
+    table.rename(columns={"mrr": "err"}).to_csv(file, index=False, quoting=csv.QUOTE_NONNUMERIC)
+    process = reproduce(application, run_id, "--no-log", *dataset[2:])
+    assert process.returncode == 1
+    rows = [line.split() for line in process.stdout.splitlines()[-2:]]
+    assert rows[0] == "table of queries: err a column no column".split()
+    assert rows[1] == "table of queries: mrr no column a column".split()
 
 
 def test_a_tolerance_lets_small_differences_pass(finished, shared_application):

@@ -194,19 +194,23 @@ def _lasting(metrics: Mapping[tuple[str, int], float]) -> dict[tuple[str, int], 
 def _differences(
     run: tracking.Recorded, metrics: Mapping[tuple[str, int], float], table: pd.DataFrame, tolerance: float
 ) -> Iterator[Difference]:
-    was, now = _lasting(run.metrics), _lasting(metrics)
-    for key in sorted(was.keys() | now.keys(), key=lambda key: ("/" in key[0], key)):  # f1 before ci/f1_low
-        if not _alike(was.get(key), now.get(key), tolerance):
-            yield Difference(f"{key[0]}{f' at {key[1]}' if key[1] else ''}", was.get(key), now.get(key))
-    if list(run.per_query.columns) != list(table.columns) or len(run.per_query) != len(table):
-        yield Difference("table of queries", run.per_query.shape, table.shape)
+    old, new = _lasting(run.metrics), _lasting(metrics)
+    for key in sorted(old.keys() | new.keys(), key=lambda key: ("/" in key[0], key)):  # f1 before ci/f1_low
+        if not _alike(old.get(key), new.get(key), tolerance):
+            yield Difference(f"{key[0]}{f' at {key[1]}' if key[1] else ''}", old.get(key), new.get(key))
+    columns = set(run.per_query.columns), set(table.columns)
+    for name in sorted(columns[0] ^ columns[1]):
+        was, now = ("a column" if name in each else "no column" for each in columns)
+        yield Difference(f"table of queries: {name}", was, now)
+    if len(run.per_query) != len(table):
+        yield Difference("table of queries: rows", len(run.per_query), len(table))
         return
-    for name in table.columns:
+    for name in (name for name in table.columns if name in columns[0]):
         numbers = pd.api.types.is_numeric_dtype(table[name])
         values = table[name] if numbers else table[name].fillna("")
-        for row, (old, new) in enumerate(zip(run.per_query[name].tolist(), values.tolist(), strict=True)):
-            if not (_alike(old, new, tolerance) if numbers else old == new):
-                yield Difference(f"{name} of query {table['query_id'].iloc[row]}", old, new)
+        for row, (was, now) in enumerate(zip(run.per_query[name].tolist(), values.tolist(), strict=True)):
+            if not (_alike(was, now, tolerance) if numbers else was == now):
+                yield Difference(f"{name} of query {table['query_id'].iloc[row]}", was, now)
 
 
 def _alike(was: float | None, now: float | None, tolerance: float) -> bool:
