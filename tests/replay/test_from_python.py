@@ -1,8 +1,17 @@
 """Sweeps and decisions as objects of Python."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
+import psutil
 import pytest
+from held import ENVIRONMENT, held_by
+from mlflow import MlflowClient
 
 import ragsweep
 from ragsweep.core.errors import ConfigError, RagsweepError
@@ -52,6 +61,36 @@ def test_a_finished_sweep_is_decided_again(swept):
 def test_bad_arguments_are_refused_with_the_line_of_the_command(dataset):
     with pytest.raises(ConfigError, match=r"^k: found 0, expected a whole number from 1 to 1000$"):
         ragsweep.sweep(["k=0,3", *dataset])
+
+
+def test_an_interrupted_sweep_closes_its_runs(dataset, tmp_path):
+    file, uri = tmp_path / "wait", f"sqlite:///{tmp_path}/mlflow.db"
+    file.touch()
+    call = f"import ragsweep; ragsweep.sweep({[*held_by(file), 'k=1,2', *dataset]!r}, uri={uri!r})"
+    environment = {**os.environ, **ENVIRONMENT, "RAGSWEEP_PROJECT": str(tmp_path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", call], cwd=tmp_path, env=environment, stderr=subprocess.PIPE
+    ) as caller:
+        deadline = time.monotonic() + 120
+        while len(runs := statuses(uri)) < 2:  # the sweep and its first job
+            assert time.monotonic() < deadline
+            assert caller.poll() is None
+            time.sleep(0.3)
+        [sweep] = psutil.Process(caller.pid).children()
+        caller.send_signal(signal.SIGINT)  # not to the process of the sweep, as a terminal would
+        _, said = caller.communicate(timeout=60)
+    assert said.strip().endswith(b"KeyboardInterrupt")
+    assert not sweep.is_running()
+    assert runs == ["RUNNING", "RUNNING"]
+    assert statuses(uri) == ["KILLED", "KILLED"]
+
+
+def statuses(uri):
+    """Of all runs, once there is a store."""
+    if not Path(uri.removeprefix("sqlite:///")).exists():
+        return []
+    client = MlflowClient(uri)
+    return [run.info.status for run in client.search_runs([each.experiment_id for each in client.search_experiments()])]
 
 
 def test_a_sweep_without_a_finished_run_is_an_error(dataset, tmp_path, monkeypatch):

@@ -54,14 +54,19 @@ def sweep(overrides: Sequence[str], *, uri: str | None = None) -> SweepDecision:
     folder = project() / "outputs" / f"{datetime.now():%Y%m%d_%H%M%S}_{getpid()}_python"
     places = [f"hydra.sweep.dir={folder}", *([f"tracking.uri={uri}"] if uri else [])]
     command = [sys.executable, "-m", "ragsweep", "run", "-m", *overrides, *places]
-    process = subprocess.run(command, capture_output=True, text=True, check=False)
-    said = process.stderr.strip()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            told, said = map(str.strip, process.communicate())
+        except BaseException:  # interrupted: the sweep closes its runs before it ends
+            process.terminate()
+            process.communicate()
+            raise
     if process.returncode == BAD_INPUT:
         raise ConfigError(said.removeprefix("ragsweep: "))
     try:
         sweep_id = from_json(read_text(folder / "summary" / "decision.json", LARGEST_MB))["sweep"]
     except (OSError, MalformedError, KeyError) as error:
-        raise RagsweepError(f"the sweep ended without a decision: {said or process.stdout.strip()}") from error
+        raise RagsweepError(f"the sweep ended without a decision: {said or told}") from error
     if process.returncode:
         warnings.warn(said, stacklevel=2)
     chosen = [each for each in overrides if each.startswith("decision.")]
