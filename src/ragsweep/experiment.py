@@ -90,9 +90,9 @@ class Experiment:
     @classmethod
     def _built(cls, config: DictConfig) -> Experiment:
         task: Task = build_around(config, "task")
-        names = [metric.name for metric in task.metrics]
-        check_names(config, names)
-        check_decision(decision_of(config), task.metrics, getattr(task, "measures", ()))
+        measures = getattr(task, "measures", ())
+        check_names(config, *([each.name for each in some] for some in (task.metrics, measures)))
+        check_decision(decision_of(config), task.metrics, measures)
         settings = _settings(config, task)
         return cls(config, task, _items(config, task), settings)
 

@@ -10,13 +10,16 @@ from application import assert_refused
 from hypothesis import given
 from hypothesis import strategies as st
 from mlflow.utils.validation import _validate_metric_name, _validate_param_name
+from omegaconf import OmegaConf
 from small import arguments, write_queries
 
+from ragsweep.core.errors import ConfigError
 from ragsweep.core.names import (
     LONGEST_METRIC,
     LONGEST_NAME,
     LONGEST_PARAM,
     LONGEST_TAG,
+    check_names,
     json_tag,
     params_of,
     tags_of,
@@ -135,6 +138,20 @@ def test_query_types_of_any_kind_are_measured(application, tmp_path, metric):
     [run] = application.runs()
     assert run.info.status == "FINISHED"
     assert len([name for name in run.data.metrics if name.startswith("by_type/")]) == len(types)
+
+
+@pytest.mark.parametrize(
+    ("measures", "message"),
+    [
+        (["price/$"], r"task: found the name 'price/\$', expected at most 150 letters"),
+        (["query_id"], "task: found the name 'query_id', which every run gives to something else"),
+        (["f1"], "f1' twice"),
+    ],
+)
+def test_the_measures_of_a_task_have_names_of_their_own(measures, message):
+    check_names(OmegaConf.create(), ["f1"], ["context/tokens", "price/eur"])
+    with pytest.raises(ConfigError, match=message):
+        check_names(OmegaConf.create(), ["f1"], measures)
 
 
 @pytest.mark.parametrize("types", [[None, None], ["factual", None]], ids=["none", "some"])

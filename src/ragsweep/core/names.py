@@ -25,8 +25,13 @@ TEXT_LENGTHS = (500, 250, 120, 60, 36)  # characters of each text in a tag of JS
 REFUSED = re.compile(r"[^/\w.\- :]")
 
 
-def check_names(config: DictConfig, metrics: Sequence[str]) -> None:
+def check_names(config: DictConfig, metrics: Sequence[str], measures: Sequence[str] = ()) -> None:
     """Refuse names that MLflow would refuse at the first run, or that would stand for two things.
+
+    Args:
+        config: Has the names of the dataset and of the experiment.
+        metrics: Names of the metrics.
+        measures: Names of further numbers, such as costs.
 
     Raises:
         ConfigError: For the first of them.
@@ -40,12 +45,14 @@ def check_names(config: DictConfig, metrics: Sequence[str]) -> None:
             raise ConfigError(f"{setting}: found {_brief(name)}, expected {what}")
     if len(metrics) > MOST_METRICS:
         raise ConfigError(f"evaluation.metrics: found {len(metrics)} metrics, expected at most {MOST_METRICS}")
-    for name in metrics:
+    for place, name in [("evaluation.metrics", name) for name in metrics] + [("task", name) for name in measures]:
         if REFUSED.search(name) or not _is_normal(name) or len(name) > LONGEST_METRIC:
             what = f"at most {LONGEST_METRIC} letters, digits, spaces and _ - . : /, as in a relative path"
-            raise ConfigError(f"evaluation.metrics: found the name {_brief(name)}, expected {what}")
-        if name.startswith(GROUPS) or name in (*TEXTS, *TAKEN):
-            raise ConfigError(f"evaluation.metrics: found the name {name!r}, which every run gives to something else")
+            raise ConfigError(f"{place}: found the name {_brief(name)}, expected {what}")
+        if name in (*TEXTS, *TAKEN) or (name in metrics and name.startswith(GROUPS)):
+            raise ConfigError(f"{place}: found the name {name!r}, which every run gives to something else")
+        if [*metrics, *measures].count(name) > 1:
+            raise ConfigError(f"{place}: found the name {name!r} twice")
 
 
 def _brief(name: str) -> str:
