@@ -125,6 +125,11 @@ class Experiment:
         return digest([settings, self.items.digest_of_all, digest_of_code(), digests_of_others(self.config)])
 
     @property
+    def cutoff(self) -> Any:
+        """The value of the cutoff; None if the task has none, or does not say which setting it is."""
+        return self.settings.get(getattr(self.task, "cutoff", ""))
+
+    @property
     def decide_by(self) -> str:
         """The metric by which a sweep decides."""
         return str(self.config.decision.metric)

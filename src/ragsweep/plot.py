@@ -4,7 +4,8 @@
     >>> _, axes = plt.subplots()
     >>> ragsweep.plot.by_cutoff(ragsweep.decision("3f0c..."), axes)
 
-Each takes a decision of `ragsweep.decision` or `ragsweep.sweep`, and draws at the cutoff of its headline.
+Each takes a decision of `ragsweep.decision` or `ragsweep.sweep`. Charts of a single cutoff show that of
+the headline.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ import re
 import pytest
 from small import arguments
 
+from ragsweep.core.csv_files import read_per_query, write_table
+
 
 @pytest.fixture(scope="module")
 def sweeps(shared_application, dataset, tmp_path_factory):
@@ -127,7 +129,7 @@ def test_runs_on_other_data_are_refused_with_the_reason(compare, sweeps):
     assert done.stdout == ""
     assert re.fullmatch(
         r"compare: \w{32} on small \(digest \w{12}\), \w{32} on small \(digest \w{12}\): "
-        r"other documents, queries or judgments, so their numbers cannot be compared\n",
+        r"measured on different documents, queries or judgments, so their numbers cannot be compared\n",
         done.stderr,
     )
 
@@ -166,6 +168,35 @@ def test_a_damaged_run_is_named_and_the_others_are_compared(compare, sweeps, sha
     assert told.isprintable()
 
 
+@pytest.mark.parametrize(
+    "altered",
+    [
+        ("ndcg", 7.0, "found 7 as ndcg, expected a number from 0 to 1"),
+        ("hit_rate", 0.5, "found 0.5 as hit_rate, expected 0 or 1"),
+    ],
+)
+def test_scores_that_no_query_can_have_are_no_results(compare, sweeps, shared_application, altered):
+    metric, value, problem = altered
+    run = children(shared_application, sweeps[0])[0]
+    file = shared_application.artifacts(run) / "results/per_query.csv"
+    whole = file.read_text()
+    table = read_per_query(file)
+    table[metric] = value
+    write_table(file, table)
+    try:
+        done = compare(*sweeps[:2])
+    finally:
+        file.write_text(whole)
+    told = done.stdout.splitlines()[-1]
+    assert told.endswith(f"cannot be read: per_query.csv: {problem})")
+
+
+def test_a_decision_is_set_in_every_way_of_hydra(compare, sweeps):
+    expected = rows(compare(*sweeps[:2], "decision.metric=recall").stdout, "recall")
+    for override in ("++decision.metric=recall", "decision={metric: recall}"):
+        assert rows(compare(*sweeps[:2], override).stdout, "recall") == expected
+
+
 @pytest.mark.parametrize("damaged", ['{"broken', "{}"], ids=["no JSON", "no dataset"])
 def test_a_damaged_record_is_one_line(compare, sweeps, shared_application, damaged):
     facts = shared_application.artifacts(children(shared_application, sweeps[0])[0]) / "results/evaluation.json"
@@ -192,12 +223,28 @@ def test_a_damaged_record_is_one_line(compare, sweeps, shared_application, damag
             ["SWEEP", "--metric", "accuracy"],
             "decision.metric: found 'accuracy', expected one that all have: precision,",
         ),
-        (["RUN"], ": one finished run alone; expected at least two, or a sweep"),
-        (["SWEEP", "--baseline", "SWEEP"], " is a sweep, expected one run"),
+        (["RUN"], ": found only one finished run, expected at least two: name another run or sweep"),
+        (["SWEEP", "--baseline", "SWEEP"], ", expected the id of one run whose results can be read, not of a sweep"),
         (["SWEEP", "--html", "/no/such/folder/page.html"], "No such file or directory"),
         (["SWEEP", "tracking.url=x"], "Could not override 'tracking.url'"),
+        (["SWEEP", "decison.metric=f1"], "decison.metric: expected a setting of decision or store or tracking"),
+        (["SWEEP", "decision.metrik=f1"], "decision.metrik: no such setting (did you mean decision.metric?)"),
+        (["SWEEP", "decision.gains=[nope]"], "decision.gains: found 'nope', expected something that is measured"),
+        (["SWEEP", "decision.at=7"], "decision.at: found 7, expected a measured cutoff: "),
     ],
-    ids=["no id", "unknown run", "unknown metric", "one run", "no run as baseline", "no folder", "unknown setting"],
+    ids=[
+        "no id",
+        "unknown run",
+        "unknown metric",
+        "one run",
+        "no run as baseline",
+        "no folder",
+        "unknown setting",
+        "other group",
+        "unknown decision",
+        "unknown gain",
+        "unknown cutoff",
+    ],
 )
 def test_bad_input_is_one_line(compare, sweeps, shared_application, arguments, error):
     places = {"SWEEP": sweeps[0], "RUN": children(shared_application, sweeps[0])[0].info.run_id}

@@ -65,6 +65,8 @@ def test_runs_at_another_cutoff_are_refused(gate, runs):
         ({"metric": "recal"}, "--metric: found 'recal', expected one that both runs have: precision, recall"),
         ({"margin": "0"}, "--margin: found 0, expected more than 0"),
         ({"margin": "nan"}, "--margin: found nan, expected more than 0"),
+        ({"margin": "1"}, "--margin: found 1, expected less than 1, the whole range of recall"),
+        ({"margin": "inf"}, "--margin: found inf, expected less than 1"),
     ],
 )
 def test_bad_input_is_one_line(gate, runs, change, message):

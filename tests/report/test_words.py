@@ -8,8 +8,10 @@ from outcomes import SETTINGS, Sweep, alpha_k, decided, grid, of_scores, outcome
 from simulated import alike, f1_like
 
 from ragsweep.report import headline
+from ragsweep.report.captions import captions_of
 from ragsweep.report.evidence import evidence
 from ragsweep.report.settings_words import ranges, tied_in_words
+from ragsweep.report.sweep_charts import AGAINST, FRONT
 from ragsweep.report.tables import cells
 from ragsweep.report.words import p_value, rough
 from ragsweep.sweeps import decide
@@ -54,7 +56,7 @@ def test_a_clear_winner_is_named_with_its_interval():
 
 def test_a_tie_is_called_a_tie():
     first = headline(over(noisy([0.2, 0.6, 0.61, 0.6, 0.2]), [0, 0.3, 0.5, 0.7, 1]))[0]
-    assert "Cannot be told apart from the best: alpha 0.3 to 0.7. The other 2 are worse (p <= 0.05)." in first
+    assert "These cannot be told apart: alpha 0.3 to 0.7. The other 2 are worse (p <= 0.05)." in first
 
 
 def test_equal_configurations_have_no_winner():
@@ -155,7 +157,7 @@ def test_a_method_says_what_to_vary_when_it_is_the_best():
 
 def test_a_gain_that_still_rises_is_pointed_out():
     lines = evidence(over_k([0.3, 0.4, 0.5], [0.5, 0.6, 0.7]))
-    assert any(line.startswith("Recall still rises at the largest k: 0.") for line in lines)
+    assert any(line.startswith("Recall still rises between the two largest k of the sweep: 0.") for line in lines)
 
 
 def test_a_tie_with_sparse_retrieval_is_pointed_out():
@@ -210,12 +212,102 @@ def test_the_cheapest_that_is_not_worse_by_the_margin_is_chosen():
     settings = replace(SETTINGS, prefer="latency/mean_ms", margin=0.05)
     decision = with_latency(30, 20, 1, settings=settings, means=(0.6, 0.58, 0.3))
     assert decision.named.name == "alpha=0.5"  # the cheapest one is far worse, the best one is dearer
-    assert any("worse than the best by less than 0.05 F1" in line for line in evidence(decision))
+    assert any("not to be worse than the best by 0.05 F1 or more" in line for line in evidence(decision))
+    first = headline(decision)[0]
+    assert first.startswith("Ship alpha 0.5: F1 0.5")
+    assert first.endswith(
+        "It is worse than the best, alpha 0.3 (p <= 0.05), but shown not to be worse by 0.05 F1 or more."
+    )
+    assert cells(decision)[1][1:3] == ["alpha 0.5", "worse than alpha 0.3"]
+
+
+def test_nothing_is_shown_to_be_within_a_tiny_margin():
+    decision = with_latency(30, 20, 1, settings=replace(SETTINGS, prefer="latency/mean_ms", margin=0.0001))
+    assert decision.named is decision.headline.best
+    assert evidence(decision)[0].startswith(
+        "Chosen: the best measured F1. No configuration is shown to be within 0.0001 of the true best (p <= 0.05)"
+    )
+
+
+def test_with_a_margin_something_is_on_every_front():
+    decision = with_latency(10.1, 10, 90, settings=replace(SETTINGS, margin=0.05), means=(0.6, 0.58, 0.3))
+    assert [[each.name for each in front.members] for front in decision.fronts][-1] == ["alpha=0.5"]
+    assert captions_of(decision)[FRONT].endswith("the lowest is alpha=0.5 with 10 ms.")
+
+
+def test_a_baseline_that_is_the_best_is_compared_with_the_runner_up():
+    sweep = replace(over_alpha(noisy((0.6, 0.5, 0.3)), (0.3, 0.5, 0.7)), baseline="alpha=0.3")
+    assert captions_of(decide(sweep))[AGAINST].startswith("alpha=0.3 is better than alpha=0.5 on ")
+
+
+def test_a_headline_at_a_cutoff_without_a_run_is_named():
+    runs = [alpha_k(alpha, k, alpha) for alpha in (0.3, 0.5) for k in (3, 5)]
+    decision = decided(*runs, settings=replace(SETTINGS, at=10))
+    assert "decision.at is 10, at which no run finished: the headline is about k 3." in evidence(decision)
 
 
 def test_a_margin_alone_says_what_is_equivalent():
     decision = with_latency(1, 1, 1, settings=replace(SETTINGS, margin=0.05), means=(0.6, 0.58, 0.3))
     assert "Shown to be within 0.05 F1 of the best at k 5 (p <= 0.05): alpha 0.3, alpha 0.5." in evidence(decision)
+
+
+def over_k_and_cost(settings):
+    """The decision of a sweep over alpha and k: alpha 0.5 is the best, 0.7 cannot be told apart and is faster."""
+    runs = []
+    for k, means in ((3, (0.3, 0.6, 0.595)), (5, (0.3, 0.7, 0.695)), (10, (0.3, 0.8, 0.795))):
+        for alpha, row, ms in zip((0.3, 0.5, 0.7), noisy(means), (30, 20, 10 if k < 10 else 40), strict=True):
+            swept = {"retriever.alpha": alpha, "k": k}
+            texts = {name: str(value) for name, value in swept.items()}
+            runs.append(of_scores(f"alpha={alpha} k={k}", row, swept, latency=ms, **texts))
+    return decided(*runs, settings=settings)
+
+
+def test_one_configuration_for_every_cutoff_is_the_choice_at_every_cutoff_if_a_cost_is_preferred():
+    assert headline(over_k_and_cost(SETTINGS))[0] == "At every k: alpha 0.5 (0.7 cannot be told apart)."
+    cheapest = over_k_and_cost(replace(SETTINGS, prefer="latency/mean_ms"))
+    assert [choice.named.swept["retriever.alpha"] for choice in cheapest.choices.values()] == [0.7, 0.7, 0.5]
+    assert headline(cheapest)[0] == "At k 3 and 5: alpha 0.7; at k 10: alpha 0.5."
+    assert "is estimated for the best one only" in headline(cheapest)[-1]
+
+
+def test_a_cutoff_at_which_nothing_meets_the_requirements_is_named():
+    decision = over_k_and_cost(replace(SETTINGS, require={"f1": 0.65}))
+    first, second, _ = headline(decision)
+    assert first == "At k 3: none meets the requirements; at k 5 and 10: alpha 0.5."
+    assert second.startswith("k buys recall: 5 gives 0.7")
+    assert cells(decision)[1][3:] == ["", "", "", ""]
+    there = headline(over_k_and_cost(replace(SETTINGS, require={"f1": 0.65}, at=3)))
+    assert not any("Expected" in line for line in there)
+
+
+def test_the_only_configuration_that_meets_the_requirements_is_named_as_such():
+    fast = replace(SETTINGS, require={"latency/mean_ms": 15})
+    decision = over_k_and_cost(fast)
+    assert headline(decision)[0] == "At k 3 and 5: alpha 0.7; at k 10: none meets the requirements."
+    small = decided(*[run for run in decision.sweep.outcomes if run.cutoff < 10], settings=fast)
+    assert headline(small)[0] == "At k 3 and 5: alpha 0.7. Nothing else meets the requirements."
+    assert not small.at_edge
+
+
+def test_the_loss_of_one_configuration_for_all_is_its_own():
+    decision = over_k_and_cost(replace(SETTINGS, require={"latency/mean_ms": 45}))
+    assert decision.for_all.label == "alpha 0.5"
+    dearer = over_k([0.6, 0.6, 0.6], [0.7, 0.7, 0.7])
+    margin = replace(dearer.sweep, settings=replace(SETTINGS, prefer="recall", margin=0.5))
+    chosen = decide(margin).for_all
+    assert chosen.label == "alpha 0.5"
+    assert max(chosen.loss) == pytest.approx(0, abs=0.01)
+
+
+def test_a_cost_that_is_nearly_the_smallest_does_not_decide():
+    decision = with_latency(10.1, 10, 10.1, settings=replace(SETTINGS, prefer="latency/mean_ms", margin=0.3))
+    best = max(decision.sweep.outcomes, key=lambda outcome: outcome.value("f1"))
+    assert decision.named is best
+
+
+def test_queries_that_all_fail_are_the_only_news():
+    [news] = headline(over(np.zeros((2, 40)), [0, 1]))
+    assert news.startswith("Look at the data first: every configuration gives 40 of 40 queries the worst possible F1.")
 
 
 def test_what_does_not_meet_a_requirement_is_left_out():
@@ -238,7 +330,7 @@ def test_a_promise_is_kept_or_the_queries_that_could_show_it_are_named():
     assert "k 3 is the smallest shown to have a hit of at least 0.85 (95 % confidence)." in headline(kept)[-1]
     broken = decided(replace(run, facts=facts), settings=replace(SETTINGS, target={"hit": 0.9}))
     assert headline(broken)[-1] == (
-        "No measured k is shown to have a hit of at least 0.9: 20 queries show 0.861 at k 3; "
+        "No measured k is shown to have a hit of at least 0.9: 20 queries show at least 0.861 at k 3; "
         "29 queries like these would show it."
     )
 

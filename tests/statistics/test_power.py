@@ -19,7 +19,18 @@ def test_the_queries_needed_detect_the_difference_and_one_fewer_does_not():
 
 def test_each_deviation_gets_its_own_result():
     assert detectable_difference(np.array([0.1, 0.2]), 100) == pytest.approx([0.02801585, 0.0560317], rel=1e-6)
-    assert queries_needed(np.array([0.0, 0.1, 0.2]), 0.02).tolist() == [1, 197, 785]
+    assert queries_needed(np.array([0.0, 0.1, 0.2]), 0.02).tolist() == [6, 197, 785]
+
+
+@pytest.mark.parametrize("level", [0.05, 0.01])
+def test_no_test_on_fewer_queries_could_have_a_p_at_the_level(level):
+    fewest = int(queries_needed(1e-9, 0.5, level=level))
+    assert sign_test_p(fewest) <= level < sign_test_p(fewest - 1)
+
+
+def sign_test_p(queries):
+    """The smallest two-sided p of a test that flips signs: all signs as they are, or all flipped."""
+    return 2 / 2**queries
 
 
 def test_a_difference_below_0_needs_as_many_queries():

@@ -17,6 +17,15 @@ def check(**changed):
     check_decision(replace(SETTINGS, **changed), METRICS, MEASURES)
 
 
+@pytest.mark.parametrize("margin", [1, 1e300, float("inf")])
+def test_a_margin_that_everything_keeps_is_refused(margin):
+    with pytest.raises(
+        ConfigError, match=r"decision.margin: found .*, expected less than 1, the whole range of recall"
+    ):
+        check(margin=margin)
+    check(margin=0.99)
+
+
 def test_every_name_that_is_measured_is_accepted():
     check(
         require={"recall": 0.8, "latency/p95_ms": 50},
@@ -70,6 +79,7 @@ def test_what_is_not_measured_or_impossible_is_refused(changed, message):
     [
         ("decision.margin=0", "decision.margin: found 0, expected a number of at least 1e-06, or null"),
         ("decision.at=0", "decision.at: found 0, expected a whole number from 1 to 1000, or null"),
+        ("decision.at=10", "decision.at: found 10, expected a measured cutoff: 3, 5"),
         ("decision.require=[recall]", "decision.require: found ['recall'], expected a mapping of names, each a number"),
         ("decision.require={recall: high}", "decision.require: found {'recall': 'high'}, expected a mapping of names"),
         ("decision.metrik=f1", "decision.metrik: no such setting (did you mean decision.metric?)"),

@@ -69,14 +69,15 @@ def check_all(config: DictConfig, jobs: Sequence[list[str]], swept: Sequence[str
     Returns:
         The configuration of the first job, since that of the whole sweep lacks what is swept; and what is planned.
     """
-    from ragsweep.experiment import Experiment, checked
+    from ragsweep.experiment import Experiment, checked, decision_of
+    from ragsweep.sweeps import check_at
 
     loader = sharing(GlobalHydra.instance().config_loader())
 
     def composed(overrides: list[str]) -> DictConfig:
         try:
             return loader.load_sweep_config(config, overrides)
-        except ValueError as error:  # Hydra's word for a group that is set to null
+        except ValueError as error:  # Hydra raises this for a group that is set to null
             raise ConfigCompositionException(str(error)) from error
 
     def prepared(overrides: list[str]) -> tuple[DictConfig, list[str]]:
@@ -93,11 +94,14 @@ def check_all(config: DictConfig, jobs: Sequence[list[str]], swept: Sequence[str
                 kept[tuple(overrides)] = ready
     check_server(config)
     parser = OverridesParser.create(config_loader=loader)
-    planned = []
+    planned, cutoffs = [], []
     for overrides in jobs:
         ready = kept.pop(tuple(overrides)) if tuple(overrides) in kept else prepared(overrides)
         experiment = Experiment.planned(*ready, sweep_id())
         planned.append(Planned(*named(parser.parse_overrides(overrides), swept), experiment.digest))
+        cutoffs.append(experiment.cutoff)
+    if any(cutoff is not None for cutoff in cutoffs):
+        check_at(decision_of(experiment.config), list(dict.fromkeys(cutoffs)))
     return composed(jobs[0]) if jobs else config, planned
 
 
@@ -114,7 +118,7 @@ def say_what_has_no_effect(planned: Sequence[Planned]) -> None:
     if same:
         more = f", and {len(same) - 1} more such groups" if len(same) > 1 else ""
         print(
-            f"the same measurement, since a swept setting has no effect here: {', '.join(same[0])}{more}",
+            f"these measure the same, because a swept setting has no effect in them: {', '.join(same[0])}{more}",
             file=sys.stderr,
         )
 
@@ -125,6 +129,7 @@ def say_what_would_run(first: DictConfig, planned: Sequence[Planned]) -> None:
 
     if not planned:
         print("the sweeper chooses the jobs as it goes: none is known yet")
+        return
     missing = 0
     for job in planned:
         run = tracking.finished_with(first.tracking, job.digest)

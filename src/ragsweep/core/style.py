@@ -75,7 +75,7 @@ def is_number(value: object) -> TypeGuard[int | float]:
 
 
 def positions(values: Sequence[Any]) -> list[float]:
-    """Where the values of a setting stand on an axis: numbers where they are, others one after the other."""
+    """Where the values of a setting stand on an axis: numbers at their value, others at 0, 1, 2, ..."""
     return [float(value) for value in values] if all(map(is_number, values)) else [float(n) for n in range(len(values))]
 
 
@@ -104,7 +104,7 @@ def whiskers(rows: pd.DataFrame, metric: str) -> list[Any]:
 
 
 def panels(drawing: Figure, number: int, **space: float) -> tuple[list[Axes], list[Axes]]:
-    """So many panels in two rows with the same axes, the first row the longer one; and the empty places behind."""
+    """`number` panels in two rows with shared axes, the first row longer; and the unused places at the end."""
     columns = (number + 2) // 2
     every = list(drawing.subplots(2, columns, squeeze=False, sharex=True, sharey=True, gridspec_kw=space).ravel())
     for axes in every[number:]:

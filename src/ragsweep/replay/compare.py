@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from ragsweep import tracking
 from ragsweep.core.errors import ConfigError, TrackingError
 from ragsweep.experiment import checked, decision_of
-from ragsweep.replay.recorded import composed_today
-from ragsweep.sweeps import Decision, DecisionSettings, Outcome, Sweep, check_decision, decide, side_by_side
+from ragsweep.replay.recorded import TODAYS, composed_today, keys_of, refuse_others
+from ragsweep.sweeps import Decision, DecisionSettings, Outcome, Sweep, check_at, check_decision, decide, side_by_side
 
 SHOWN = 12  # digits of a digest that a message shows
 
@@ -22,12 +22,14 @@ class CompareRequest:
         run_ids: Ids of runs and of sweeps. A sweep stands for its finished runs.
         baseline: Id of the run to beat, which was chosen beforehand; or None.
         overrides: `name=value`: settings of the groups `decision` and `tracking`. Without `decision.metric`, the metric
-            decides that the runs name.
+            that the runs recorded decides.
+        settings: How to decide, in place of the group `decision`; or None.
     """
 
     run_ids: Sequence[str]
     baseline: str | None
     overrides: Sequence[str]
+    settings: DecisionSettings | None = None
 
 
 def compare_runs(request: CompareRequest) -> Decision:
@@ -37,6 +39,7 @@ def compare_runs(request: CompareRequest) -> Decision:
         ConfigError: They have different data, queries or measures, lack a metric, or are a single run.
         TrackingError: A run cannot be read.
     """
+    refuse_others(request.overrides, "decision", *TODAYS)
     today, _ = composed_today(request.overrides)
     asked = [*request.run_ids, *([request.baseline] if request.baseline else [])]
     outcomes, damaged = tracking.fetch_outcomes(today.tracking, asked)
@@ -44,21 +47,26 @@ def compare_runs(request: CompareRequest) -> Decision:
         named = ", ".join(f"{name} ({why})" for name, why in damaged.items())
         raise TrackingError(f"{asked[0]}: expected at least two runs whose results can be read; found {named}")
     if len(outcomes) < 2:
-        raise ConfigError(f"{asked[0]}: one finished run alone; expected at least two, or a sweep")
+        raise ConfigError(f"{asked[0]}: found only one finished run, expected at least two: name another run or sweep")
     for other in outcomes[1:]:
         check_same_task(outcomes[0], other)
-    settings = decision_of(checked(today))
-    chosen = any(each.startswith("decision.metric=") for each in request.overrides)
-    if not chosen and outcomes[0].facts.decided_by:
+    settings, chosen = request.settings or decision_of(checked(today)), keys_of(request.overrides)
+    if request.settings is None and not chosen & {"decision", "decision.metric"} and outcomes[0].facts.decided_by:
         settings = replace(settings, metric=outcomes[0].facts.decided_by)
     sweep = side_by_side(outcomes, settings=settings, baseline=request.baseline, damaged=damaged)
     if request.baseline and sweep.baseline is None:
-        raise ConfigError(f"--baseline: {request.baseline} is a sweep, expected one run")
+        raise ConfigError(
+            f"--baseline: found {request.baseline}, expected the id of one run whose results can be read, "
+            "not of a sweep"
+        )
     if settings.metric not in sweep.metrics:
         expected = ", ".join(sweep.metrics)
         raise ConfigError(f"decision.metric: found {settings.metric!r}, expected one that all have: {expected}")
-    check_decision(_measured(settings, sweep), list(sweep.metric_info.values()), ())
-    return decide(replace(sweep, settings=_measured(settings, sweep)))
+    if not chosen & {"decision", "decision.gains", "decision.costs"}:
+        settings = _measured(settings, sweep)
+    check_decision(settings, list(sweep.metric_info.values()), ())
+    check_at(settings, sweep.cutoffs)
+    return decide(replace(sweep, settings=settings))
 
 
 def _measured(settings: DecisionSettings, sweep: Sweep) -> DecisionSettings:
@@ -73,12 +81,13 @@ def check_same_task(one: Outcome, other: Outcome) -> None:
     tasks = one.task, other.task
     if tasks[0]["dataset"] != tasks[1]["dataset"]:
         raise ConfigError(
-            f"{_on(one)}, {_on(other)}: other documents, queries or judgments, so their numbers cannot be compared"
+            f"{_on(one)}, {_on(other)}: measured on different documents, queries or judgments, "
+            "so their numbers cannot be compared"
         )
-    for name in tasks[0].keys() | tasks[1].keys():
+    for name in dict.fromkeys([*tasks[0], *tasks[1]]):
         found = [task.get(name) for task in tasks]
         if found[0] != found[1]:
-            what = f"{name} is {found[0]} and {found[1]}" if name != "queries" else "measured over other queries"
+            what = f"{name} is {found[0]} and {found[1]}" if name != "queries" else "measured on different queries"
             raise ConfigError(f"{one.run_id}, {other.run_id}: {what}, so their numbers cannot be compared")
 
 

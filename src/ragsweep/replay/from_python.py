@@ -14,13 +14,16 @@ from ragsweep.core.parsing import MalformedError, from_json, read_text
 from ragsweep.core.project import project
 from ragsweep.replay.compare import CompareRequest, compare_runs
 from ragsweep.report.notebook import SweepDecision
+from ragsweep.sweeps import DecisionSettings
 
 LARGEST_MB = 100
 BAD_INPUT = 2  # exit status
 
 
 def decision(sweep_id: str, *overrides: str, uri: str | None = None) -> SweepDecision:
-    """Decide a finished sweep, also again by other settings.
+    """Decide a finished sweep, by the metric that it recorded unless another one is given.
+
+    Other settings of `decision` are not taken from the sweep: repeat them.
 
         >>> ragsweep.decision("3f0c...", "decision.metric=recall", "decision.at=10")
 
@@ -52,8 +55,8 @@ def sweep(overrides: Sequence[str], *, uri: str | None = None) -> SweepDecision:
             others that finished.
     """
     folder = project() / "outputs" / f"{datetime.now():%Y%m%d_%H%M%S}_{getpid()}_python"
-    places = [f"hydra.sweep.dir={folder}", *([f"tracking.uri={uri}"] if uri else [])]
-    command = [sys.executable, "-m", "ragsweep", "run", "-m", *overrides, *places]
+    arguments = [*overrides, *([f"tracking.uri={uri}"] if uri else [])]
+    command = [sys.executable, "-m", "ragsweep", "run", "-m", *arguments, f"hydra.sweep.dir={folder}"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             told, said = map(str.strip, process.communicate())
@@ -64,10 +67,11 @@ def sweep(overrides: Sequence[str], *, uri: str | None = None) -> SweepDecision:
     if process.returncode == BAD_INPUT:
         raise ConfigError(said.removeprefix("ragsweep: "))
     try:
-        sweep_id = from_json(read_text(folder / "summary" / "decision.json", LARGEST_MB))["sweep"]
-    except (OSError, MalformedError, KeyError) as error:
+        record = from_json(read_text(folder / "summary" / "decision.json", LARGEST_MB))
+        sweep_id, settings = str(record["sweep"]), DecisionSettings(**record["settings"])
+    except (OSError, MalformedError, KeyError, TypeError) as error:
         raise RagsweepError(f"the sweep ended without a decision: {said or told}") from error
     if process.returncode:
         warnings.warn(said, stacklevel=2)
-    chosen = [each for each in overrides if each.startswith("decision.")]
-    return decision(str(sweep_id), *chosen, uri=uri)
+    places = [each for each in arguments if each.lstrip("+").startswith("tracking")]
+    return SweepDecision(compare_runs(CompareRequest([sweep_id], None, places, settings)), sweep_id)

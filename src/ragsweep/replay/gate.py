@@ -9,9 +9,9 @@ from enum import IntEnum
 from ragsweep import tracking
 from ragsweep.core.errors import ConfigError
 from ragsweep.replay.compare import check_same_task
-from ragsweep.replay.recorded import composed_today
+from ragsweep.replay.recorded import TODAYS, composed_today, refuse_others
 from ragsweep.statistics import LEVEL, AgainstBaseline, against_baseline
-from ragsweep.sweeps import Outcome, Sweep
+from ragsweep.sweeps import Outcome, Sweep, check_margin
 
 FEW = 20  # queries; with fewer, the level of the tests is not kept
 
@@ -97,12 +97,15 @@ def judge_candidate(request: GateRequest) -> Gate:
         ConfigError: The runs cannot be compared, or the metric has no value per query.
         TrackingError: A run cannot be read.
     """
+    refuse_others(request.overrides, *TODAYS)
     today, _ = composed_today(request.overrides)
     outcomes: list[Outcome] = []
     for role, run_id in (("candidate", request.candidate), ("baseline", request.baseline)):
         found, _ = tracking.fetch_outcomes(today.tracking, [run_id])
-        if len(found) != 1:
-            raise ConfigError(f"{role}: {run_id} is a sweep, expected one run")
+        if [each.run_id for each in found] != [run_id]:
+            raise ConfigError(
+                f"{role}: found {run_id}, expected the id of one run whose results can be read, not of a sweep"
+            )
         outcomes += found
     candidate, baseline = outcomes
     check_same_task(candidate, baseline)
@@ -113,6 +116,7 @@ def judge_candidate(request: GateRequest) -> Gate:
     names = [name for name in sweep.metrics if sweep.is_mean(name)]
     if request.metric not in names:
         raise ConfigError(f"--metric: found {request.metric!r}, expected one that both runs have: {', '.join(names)}")
+    check_margin("--margin", request.margin, sweep.metric_info[request.metric])
     one, other = sweep.sign(request.metric) * sweep.scores(request.metric)
     tested = against_baseline(one - other, request.margin, resamples=sweep.resamples, seed=sweep.seed)
     return Gate(request, sweep, tested)

@@ -37,6 +37,21 @@ PARTIAL = "_partial_"
 SHARED = ("encoder", "index")  # groups that other groups refer to by interpolation
 
 
+def keys_of(overrides: Sequence[str]) -> set[str]:
+    """The settings and groups that `name=value` overrides set."""
+    try:
+        return {each.key_or_group for each in OverridesParser.create().parse_overrides(list(overrides))}
+    except HydraException as error:
+        raise ConfigError(" ".join(str(error).split())) from error
+
+
+def refuse_others(overrides: Sequence[str], *groups: str) -> None:
+    """Raise `ConfigError` for the first override that is in none of these groups."""
+    for key in sorted(keys_of(overrides)):
+        if key.partition(".")[0] not in groups:
+            raise ConfigError(f"{key}: expected a setting of {' or '.join(groups)}")
+
+
 def composed_today(overrides: Sequence[str]) -> tuple[DictConfig, dict[str, Any]]:
     """The configuration of this machine, and the settings that replace recorded settings.
 
@@ -49,7 +64,8 @@ def composed_today(overrides: Sequence[str]) -> tuple[DictConfig, dict[str, Any]
         todays = (*TODAYS, "decision")
         here = [str(each.input_line) for each in parsed if each.key_or_group.partition(".")[0] in todays]
         with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
-            today = hydra.compose("config", here)
+            added = [f"++{each}" if each.startswith("decision.") else each for each in here]  # `check` knows better
+            today = hydra.compose("config", added)
         if OmegaConf.is_missing(today.tracking, "uri"):
             raise ConfigError("tracking.uri: expected the address of the tracking store")
         today.store.path = str(Path(today.store.path).resolve())

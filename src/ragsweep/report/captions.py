@@ -5,7 +5,8 @@ from __future__ import annotations
 from ragsweep.core.terminal import counted
 from ragsweep.report.decision_charts import differences_of, other_than_best, outcomes_of
 from ragsweep.report.sweep_charts import AGAINST, BY_CUTOFF, COMBINATIONS, FRONT, HEAT_MAP, ONE_SETTING
-from ragsweep.report.words import at, bought, rough
+from ragsweep.report.tables import three_digits
+from ragsweep.report.words import at, bought
 from ragsweep.sweeps import Decision
 
 
@@ -36,9 +37,9 @@ def _fronts(decision: Decision) -> str:
     for front in decision.fronts:
         cheapest, number = front.members[0], len(front.members)
         sentences.append(
-            f"{front.sweep.title(front.cost)}: nothing else is both cheaper and better than "
-            f"{counted(number, 'configuration')} of {len(front.sweep.outcomes)}; the cheapest is {cheapest.name} with "
-            f"{rough(cheapest.value(front.cost) or 0)} {front.sweep.metric_info[front.cost].unit}."
+            f"{front.sweep.title(front.cost)}: {number} of {counted(len(front.sweep.outcomes), 'configuration')} are "
+            f"not shown to be beaten by one that is cheaper or better and no worse; the lowest is {cheapest.name} with "
+            f"{three_digits(cheapest.value(front.cost) or 0)} {front.sweep.metric_info[front.cost].unit}."
         )
     return " ".join(sentences)
 

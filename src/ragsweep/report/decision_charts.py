@@ -37,7 +37,7 @@ def best_against_baseline(decision: Decision) -> Figure:
     best, other = level.outcomes[level.best], level.outcomes[other_than_best(level)]
     differences = differences_of(level)
     better, equal, worse = outcomes_of(differences)
-    role = "baseline" if level.standings.baseline else "runner-up"
+    role = "runner-up" if _other_baseline(level) is None else "baseline"
     drawing = figure(
         WIDE,
         3.8,
@@ -75,11 +75,17 @@ def draw_differences(level: Sweep, differences: Array, axes: Axes) -> None:
     dress(axes)
 
 
-def other_than_best(level: Sweep) -> int:
-    """Position of the baseline, or of the runner-up if there is none."""
+def _other_baseline(level: Sweep) -> int | None:
+    """Position of the baseline; None if there is none, or if it is the best itself."""
     baseline = level.standings.baseline
-    if baseline:
-        return baseline.reference
+    return None if baseline is None or baseline.reference == level.best else baseline.reference
+
+
+def other_than_best(level: Sweep) -> int:
+    """Position of the baseline, or of the runner-up if there is none or the baseline is the best."""
+    baseline = _other_baseline(level)
+    if baseline is not None:
+        return baseline
     return next(int(place) for place in level.table["outcome"].tolist() if place != level.best)
 
 
@@ -165,8 +171,8 @@ def cost_fronts(decision: Decision) -> Figure:
         WIDE,
         1.1 + 2.9 * len(found),
         "What is worth its cost?",
-        "Orange: nothing else is both cheaper and better, with 95 % confidence over queries\n"
-        "Grey: something else is (a difference in cost below 2 % does not count); ring: the choice",
+        "Grey: another one is shown to be better or cheaper, and not worse in the other (95 % confidence)\n"
+        "Orange: nothing else is shown to be both cheaper and better; ring: the choice",
         top=1.1,
     )
     panels = drawing.subplots(len(found), 1, squeeze=False, gridspec_kw={"hspace": 0.35})[:, 0]

@@ -25,6 +25,9 @@ def _evidence(decision: Decision) -> Iterator[str]:
         yield f"Only {queries}: intervals and tests with so few queries are not reliable."
     if len(decision.sweep.outcomes) < 2:
         return
+    asked, used = decision.sweep.settings.at, decision.headline.cutoff
+    if asked is not None and asked != used:
+        yield f"decision.at is {asked}, at which no run finished: the headline is about {decision.sweep.cutoff} {used}."
     yield from _rule(decision)
     yield from _one_for_all(decision)
     yield from _edges(decision)
@@ -38,16 +41,21 @@ def _rule(decision: Decision) -> Iterator[str]:
     """How one of several configurations was chosen."""
     sweep, choice = decision.sweep, decision.headline
     prefer, margin = sweep.settings.prefer, sweep.settings.margin
-    if prefer and choice.not_worse is not None:
-        as_good = counted(len(choice.as_good), "configuration")
+    as_good = counted(len(choice.as_good), "configuration")
+    if prefer and choice.not_worse == []:
         yield (
-            f"Chosen: the best {prefer} among {as_good} shown to be worse than the best by less than {margin:g} "
-            f"{sweep.metric_title} (non-inferiority test, p <= 0.05)."
+            f"Chosen: the best measured {sweep.metric_title}. No configuration is shown to be within {margin:g} of the "
+            "true best (p <= 0.05): measure more queries, or allow a larger margin."
+        )
+    elif prefer and choice.not_worse is not None:
+        yield (
+            f"Chosen: the best {prefer} among {as_good} shown not to be worse than the best by {margin:g} "
+            f"{sweep.metric_title} or more (non-inferiority test, p <= 0.05)."
         )
     elif prefer:
         yield (
-            f"Chosen: the best {prefer} among {counted(len(choice.as_good), 'configuration')} that cannot be told "
-            "apart from the best. That does not show that they are as good: decision.margin tests it."
+            f"Chosen: the best {prefer} among {as_good} that cannot be told apart from the best. That does not show "
+            "that they are as good: decision.margin tests it."
         )
     elif len(choice.tied) > 1:
         yield (
@@ -94,7 +102,8 @@ def _edges(decision: Decision) -> Iterator[str]:
         before, last = (decision.choices[cutoff].named.value(gain) or 0.0 for cutoff in cutoffs[-2:])
         if sweep.sign(gain) * (last - before) >= STILL_RISING:
             still = f"{sweep.title(gain)} still {'rises' if sweep.sign(gain) > 0 else 'falls'}"
-            yield f"{still} at the largest {sweep.cutoff}: {before:.3f} at {cutoffs[-2]}, {last:.3f} at {cutoffs[-1]}."
+            largest = f"{before:.3f} at {cutoffs[-2]}, {last:.3f} at {cutoffs[-1]}"
+            yield f"{still} between the two largest {sweep.cutoff} of the sweep: {largest}."
 
 
 def _cheap_baseline(decision: Decision) -> Iterator[str]:
@@ -139,6 +148,6 @@ def _power(sweep: Sweep) -> Iterator[str]:
         yield f"{counted(queries, 'query')} cannot show any difference: no test on so few has a p below {LEVEL}."
     elif power:
         yield (
-            f"{queries} queries show a difference of {power.detectable:.3f} {sweep.metric_title} between two similar "
-            f"configurations (80 % power). A difference of {WORTHWHILE} needs {power.needed:,} queries."
+            f"{queries} queries can detect a difference of {power.detectable:.3f} {sweep.metric_title} between two "
+            f"similar configurations (80 % power). A difference of {WORTHWHILE} needs {power.needed:,} queries."
         )

@@ -32,7 +32,7 @@ class SweepDecision:
 
     @property
     def headline(self) -> Sequence[str]:
-        """At most four sentences: which configuration, what a larger cutoff buys and costs, what to expect."""
+        """At most four lines: which configuration, what a larger cutoff buys and costs, what to expect."""
         return headline(self.decision)
 
     @property
@@ -42,7 +42,7 @@ class SweepDecision:
 
     @property
     def record(self) -> dict[str, Any]:
-        """The content of `decision.json`."""
+        """The decision in the format of `decision.json`."""
         return as_record(self.decision, self.sweep_id)
 
     @property

@@ -6,7 +6,7 @@ from typing import Any
 
 from ragsweep.report.settings_words import tied_in_words
 from ragsweep.report.words import p_value
-from ragsweep.sweeps import Decision, Outcome, Sweep
+from ragsweep.sweeps import Choice, Decision, Outcome, Sweep
 
 
 def cells(decision: Decision) -> list[list[str]]:
@@ -18,17 +18,26 @@ def cells(decision: Decision) -> list[list[str]]:
     ]
     rows = []
     for cutoff, choice in decision.choices.items():
-        values: list[Any] = [choice.named.value(name) for name in shown]
+        values: list[Any] = [choice.named.value(name) if choice.meets else None for name in shown]
         rows.append(
             [
                 *([str(cutoff)] if sweep.cutoff else []),
                 sweep.label(choice.named) if choice.meets else "none meets the requirements",
-                tied_in_words(choice.allowed) if choice.others else "none",
-                *(number(sweep, name, value) for name, value in zip(shown, values, strict=True)),
+                _ties(choice),
+                *(
+                    number(sweep, name, value if choice.meets else None)
+                    for name, value in zip(shown, values, strict=True)
+                ),
             ]
         )
     heads = [sweep.cutoff] if sweep.cutoff else []
     return [[*heads, "choice", "cannot be told apart", *map(sweep.title, shown)], *rows]
+
+
+def _ties(choice: Choice) -> str:
+    if choice.named not in choice.tied:
+        return f"worse than {choice.allowed.label(choice.best)}"
+    return tied_in_words(choice.allowed) if choice.others else "none"
 
 
 def number(sweep: Sweep, name: str, value: float | None) -> str:
@@ -38,8 +47,13 @@ def number(sweep: Sweep, name: str, value: float | None) -> str:
     metric = sweep.metric_info[name]
     if not metric.unit:
         return f"{value:.3f}"
-    digits = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    digits = three_digits(value)
     return digits if metric.unit.casefold() == metric.title.casefold() else f"{digits} {metric.unit}"
+
+
+def three_digits(value: float) -> str:
+    """A cost with at least three significant digits."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def baseline_rows(sweep: Sweep) -> list[list[str]]:

@@ -13,7 +13,9 @@ MOST_NAMED = 4  # configurations that the headline lists
 
 
 def headline(decision: Decision) -> list[str]:
-    """At most four sentences: what is wrong with the data, which configuration, what a cutoff buys, what to expect."""
+    """At most four lines: what is wrong with the data, which configuration, what a cutoff buys, what to expect."""
+    if len(decision.unanswered) == len(decision.sweep.queries):
+        return [one_line(_news(decision))]
     sentences = (_news(decision), _which(decision), _what_a_cutoff_buys(decision), _what_to_expect(decision))
     return [one_line(sentence) for sentence in sentences if sentence]
 
@@ -40,7 +42,7 @@ def _which(decision: Decision) -> str:
         return f"No configuration meets the requirements. The best without them, {why}."
     if len(choices) == 1:
         return _which_of(choices[0])
-    if all(choice.distinct == 1 for choice in choices):
+    if all(choice.distinct == 1 and not choice.excluded for choice in choices):
         alike = any(len(choice.allowed.outcomes) > 1 for choice in choices)
         what = "The configurations measure the same" if alike else "One configuration"
         return f"{what} at {counted(len(choices), 'cutoff')}: only {sweep.cutoff} is to be chosen."
@@ -48,7 +50,8 @@ def _which(decision: Decision) -> str:
         return f"At every {sweep.cutoff}: {_with_others(decision, decision.for_all.label, _always_tied(decision))}."
     each = [f"at {sweep.cutoff} {_cutoffs(group)}: {label}" for label, group in _by_label(decision)]
     sentence = "; ".join(each)
-    return f"{sentence[:1].upper()}{sentence[1:]}."
+    alone = all(choice.distinct == 1 and choice.meets for choice in choices)
+    return f"{sentence[:1].upper()}{sentence[1:]}.{' Nothing else meets the requirements.' if alone else ''}"
 
 
 def _which_of(choice: Choice) -> str:
@@ -58,10 +61,21 @@ def _which_of(choice: Choice) -> str:
     if not choice.worse and choice.distinct > 1:
         return (
             f"No winner: none of the {choice.distinct} configurations can be told apart from the best. Choose by cost. "
-            f"{'The best is' if choice.named is choice.best else 'The cheapest is'} {measured}."
+            f"{_chosen_by(choice)} is {measured}."
         )
-    tied = f" Cannot be told apart from the best: {tied_in_words(sweep)}." if len(choice.tied) > 1 else ""
+    if choice.named not in choice.tied:
+        return (
+            f"Ship {measured}. It is worse than the best, {sweep.label(choice.best)} (p <= 0.05), but shown not to be "
+            f"worse by {sweep.settings.margin:g} {sweep.metric_title} or more."
+        )
+    tied = f" These cannot be told apart: {tied_in_words(sweep)}." if len(choice.tied) > 1 else ""
     return f"Ship {measured}.{tied}{_worse(choice)}"
+
+
+def _chosen_by(choice: Choice) -> str:
+    if choice.named is choice.best or not choice.allowed.settings.prefer:
+        return "The best"
+    return f"The one with the best {in_sentence(choice.allowed.title(choice.allowed.settings.prefer))}"
 
 
 def _worse(choice: Choice) -> str:
@@ -83,15 +97,16 @@ def _always_tied(decision: Decision) -> list[Outcome]:
 
 
 def _with_others(decision: Decision, label: str, others: Sequence[Outcome]) -> str:
-    """A configuration, and in brackets those that cannot be told apart from it."""
+    """A configuration, and in brackets those that cannot be told apart from the best."""
     if not others:
         return label
+    tied = all(label in map(decision.sweep.label, choice.tied) for choice in decision.choices.values())
     labels = [decision.sweep.label(outcome) for outcome in others]
     varied = [name for name in decision.sweep.axes if name != decision.sweep.cutoff]
     if len(varied) == 1:
         labels = [values_in_words(decision.sweep.axes[varied[0]], {outcome.swept.get(varied[0]) for outcome in others})]
     more = f" and {len(labels) - MOST_NAMED} more" if len(labels) > MOST_NAMED else ""
-    return f"{label} ({', '.join(labels[:MOST_NAMED])}{more} cannot be told apart)"
+    return f"{label} ({', '.join(labels[:MOST_NAMED])}{more} cannot be told apart{'' if tied else ' from the best'})"
 
 
 def _by_label(decision: Decision) -> list[tuple[str, list[int | None]]]:
@@ -132,7 +147,7 @@ def bought(decision: Decision) -> list[tuple[int, float, float | None]]:
     points = [
         (cutoff, choice.named.value(gain) or 0.0, choice.named.value(cost))
         for cutoff, choice in decision.choices.items()
-        if cutoff is not None
+        if cutoff is not None and choice.meets
     ]
     curves = decision.named.facts.curves
     largest = len(curves.get(gain, ()))
@@ -145,7 +160,7 @@ def _what_to_expect(decision: Decision) -> str:
     """The measured and the expected value at the cutoff of the headline, and what is shown about promises."""
     choice, sweep = decision.headline, decision.sweep
     promises = " ".join(promise_in_words(decision, promise) for promise in decision.promises)
-    if len(sweep.outcomes) == 1:
+    if len(sweep.outcomes) == 1 or not choice.meets:
         return promises
     sentence = ""
     if choice.expected is not None:
@@ -158,6 +173,8 @@ def _what_to_expect(decision: Decision) -> str:
         )
     elif len(decision.choices) > 1:
         sentence = f"Measured{at(sweep, choice)}: {_measured(sweep, choice.named)}."
+        if choice.named is not choice.best:
+            sentence += " What to expect on new queries is estimated for the best one only."
     return f"{sentence} {promises}".strip()
 
 
@@ -167,7 +184,8 @@ def promise_in_words(decision: Decision, promise: Promise) -> str:
     what = f"{title} of at least {promise.share:g}"
     if found.cutoff is not None:
         return f"{decision.sweep.cutoff} {found.cutoff} is the smallest shown to have a {what} (95 % confidence)."
-    shown = f"{promise.queries} queries show {found.lower_bounds[-1]:.3f} at {decision.sweep.cutoff} {promise.largest}"
+    largest = f"{found.lower_bounds[-1]:.3f} at {decision.sweep.cutoff} {promise.largest}"
+    shown = f"{promise.queries} queries show at least {largest}"
     needed = f"; {found.needed:,} queries like these would show it" if found.needed else ""
     return f"No measured {decision.sweep.cutoff} is shown to have a {what}: {shown}{needed}."
 

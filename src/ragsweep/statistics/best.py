@@ -40,13 +40,14 @@ def compare_with_best(
     paired t statistic in their favour. The clearest loser is tested first, then the clearest of those that are left,
     and so on (step-down; Westfall and Young 1993, Romano and Wolf 2005). Its statistic is compared with the largest one
     of all pairs that are left, under random signs of the differences: one sign per query, for all pairs. The
-    probability that any of the best configurations is told apart is therefore at most the level.
+    probability that any of the best configurations is told apart is at most the level if the differences of equally
+    good configurations are symmetric, and near it otherwise: see "Near copies" in docs/decision.md.
 
     Configurations with the same scores count once. With two configurations, the test is that of `randomisation_test`.
 
     Args:
         scores: One metric of every configuration, shape [configurations, queries]. All finite, at least one of each.
-        resamples: Number of sign patterns to try; fewer for more than some hundred configurations (`affordable`).
+        resamples: Number of sign patterns to try; fewer with more than about 300 configurations (`affordable`).
         seed: Seed of the draws.
         level: Probability that any of the best configurations is told apart.
     """
@@ -73,7 +74,7 @@ def compare_aggregates_with_best(values: Array, resampled: Array, *, level: floa
     Args:
         values: The metric of every configuration, shape [configurations]. Higher is better.
         resampled: The metric in each bootstrap resample, shape [configurations, resamples]. All configurations must
-            use the same resamples. Of more than some hundred configurations, only the first ones (`affordable`).
+            use the same resamples. With more than about 300 configurations, the first ones are used (`affordable`).
         level: Probability that any of the best configurations is told apart. Up to 0.06 for 0.05 in simulations.
     """
     best = int(first_best(values))
@@ -92,12 +93,13 @@ def not_worse_than_best(scores: Array, margin: float, *, resamples: int = 10_000
     differences plus `margin`. They are corrected for each other by the largest statistic under each sign pattern. As
     the best configuration is not known, each configuration gets its largest p-value over all candidates for it
     (intersection-union test, Berger 1982; multiple comparisons with the best, Hsu 1984). The probability that any
-    configuration that is worse by `margin` or more gets a p-value of at most 0.05 is therefore at most 0.05.
+    configuration that is worse by `margin` or more gets a p-value of at most 0.05 is at most 0.05 if the differences
+    plus `margin` are symmetric where they are 0 on average, and near it otherwise.
 
     Args:
         scores: One metric of every configuration, shape [configurations, queries]. Higher is better.
         margin: In the metric's unit, above 0.
-        resamples: Number of sign patterns to try; fewer for more than some hundred configurations (`affordable`).
+        resamples: Number of sign patterns to try; fewer with more than about 300 configurations (`affordable`).
         seed: Seed of the draws.
 
     Returns:

@@ -54,7 +54,8 @@ def compare_with_reference(scores: Array, reference: int, *, resamples: int = 10
 
     Holm's correction is valid only for a reference that was fixed beforehand, such as a baseline. It is not valid for
     the best configuration by the same scores, which was chosen for its luck as well: if all configurations were equal,
-    some of 15 would be called worse than the best in 17 % of sweeps, and some of 55 in 30 %. Use `compare_with_best`.
+    at least one of 15 would be called worse than the best in 17 % of sweeps, and at least one of 55 in 30 %. Use
+    `compare_with_best`.
 
     No p-value is below 1 / (1 + resamples). With more than resamples / 20 comparisons, Holm's correction therefore
     finds nothing at the 5 % level; use more resamples.

@@ -30,15 +30,16 @@ def pareto_front(
     in quality. "Not" allows for `tolerance` and `margin`, since two configurations never cost exactly the same. All
     pairs are tested at once, by the largest paired t statistic under random signs of the queries; quality and a
     measured cost at half of the level each. The probability that any configuration of the true front is excluded is at
-    most the level.
+    most the level if the differences of equally good configurations are symmetric, and near it otherwise.
 
     Args:
         quality: One metric of every configuration, shape [configurations, queries]. Higher is better.
         cost: Of every configuration, lower is better: for the same queries or for any sample of queries, shape
             [configurations, sample]; or known without uncertainty, shape [configurations].
         margin: How much worse a quality may be that counts as not worse, in its unit.
-        tolerance: How much more may be paid for what counts as not dearer, as a share of the cost.
-        resamples: Number of sign patterns to try; fewer for more than some hundred configurations (`affordable`).
+        tolerance: How much more may be paid for what counts as not dearer, as a share of the cost. Set this or
+            `margin`: with both, two configurations could beat each other.
+        resamples: Number of sign patterns to try; fewer with more than about 300 configurations (`affordable`).
         seed: Seed of the draws.
         level: Probability that any configuration of the true front is excluded.
 

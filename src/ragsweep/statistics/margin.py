@@ -39,7 +39,8 @@ def against_baseline(differences: Array, margin: float, *, resamples: int = 10_0
     """Test one pair of configurations: non-inferiority, inferiority, and equivalence by two one-sided tests.
 
     The one-sided tests are paired randomisation tests of the differences, shifted by the margin (Schuirmann 1987 for
-    two one-sided tests). Each rejects a true hypothesis in at most 5 % of cases at p <= 0.05.
+    two one-sided tests). Each rejects a true hypothesis in at most 5 % of cases at p <= 0.05 if the shifted
+    differences are symmetric, and in near 5 % otherwise: see "Near copies" in docs/decision.md.
 
     Args:
         differences: Candidate minus baseline for each query, shape [queries]; positive if the candidate is better.

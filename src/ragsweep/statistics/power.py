@@ -35,10 +35,11 @@ def queries_needed(deviation: Array | float, difference: float, *, power: float 
         level: Probability of a false alarm. For m corrected tests, level / m is a cautious choice.
 
     Returns:
-        Whole numbers, at least 1, same shape as `deviation`.
+        Whole numbers, at least the fewest queries of which a test that flips signs can have a p at the level; same
+        shape as `deviation`.
     """
     needed = (_quantiles(power, level) * np.asarray(deviation) / difference) ** 2
-    whole: Array = np.ceil(needed).clip(min=1)
+    whole: Array = np.ceil(needed).clip(min=np.ceil(1 - np.log2(level)))
     return whole
 
 

@@ -155,10 +155,13 @@ class SelectionForAll:
         best: Position of the configuration with the highest mean over all conditions. Of equal ones, the first.
         loss: How much less it scores than the configuration that is chosen for the condition, on queries that were not
             used for either choice, shape [conditions].
+        for_each: What the configuration that is chosen for the condition scores on queries that were not used for the
+            choice, shape [conditions].
     """
 
     best: int
     loss: Array
+    for_each: Array
 
 
 def select_for_all(scores: Array, *, folds: int = 5, repeats: int = 100, seed: int = 0) -> SelectionForAll:
@@ -176,8 +179,10 @@ def select_for_all(scores: Array, *, folds: int = 5, repeats: int = 100, seed: i
     together = scores.mean(axis=0)
     fold = _folds(_codes(None, scores.shape[2]), folds, repeats, seed)
     for_all = _chosen(together, fold)
-    loss = [(_held_out(own, _chosen(own, fold)) - _held_out(own, for_all)).mean() for own in scores]
-    return SelectionForAll(int(first_best(together.mean(axis=1))), np.array(loss))
+    for_each = [_held_out(own, _chosen(own, fold)) for own in scores]
+    loss = [(own - _held_out(of_condition, for_all)).mean() for own, of_condition in zip(for_each, scores, strict=True)]
+    best = int(first_best(together.mean(axis=1)))
+    return SelectionForAll(best, np.array(loss), np.array([own.mean() for own in for_each]))
 
 
 def win_frequency(scores: Array, *, resamples: int = 10_000, seed: int = 0) -> Array:

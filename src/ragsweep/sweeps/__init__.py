@@ -5,7 +5,7 @@ from ragsweep.sweeps.columns import with_own_columns
 from ragsweep.sweeps.decision import Decision, ForAll, decide
 from ragsweep.sweeps.naming import short_names
 from ragsweep.sweeps.outcome import Outcome
-from ragsweep.sweeps.settings import DecisionSettings, check_decision
+from ragsweep.sweeps.settings import DecisionSettings, check_at, check_decision, check_margin
 from ragsweep.sweeps.side_by_side import side_by_side
 from ragsweep.sweeps.sweep import Sweep
 from ragsweep.sweeps.tradeoff import CostFront, Promise
@@ -19,7 +19,9 @@ __all__ = [
     "Outcome",
     "Promise",
     "Sweep",
+    "check_at",
     "check_decision",
+    "check_margin",
     "decide",
     "short_names",
     "side_by_side",

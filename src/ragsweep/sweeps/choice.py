@@ -13,6 +13,8 @@ from ragsweep.statistics import LEVEL, not_worse_than_best
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
 
+TOLERANCE = 0.02  # share of a cost that counts as nothing: no two configurations cost exactly the same
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -58,13 +60,19 @@ class Choice:
 
     @cached_property
     def named(self) -> Outcome:
-        """The configuration to take: the best, or the cheapest of those that are as good if a cost is preferred."""
+        """The configuration to take: the best, or the cheapest of those that are as good if a cost is preferred.
+
+        Of those that cost nearly as little as the cheapest one, the best is taken.
+        """
         prefer = self.allowed.settings.prefer
         as_good = [outcome for outcome in self.as_good if prefer and outcome.value(prefer) is not None]
         if not prefer or not as_good:
             return self.best
-        sign = self.allowed.sign(prefer)
-        return max(as_good, key=lambda outcome: (sign * (outcome.value(prefer) or 0), outcome is self.best))
+        costs = np.array([self.allowed.sign(prefer) * (outcome.value(prefer) or 0) for outcome in as_good])
+        close = np.flatnonzero(costs >= costs.max() - TOLERANCE * abs(costs.max())).tolist()
+        metric = self.allowed.decided_by
+        value = {place: self.allowed.sign(metric) * (as_good[place].value(metric) or 0) for place in close}
+        return as_good[max(close, key=lambda place: (value[place], as_good[place] is self.best))]
 
     @property
     def as_good(self) -> list[Outcome]:

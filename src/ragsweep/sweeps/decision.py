@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ragsweep.core.style import is_number
 from ragsweep.statistics import select_for_all
 from ragsweep.sweeps.choice import Choice, choose
 from ragsweep.sweeps.naming import as_text
@@ -29,8 +30,9 @@ class ForAll:
     Attributes:
         label: Its settings, except the cutoff.
         outcomes: Its run at each cutoff, in ascending order.
-        loss: What it loses against the best configuration of each cutoff, measured by cross-validation.
-        serves: Whether it is tied with the best, or named, at every cutoff.
+        loss: What it loses at each cutoff against a configuration that is chosen for the cutoff, by cross-validation.
+        serves: Whether it meets the requirements at every cutoff and is the choice there or, unless a cost is
+            preferred, tied with the best.
     """
 
     label: str
@@ -95,7 +97,11 @@ class Decision:
 
     @cached_property
     def for_all(self) -> ForAll | None:
-        """One configuration for every cutoff. None if there is one cutoff, or if no two runs differ in it alone."""
+        """One configuration for every cutoff.
+
+        None if the metric is no mean over queries, or if there are fewer than two cutoffs, queries, or configurations
+        that were measured at every cutoff.
+        """
         runs: dict[str, dict[int | None, Outcome]] = {}
         for cutoff, choice in self.choices.items():
             for outcome in choice.allowed.outcomes:
@@ -105,15 +111,18 @@ class Decision:
         if min(cutoffs, len(everywhere), len(self.sweep.queries)) < 2 or not self.sweep.is_mean(metric):
             return None
         labels = list(everywhere)
-        scores = [[everywhere[label][place].per_query[metric] for label in labels] for place in range(cutoffs)]
-        found = select_for_all(self.sweep.sign(metric) * np.array(scores, dtype=float), seed=self.sweep.seed)
+        runs_at = [[everywhere[label][place].per_query[metric] for label in labels] for place in range(cutoffs)]
+        scores = self.sweep.sign(metric) * np.array(runs_at, dtype=float)
+        found = select_for_all(scores, seed=self.sweep.seed)
         label = self._serving(everywhere) or labels[found.best]
-        serves = self._serves(everywhere[label])
-        return ForAll(label, everywhere[label], found.loss.tolist(), serves)
+        place = labels.index(label)
+        loss = found.loss if place == found.best else found.for_each - scores[:, place].mean(axis=1)
+        return ForAll(label, everywhere[label], loss.tolist(), self._serves(everywhere[label]))
 
     def _serves(self, outcomes: Sequence[Outcome]) -> bool:
+        by_cost = self.sweep.settings.prefer is not None
         return all(
-            outcome in choice.tied or outcome is choice.named
+            choice.meets and (outcome is choice.named or (outcome in choice.tied and not by_cost))
             for outcome, choice in zip(outcomes, self.choices.values(), strict=True)
         )
 
@@ -146,14 +155,16 @@ class Decision:
 
     @cached_property
     def at_edge(self) -> list[str]:
-        """The swept numbers of which the named configuration has the smallest or the largest one."""
-        edges = []
-        for name, values in self.sweep.axes.items():
-            numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
-            ordered = name != self.sweep.cutoff and len(numbers) == len(values) > 2
-            if ordered and self.best[name] in (numbers[0], numbers[-1]):
-                edges.append(name)
-        return edges
+        """Swept numeric settings of which the named configuration has the smallest or the largest value."""
+        if self.headline.excluded:  # perhaps only because of a requirement
+            return []
+        axes = self.sweep.axes.items()
+        numeric = {name: values for name, values in axes if len(values) > 2 and all(map(is_number, values))}
+        return [
+            name
+            for name, values in numeric.items()
+            if name != self.sweep.cutoff and self.best[name] in (values[0], values[-1])
+        ]
 
     @cached_property
     def unanswered(self) -> npt.NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -45,6 +45,22 @@ class DecisionSettings:
 RECORDED = DecisionSettings("")  # by the metric that the runs name
 
 
+def check_at(settings: DecisionSettings, cutoffs: Collection[object]) -> None:
+    """Raise `ConfigError` where the headline is asked for at a cutoff that is none of these."""
+    if settings.at is not None and settings.at not in cutoffs:
+        found = ", ".join(str(each) for each in cutoffs if each is not None)
+        raise ConfigError(
+            f"decision.at: found {settings.at}, expected a measured cutoff{f': {found}' if found else ''}"
+        )
+
+
+def check_margin(setting: str, margin: float | None, metric: Metric) -> None:
+    """Raise `ConfigError` where a margin is so large that every configuration would keep it."""
+    if margin is not None and not margin < metric.high - metric.low:
+        largest = f"less than {metric.high - metric.low:g}, the whole range of {metric.name}"
+        raise ConfigError(f"{setting}: found {margin:g}, expected {largest}")
+
+
 def check_decision(settings: DecisionSettings, metrics: Sequence[Metric], measures: Sequence[Metric]) -> None:
     """Raise `ConfigError` for the first name that is not measured, and for bounds that nothing can keep.
 
@@ -73,6 +89,8 @@ def check_decision(settings: DecisionSettings, metrics: Sequence[Metric], measur
                     f"decision.{setting}: found {name!r}, expected something that is measured"
                     f"{nearest(name, list(known))}: {', '.join(known)}"
                 )
+    decides = scores[settings.metric]
+    check_margin("decision.margin", settings.margin, decides)
     for name, bound in (settings.require or {}).items():
         metric = known[name]
         if not metric.low <= bound <= metric.high:

@@ -10,15 +10,14 @@ import numpy.typing as npt
 
 from ragsweep.statistics import Certificate, certify, pareto_front
 from ragsweep.statistics.intervals import Array
+from ragsweep.sweeps.choice import TOLERANCE
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
-
-TOLERANCE = 0.02  # costs that differ by less count as equal: no two configurations cost exactly the same
 
 
 @dataclass(frozen=True)
 class CostFront:
-    """The configurations that no other one beats in quality and cost.
+    """The configurations, and which of them are not shown to be beaten in quality and cost.
 
     Attributes:
         sweep: The configurations.
@@ -81,9 +80,8 @@ def fronts(sweep: Sweep, headline: Sweep) -> Iterator[CostFront]:
             quality = sweep.sign(metric) * measured.scores(metric)
             costs = -sweep.sign(cost) * _costs(measured, cost)
             margin = sweep.settings.margin or 0.0 if metric == sweep.decided_by else 0.0
-            found = pareto_front(
-                quality, costs, margin=margin, tolerance=TOLERANCE, resamples=sweep.resamples, seed=sweep.seed
-            )
+            slack = {"margin": margin} if margin else {"tolerance": TOLERANCE}
+            found = pareto_front(quality, costs, **slack, resamples=sweep.resamples, seed=sweep.seed)
             yield CostFront(measured, metric, cost, found)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragsweep.core.style import LONGEST_WORD, QUARTERS, dress, figure, plain_name, shown
+from ragsweep.core.style import BLUE, LONGEST_WORD, QUARTERS, dress, figure, plain_name, shown
 from ragsweep.statistics import confidence_intervals
 from ragsweep.tasks.task import Measurement, Score
 
@@ -62,7 +62,7 @@ def by_query_type(measurement: Measurement, score: Score, resamples: int, seed: 
         yerr=whiskers,
         capsize=4,
         width=0.6,
-        color="#0072B2",
+        color=BLUE,
         ecolor="#8a8a8a",
         error_kw={"linewidth": 1.6},
     )

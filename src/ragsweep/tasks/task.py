@@ -206,7 +206,8 @@ class Task(Protocol):
     Its constructor parameters are settings. Each is taken from the group `task` or, if it is not there, from the
     setting or group of the same name, such as `k` and `retriever`. The task keeps each as an attribute of that name.
 
-    A task that measures costs, too, has a property `measures` like `metrics` that lists them.
+    A task that measures costs, too, has a property `measures` like `metrics` that lists them. A task with a cutoff has
+    the attribute `cutoff`, as its measurements have.
     """
 
     @property

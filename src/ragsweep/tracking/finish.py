@@ -133,7 +133,7 @@ def _answer(decision: Decision) -> tuple[str, str]:
 def _numbers(decision: Decision) -> Iterator[tuple[str, float]]:
     """The metrics of the parent run: everything measured of the named configuration, and what to expect of it."""
     yield "configurations", float(len(decision.sweep.outcomes))
-    yield "tied", float(len(decision.headline.tied))
+    yield "tied", float(len(decision.headline.others))
     for name in decision.named.metrics:
         value = decision.named.value(name)
         if value is not None:
@@ -142,15 +142,15 @@ def _numbers(decision: Decision) -> Iterator[tuple[str, float]]:
         yield f"expected/{decision.sweep.decided_by}", decision.headline.expected
 
 
-def _note(report: str) -> str:
+def _note(text: str) -> str:
     """The report as the description of a run, cut at a line if it is longer than MLflow allows.
 
     MLflow shows tables without space between their columns, so spaces are added to the headings.
     """
-    report = re.sub(r"^\|.*(?=\n\| --- )", lambda heads: heads[0].replace(" |", f"{ROOM}|"), report, flags=re.MULTILINE)
-    if len(report) <= LONGEST_NOTE:
-        return report
-    return report[:LONGEST_NOTE].rpartition("\n")[0] + "\n\nThe whole table is in report.md.\n"
+    text = re.sub(r"^\|.*(?=\n\| --- )", lambda heads: heads[0].replace(" |", f"{ROOM}|"), text, flags=re.MULTILINE)
+    if len(text) <= LONGEST_NOTE:
+        return text
+    return text[:LONGEST_NOTE].rpartition("\n")[0] + "\n\nThe whole table is in report.md.\n"
 
 
 def _decided(decision: Decision) -> Iterator[tuple[str, str]]:

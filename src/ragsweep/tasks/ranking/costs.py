@@ -17,7 +17,7 @@ TOKENS_P95 = Metric("context/tokens_p95", "Tokens (95th percentile)", "tokens", 
 LATENCY = Metric("latency/mean_ms", "Latency", "ms", higher_is_better=False, low=0)
 LATENCY_P95 = Metric("latency/p95_ms", "Latency (95th percentile)", "ms", higher_is_better=False, low=0)
 INDEX = Metric("index/bytes", "Size of the index", "bytes", higher_is_better=False, low=0)
-INDEX_RECALL = Metric("index/recall", "Recall of exact search", low=0, high=1)
+INDEX_RECALL = Metric("index/recall", "Recall against exact search", low=0, high=1)
 COVERAGE = Metric("coverage/units", "Coverage", low=0, high=1)
 MEASURES = (TOKENS, TOKENS_P95, LATENCY, LATENCY_P95, INDEX, INDEX_RECALL, COVERAGE)
 

@@ -47,6 +47,7 @@ class RankingTask:
         tokenizer: Counts the tokens of the context: a model by its folder or name on the hub, or `words`.
     """
 
+    cutoff: ClassVar[str] = "k"
     loads: ClassVar[Sequence[str]] = ("dataset", "chunker", "store", "evaluation.relevance_level")
 
     dataset: DatasetFormat
@@ -149,7 +150,7 @@ class RankingTask:
             measures=costs.measures(
                 ranking, None if tokens is None else tokens[self.k - 1], items.coverage(self.evaluation.relevance_level)
             ),
-            cutoff="k",
+            cutoff=self.cutoff,
             facts=facts,
             findings=tables.findings(facts),
             method=self._method,
