@@ -66,7 +66,10 @@ def test_bad_arguments_are_refused_with_the_line_of_the_command(dataset):
 def test_an_interrupted_sweep_closes_its_runs(dataset, tmp_path):
     file, uri = tmp_path / "wait", f"sqlite:///{tmp_path}/mlflow.db"
     file.touch()
-    call = f"import ragsweep; ragsweep.sweep({[*held_by(file), 'k=1,2', *dataset]!r}, uri={uri!r})"
+    call = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # a shell may have it ignored
+        f"import ragsweep; ragsweep.sweep({[*held_by(file), 'k=1,2', *dataset]!r}, uri={uri!r})"
+    )
     environment = {**os.environ, **ENVIRONMENT, "RAGSWEEP_PROJECT": str(tmp_path)}
     with subprocess.Popen(
         [sys.executable, "-c", call], cwd=tmp_path, env=environment, stderr=subprocess.PIPE
@@ -78,11 +81,19 @@ def test_an_interrupted_sweep_closes_its_runs(dataset, tmp_path):
             time.sleep(0.3)
         [sweep] = psutil.Process(caller.pid).children()
         caller.send_signal(signal.SIGINT)  # not to the process of the sweep, as a terminal would
-        _, said = caller.communicate(timeout=60)
+        _, said = communicated(caller, 60)
     assert said.strip().endswith(b"KeyboardInterrupt")
     assert not sweep.is_running()
     assert runs == ["RUNNING", "RUNNING"]
     assert statuses(uri) == ["KILLED", "KILLED"]
+
+
+def communicated(process, seconds):
+    """What a process that ends soon has said."""
+    try:
+        return process.communicate(timeout=seconds)
+    finally:
+        process.kill()
 
 
 def statuses(uri):

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from outcomes import SETTINGS, alpha_k, grid, outcome
 
-from ragsweep.report.sweep_charts import of_report, of_settings
+from ragsweep.report.sweep_charts import reference_charts, report_charts
 from ragsweep.report.text import table_of_configurations
 from ragsweep.sweeps import DecisionSettings, Sweep, decide, with_own_columns
 
@@ -17,7 +17,7 @@ OF_FRONT = "cost_fronts.svg"
 
 def charts(sweep):
     decision = decide(sweep)
-    return " ".join(sorted(name for name, _ in (*of_report(decision), *of_settings(decision))))
+    return " ".join(sorted(name for name, _ in (*report_charts(decision), *reference_charts(decision))))
 
 
 def test_the_best_at_each_cutoff_has_the_highest_mean_f1():
@@ -196,7 +196,7 @@ def test_curves_that_were_recorded_without_intervals_are_drawn_without():
 
 def test_recall_is_drawn_for_what_was_swept():
     sizes = [outcome(f"s{s}", 0.3, {"chunker.size": s}) for s in (300, 500)]
-    drawn = dict(of_report(decide(Sweep(sizes, {}, SETTINGS))))
+    drawn = dict(report_charts(decide(Sweep(sizes, {}, SETTINGS))))
     drawing = drawn["by_cutoff.svg"]
     assert [text.get_text() for text in drawing.axes[0].get_legend().get_texts()] == ["size 300", "size 500"]
 

@@ -361,7 +361,7 @@ def test_a_report_that_cannot_be_written_loses_nothing_else(application, dataset
     [parent] = application.parents()
     assert process.returncode == 1
     assert "ragsweep: The report could not be written: [Errno 21] Is a directory" in process.stderr
-    assert process.stdout.splitlines()[3] == "One configuration at 2 cutoffs: only k is to be chosen."
+    assert process.stdout.splitlines()[4] == "One configuration at 2 cutoffs: only k is to be chosen."
     assert "report: " not in process.stdout
     assert parent.info.status == "FAILED"
     assert parent.data.tags["best.k"] == "1"

@@ -20,7 +20,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _workers: list[Connection] = []  # one at most
-_copies: list[bool] = []  # not empty in the background process, on a system that copies processes well
+_can_fork: set[int] = set()  # ids of processes: the background process, on Linux
 
 
 def start() -> None:
@@ -67,9 +67,9 @@ def aside(task: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> Callabl
     """Do something in a copy of the background process, or right now where a copy cannot be made safely.
 
     Returns:
-        A function that waits for it, or raises its error.
+        A function that waits for it, and raises its error if it failed.
     """
-    if not _copies:
+    if os.getpid() not in _can_fork:
         task(*args, **kwargs)
         return lambda: None
     child = os.fork()  # this process has no threads of its own, and started without any
@@ -93,7 +93,8 @@ class _Failure:
 
 
 def _serve(requests: Connection) -> None:
-    _copies[:] = [True] * (sys.platform == "linux")
+    if sys.platform == "linux":
+        _can_fork.add(os.getpid())
     warm_up = figure(
         4, 3, "Charts", "in the background"
     )  # loads matplotlib and its fonts while the first run is being measured

@@ -103,6 +103,11 @@ def whiskers(rows: pd.DataFrame, metric: str) -> list[Any]:
     return [distance.clip(min=0) for distance in (mean - low, high - mean)]
 
 
+def cutoff_ticks(largest: int) -> list[int]:
+    """Ticks of an axis over the cutoffs: 1, and every fifth one; fewer of many."""
+    return [1, *range(5, largest + 1, 5 * max(1, largest // 50))]
+
+
 def panels(drawing: Figure, number: int, **space: float) -> tuple[list[Axes], list[Axes]]:
     """`number` panels in two rows with shared axes, the first row longer; and the unused places at the end."""
     columns = (number + 2) // 2

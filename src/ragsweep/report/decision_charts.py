@@ -1,4 +1,4 @@
-"""The figures of the report."""
+"""The figures of the report about queries, the cutoff and costs."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ragsweep.core.style import (
     BLUE,
     INTERVALS,
     MARKERS,
+    cutoff_ticks,
     dress,
     figure,
     in_legend,
@@ -128,7 +129,7 @@ def draw_by_cutoff(decision: Decision, metric: str, axes: Axes) -> None:
     for cutoff in decision.choices:
         if cutoff is not None:
             axes.axvline(cutoff, color="#777777", linewidth=0.9, linestyle=":")
-    places = [1, *range(5, longest + 1, 5 * max(1, longest // 50))]
+    places = cutoff_ticks(longest)
     if cost:
         above = axes.secondary_xaxis("top")
         tokens = decision.named.facts.curves[cost]

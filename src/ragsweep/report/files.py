@@ -28,10 +28,10 @@ def write_sweep(folder: Path, decision: Decision, origin: Origin) -> str:
     results = folder / "results"
     results.mkdir(parents=True, exist_ok=True)
     summary = decision.summary_statistics  # its tests are computed once, before the chart process gets its copy
-    with drawing(folder / "charts", sweep_charts.of_settings, decision):
+    with drawing(folder / "charts", sweep_charts.reference_charts, decision):
         write_table(results / "summary_statistics.csv", summary)
         write_decision(folder / "decision.json", decision, origin.run_id)
-    with drawing(folder / "charts", sweep_charts.of_report, decision) as charts:
+    with drawing(folder / "charts", sweep_charts.report_charts, decision) as charts:
         write_table(results / f"evaluation_results_{origin.started}.csv", decision.sweep.per_query)
     return write_report(folder, decision, origin, charts)
 
@@ -46,6 +46,6 @@ def write_comparison(path: Path, decision: Decision, command: str, started: str)
         started: Start time, YYYYMMDD_HHMMSS.
     """
     with tempfile.TemporaryDirectory() as folder:
-        charts = save_charts(Path(folder) / "charts", sweep_charts.of_report, decision)
+        charts = save_charts(Path(folder) / "charts", sweep_charts.report_charts, decision)
         write_report(Path(folder), decision, Origin(command, "", "", started), charts)
         shutil.copyfile(Path(folder) / "report.html", path)

@@ -20,8 +20,8 @@ from ragsweep.report import queries
 from ragsweep.report.captions import captions_of
 from ragsweep.report.evidence import evidence
 from ragsweep.report.markup import code, markdown
-from ragsweep.report.tables import against_best, baseline_rows, cells, number
-from ragsweep.report.words import headline, interval
+from ragsweep.report.tables import against_best, baseline_rows, cells, number, standing
+from ragsweep.report.words import at, headline, interval
 from ragsweep.sweeps import Decision, Sweep
 
 if TYPE_CHECKING:
@@ -123,8 +123,9 @@ def _command(arguments: Sequence[object]) -> str:
 def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
     sweep, level = decision.sweep, decision.headline.allowed
     unanswered = [row for _, row in sweep.queries.iloc[decision.unanswered].iterrows()]
-    at = f" at {sweep.cutoff} {decision.headline.cutoff}" if sweep.cutoff else ""
-    baselines = [choice.allowed for choice in decision.choices.values() if _has_baseline(choice.allowed)]
+    where = at(sweep, decision.headline)
+    levels = [choice.allowed for choice in decision.choices.values()]
+    baselines = [each for each in levels if each.fixed_baseline is not None]
     return {
         "title": _title(sweep),
         "facts": f"{counted(len(sweep.outcomes), 'configuration')}, {counted(len(sweep.queries), 'query')}, "
@@ -141,7 +142,7 @@ def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
         "against": baseline_rows(baselines[0]) if baselines else [],
         "about_against": "Paired randomisation test with Holm's correction. Effect size: Cohen's d_z.",
         "types": queries.by_type(level),
-        "about_types": f"Choice{at} for each type. Held out: mean over queries that were not used for the choice "
+        "about_types": f"Choice{where} for each type. Held out: mean over queries that were not used for the choice "
         "(repeated 5-fold cross-validation).",
         "unanswered": unanswered,
         "about_unanswered": f"Queries with the worst possible {sweep.metric_title} in every configuration: "
@@ -149,16 +150,12 @@ def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
         "item_columns": [name for name in sweep.queries if name not in TEXTS],
         "best": decision.named,
         "disputed": queries.disputed(level),
-        "about_disputed": f"The configurations{at} disagree most on these queries:",
+        "about_disputed": f"The configurations{where} disagree most on these queries:",
         "dataset_findings": decision.named.facts.findings,
         "commands": _commands(origin),
         "about_numbers": f"Dataset digest {decision.named.facts.digest[:DIGITS]}; {sweep.resamples:,} "
         f"resamples, seed {sweep.seed}. Metrics are computed per query, then averaged.",
     }
-
-
-def _has_baseline(level: Sweep) -> bool:
-    return level.baseline in [outcome.name for outcome in level.outcomes]
 
 
 def _title(sweep: Sweep) -> str:
@@ -188,7 +185,7 @@ def _rows(decision: Decision, origin: Origin) -> Iterator[Row]:
         yield Row(
             cutoff=str(outcome.cutoff or ""),
             name=outcome.name,
-            mark=verdict.partition(",")[0].partition(":")[0],
+            mark=standing(decision, outcome),
             verdict=verdict,
             difference=_difference(compared, metric) if verdict != "best" else "",
             mean=row[metric],

@@ -1,4 +1,4 @@
-"""Charts that compare the configurations of a sweep."""
+"""Which charts a sweep gets, and those of the reference."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ KNOWN = {  # the settings of which the reference has charts
 }
 
 
-def of_report(decision: Decision) -> Iterator[tuple[str, Figure]]:
+def report_charts(decision: Decision) -> Iterator[tuple[str, Figure]]:
     """The figures of the report with their file names: at most five."""
     sweep, level = decision.sweep, decision.headline.allowed
     if decision.gain and decision.gain in decision.named.facts.curves and sweep.cutoff:
@@ -77,7 +77,7 @@ def of_report(decision: Decision) -> Iterator[tuple[str, Figure]]:
         yield COMBINATIONS, parallel_coordinates(decision)
 
 
-def of_settings(decision: Decision) -> Iterator[tuple[str, Figure]]:
+def reference_charts(decision: Decision) -> Iterator[tuple[str, Figure]]:
     """The five charts of the reference, where the sweep has what they show, with their file names."""
     sweep = decision.sweep
     if len(sweep.table) == 1:

@@ -77,11 +77,16 @@ def baseline_rows(sweep: Sweep) -> list[list[str]]:
 
 
 def against_best(decision: Decision, outcome: Outcome) -> str:
-    """Whether a configuration is the best at its cutoff, tied with the best, worse, or left out."""
-    choice = decision.choices[outcome.cutoff]
-    if outcome is choice.best:
+    """How a configuration stands at its cutoff, with the p-value or the reason."""
+    found = standing(decision, outcome)
+    if found == "left out":
+        return f"{found}: {decision.choices[outcome.cutoff].excluded[outcome.name]}"
+    return found if found == "best" else f"{found}, p {p_value(decision.compared[outcome].p)}"
+
+
+def standing(decision: Decision, outcome: Outcome) -> str:
+    """How a configuration stands at its cutoff: `best`, `tied`, `worse`, or `left out` by the requirements."""
+    if outcome is decision.choices[outcome.cutoff].best:
         return "best"
-    if outcome not in decision.compared:
-        return f"left out: {choice.excluded[outcome.name]}"
-    compared = decision.compared[outcome]
-    return f"{'tied' if compared.tied else 'worse'}, p {p_value(compared.p)}"
+    found = decision.compared.get(outcome)
+    return "left out" if found is None else "tied" if found.tied else "worse"

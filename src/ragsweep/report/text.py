@@ -59,7 +59,7 @@ def comparison(decision: Decision) -> Iterator[str]:
     """A comparison of runs, line by line: tables, decision, evidence, and the runs that did not finish."""
     yield table_of_configurations(decision)
     for choice in decision.choices.values():
-        if decision.sweep.baseline in [outcome.name for outcome in choice.allowed.outcomes]:
+        if choice.allowed.fixed_baseline is not None:
             yield ""
             yield from aligned(baseline_rows(choice.allowed)[: TERMINAL_ROWS + 1])
     yield ""

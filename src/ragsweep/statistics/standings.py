@@ -31,14 +31,10 @@ class Power:
         detectable: The smallest difference, in the metric's unit, that is found in 80 of 100 such sets of queries if
             only two configurations are compared.
         needed: How many queries are needed to find a difference of `WORTHWHILE` as often.
-        detectable_among_all: Like `detectable`, if all pairs of the sweep are compared. A little cautious.
-        needed_among_all: Like `needed`, if all pairs of the sweep are compared.
     """
 
     detectable: float
     needed: int
-    detectable_among_all: float
-    needed_among_all: int
 
 
 @dataclass(frozen=True)
@@ -198,11 +194,8 @@ def _power(scores: Array, with_best: ComparisonWithBest) -> Power | None:
         return None
     close = different & with_best.tied
     deviation = float(np.median(deviations[close if close.any() else different]))
-    configurations, queries = scores.shape
-    corrected = LEVEL / (configurations * (configurations - 1) / 2)
+    queries = scores.shape[1]
     return Power(
         detectable=float(detectable_difference(deviation, queries)),
         needed=int(queries_needed(deviation, WORTHWHILE)),
-        detectable_among_all=float(detectable_difference(deviation, queries, level=corrected)),
-        needed_among_all=int(queries_needed(deviation, WORTHWHILE, level=corrected)),
     )

@@ -172,11 +172,11 @@ class Sweep:
             values = np.array([outcome.facts.aggregates[self.decided_by].value for outcome in self.outcomes])
             resampled = np.array([outcome.resampled[self.decided_by] for outcome in self.outcomes])
             return standings_by_aggregate(values, resampled, higher_is_better=self.higher_is_better)
-        names = [outcome.name for outcome in self.outcomes]
+        fixed = self.fixed_baseline
         return standings(
             self.scores(self.decided_by),
             self.types,
-            baseline=names.index(self.baseline) if self.baseline in names else self._usual_baseline,
+            baseline=self._usual_baseline if fixed is None else fixed,
             resamples=self.resamples,
             seed=self.seed,
             higher_is_better=self.higher_is_better,
@@ -205,6 +205,12 @@ class Sweep:
     def seed(self) -> int:
         """Seed of every random draw."""
         return self.outcomes[0].seed
+
+    @property
+    def fixed_baseline(self) -> int | None:
+        """Position of the baseline that was fixed beforehand; None if it is not among these runs."""
+        names = [outcome.name for outcome in self.outcomes]
+        return names.index(self.baseline) if self.baseline in names else None
 
     @property
     def _usual_baseline(self) -> int | None:

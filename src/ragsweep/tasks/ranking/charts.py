@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.core.style import BEST, LONGEST_WORD, MARKERS, QUARTERS, colour, dress, figure, in_legend, shown
+from ragsweep.core.style import (
+    BEST,
+    LONGEST_WORD,
+    MARKERS,
+    QUARTERS,
+    colour,
+    cutoff_ticks,
+    dress,
+    figure,
+    in_legend,
+    shown,
+)
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.ranking.evaluation import Evaluation
 
@@ -81,7 +92,7 @@ def metrics_by_cutoff(evaluation: Evaluation) -> Figure:
     axes.set_xlabel("cutoff k (passages)")
     axes.set_ylabel("mean over queries")
     axes.set_xlim(0.5, cutoffs[-1] + 0.5)
-    axes.set_xticks([1, *range(5, cutoffs[-1] + 1, 5 * max(1, len(cutoffs) // 50))])
+    axes.set_xticks(cutoff_ticks(len(cutoffs)))
     low, high = _range(evaluation.curves)
     _show_range(axes, low, high + 0.08 * (high - low))
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
