@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+ROUNDING = 1e-9  # by how much a value may be beyond the bounds of its metric
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -31,6 +37,13 @@ class Metric:
     low: float = -inf
     high: float = inf
     binary: bool = False
+
+    def problem_of(self, values: npt.NDArray[np.float64]) -> str:
+        """What is wrong with the first value that no item can have; empty if there is none."""
+        outside = (values < self.low - ROUNDING) | (values > self.high + ROUNDING)
+        impossible = values[(values != 0) & (values != 1) if self.binary else outside]
+        expected = "0 or 1" if self.binary else f"a number from {self.low:g} to {self.high:g}"
+        return f"found {impossible[0]:g} as {self.name}, expected {expected}" if len(impossible) else ""
 
 
 def metric(

@@ -15,6 +15,7 @@ import numpy as np
 
 from ragsweep.core.csv_files import TEXTS
 from ragsweep.core.drawing import no_charts
+from ragsweep.core.errors import ConfigError
 from ragsweep.core.method import Method
 from ragsweep.statistics import confidence_intervals
 from ragsweep.statistics.intervals import COVERAGE, Array, resample_statistic
@@ -36,6 +37,9 @@ class Score:
         per_item: The value of each item, shape [items]. None for an aggregate.
         resampled: The aggregate in each bootstrap resample, shape [resamples]. None for a mean. Runs with the same seed
             and number of items use the same resamples, so their values can be compared in pairs.
+
+    Raises:
+        ConfigError: An item has a value that the metric cannot have.
     """
 
     metric: Metric
@@ -44,6 +48,11 @@ class Score:
     high: float
     per_item: Array | None = None
     resampled: Array | None = None
+
+    def __post_init__(self) -> None:
+        problem = "" if self.per_item is None else self.metric.problem_of(self.per_item)
+        if problem:
+            raise ConfigError(f"a metric must stay within its bounds: {problem}")
 
     @classmethod
     def aggregate(

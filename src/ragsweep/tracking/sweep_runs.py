@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from mlflow import MlflowClient
 from mlflow.entities import Run
@@ -20,21 +20,16 @@ from ragsweep.core.run_settings import Cutoff, Resamples, Seed
 from ragsweep.sweeps import DecisionSettings, Outcome, Sweep, with_own_columns
 from ragsweep.tasks.facts import read_facts
 from ragsweep.tasks.files import RESAMPLED
-from ragsweep.tasks.metric import Metric
 from ragsweep.tracking.conditions import tagged
 from ragsweep.tracking.job import NUMBER, PARENT, SWEPT, Job
 from ragsweep.tracking.journal import journals_below
 from ragsweep.tracking.record import RunRecord
 from ragsweep.tracking.store import UNREACHABLE, open_configured, search
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 PER_QUERY, FACTS, RESAMPLED_FILE = "results/per_query.csv", "results/evaluation.json", f"results/{RESAMPLED}"
 LONGEST_NUMBER = 9  # digits of a job's number
 NUMBERS = {"evaluation.resamples": rule_of(Resamples), "k": rule_of(Cutoff), "seed": rule_of(Seed)}
 UNREADABLE = (ValueError, TrackingError, *UNREACHABLE)  # what reading damaged results raises
-ROUNDING = 1e-9  # by how much a value may be beyond the bounds of its metric
 JOINED = "sweep.joined."  # tags of a parent run: finished runs of other sweeps, each under the number of its job
 
 Swept = Mapping[str, bool | int | float | str | None]  # settings with their values
@@ -92,20 +87,12 @@ class JobResult(NamedTuple):
         if missing := means - set(measured.select_dtypes("number").columns):
             raise MalformedError(f"per_query.csv has no column {min(missing)}")
         for name in means:
-            _check_range(measured[name], facts.metrics[name])
+            if problem := facts.metrics[name].problem_of(measured[name].to_numpy()):
+                raise MalformedError(f"per_query.csv: {problem}")
         resampled = read_numbers(file(RESAMPLED_FILE)) if facts.aggregates else {}
         if missing := facts.aggregates.keys() - resampled.keys():
             raise MalformedError(f"{RESAMPLED} has no column {min(missing)}")
         return Outcome(self.name, self.run_id, self.swept, self.settings, measured, facts, resampled)
-
-
-def _check_range(values: pd.Series[float], metric: Metric) -> None:
-    impossible = values[(values < metric.low - ROUNDING) | (values > metric.high + ROUNDING)]
-    if metric.binary:
-        impossible = values[~values.isin((0, 1))]
-    if len(impossible):
-        expected = "0 or 1" if metric.binary else f"a number from {metric.low:g} to {metric.high:g}"
-        raise MalformedError(f"per_query.csv: found {impossible.iloc[0]:g} as {metric.name}, expected {expected}")
 
 
 J = TypeVar("J", SweepRun, JobResult)
