@@ -1,20 +1,27 @@
 """The decision in sentences: it names a winner only if there is one, and never compares different cutoffs."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from outcomes import SETTINGS, Sweep, alpha_k, decided, grid, of_scores, outcome, over_alpha
+from scipy.stats import binomtest
 from simulated import alike, f1_like
 
 from ragsweep.report import headline
 from ragsweep.report.captions import captions_of
 from ragsweep.report.evidence import evidence
+from ragsweep.report.record import as_record
 from ragsweep.report.settings_words import ranges, tied_in_words
 from ragsweep.report.sweep_charts import AGAINST, FRONT
+from ragsweep.report.tables import against_guessing as against_guessing_in_words
 from ragsweep.report.tables import cells
+from ragsweep.report.text import table_of_configurations
 from ragsweep.report.words import p_value, rough
+from ragsweep.statistics import LEVEL, holm
 from ragsweep.sweeps import decide
+from ragsweep.tasks.metric import Guessing
 
 ALPHAS = np.linspace(0, 1, 15).round(2)
 DEFAULT = {"evaluation.resamples": "10000"}
@@ -43,6 +50,76 @@ def over_k(*means, cutoffs=(3, 5, 10), noise=0.02):
                 of_scores(f"alpha={alpha} k={k}", scores, {"retriever.alpha": alpha, "k": k}, recall=recall, **settings)
             )
     return decided(*runs)
+
+
+def against_guessing(*p, means=(0.3, 0.7, 0.3), chance=0.25):
+    """The decision of a sweep over alpha whose runs have these p-values against guessing."""
+    sweep = over(noisy(means)).sweep
+    runs = [
+        replace(run, facts=replace(run.facts, guessing={"f1": Guessing(chance, each)}))
+        for run, each in zip(sweep.outcomes, p, strict=True)
+    ]
+    return decide(replace(sweep, outcomes=runs))
+
+
+# Guessing
+
+
+def test_that_nothing_is_better_than_guessing_comes_first():
+    """Each p-value is below 0.05, but not after a correction for three tests."""
+    first, second, *_ = headline(against_guessing(0.02, 0.03, 0.04))
+    assert first == (
+        "No better than guessing (F1 0.250): none of the configurations (p > 0.05, corrected for 3 tests)."
+    )
+    assert second.startswith("Ship alpha 0.5")
+
+
+@pytest.mark.parametrize(
+    ("p", "end"),
+    [
+        (
+            (0.5, 0.001, 0.5),
+            "1 of 3 of the configurations (p <= 0.05, corrected for 3 tests); alpha 0.5 is one of them.",
+        ),
+        ((0.001, 0.5, 0.5), "1 of 3 of the configurations (p <= 0.05, corrected for 3 tests); alpha 0.5 is not."),
+        ((0.001, 0.001, 0.001), "all 3 of the configurations (p <= 0.05, corrected for 3 tests)."),
+    ],
+)
+def test_what_is_better_than_guessing_comes_after_the_choice(p, end):
+    first, second, *_ = headline(against_guessing(*p))
+    assert first.startswith("Ship alpha 0.5")
+    assert second == f"Better than guessing (F1 0.250): {end}"
+
+
+def test_what_is_significantly_worse_than_guessing_is_not_better():
+    decision = against_guessing(0.001, 0.001, 0.001, chance=0.5)
+    assert [each.better for each in decision.against_guessing.values()] == [False, True, False]
+    verdicts = ["worse, p 0.003", "better, p 0.003", "worse, p 0.003"]
+    assert [against_guessing_in_words(decision, run) for run in decision.sweep.outcomes] == verdicts
+
+
+def test_the_record_has_the_comparison_with_guessing():
+    choice = json.loads(json.dumps(as_record(against_guessing(0.5, 0.001, 0.5), "")))["choice"]
+    assert choice["against_guessing"] == {"value": 0.25, "p": pytest.approx(0.003), "better": True, "worse": False}
+
+
+def test_each_configuration_is_compared_with_guessing_in_the_table():
+    lines = table_of_configurations(against_guessing(0.5, 0.001, 0.5)).splitlines()
+    assert "against guessing" in lines[0]
+    assert [("better, p 0.003" in line, "no better, p 1.00" in line) for line in lines[1:]] == [
+        (True, False),
+        (False, True),
+        (False, True),
+    ]
+
+
+def test_guessers_are_called_better_in_at_most_one_sweep_of_twenty():
+    """15 systems guess at 64 questions with four options; without a correction they would be in one sweep of four."""
+    right = np.random.default_rng(0).binomial(64, 0.25, (2000, 15))
+    p = np.array([binomtest(count, 64, 0.25).pvalue for count in range(65)])[right]
+    better = np.apply_along_axis(holm, 1, p) <= LEVEL
+    assert (better & (right > 16)).any(axis=1).mean() <= LEVEL
+    assert ((p <= LEVEL) & (right > 16)).any(axis=1).mean() > 0.2
 
 
 # One cutoff

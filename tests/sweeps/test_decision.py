@@ -7,9 +7,13 @@ import numpy as np
 import pytest
 from outcomes import SETTINGS, alpha_k, decided, grid, of_scores
 
+from ragsweep.report.evidence import evidence
 from ragsweep.report.record import as_record
 from ragsweep.statistics import compare_with_best, pareto_front
 from ragsweep.sweeps import Sweep, decide
+from ragsweep.tasks.metric import Metric
+
+SHARE = Metric("f1", "F1", low=0, high=1, binary=True)
 
 
 def run(alpha, k, scores, **more):
@@ -149,3 +153,26 @@ def test_a_sweep_without_a_cutoff_has_one_choice():
     found = decide(Sweep(runs, {}, SETTINGS))
     assert list(found.choices) == [None]
     assert found.sweep.cutoff == ""
+
+
+def test_a_control_is_never_chosen():
+    """Judged evidence answers best, but nobody has it for new questions."""
+    best, second = run(0.5, 5, noisy(1, 0.9)), run(1, 5, noisy(2, 0.3))
+    ceiling = replace(best, facts=replace(best.facts, control="nobody has the judged pages"))
+    found = decided(ceiling, second)
+    assert found.named is second
+    assert found.headline.excluded == {best.name: "nobody has the judged pages"}
+    assert f"Left out at k 5, as they are controls: {best.name}." in evidence(found)
+
+
+def test_pairs_are_tested_only_if_the_metric_is_a_share():
+    right = (np.random.default_rng(0).random((3, 60)) < np.array([[0.5], [0.8], [0.2]])).astype(float)
+    runs = [run(alpha, 5, values) for alpha, values in zip((0, 0.5, 1), right, strict=True)]
+    assert decided(*runs).pairs is None
+    shares = [replace(each, facts=replace(each.facts, metrics={"f1": SHARE})) for each in runs]
+    pairs = decided(*shares).pairs
+    names = [each.name for each in runs]
+    assert pairs["first"].tolist() == [names[1], names[1], names[0]]  # the best ones first
+    for pair in pairs.itertuples():
+        first, second = (right[names.index(name)] for name in (pair.first, pair.second))
+        assert (pair.only_first, pair.only_second) == ((first > second).sum(), (first < second).sum())

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from outcomes import SETTINGS, alpha_k, grid, outcome
+from outcomes import SETTINGS, alpha_k, decided, grid, of_scores, outcome
 
 from ragsweep.report.sweep_charts import reference_charts, report_charts
 from ragsweep.report.text import table_of_configurations
-from ragsweep.sweeps import DecisionSettings, Sweep, decide, with_own_columns
+from ragsweep.sweeps import DecisionSettings, Sweep, decide, side_by_side, with_own_columns
 
 BOTH = "4_comprehensive_comparison.png best_against_baseline.svg by_cutoff.svg"  # of sweeps at one k
 OF_FRONT = "cost_fronts.svg"
@@ -255,3 +255,28 @@ def test_the_scores_are_in_the_order_of_the_runs():
     sweep = grid()
     expected = [run.per_query["f1"].mean() for run in sweep.outcomes]
     assert np.array_equal(sweep.scores("f1").mean(axis=1), expected)
+
+
+@pytest.mark.parametrize(
+    ("paths", "labels"),
+    [
+        (("/a/good.jsonl", "/a/bad.jsonl"), ("path good.jsonl", "path bad.jsonl")),
+        (("/a/run.jsonl", "/b/run.jsonl"), ("path /a/run.jsonl", "path /b/run.jsonl")),
+        (("http://a/v1.0", "http://b/v1.0"), ("path http://a/v1.0", "path http://b/v1.0")),
+    ],
+)
+def test_a_file_is_shown_without_its_folders_if_that_tells_the_files_apart(paths, labels):
+    runs = [of_scores(path, [0.1, 0.2], {"answerer.path": path}) for path in paths]
+    sweep = decided(*runs).sweep
+    assert tuple(map(sweep.label, runs)) == labels
+
+
+def test_runs_side_by_side_are_named_by_fingerprints_only_if_nothing_else_tells_them_apart():
+    runs = [of_scores(each, [0.1, 0.2], {}, **{"encoder.fingerprint": each * 64}) for each in "ab"]
+    named = [replace(run, settings={**run.settings, "encoder.model": f"model {run.name}"}) for run in runs]
+
+    def names(compared):
+        return [run.name for run in side_by_side(compared, settings=SETTINGS, baseline=None, damaged={}).outcomes]
+
+    assert names(named) == ["model=model a", "model=model b"]
+    assert names(runs) == [f"fingerprint={each * 64}" for each in "ab"]

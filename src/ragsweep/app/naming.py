@@ -86,13 +86,13 @@ def command_of(arguments: Sequence[str]) -> str:
 def named(parsed: Sequence[Override], swept: Sequence[str]) -> tuple[str, dict[str, Any]]:
     """The name of a run, and the settings in it: the swept ones, or those that were set if nothing is swept."""
     from ragsweep.core.names import LONGEST_NAME
-    from ragsweep.sweeps import short_names
+    from ragsweep.sweeps.naming import short_names, without_folders
 
     by_name = {override.key_or_group: override for override in parsed}
     telling = [name for name in by_name if name.partition(".")[0] not in UNNAMED]
     shown = [name for name in swept or telling if name in by_name]
     words = zip(short_names(shown), (by_name[name].get_value_element_as_str() for name in shown), strict=True)
-    name = " ".join(_word(short, value) for short, value in words) or "defaults"
+    name = " ".join(_word(short, without_folders(value)) for short, value in words) or "defaults"
     return shortened_with_digest(name, LONGEST_NAME), {name: _plain(by_name[name]) for name in shown}
 
 

@@ -49,23 +49,25 @@ def write_table(path: Path, table: pd.DataFrame) -> None:
     """Write a table as CSV."""
     import pandas as pd
 
-    inert = table.rename(columns=as_text)
-    for name, values in inert.items():
-        if not pd.api.types.is_numeric_dtype(values):
-            inert[name] = values.map(lambda cell: as_text(cell) if isinstance(cell, str) else cell)
-    inert.to_csv(path, index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    inert = {
+        as_text(str(name)): values
+        if pd.api.types.is_numeric_dtype(values)
+        else pd.Series([as_text(cell) if isinstance(cell, str) else cell for cell in values.tolist()], dtype=object)
+        for name, values in table.reset_index(drop=True).items()
+    }
+    pd.DataFrame(inert).to_csv(path, index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
 
 
 def as_text(text: str) -> str:
     """The text with an apostrophe before it where a spreadsheet would take it for a formula."""
-    if text[:1].isalnum():  # as nearly all cells; a table has many
+    if not text or text[0].isalnum():  # as nearly all cells; a table has many
         return text
     return f"'{text}" if re.match(FORMULA, text) else text
 
 
 def as_it_was(written: str) -> str:
     """The text before `as_text` changed it."""
-    return written[1:] if re.match(f"'{FORMULA}", written) else written
+    return written[1:] if written[:1] == "'" and re.match(f"'{FORMULA}", written) else written
 
 
 def read_per_query(path: Path) -> pd.DataFrame:

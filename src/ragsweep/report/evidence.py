@@ -66,8 +66,10 @@ def _rule(decision: Decision) -> Iterator[str]:
         names = _listed([sweep.label(outcome) for outcome in choice.not_worse]) or "none"
         within = f"within {margin:g} {sweep.metric_title} of the best{at(sweep, choice)}"
         yield f"Shown to be {within} (p <= 0.05): {names}."
-    if choice.excluded and choice.meets:
-        yield f"Left out{at(sweep, choice)}, as they do not meet the requirements: {_listed(list(choice.excluded))}."
+    controls = {outcome.name for outcome in sweep.outcomes if outcome.facts.control}
+    for why, some in (("do not meet the requirements", choice.excluded.keys() - controls), ("are controls", controls)):
+        if choice.meets and (left_out := [name for name in choice.excluded if name in some]):
+            yield f"Left out{at(sweep, choice)}, as they {why}: {_listed(left_out)}."
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -30,6 +30,8 @@ def write_sweep(folder: Path, decision: Decision, origin: Origin) -> str:
     summary = decision.summary_statistics  # its tests are computed once, before the chart process gets its copy
     with drawing(folder / "charts", sweep_charts.reference_charts, decision):
         write_table(results / "summary_statistics.csv", summary)
+        if decision.pairs is not None:
+            write_table(results / "pairs.csv", decision.pairs)
         write_decision(folder / "decision.json", decision, origin.run_id)
     with drawing(folder / "charts", sweep_charts.report_charts, decision) as charts:
         write_table(results / f"evaluation_results_{origin.started}.csv", decision.sweep.per_query)

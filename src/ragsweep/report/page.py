@@ -20,7 +20,7 @@ from ragsweep.report import queries
 from ragsweep.report.captions import captions_of
 from ragsweep.report.evidence import evidence
 from ragsweep.report.markup import code, markdown
-from ragsweep.report.tables import against_best, baseline_rows, cells, number, standing
+from ragsweep.report.tables import against_best, against_guessing, baseline_rows, cells, number, pair_rows, standing
 from ragsweep.report.words import at, headline, interval
 from ragsweep.sweeps import Decision, Sweep
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 DIGITS = 12  # of a digest in the report
+ABOUT_PAIRS = "Queries on which only one of the two is right; McNemar's exact test. All pairs: results/pairs.csv."
+ABOUT_BASELINE = "Paired randomisation test with Holm's correction. Effect size: Cohen's d_z."
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ class Row(NamedTuple):
     name: str
     mark: str
     verdict: str
+    guessing: str
     difference: str
     mean: float
     interval: str
@@ -139,10 +142,17 @@ def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
         "metric": sweep.metric_title,
         "cutoff": sweep.cutoff,
         "other_metrics": [sweep.title(name) for name in _others(sweep)],
+        "guessing": bool(decision.against_guessing),
         "rows": list(_rows(decision, origin)),
         "about_table": _about_table(sweep),
-        "against": baseline_rows(baselines[0]) if baselines else [],
-        "about_against": "Paired randomisation test with Holm's correction. Effect size: Cohen's d_z.",
+        "comparisons": [
+            {"title": title, "rows": rows, "about": about}
+            for title, rows, about in (
+                ("Every pair", pair_rows(decision), ABOUT_PAIRS),
+                ("Against the baseline", baseline_rows(baselines[0]) if baselines else [], ABOUT_BASELINE),
+            )
+            if rows
+        ],
         "types": queries.by_type(level),
         "about_types": f"Choice{where} for each type. Held out: mean over queries that were not used for the choice "
         "(repeated 5-fold cross-validation).",
@@ -189,6 +199,7 @@ def _rows(decision: Decision, origin: Origin) -> Iterator[Row]:
             name=outcome.name,
             mark=standing(decision, outcome),
             verdict=verdict,
+            guessing=against_guessing(decision, outcome),
             difference=_difference(compared, metric) if verdict != "best" else "",
             mean=row[metric],
             interval=interval(sweep, outcome, metric),
@@ -220,9 +231,12 @@ def _about_table(sweep: Sweep) -> str:
 
 
 def _about_sections(sweep: Sweep, decision: Decision) -> str:
-    one = f"These sentences are about {decision.named.name} alone."
-    others = len(sweep.outcomes)
-    return one if others == 1 else f"{one} It was chosen among {others} by the same queries, which favours it."
+    sentences = [f"These sentences are about {decision.named.name} alone."]
+    if len(sweep.outcomes) > 1:
+        sentences.append(f"It was chosen among {len(sweep.outcomes)} by the same queries, which favours it.")
+        if decision.against_guessing:
+            sentences.append("The comparison with guessing at the top of this report is corrected for that.")
+    return " ".join(sentences)
 
 
 def _commands(origin: Origin) -> list[dict[str, str]]:

@@ -50,6 +50,7 @@ def as_record(decision: Decision, sweep_id: str) -> dict[str, Any]:
 def _configuration(decision: Decision, outcome: Outcome) -> dict[str, Any]:
     """A run: its settings, and everything that was measured."""
     measured = {name: outcome.value(name) for name in outcome.metrics}
+    guessing = decision.against_guessing.get(outcome)
     low, high = (decision.sweep.statistic(outcome, decision.sweep.decided_by, end) for end in ("_low", "_high"))
     return {
         "label": decision.sweep.label(outcome),
@@ -57,6 +58,7 @@ def _configuration(decision: Decision, outcome: Outcome) -> dict[str, Any]:
         "run_id": outcome.run_id,
         "settings": dict(outcome.swept),
         "interval": [low, high],
+        "against_guessing": guessing._asdict() if guessing else None,
         "measured": measured,
     }
 

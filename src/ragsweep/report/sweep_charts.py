@@ -90,7 +90,8 @@ def reference_charts(decision: Decision) -> Iterator[tuple[str, Figure]]:
     methods = decision.methods
     if len(methods) > 1:
         yield "1_retrieval_methods_comparison.png", retrieval_methods(decision)
-        yield "5_radar_chart.png", radar(decision)
+        if len(_where_higher_is_better(sweep)) > 1:
+            yield "5_radar_chart.png", radar(decision)
     if len(decision.headline.allowed.table) > 1:
         yield "4_comprehensive_comparison.png", all_metrics(decision)
 
@@ -102,12 +103,12 @@ def _by_use(sweep: Sweep) -> list[str]:
 
 
 def retrieval_methods(decision: Decision) -> Figure:
-    """Which retrieval method is best?"""
+    """Which method is best?"""
     sweep, methods = decision.sweep, decision.methods
     drawing = figure(
         11,
         5,
-        f"Which retrieval method is best{at(decision.sweep, decision.headline)}?",
+        f"Which method is best{at(decision.sweep, decision.headline)}?",
         f"Mean over queries; whiskers: {INTERVALS}{decision.fixed_settings(sweep.cutoff, *sweep.method_settings)}",
         right=2.2,
     )
@@ -128,8 +129,10 @@ def retrieval_methods(decision: Decision) -> Figure:
             error_kw={"linewidth": 1.4},
             label=in_legend(row["method"]),
         )
-    axes.set_xticks(position, [sweep.title(name) for name in sweep.metrics])
-    axes.set_ylabel("mean over queries")
+    higher = _where_higher_is_better(sweep)
+    titles = [sweep.title(name) + ("" if name in higher else "\n(lower is better)") for name in sweep.metrics]
+    axes.set_xticks(position, titles)
+    axes.set_ylabel("value of the metric")
     axes.set_ylim(min(0, axes.get_ylim()[0]), max(1, axes.get_ylim()[1]))  # user metrics can have any range
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
     dress(axes)
@@ -240,28 +243,33 @@ def all_metrics(decision: Decision) -> Figure:
     return drawing
 
 
+def _where_higher_is_better(sweep: Sweep) -> list[str]:
+    return [name for name in sweep.metrics if sweep.metric_info[name].higher_is_better]
+
+
 def radar(decision: Decision) -> Figure:
-    """Where is each retrieval method strong?"""
+    """Where is each method strong?"""
     sweep, methods = decision.sweep, decision.methods
     some = f"; the best {MOST_METHODS} of {len(methods)}" if len(methods) > MOST_METHODS else ""
     drawing = figure(
         9,
         6.6,
-        f"Where is each retrieval method strong{at(decision.sweep, decision.headline)}?",
+        f"Where is each method strong{at(decision.sweep, decision.headline)}?",
         f"Mean over queries, 0 at the centre{some}{decision.fixed_settings(sweep.cutoff, *sweep.method_settings)}",
         left=0.9,
         right=2.8,
         top=1.2,
     )
     axes = drawing.subplots(subplot_kw={"projection": "polar", "theta_offset": np.pi / 2})
-    angles = np.linspace(0, 2 * np.pi, len(sweep.metrics), endpoint=False)
+    metrics = _where_higher_is_better(sweep)
+    angles = np.linspace(0, 2 * np.pi, len(metrics), endpoint=False)
     colours = shades(list(methods["method"]))
     score = sweep.sign(sweep.decided_by) * methods[sweep.decided_by]
     shown = set(score.nlargest(MOST_METHODS).index)
     for index, (row_label, row) in enumerate(methods.iterrows()):
         if row_label not in shown:
             continue
-        values = row[list(sweep.metrics)].to_numpy(dtype=float)
+        values = row[metrics].to_numpy(dtype=float)
         axes.plot(
             np.append(angles, angles[0]),
             np.append(values, values[0]),
@@ -270,7 +278,7 @@ def radar(decision: Decision) -> Figure:
             markersize=4,
             label=in_legend(row["method"]),
         )
-    axes.set_xticks(angles, [sweep.title(name) for name in sweep.metrics])
+    axes.set_xticks(angles, [sweep.title(name) for name in metrics])
     axes.tick_params(axis="x", pad=14)
     axes.set_ylim(0, max(1, axes.get_ylim()[1]))
     axes.set_yticks([0.2, 0.4, 0.6, 0.8], ["0.2", "0.4", "0.6", "0.8"], fontsize=8, color="#555555")

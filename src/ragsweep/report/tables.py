@@ -8,6 +8,8 @@ from ragsweep.report.settings_words import tied_in_words
 from ragsweep.report.words import p_value
 from ragsweep.sweeps import Choice, Decision, Outcome, Sweep
 
+MOST_PAIRS = 15  # in a report: those of six configurations
+
 
 def cells(decision: Decision) -> list[list[str]]:
     """A header, and a row per cutoff: the choice, how many are tied with it, the metric, the gains and the costs."""
@@ -51,6 +53,15 @@ def number(sweep: Sweep, name: str, value: float | None) -> str:
     return digits if metric.unit.casefold() == metric.title.casefold() else f"{digits} {metric.unit}"
 
 
+def against_guessing(decision: Decision, outcome: Outcome) -> str:
+    """How a run compares with guessing; empty if it is not known."""
+    found = decision.against_guessing.get(outcome)
+    if not found:
+        return ""
+    verdict = "better" if found.better else "worse" if found.worse else "no better"
+    return f"{verdict}, p {p_value(found.p)}"
+
+
 def three_digits(value: float) -> str:
     """A cost with at least three significant digits."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
@@ -74,6 +85,17 @@ def baseline_rows(sweep: Sweep) -> list[list[str]]:
         if row != against.reference
     ]
     return [[*head, "better", "equal", "worse"], *rows]
+
+
+def pair_rows(decision: Decision) -> list[list[str]]:
+    """A header, and a row per pair of configurations; empty if there are many or they are not tested in pairs."""
+    pairs = decision.pairs
+    if pairs is None or len(pairs) > MOST_PAIRS:
+        return []
+    counts = pairs[["first", "second", "only_first", "only_second"]].astype(str).to_numpy().tolist()
+    tests = [[p_value(p), p_value(corrected)] for p, corrected in pairs[["p", "p_holm"]].to_numpy().tolist()]
+    rows = [count + test for count, test in zip(counts, tests, strict=True)]
+    return [["first", "second", "only the first", "only the second", "p", "p (Holm)"], *rows]
 
 
 def against_best(decision: Decision, outcome: Outcome) -> str:

@@ -13,10 +13,13 @@ MOST_NAMED = 4  # configurations that the headline lists
 
 
 def headline(decision: Decision) -> list[str]:
-    """At most four lines: what is wrong with the data, which configuration, what a cutoff buys, what to expect."""
+    """At most five lines: problems of the data, the choice, guessing, what a cutoff buys, what to expect."""
     if len(decision.unanswered) == len(decision.sweep.queries):
         return [one_line(_news(decision))]
-    sentences = (_news(decision), _which(decision), _what_a_cutoff_buys(decision), _what_to_expect(decision))
+    better = any(each.better for each in decision.against_guessing.values())
+    which, guessing = _which(decision), _than_guessing(decision)
+    choice = (which, guessing) if better else (guessing, which)
+    sentences = (_news(decision), *choice, _what_a_cutoff_buys(decision), _what_to_expect(decision))
     return [one_line(sentence) for sentence in sentences if sentence]
 
 
@@ -28,6 +31,22 @@ def _news(decision: Decision) -> str:
         f"Look at the data first: every configuration gives {lost} of {queries} queries the worst possible "
         f"{decision.sweep.metric_title}. No choice between them matters as much."
     )
+
+
+def _than_guessing(decision: Decision) -> str:
+    """How many of the configurations are better than guessing."""
+    found = decision.against_guessing
+    if not found:
+        return ""
+    tests, better = len(found), sum(each.better for each in found.values())
+    named = found[decision.named]
+    guessing = f"{'Better' if better else 'No better'} than guessing ({decision.sweep.metric_title} {named.value:.3f})"
+    if tests == 1:
+        return f"{guessing}: p {p_value(named.p)}."
+    what = "none" if not better else f"all {tests}" if better == tests else f"{better} of {tests}"
+    p = f"p {'<=' if better else '>'} 0.05, corrected for {tests} tests"
+    one_of_few = f"; {decision.sweep.label(decision.named)} is {'one of them' if named.better else 'not'}"
+    return f"{guessing}: {what} of the configurations ({p}){one_of_few if 0 < better < tests else ''}."
 
 
 def _which(decision: Decision) -> str:
@@ -80,7 +99,7 @@ def _chosen_by(choice: Choice) -> str:
 
 def _worse(choice: Choice) -> str:
     if choice.distinct == 1:
-        return " The configurations measure the same."
+        return " The configurations measure the same." if len(choice.allowed.outcomes) > 1 else ""
     if len(choice.tied) == 1:
         return (
             f" Better than {'the other one' if choice.worse == 1 else f'each of the other {choice.worse}'} (p <= 0.05)."

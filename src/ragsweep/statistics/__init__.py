@@ -11,6 +11,7 @@ from ragsweep.statistics.comparison import Comparison, compare_with_reference, h
 from ragsweep.statistics.front import pareto_front
 from ragsweep.statistics.intervals import LEVEL, confidence_intervals
 from ragsweep.statistics.margin import AgainstBaseline, against_baseline
+from ragsweep.statistics.mcnemar import mcnemar_of_pairs, mcnemar_p
 from ragsweep.statistics.power import detectable_difference, queries_needed
 from ragsweep.statistics.selection import (
     Selection,
@@ -45,6 +46,8 @@ __all__ = [
     "confidence_intervals",
     "detectable_difference",
     "holm",
+    "mcnemar_of_pairs",
+    "mcnemar_p",
     "not_worse_than_best",
     "pareto_front",
     "queries_needed",

@@ -114,6 +114,9 @@ def choose(sweep: Sweep, cutoff: int | None) -> Choice:
 
 def _unmet(sweep: Sweep, outcome: Outcome) -> Iterator[str]:
     """The first requirement that a configuration does not meet, in words."""
+    if outcome.facts.control:
+        yield outcome.facts.control
+        return
     for name, bound in (sweep.settings.require or {}).items():
         value, higher = outcome.value(name), sweep.metric_info[name].higher_is_better
         if value is None:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ragsweep.core.style import is_number
-from ragsweep.statistics import select_for_all
+from ragsweep.statistics import LEVEL, holm, mcnemar_of_pairs, select_for_all
 from ragsweep.sweeps.choice import Choice, choose
 from ragsweep.sweeps.naming import as_text
 from ragsweep.sweeps.outcome import Outcome
@@ -21,6 +21,25 @@ from ragsweep.sweeps.tradeoff import CostFront, Promise, fronts, promises
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+class AgainstGuessing(NamedTuple):
+    """A run compared with guessing.
+
+    Attributes:
+        value: What guessing reaches in the deciding metric.
+        p: Two-sided p-value with Holm's correction for the number of runs.
+        better: Whether the run is better than guessing (p <= 0.05).
+        worse: Whether it is worse.
+    """
+
+    value: float
+    p: float
+    better: bool
+    worse: bool
+
+
+MOST_IN_PAIRS = 200  # configurations; all pairs of more are too many to list
 
 
 @dataclass(frozen=True)
@@ -200,6 +219,39 @@ class Decision:
             values = zip(*(column.tolist() for column in columns), strict=True)
             rows |= dict(zip(choice.allowed.outcomes, starmap(Compared, values), strict=True))
         return rows
+
+    @cached_property
+    def pairs(self) -> pd.DataFrame | None:
+        """McNemar's exact test of every pair of configurations at the cutoff of the headline, the best ones first.
+
+        None if the deciding metric is no share of the queries, and for more than `MOST_IN_PAIRS` configurations.
+        """
+        import pandas as pd
+
+        level, metric = self.headline.allowed, self.sweep.decided_by
+        if not self.sweep.metric_info[metric].binary or not 1 < len(level.outcomes) <= MOST_IN_PAIRS:
+            return None
+        order = level.table["outcome"].to_numpy()
+        found = mcnemar_of_pairs(level.scores(metric)[order])
+        names = np.array([level.outcomes[position].name for position in order], dtype=object)
+        return pd.DataFrame(found._asdict() | {"first": names[found.first], "second": names[found.second]})
+
+    @cached_property
+    def against_guessing(self) -> dict[Outcome, AgainstGuessing]:
+        """The comparison of each run with guessing; empty if it is not known for all of them."""
+        sweep, metric = self.sweep, self.sweep.decided_by
+        known = [outcome.facts.guessing[metric] for outcome in sweep.outcomes if metric in outcome.facts.guessing]
+        if len(known) < len(sweep.outcomes):
+            return {}
+        corrected = holm(np.array([each.p for each in known])).tolist()
+        gains = [
+            sweep.sign(metric) * (sweep.statistic(outcome, metric) - each.value)
+            for outcome, each in zip(sweep.outcomes, known, strict=True)
+        ]
+        return {
+            outcome: AgainstGuessing(each.value, p, gain > 0 and p <= LEVEL, gain < 0 and p <= LEVEL)
+            for outcome, each, p, gain in zip(sweep.outcomes, known, corrected, gains, strict=True)
+        }
 
     @cached_property
     def methods(self) -> pd.DataFrame:

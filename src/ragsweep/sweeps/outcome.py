@@ -109,7 +109,8 @@ class Outcome:
     @property
     def method(self) -> str:
         """Short name of the method: the name of the configuration, or the name that the method gives itself."""
-        chosen = [self.swept.get(name, self.settings.get(name)) for name in self.facts.method.chosen_by]
+        by = self.facts.method.chosen_by
+        chosen = [self.swept[name] for name in by if name in self.swept] or [self.settings.get(name) for name in by]
         return str(self.swept.get(NAMED) or self.facts.method.name or " ".join(map(str, chosen)))
 
     @property

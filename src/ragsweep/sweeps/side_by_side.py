@@ -11,6 +11,8 @@ from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.settings import DecisionSettings
 from ragsweep.sweeps.sweep import Sweep
 
+FINGERPRINT = ".fingerprint"  # of what a component loads; nobody knows it by heart
+
 
 def side_by_side(
     outcomes: Sequence[Outcome], *, settings: DecisionSettings, baseline: str | None, damaged: Mapping[str, str]
@@ -26,6 +28,9 @@ def side_by_side(
     names = dict.fromkeys(name for outcome in outcomes for name in outcome.settings if not name.startswith("dataset."))
     values = {name: {outcome.settings[name] for outcome in outcomes if name in outcome.settings} for name in names}
     differing = [name for name, found in values.items() if len(found) > 1]
+    telling = [name for name in differing if not name.endswith(FINGERPRINT)]
+    if len({tuple(outcome.settings.get(name) for name in telling) for outcome in outcomes}) == len(outcomes):
+        differing = telling
     shortened = dict(zip(differing, short_names(differing), strict=True))
     renamed = []
     for outcome in outcomes:

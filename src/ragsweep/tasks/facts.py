@@ -11,7 +11,7 @@ from typing import Any
 from ragsweep.core.csv_files import TAKEN, TEXTS
 from ragsweep.core.method import Method
 from ragsweep.core.parsing import MalformedError, from_json, read_text
-from ragsweep.tasks.metric import Metric
+from ragsweep.tasks.metric import Guessing, Metric
 
 LARGEST_MB = 100
 LARGEST = 1e300  # larger numbers are not measurements
@@ -48,7 +48,9 @@ class Facts:
         decided_by: The metric that decided its sweep. Version 0.1.0 did not record it, nor method and findings.
         metrics: The metrics by name, in display order.
         aggregates: Those metrics that are not means over items.
+        guessing: How the configuration compares with guessing, by metric, where one can guess.
         measures: Further numbers by name, such as costs. Version 0.1.0 did not record them.
+        control: Why the configuration must not be chosen; empty if it may be.
         cutoff: Name of the setting that is a budget, such as `k`; empty if there is none.
         method: How the configuration works.
         findings: Problems found in the dataset, one sentence each.
@@ -63,7 +65,9 @@ class Facts:
     decided_by: str
     metrics: Mapping[str, Metric]
     aggregates: Mapping[str, Aggregate]
+    guessing: Mapping[str, Guessing]
     measures: Mapping[str, MeasureFact]
+    control: str
     cutoff: str
     method: Method
     findings: tuple[str, ...]
@@ -110,7 +114,9 @@ def facts_of(measured: Any) -> Facts:
         decided_by=_one({"decided_by": ""} | measured, "decided_by", str),
         metrics={name: _metric(name, values) for name, values in about.items()},
         aggregates={name: _aggregate(values) for name, values in about.items() if values.get("aggregate") is True},
+        guessing={name: _guessing(_one(about[name], "guessing", dict)) for name in about if "guessing" in about[name]},
         measures={name: _measure(name, _one(measures, name, dict)) for name in measures},
+        control=_one({"control": ""} | measured, "control", str),
         cutoff=_one({"cutoff": CUTOFF} | measured, "cutoff", str),
         method=_method(_one({"method": {}} | measured, "method", dict)),
         findings=_texts({"findings": [NOT_RECORDED]} | measured, "findings"),
@@ -140,6 +146,13 @@ def _bound(about: Mapping[str, Any], name: str, infinite: float) -> float:
 
 def _aggregate(about: Mapping[str, Any]) -> Aggregate:
     return Aggregate(*(_numbers({name: [about.get(name)]}, name)[0] for name in ("mean", "ci_low", "ci_high")))
+
+
+def _guessing(about: Mapping[str, Any]) -> Guessing:
+    value, p = (_numbers({name: [about.get(name)]}, name)[0] for name in ("value", "p"))
+    if not 0 <= p <= 1:
+        raise MalformedError(f"p: found {p:g}, expected a number from 0 to 1")
+    return Guessing(value, p)
 
 
 def _method(about: Mapping[str, Any]) -> Method:

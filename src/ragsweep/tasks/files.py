@@ -44,11 +44,26 @@ def write_measurement(folder: Path, measurement: Measurement, items: Items, deci
         tables[RESAMPLED] = pd.DataFrame(aggregates)
     for name, table in tables.items():
         write_table(results / name, table)
-    text = json.dumps(facts(measurement, items, decide_by), indent=2, ensure_ascii=False)
+    text = _as_json(facts(measurement, items, decide_by))
     (results / "evaluation.json").write_text(text + "\n", encoding="utf-8")
     for name, lines in measurement.files.items():
         with (results / name).open("w", encoding="utf-8") as file:
             file.writelines(lines)
+
+
+def _as_json(value: object, margin: str = "\n") -> str:
+    """The value as JSON, with a line for each field, and for each object in a list; other lists have one line."""
+    inner = f"{margin}  "
+    if isinstance(value, Mapping) and value:
+        fields = f",{inner}".join(f"{_in_line(str(name))}: {_as_json(each, inner)}" for name, each in value.items())
+        return f"{{{inner}{fields}{margin}}}"
+    if isinstance(value, list) and value and isinstance(value[0], Mapping):
+        return f"[{inner}{f',{inner}'.join(map(_in_line, value))}{margin}]"
+    return _in_line(value)
+
+
+def _in_line(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def summary_statistics(measurement: Measurement) -> pd.DataFrame:
@@ -84,6 +99,7 @@ def facts(measurement: Measurement, items: Items, decide_by: str) -> Mapping[str
         "sections": {heading: list(sentences) for heading, sentences in measurement.sections.items()},
         "item_columns": measurement.item_columns,
         "decided_by": decide_by,
+        "control": measurement.control,
         "cutoff": measurement.cutoff,
         "measures": {each.metric.name: _measure(each) for each in measurement.measures},
         "metrics": {score.metric.name: _about(score) for score in measurement.scores},
@@ -102,6 +118,7 @@ def _about(score: Score) -> dict[str, Any]:
         "ci_low": score.low,
         "ci_high": score.high,
         "aggregate": score.per_item is None,
+        **({} if score.guessing is None else {"guessing": score.guessing._asdict()}),
         **_described(score.metric),
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import inf
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,6 +44,18 @@ class Metric:
         impossible = values[(values != 0) & (values != 1) if self.binary else outside]
         expected = "0 or 1" if self.binary else f"a number from {self.low:g} to {self.high:g}"
         return f"found {impossible[0]:g} as {self.name}, expected {expected}" if len(impossible) else ""
+
+
+class Guessing(NamedTuple):
+    """A configuration compared with guessing.
+
+    Attributes:
+        value: What guessing reaches in the metric.
+        p: Two-sided p-value of the hypothesis that the configuration guesses.
+    """
+
+    value: float
+    p: float
 
 
 def metric(

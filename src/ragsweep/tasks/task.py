@@ -19,7 +19,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.method import Method
 from ragsweep.statistics import confidence_intervals
 from ragsweep.statistics.intervals import COVERAGE, Array, resample_statistic
-from ragsweep.tasks.metric import Metric
+from ragsweep.tasks.metric import Guessing, Metric
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,6 +37,7 @@ class Score:
         per_item: The value of each item, shape [items]. None for an aggregate.
         resampled: The aggregate in each bootstrap resample, shape [resamples]. None for a mean. Runs with the same seed
             and number of items use the same resamples, so their values can be compared in pairs.
+        guessing: How the value compares with guessing; None if nobody can guess.
 
     Raises:
         ConfigError: An item has a value that the metric cannot have.
@@ -48,6 +49,7 @@ class Score:
     high: float
     per_item: Array | None = None
     resampled: Array | None = None
+    guessing: Guessing | None = None
 
     def __post_init__(self) -> None:
         problem = "" if self.per_item is None else self.metric.problem_of(self.per_item)
@@ -137,6 +139,8 @@ class Measurement:
             prints those of the first section.
         method: How the configuration works.
         condition: What all values depend on, for chart titles, such as `at k = 5`.
+        control: Why this configuration is measured for comparison only and must not be chosen, as it needs what nobody
+            has in use. Empty if it may be chosen.
         cutoff: Name of the setting that is a budget, such as `k`: a larger value can only find more. Configurations are
             compared at the same cutoff only. Empty if there is none.
         tables: Further tables by file name.
@@ -154,6 +158,7 @@ class Measurement:
     sections: Mapping[str, Sequence[str]] = field(default_factory=dict)
     method: Method = field(default_factory=Method)
     condition: str = ""
+    control: str = ""
     cutoff: str = ""
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     files: Mapping[str, Iterable[str]] = field(default_factory=dict)
