@@ -24,7 +24,7 @@ TOKENS_IN, TOKENS_OUT = 100, 20  # that each completion claims
 
 @dataclass(frozen=True)
 class Reply:
-    """What the server sends; `after_s` seconds late, and then byte by byte if it is `dripping`."""
+    """What the server sends; `after_s` seconds late, and then its body or a header byte by byte."""
 
     body: bytes
     status: int = 200
@@ -32,6 +32,7 @@ class Reply:
     missing_bytes: int = 0  # that Content-Length announces, but that are not sent
     after_s: float = 0
     dripping: bool = False
+    dripping_header: bool = False
     hangs_up: bool = False  # without a word
 
 
@@ -126,13 +127,20 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(reply.status)
         for name, value in (reply.headers or {}).items():
             self.send_header(name, value)
+        if reply.dripping_header:
+            self.flush_headers()
+            self.wfile.write(b"X-Slow: ")
+            self._drip(b"x" * 400)
+            self.wfile.write(b"\r\n")
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(reply.body) + reply.missing_bytes))
         self.end_headers()
-        for start in range(len(reply.body)) if reply.dripping else ():
-            self.wfile.write(reply.body[start : start + 1])
+        (self._drip if reply.dripping else self.wfile.write)(reply.body)
+
+    def _drip(self, content: bytes) -> None:
+        for start in range(len(content)):
+            self.wfile.write(content[start : start + 1])
             time.sleep(0.05)
-        self.wfile.write(b"" if reply.dripping else reply.body)
 
     def log_message(self, *args: object) -> None:
         """Nothing is printed."""

@@ -5,9 +5,12 @@ import math
 
 import pytest
 from answering.quiz import CASES, DATA, QUESTIONS, REPORTED, accuracy, is_correct
+from scipy.special import softmax
 
+from ragsweep.answering.question import Question
 from ragsweep.answering.recorded import RecordedAnswerer
 from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.datasets.cases import LETTERS, Option
 
 HARNESS = REPORTED["lm-eval 0.4.13"]
 CHOICE, TEXT, GENERATE = (DATA / f"samples_quiz_{name}.jsonl" for name in ("choice", "text", "generate"))
@@ -64,9 +67,13 @@ def test_a_temperature_is_not_a_letter():
     assert answers(GENERATE, filter="flexible")[position].letter == "C"
 
 
-def test_the_scores_are_the_log_likelihoods():
-    logged = rows_of(TEXT)[0]
-    assert answers(TEXT)[0].scores == tuple(float(score) for score, _ in logged["filtered_resps"])
+@pytest.mark.parametrize("path", [CHOICE, TEXT])
+def test_the_probabilities_are_the_softmax_of_the_log_likelihoods(path):
+    for row, answer in zip(rows_of(path), answers(path), strict=True):
+        expected = softmax([float(score) for score, _ in row["filtered_resps"]])
+        assert answer.probabilities == pytest.approx(expected.tolist(), rel=1e-12)
+        assert sum(answer.probabilities) == pytest.approx(1, abs=1e-15)
+        assert answer.scores == ()
 
 
 def test_a_generated_text_is_kept_with_its_prompt():
@@ -103,6 +110,89 @@ def test_a_position_with_another_question_is_refused(changed):
         answers(path, QUESTIONS[::-1])
 
 
+def asked(name, case, *texts):
+    return Question(name, case, "What is it?", tuple(map(Option, LETTERS, texts)))
+
+
+@pytest.fixture
+def log(tmp_path):
+    """Writes samples without ids: the document, what was scored with which log-likelihood, and the prompt."""
+
+    def write(*samples):
+        rows = [
+            {
+                "doc_id": number,
+                "doc": document,
+                "arguments": {f"gen_args_{n}": {"arg_0": prompt, "arg_1": text} for n, (text, _) in enumerate(scored)},
+                "filtered_resps": [[score, "False"] for _, score in scored],
+            }
+            for number, (document, scored, prompt) in enumerate(samples)
+        ]
+        path = tmp_path / "samples_made.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_a_position_with_the_same_question_about_another_case_is_refused(log):
+    scored = [(" flu", -1), (" measles", -2)]
+    girl, man = ({"case": text, "question": "What is it?"} for text in ("A girl of 3.", "A man of 60."))
+    questions = [asked("a", man["case"], "flu", "measles"), asked("b", girl["case"], "flu", "measles")]
+    assert [answer.letter for answer in answers(log((man, scored, ""), (girl, scored, "")), questions)] == ["A", "A"]
+    with pytest.raises(DatasetError, match="the text of sample 0 does not have the case of case 'a'"):
+        answers(log((girl, scored, ""), (man, scored, "")), questions)
+
+
+def test_a_position_with_other_options_is_refused(log):
+    path = log(({"question": "What is it?"}, [(" flu", -1), (" measles", -2)], ""))
+    with pytest.raises(DatasetError, match="the text of sample 0 does not have the options of case 'a'"):
+        answers(path, [asked("a", "", "flu", "mumps")])
+
+
+def test_an_id_with_other_options_is_refused(log):
+    path = log(({"id": "a"}, [(" flu", -1), (" measles", -2)], ""))
+    with pytest.raises(
+        DatasetError, match="what the harness scored for case 'a' are not its options: ' flu', ' measles'"
+    ):
+        answers(path, [asked("a", "", "flu", "mumps")])
+
+
+def test_letters_that_mean_other_options_in_the_prompt_are_refused(log):
+    scored = [(" A", -1), (" B", -2)]
+    prompts = [
+        f"What is it?\nA. {first}\nB. {second}\nAnswer:" for first, second in (("flu", "mumps"), ("mumps", "flu"))
+    ]
+    question = asked("a", "", "flu", "mumps")
+    assert answers(log(({"id": "a"}, scored, prompts[0])), [question])[0].letter == "A"
+    with pytest.raises(DatasetError, match="the prompt has the options of case 'a' in another order than the dataset"):
+        answers(log(({"id": "a"}, scored, prompts[1])), [question])
+
+
+def test_options_that_are_letters_are_not_taken_for_other_options(log):
+    vitamins = asked("a", "", "B", "A", "D", "C")
+    [answer] = answers(log(({"id": "a"}, [(" B", -1), (" A", -2), (" D", -3), (" C", -4)], "")), [vitamins])
+    assert answer.letter == "A"
+    assert answer.probabilities == pytest.approx(softmax([-1, -2, -3, -4]).tolist())
+    with pytest.raises(DatasetError, match="could be letters or texts of options in another order"):
+        answers(log(({"id": "a"}, [(" A", -1), (" B", -2), (" C", -3), (" D", -4)], "")), [vitamins])
+
+
+def test_arguments_may_be_lists_as_in_older_versions(changed):
+    def to_lists(row):
+        row["arguments"] = [[each["arg_0"], each["arg_1"]] for each in row["arguments"].values()]
+
+    assert answers(changed(TEXT, to_lists)) == answers(TEXT)
+
+
+def test_a_log_has_a_confidence_if_any_sample_has_log_likelihoods(changed):
+    def first_is_text(row):
+        if row["doc_id"] == 11:
+            row.update(filtered_resps=["B"], resps=[["B"]])
+
+    assert RecordedAnswerer(str(changed(CHOICE, first_is_text))).has_confidence is True
+
+
 def test_options_that_were_scored_in_another_order_keep_their_scores(changed):
     def reverse(row):
         requests = list(row["arguments"].values())[::-1]
@@ -127,17 +217,26 @@ def test_log_likelihoods_without_a_largest_one_are_no_answer(changed, value):
     assert {answer.letter for answer in answers(changed(CHOICE, break_all))} == {None}
 
 
-def test_an_impossible_option_leaves_the_answer_but_gives_no_scores(changed):
+@pytest.mark.parametrize("lowest", [str(-math.inf), -1e308])
+def test_an_impossible_option_has_the_probability_0(changed, lowest):
     best = {row["doc"]["id"]: max(float(score) for score, _ in row["filtered_resps"]) for row in rows_of(CHOICE)}
 
     def only_best(row):
         for response in row["filtered_resps"]:
-            if float(response[0]) < best[row["doc"]["id"]]:
-                response[0] = str(-math.inf)
+            response[0] = 1e308 if float(response[0]) == best[row["doc"]["id"]] else lowest
 
     found = answers(changed(CHOICE, only_best))
     assert [answer.letter for answer in found] == [answer.letter for answer in answers(CHOICE)]
-    assert {answer.scores for answer in found} == {()}
+    assert all(sorted(answer.probabilities) == [*[0] * (len(answer.probabilities) - 1), 1] for answer in found)
+
+
+@pytest.mark.parametrize("value", ["inf", 10**400, "1e400"])
+def test_a_log_likelihood_that_is_too_large_is_refused(changed, value):
+    path = changed(CHOICE, lambda row: row["filtered_resps"][0].__setitem__(0, value))
+    with pytest.raises(
+        DatasetError, match=r"line 1: the field 'filtered_resps' is .* log-likelihoods, which are at most 0"
+    ):
+        answers(path)
 
 
 def test_unconditional_log_likelihoods_are_left_out(changed):

@@ -113,18 +113,31 @@ def test_several_epochs_are_refused(changed):
     def repeat(log):
         log.samples.append(log.samples[0].model_copy(update={"epoch": 2}))
 
-    with pytest.raises(DatasetError, match="sample 'bees': the case 'bees' is answered twice, first in another epoch"):
+    with pytest.raises(
+        DatasetError, match="sample 'bees', epoch 2: the case 'bees' is answered twice, first in epoch 1"
+    ):
         answers(changed("quiz", repeat))
 
 
 def test_choices_of_another_case_are_refused():
     others = [Question(each.question_id, "", "?", QUESTIONS[0].options) for each in QUESTIONS]
-    with pytest.raises(DatasetError, match="sample 'bees': its choices are not the options of the case"):
+    with pytest.raises(DatasetError, match="sample 'bees', epoch 1: its choices are not the options of the case"):
         answers(DATA / "quiz.eval", others)
 
 
+def test_choices_that_are_letters_are_not_taken_for_the_letters_of_other_options(changed):
+    def letters(log):
+        for sample in log.samples:
+            sample.choices = [*"ABCD"[: len(sample.choices)]]
+
+    with pytest.raises(DatasetError, match="its choices are not the options of the case"):
+        answers(changed("quiz", letters))
+
+
 def test_an_answer_to_an_unknown_case_is_refused():
-    with pytest.raises(DatasetError, match=r"sample 'bees': the dataset has no case 'bees'; its cases are 'capital'"):
+    with pytest.raises(
+        DatasetError, match=r"sample 'bees', epoch 1: the dataset has no case 'bees'; its cases are 'capital'"
+    ):
         answers(DATA / "quiz.eval", QUESTIONS[:1])
 
 

@@ -108,6 +108,20 @@ STATED = [
     ("I don't think the answer is A. The answer is B.", "B"),
     ("The answer is B. The answer is not A.", "B"),
     ("If the answer is A, there is fever. So the answer is B.", "B"),
+    ("Answer: B\n\nA. Incorrect: no pallor.\nB. Correct.\nC. Incorrect.", "B"),
+    ("So the answer is B. Not A.", "B"),
+    ("The answer is B. A is incorrect because the patient is pale, and C is wrong too.", "B"),
+    ("Answer: B. Iron deficiency", "B"),
+    ("Answer: B (confidence: 80%)", "B"),
+    ("I believe that the correct answer is B", "B"),
+    ("The passages suggest that the answer is B.", "B"),
+    ("Since malaria does not cause pallor, the answer is B.", "B"),
+    ("No doubt the answer is B", "B"),
+    # fields of JSON
+    ('{"answer": "B", "note": "the answer is A in other cases"}', "B"),
+    ('```json\n{"final_answer": "B) Iron-deficiency anaemia", "note": "the answer is A"}\n```', "B"),
+    ('Here it is: {"answer": "B"}\nThat is all.', "B"),
+    ('"answer": "B", "reasoning": "The patient', "B"),  # cut off
     # a model that goes on with a question of its own
     ("Answer: B\n\nQuestion: What causes chills?\nA) Cold\nB) Malaria\nAnswer: D", "B"),
 ]
@@ -194,6 +208,69 @@ NOT_STATED = [
 ]
 
 
+INFECTIONS = options("Malaria", "Hepatitis B", "Typhoid fever", "A viral infection")
+NOT_ONE_LETTER = [
+    # denied after the letter
+    "Answer: A (wrong)",
+    "Answer: A is the wrong option",
+    "Answer: A is not",
+    "Answer: A, which is wrong",
+    "The answer is A is incorrect",
+    "Answer: A \u2717",
+    "Answer: A?",
+    "A is partly correct.",
+    "A. Malaria? No.",
+    # denied or left open by the words around the statement
+    "It is false that the answer is A",
+    "I doubt the answer is A",
+    "The answer is hardly A",
+    "Perhaps the answer is A",
+    "You might say the answer is A",
+    "Some people think the answer is A, but they are mistaken.",
+    "Many would say that the answer is A",
+    "Student says the answer is A. This is wrong.",
+    # several
+    "The answer is A; B",
+    "Answer: A as well as B",
+    "Answer: A but also B",
+    "Answer: A, maybe B",
+    "Answer: A [or B]",
+    "Answer: A\nor B",
+    "Answer: A (30%), B (70%)",
+    "Answer: A: 50%, B: 50%",
+    "Answer: A. B. C.",
+    "Answer: A..D",
+    "Answer: A \u2192 B",
+    "Answer: c, a",
+    "Option A is correct, but so is B.",
+    r"\boxed{A} \boxed{B}",
+    r"\boxed{A} or \boxed{B}",
+    # taken back
+    "Answer: A\n\nActually, B.",
+    "Answer: A\nCorrection: B",
+    "Answer: A\nWait, I mean B.",
+    "Answer: A\nB",
+    "The answer is A\nI am not sure",
+    # no answer
+    "A) Malaria\nI can't pick.",
+    "The first letter of the answer is A",
+    "Answer: A. Baumannii",
+    "Answer: A+",
+    '{"answer": null, "note": "the answer is A"}',
+    '{"answer": "A", "final_answer": "B"}',
+    # characters
+    "\u00aa",
+    "Answer: \u00aa",
+    "Answer: \u216d",
+    "Answer: C:\\path",
+]
+
+
+@pytest.mark.parametrize("text", NOT_ONE_LETTER)
+def test_a_letter_that_is_denied_shared_or_taken_back_is_no_answer(text):
+    assert read_letter(text, INFECTIONS) is None
+
+
 @pytest.mark.parametrize(("text", "letter"), STATED)
 def test_a_stated_answer_is_read(text, letter):
     assert read_letter(text, DISEASES) == letter
@@ -218,8 +295,28 @@ def test_text_without_a_single_answer_gives_none(text):
         ("Both A and B", options("x", "y", "both A and B"), "C"),
         ("Answer: both A and B", options("x", "y", "both A and B"), "C"),
         ("None of the above", options("x", "none of the above"), "B"),
-        ("B", options("O", "A", "B"), "B"),  # blood groups: a letter is a letter
-        ("Answer: B", options("O", "A", "B"), "B"),
+        # blood groups: the letter B, or the text of option C?
+        ("B", options("O", "A", "B"), None),
+        ("Answer: B", options("O", "A", "B"), None),
+        ("Option B is correct.", options("O", "A", "B"), None),
+        ("B) A", options("O", "A", "B"), "B"),
+        ("Answer: B) A", options("O", "A", "B"), "B"),
+        ("C", options("O", "A", "B"), "C"),
+        ("Answer: O", options("O", "A", "B"), "A"),
+        ("A", options("A", "C", "B"), "A"),  # letter and text agree
+        # numbers, signs and characters that look like others
+        (".5 mg", options("5 mg", "0.5 mg"), "B"),
+        ("-.5", options("0.5", "-0.5"), "B"),
+        ("Answer: A. .5 mg", options("5 mg", "0.5 mg"), None),
+        ("Ca2-", options("Ca2+", "Ca"), None),
+        ("10\u2075", options("105", "10^5"), None),
+        ("5\u00b2", options("52", "25"), None),
+        # the exact text of an option
+        ("Malaria", options("malaria", "Malaria"), "B"),
+        ("Aa", options("AA", "Aa", "aa"), "B"),
+        ("Na-", options("Na+", "Na-"), "B"),
+        ("Answer: Na-", options("Na+", "Na-"), "B"),
+        ("\U0001f600", options("\U0001f622", "\U0001f600"), "B"),
         ("Answer: AB", options("A", "B", "AB"), "C"),
         ("Answer: C. difficile", options("E. coli", "C. difficile"), "B"),
         ("The answer is E. coli", options("E. coli", "C. difficile"), "A"),
@@ -277,13 +374,36 @@ def test_the_case_of_the_words_around_a_letter_is_irrelevant(frame, change):
 
 
 @pytest.mark.parametrize(
-    "piece", [" ", "\n", "answer ", "answer is ", "Answer: A\n", ",", "(", "*", "A, ", "x", r"\text{", "A) "]
+    "piece",
+    [
+        " ",
+        "\n",
+        "answer ",
+        "answer is ",
+        "Answer: A\n",
+        ",",
+        "(",
+        "*",
+        "A, ",
+        "x",
+        r"\text{",
+        "A) ",
+        "#",
+        r"\boxed{",
+        "A\n",
+    ],
 )
 def test_a_long_text_is_read_in_linear_time(piece):
     start = time.process_time()
-    read_letter(piece * (100_000 // len(piece)), DISEASES)
-    read_confidence(piece * (100_000 // len(piece)))
-    assert time.process_time() - start < 5
+    read_letter(piece * (300_000 // len(piece)) + " q", DISEASES)
+    read_confidence(piece * (300_000 // len(piece)) + " sure")
+    assert time.process_time() - start < 2
+
+
+def test_the_end_of_a_very_long_text_is_read():
+    assert read_letter("A\n" + "Pale. " * 20_000 + "The answer is B.", DISEASES) == "B"
+    assert read_letter("The answer is B.\n" + "Pale. " * 20_000, DISEASES) is None
+    assert read_letter("<think>" + "The answer is B. " * 20_000, DISEASES) is None
 
 
 @pytest.mark.parametrize(
@@ -319,6 +439,19 @@ def test_a_long_text_is_read_in_linear_time(piece):
         ("risk ratio 0.5 (95% confidence interval 0.1 to 0.9)", None),
         ("I'm not 100% sure.", None),
         ("The probability is 85%", None),
+        ("Confidence: 85% (high)", 0.85),
+        ("I am 90% confident that the answer is B, not A.", 0.9),
+        ("Confidence (0-100): 1", 0.01),
+        ("Confidence (%): 85", 0.85),
+        ("confidence 1 in 5", None),
+        ("confidence (scale 1-10): 1", None),
+        ("Confidence (1-5): 1", None),
+        ("Confidence: 1 (low)", None),
+        ("confidence of 95% CI 0.2", None),
+        ("confidence 0 patients", None),
+        ("100% sure it is not A", None),
+        ("less than 50% sure", None),
+        ("Confidence: \u0669\u0660%", None),  # Arabic digits
     ],
 )
 def test_a_stated_confidence_is_a_probability(text, confidence):

@@ -103,9 +103,11 @@ def test_medical_text_stays_as_it_is(text):
 def test_direct_takes_the_most_likely_letter_the_first_of_equals(scores):
     model = TellingModel(str, score=lambda prompt, each: scores["ABCD".index(each.strip())])
     answer = DirectReasoning().answer(QUESTION, model)
-    assert answer.scores == tuple(scores)
+    odds = [math.exp(each) for each in scores]
+    assert answer.probabilities == pytest.approx([each / sum(odds) for each in odds])
+    assert answer.scores == ()
     assert answer.letter == "ABCD"[scores.index(max(scores))]
-    assert (answer.confidence, answer.probabilities) == (None, ())
+    assert answer.confidence is None  # the model states none
 
 
 def test_direct_scores_the_letters_after_answer():
@@ -144,6 +146,14 @@ def test_json_that_breaks_a_rule_is_no_answer(change):
     fields = {"answer": "B", "confidence": 0.5, "steps": [], "cited": []} | change
     model = TellingModel(lambda prompt: json.dumps(fields), structured=True)
     assert ChainOfThought().answer(QUESTION, model).letter is None
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"), [("Step 1 ...\nAnswer: B\nConfidence: 70%", "B"), ('{"steps": ["A is', None)]
+)
+def test_what_a_server_without_schemas_writes_is_read_as_text(text, letter):
+    answer = ChainOfThought().answer(QUESTION, TellingModel(lambda prompt: text, structured=True))
+    assert (answer.letter, answer.confidence) == (letter, 0.7 if letter else None)
 
 
 def test_the_five_steps_are_asked_for_in_order():

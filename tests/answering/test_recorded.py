@@ -18,6 +18,7 @@ from ragsweep.core.config import check_component
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.project import CONF
 from ragsweep.core.settings import effective_settings
+from ragsweep.datasets import entry_files
 from ragsweep.datasets.cases import LETTERS, Option
 
 
@@ -72,6 +73,9 @@ CSV = "id,answer\nq1,B\n2,A\n"
         (CSV.replace("\n", "\r\n"), "answers.csv"),
         ("\ufeff" + CSV, "answers.csv"),
         ("answer,note,id\nB,x,q1\n\nA,,2\n", "answers.csv"),
+        ("\n" + CSV, "answers.csv"),
+        (json.dumps(ROWS, indent=1), "answers.jsonl"),
+        ([{**row, "loss": float("nan")} for row in ROWS], "answers.jsonl"),
         ([{"id": 2, "answer": "A", "exchanges": [{"prompt": "?"}]}, {"id": " q1 ", "answer": "B"}], "answers.jsonl"),
     ],
 )
@@ -96,6 +100,27 @@ def test_a_table_of_ids_and_letters_is_enough(answers, content, name):
 )
 def test_an_answer_is_a_letter_or_a_text_that_is_read(first, answer, letter):
     assert first(answer=answer).letter == letter
+
+
+@pytest.mark.parametrize("answer", ["E.", "(e)", "E)", "e"])
+def test_a_letter_that_is_no_option_is_refused_in_any_form(first, answer):
+    with pytest.raises(DatasetError, match=r"expected a letter of its case \(ABC\), or null for no answer"):
+        first(answer=answer)
+
+
+@pytest.mark.parametrize(
+    ("answer", "letter"), [("A) B", "A"), ("AB", "C"), ("O", "D"), ("C", "C"), ("D", "D"), ("A", None), ("(b)", None)]
+)
+def test_a_letter_that_is_also_the_text_of_another_option_is_refused(file, answer, letter):
+    blood_groups = question("q1", "B", "A", "AB", "O")
+    answerer = RecordedAnswerer(file([{"id": "q1", "answer": answer}]))
+    if letter:
+        assert answerer.answer([blood_groups])[0].letter == letter
+        return
+    with pytest.raises(
+        DatasetError, match=r'expected letter and text, such as "[AB]\) [AB]", since .* text of another'
+    ):
+        answerer.answer([blood_groups])
 
 
 def test_a_response_is_read_where_there_is_no_answer(first):
@@ -194,8 +219,8 @@ BAD = [  # a field, its value, how an error shows the value, and what it expects
     ("confidence", -0.1, "-0.1", "a number from 0 to 1"),
     ("confidence", 101, "101", "a number from 0 to 1"),
     ("confidence", float("nan"), "NaN", "a number from 0 to 1"),
-    ("confidence", "high", '"high"', "a number"),
-    ("confidence", True, "true", "a number"),
+    ("confidence", "high", '"high"', "a number from 0 to 1"),
+    ("confidence", True, "true", "a number from 0 to 1"),
     ("probabilities", [0.5, 0.5], "[0.5, 0.5]", "3 numbers, one for each option of its case"),
     ("probabilities", [0.5, 0.6, 0.5], "[0.5, 0.6, 0.5]", "numbers that add up to 1, not 1.6"),
     ("probabilities", [1.5, -0.5, 0], "[1.5, -0.5, 0]", "numbers from 0 to 1"),
@@ -208,7 +233,6 @@ BAD = [  # a field, its value, how an error shows the value, and what it expects
     ("time_ms", float("inf"), "Infinity", "a number of at least 0"),
     ("tokens_in", 1.5, "1.5", "a whole number of at least 0"),
     ("reasoning", ["x"], '["x"]', "a string"),
-    ("id", None, "null", "the id of a case"),
 ]
 
 
@@ -235,15 +259,27 @@ def test_a_bad_value_is_refused_in_one_line_that_names_its_place(file, field, va
          "answerer.missing=no_answer"),
         ("", "a.jsonl", "{path}: contains no answers; expected a row per case with id and answer"),
         ("id,answer\n", "a.csv", "{path}: contains no answers; expected a row per case with id and answer"),
-        ("{", "a.jsonl", "{path}, line 1: not JSON (Expecting property name enclosed in double quotes, column 2)"),
-        ("[1]\n", "a.jsonl", "{path}, line 1: expected an object with id and answer, found [1]"),
+        ("{", "a.jsonl", "{path}, line 1: not JSON (Expecting property name enclosed in double quotes, column 2); "
+         "expected an object on each line, or a list"),
+        ("3\n", "a.jsonl", "{path}, line 1: expected an object, found 3"),
+        ("[3]\n", "a.jsonl", "{path}, entry 1: expected an object, found 3"),
+        ('{"id": null}\n', "a.jsonl", "{path}, line 1: the field 'id' is of type NoneType; expected a string"),
+        ('{"id": "q1", "answer": "B", "answer": "A"}', "a.jsonl", "{path}, line 1: an object has the field 'answer' "
+         "twice; expected an object on each line, or a list"),
         ('{"answer": "B"}\n', "a.jsonl", "{path}, line 1: the field 'id' is missing; found 'answer'"),
         ("answer\nB\n", "a.csv", "{path}, line 2: the field 'id' is missing; found 'answer'"),
-        ("id,answer\nq1,B,C\n", "a.csv", "{path}, line 2: found 3 cells, expected 2 as in the header"),
-        ("id,id\nq1,B\n", "a.csv", "{path}, line 1: two columns have the same name; found 'id', 'id'"),
+        ("id,answer\nq1,B,C\n", "a.csv", "{path}, line 2: found 3 cells, expected 2 as in the first line; put a "
+         "text that contains a comma into double quotes"),
+        ('id,answer\nq1,"\nB\n"\n9,A\n', "a.csv", "{path}, line 5: the dataset has no case '9'; its cases "
+         "are 'q1', '2'"),
+        ("id,id\nq1,B\n", "a.csv", "{path}, line 1: several columns have the name 'id'"),
         ('id,answer\nq1,"B"x\n', "a.csv", "{path}, line 2: not CSV (',' expected after '\"')"),
         ("id,answer,confidence\nq1,B,high\n2,A,\n", "a.csv", "{path}, line 2: the field 'confidence' is \"high\"; "
-         "expected a number"),
+         "expected a number from 0 to 1"),
+        ("id,answer,time_ms\nq1,B,1_000\n2,A,\n", "a.csv", "{path}, line 2: the field 'time_ms' is \"1_000\"; expected "
+         "a number of at least 0"),
+        ("id,answer,time_ms\nq1,B,\u0665\n2,A,\n", "a.csv", "{path}, line 2: the field 'time_ms' is \"\\u0665\"; "
+         "expected a number of at least 0"),
         ("x", "a.gz", "answerer.path: {path} has another ending than .jsonl, .csv and .eval"),
         ("x", "a.txt", "answerer.path: {path} has another ending than .jsonl, .csv and .eval"),
     ],
@@ -259,6 +295,25 @@ def test_a_damaged_gzip_file_is_refused(tmp_path):
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b'{"id": "q1", "answer": "B"}')[:-9])
     with pytest.raises(DatasetError, match="cannot be unzipped to its end"):
         RecordedAnswerer(str(tmp_path / "a.jsonl.gz")).answer(QUESTIONS)
+
+
+@pytest.mark.parametrize(
+    ("limit", "name", "message"),
+    [
+        ("MOST_LINES", "a.jsonl.gz", "longer than 1 lines"),
+        ("MOST_LINES", "a.csv.gz", "longer than 1 lines"),
+        ("LARGEST_IN_ALL_MB", "a.jsonl.gz", "larger than 1 MB"),
+        ("LARGEST_MB", "a.jsonl.gz", r"larger than 1 MB \(line 2\)"),
+    ],
+)
+def test_a_small_file_that_unzips_to_a_very_large_one_is_refused(file, monkeypatch, limit, name, message):
+    monkeypatch.setattr(entry_files, limit, 1)
+    with pytest.raises(DatasetError, match=message):
+        RecordedAnswerer(file("\n" + " " * 1_100_000 + "\n", name)).answer(QUESTIONS)
+
+
+def test_a_cell_may_be_as_long_as_what_a_model_writes(answers):
+    assert len(answers(f"id,response\nq1,{'x' * 200_000}\n2,A\n", "answers.csv")[0].reasoning) == 200_000
 
 
 @pytest.mark.parametrize("name", ["nosuch.jsonl", "nosuch/answers.csv", "nosuch.eval"])
@@ -287,6 +342,14 @@ def test_the_format_can_be_given(answers):
     assert answers(ROWS, "answers.txt", format="table") == answers(ROWS)
 
 
+def test_each_list_of_questions_gets_its_own_answers(file):
+    answerer = RecordedAnswerer(file([{"id": "q1", "answer": "Dengue"}]))
+    asked, turned = question("q1", "Malaria", "Dengue"), question("q1", "Dengue", "Malaria")
+    found = answerer.answer([asked])
+    found.clear()
+    assert [answerer.answer([each])[0].letter for each in (asked, turned, asked)] == ["B", "A", "B"]
+
+
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
@@ -309,10 +372,12 @@ def settings_of(path, **settings):
     return effective_settings(config, {"answerer": build(config.answerer, "answerer")})
 
 
-def test_a_run_depends_on_the_content_of_the_file_and_not_on_its_path(file):
-    here, moved, changed = file(ROWS, "a.jsonl"), file(ROWS, "b.jsonl"), file(ROWS[::-1], "c.jsonl")
+def test_a_run_depends_on_the_content_and_the_name_of_the_file_and_not_on_its_folder(file, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    here, moved, changed = file(ROWS, "a.jsonl"), file(ROWS, "elsewhere/a.jsonl"), file(ROWS[::-1], "c.jsonl")
     assert settings_of(here) == settings_of(moved)
-    assert settings_of(here) != settings_of(changed)
+    assert settings_of(here) != settings_of(changed, name="a.jsonl")
+    assert settings_of(here) == settings_of(file(ROWS, "b.jsonl"), name="a.jsonl")
 
 
 @pytest.mark.parametrize(

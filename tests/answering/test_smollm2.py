@@ -264,5 +264,5 @@ def test_the_answers_of_a_question_with_26_options_can_be_scored():
 
     options = tuple(Option(letter, f"{number} tablets") for number, letter in enumerate(LETTERS))
     [answer] = SmolLM2Answerer(DirectReasoning(), NO_STORE).answer([Question("q", "", "How many?", options)])
-    assert len(answer.scores) == 26
-    assert answer.letter == LETTERS[answer.scores.index(max(answer.scores))]
+    assert len(answer.probabilities) == 26
+    assert answer.letter == LETTERS[answer.probabilities.index(max(answer.probabilities))]

@@ -15,17 +15,18 @@ LARGEST_MB = 1  # of a .env file
 LEAST_SECRET = 8  # characters; shorter ones, such as EMPTY, are no secret and may be words of an answer
 
 
-def check_access(base_url: str | None, api_key_env: str) -> None:
+def check_access(base_url: str | None, api_key_env: str, model: str) -> None:
     """Refuse settings that hold a secret, which a run would record, without repeating them.
 
     Raises:
-        ConfigError: The address has a user, a password or a query, or is not an address; or the variable's name
-            could be a key.
+        ConfigError: The address has a user, a password or parameters, or is not an address; or the variable's name
+            could be a key; or the address or the model's name contains the key.
+        AnswererError: The file `.env` cannot be read.
     """
-    if not re.fullmatch("[A-Z][A-Z0-9_]*", api_key_env):
+    if not re.fullmatch("[A-Z][A-Z0-9_]*", api_key_env) or not ("_" in api_key_env or _key(api_key_env)):
         raise ConfigError(
-            "answerer.api_key_env: expected the name of an environment variable, such as OPENAI_API_KEY; the key "
-            "itself must not be in the configuration, which every run records"
+            "answerer.api_key_env: expected the name of an environment variable, such as OPENAI_API_KEY, and a name "
+            "without _ only if it is set; the key itself must not be in the configuration, which every run records"
         )
     if base_url is not None:
         try:
@@ -33,11 +34,14 @@ def check_access(base_url: str | None, api_key_env: str) -> None:
             known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
         except ValueError:  # of a port that is not a number, and may be a password
             known = False
-        if not known or not base_url.isprintable() or re.search(r"[@?#\s]", base_url):
+        if not known or not base_url.isprintable() or re.search(r"[@?#;=&%\s]", base_url):
             raise ConfigError(
                 "answerer.base_url: expected an address such as http://127.0.0.1:8000/v1, without user, password and "
-                f"query, which would be recorded; the key belongs in the environment as {api_key_env}"
+                f"parameters, which would be recorded; the key belongs in the environment as {api_key_env}"
             )
+    for name, value in (("base_url", base_url or ""), ("model", model)):
+        if hidden(value, _key(api_key_env)) != value:
+            raise ConfigError(f"answerer.{name}: contains the key in {api_key_env}, which would be recorded")
 
 
 def api_key(name: str) -> str:
@@ -46,7 +50,7 @@ def api_key(name: str) -> str:
     Raises:
         AnswererError: There is none, or one that cannot be sent. The error does not repeat it.
     """
-    found = (os.environ.get(name) or _of_file(name) or "").strip()
+    found = _key(name)
     if not found:
         raise AnswererError(
             f"answerer.api_key_env: {name} is not set; set it in the environment or in the file .env of the project "
@@ -57,8 +61,12 @@ def api_key(name: str) -> str:
     return found
 
 
+def _key(name: str) -> str:
+    return (os.environ.get(name) or _of_file(name) or "").strip()
+
+
 def _of_file(name: str) -> str | None:
-    from dotenv import dotenv_values
+    from dotenv.parser import parse_stream
 
     path = project() / ".env"
     if not path.exists():
@@ -68,10 +76,15 @@ def _of_file(name: str) -> str | None:
     except (MalformedError, OSError) as error:
         flaw = str(error)
     else:
-        return dotenv_values(stream=StringIO(text), interpolate=False).get(name)
+        values = [line.value for line in parse_stream(StringIO(text)) if line.key == name]
+        if len(values) <= 1:
+            return values[0] if values else None
+        flaw = f"it sets {name} twice"
     raise AnswererError(f"{path}: cannot be read ({flaw})")  # not from the error, which holds the content
 
 
 def hidden(text: str, key: str) -> str:
-    """The text without the key, which a server may repeat."""
-    return text.replace(key, "***") if len(key) >= LEAST_SECRET else text
+    """The text without the key, which a server may repeat, also with characters in it that no terminal shows."""
+    if len(key) < LEAST_SECRET:
+        return text
+    return re.sub(r"[^\s!-~]*".join(map(re.escape, key)), "***", text)

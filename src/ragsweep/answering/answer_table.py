@@ -8,21 +8,26 @@ wrote, read if there is no `answer`), `reasoning`, `evidence` and `cited` (units
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ragsweep.answering.option_letters import bare_letter, has_two_meanings
 from ragsweep.answering.parsing import read_confidence, read_letter
 from ragsweep.answering.question import Answer, Question
-from ragsweep.answering.rows import Row, answered_twice, csv_rows, id_of, json_rows, unknown_case
+from ragsweep.answering.rows import Row, read_rows, unknown_case
 from ragsweep.core.errors import DatasetError
-from ragsweep.datasets.fields import flaw_of_name, listed
+from ragsweep.datasets.entry_files import id_of, is_csv
+from ragsweep.datasets.fields import SHOWN, flaw_of_name, listed
 
 ROUNDING = 0.02  # by which probabilities may miss a sum of 1
 LARGEST = 2**53  # of times and tokens
+NUMBER = re.compile(
+    r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+)  # float() also takes 1_000 and other digits
 NUMBERS = ("confidence", "time_ms", "tokens_in", "tokens_out")
 LISTS = ("probabilities", "evidence", "cited")
 FIELDS = ("answer", "response", "reasoning", *NUMBERS, *LISTS)
@@ -33,11 +38,11 @@ class AnswerTable:
     """A table of answers.
 
     Attributes:
-        rows: Row by id of the case.
+        rows: The rows, with the fields that are read.
         scale: What confidences and probabilities are divided by: 100 if they are in percent, else 1.
     """
 
-    rows: dict[str, Row]
+    rows: tuple[Row, ...]
     scale: int
 
     @classmethod
@@ -45,58 +50,56 @@ class AnswerTable:
         """Read a table.
 
         Raises:
-            DatasetError: The file or a row cannot be read, or a case is answered twice.
+            DatasetError: The file or a row cannot be read.
         """
-        is_csv = ".csv" in path.name.lower()
-        rows: dict[str, Row] = {}
-        for row in map(_from_csv, csv_rows(path)) if is_csv else json_rows(path):
-            case = id_of(row.fields.get("id"))
-            if case is None:
-                if "id" in row.fields:
-                    raise row.error("id", "the id of a case")
-                raise DatasetError(f"{row.where}: the field 'id' is missing; found {listed(row.fields)}")
-            if not row.fields.keys() & {"answer", "response", "probabilities"}:
+        rows: list[Row] = []
+        for row in map(_from_csv, read_rows(path)) if is_csv(path) else read_rows(path):
+            case = id_of(row.fields, "id", row.where)
+            if row.fields.keys().isdisjoint(("answer", "response", "probabilities")):
                 found = listed(row.fields)
                 raise DatasetError(f"{row.where}: expected the field answer, response or probabilities; found {found}")
-            if case in rows:
-                raise answered_twice(row.where, case, rows[case].where)
-            rows[case] = Row(row.where, {name: row.fields[name] for name in FIELDS if name in row.fields})
+            rows.append(
+                Row(row.where, {name: row.fields[name] for name in FIELDS if name in row.fields} | {"id": case})
+            )
         if not rows:
             raise DatasetError(f"{path}: contains no answers; expected a row per case with id and answer")
-        _check_confidences(rows.values(), scale)
-        return cls(rows, scale)
+        _check_confidences(rows, scale)
+        return cls(tuple(rows), scale)
 
-    @property
+    @cached_property
     def has_confidence(self) -> bool:
         """Whether there are confidences or probabilities."""
         return any(
             row.fields.get("confidence") is not None
             or row.fields.get("probabilities")
             or _confidence_in(row) is not None
-            for row in self.rows.values()
+            for row in self.rows
         )
 
     @cached_property
     def _has_evidence(self) -> bool:
         """Whether the system retrieved anything by itself."""
-        return any(row.fields.get("evidence") for row in self.rows.values())
+        return any(row.fields.get("evidence") for row in self.rows)
 
-    def answers(self, questions: Sequence[Question]) -> dict[str, Answer]:
-        """The answers by the ids of the questions.
+    def answers(self, asked: Mapping[str, Question]) -> Iterator[tuple[str, str, Answer]]:
+        """The place, the case and the answer of each row.
+
+        Args:
+            asked: The questions by their ids.
 
         Raises:
             DatasetError: An answer does not fit its question, or has no question.
         """
-        asked = {question.question_id: question for question in questions}
-        for case, row in self.rows.items():
+        for row in self.rows:
+            case = row.fields["id"]
             if case not in asked:
-                raise unknown_case(row.where, case, list(asked))
-        return {case: self._answer(row, asked[case]) for case, row in self.rows.items()}
+                raise unknown_case(row.where, case, asked)
+            yield row.where, case, self._answer(row, asked[case])
 
     def _answer(self, row: Row, question: Question) -> Answer:
         probabilities = self._probabilities(row, question)
         letter = _letter(row, question, probabilities)
-        confidence = row.field("confidence", (int, float), "a number")
+        confidence = row.fields.get("confidence")
         if confidence is not None:
             confidence /= self.scale
         elif probabilities and letter:
@@ -109,8 +112,8 @@ class AnswerTable:
             confidence,
             probabilities=probabilities,
             reasoning=row.field("reasoning", str, "a string") or response,
-            cited=_texts(row, "cited") or (),
-            retrieved=(_texts(row, "evidence") or ()) if self._has_evidence else None,
+            cited=_texts(row, "cited"),
+            retrieved=_texts(row, "evidence") if self._has_evidence else None,
             tokens_in=_amount(row, "tokens_in", whole=True),
             tokens_out=_amount(row, "tokens_out", whole=True),
             time_ms=_amount(row, "time_ms", whole=False),
@@ -137,10 +140,14 @@ class AnswerTable:
 def _letter(row: Row, question: Question, probabilities: Sequence[float]) -> str | None:
     if "answer" in row.fields:
         answer = (row.field("answer", str, "a letter, or the text of an option") or "").strip()
-        letter = read_letter(answer, question.options)
-        if letter is None and len(answer) == 1 and answer.isalpha():
-            raise row.error("answer", f"a letter of its case ({question.letters}), or null for no answer")
-        return letter
+        letter, bare = read_letter(answer, question.options), bare_letter(answer)
+        if letter or not bare:
+            return letter
+        if bare in question.letters and has_two_meanings(bare, question.options):
+            text = question.options[question.letters.index(bare)].text[:SHOWN]
+            meant = f"{bare!r} is the letter of one option and the text of another"
+            raise row.error("answer", f'letter and text, such as "{bare}) {text}", since {meant}')
+        raise row.error("answer", f"a letter of its case ({question.letters}), or null for no answer")
     if row.fields.get("response") is not None:
         return read_letter(row.field("response", str, "a string"), question.options)
     if not probabilities:
@@ -154,40 +161,37 @@ def _confidence_in(row: Row) -> float | None:
     return read_confidence(response) if isinstance(response, str) else None
 
 
-def _check_confidences(rows: Iterable[Row], scale: int) -> None:
+def _check_confidences(rows: Sequence[Row], scale: int) -> None:
     """Raise `DatasetError` for a confidence that is not a probability, or if all of them are on another scale."""
-    stated = [(row, row.field("confidence", (int, float), "a number")) for row in rows]
-    stated = [(row, value) for row, value in stated if value is not None]
-    largest = max((value for _, value in stated), default=0)
-    for row, value in stated:
-        if not _is_number(value, 0, scale):
-            in_percent = scale == 1 and all(_is_number(each, 0, 100) for _, each in stated)
+    stated = [row for row in rows if row.fields.get("confidence") is not None]
+    for row in stated:
+        if not _is_number(row.fields["confidence"], 0, scale):
+            in_percent = scale == 1 and all(_is_number(each.fields["confidence"], 0, 100) for each in stated)
             hint = "; in percent? set answerer.confidence_scale=percent" if in_percent else ""
             raise row.error("confidence", f"a number from 0 to {scale}{hint}")
+    largest = max((row.fields["confidence"] for row in stated), default=0)
     if scale > 1 and 0 < largest <= 1:
-        raise stated[0][0].error(
-            "confidence", f"percent, but none is above {largest:g}; set answerer.confidence_scale=unit"
-        )
+        expected = f"percent, but none is above {largest:g}; set answerer.confidence_scale=unit"
+        raise stated[0].error("confidence", expected)
 
 
-def _is_number(value: object, low: float, high: float) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high  # NaN is not
+def _is_number(value: Any, low: float, high: float) -> bool:
+    return type(value) in (int, float) and low <= value <= high  # NaN is not, nor is a truth value
 
 
 def _amount(row: Row, name: str, *, whole: bool) -> Any:
-    expected = f"a {'whole ' if whole else ''}number of at least 0"
-    value = row.field(name, (int, float), expected)
+    value = row.fields.get(name)
     if value is None:
         return None
     if not _is_number(value, 0, LARGEST) or (whole and value != int(value)):
-        raise row.error(name, expected)
+        raise row.error(name, f"a {'whole ' if whole else ''}number of at least 0")
     return int(value) if whole else float(value)
 
 
-def _texts(row: Row, name: str) -> tuple[str, ...] | None:
+def _texts(row: Row, name: str) -> tuple[str, ...]:
     values = row.field(name, list, "a list of units")
-    if values is None:
-        return None
+    if not values:
+        return ()
     if any(flaw_of_name(value) for value in values):
         raise row.error(name, "a list of units such as manual.pdf#34")
     return tuple(value.strip() for value in values)
@@ -200,12 +204,11 @@ def _from_csv(row: Row) -> Row:
         if fields.get(name):
             parts = [part.strip() for part in fields[name].split(";") if part.strip()]
             fields[name] = [_as_number(part) for part in parts] if name == "probabilities" else parts
-    for name in fields.keys() & {*NUMBERS}:
-        fields[name] = _as_number(fields[name])
+    for name in NUMBERS:
+        if fields.get(name):
+            fields[name] = _as_number(fields[name])
     return Row(row.where, fields)
 
 
-def _as_number(cell: Any) -> Any:
-    with suppress(ValueError, TypeError):
-        return float(cell)
-    return cell
+def _as_number(cell: str) -> float | str:
+    return float(cell) if NUMBER.fullmatch(cell.strip()) else cell

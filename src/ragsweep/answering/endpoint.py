@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import closing
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Annotated, Any, Literal
@@ -16,7 +15,7 @@ from ragsweep.answering.endpoint_model import Ask, EndpointModel, Response, resp
 from ragsweep.answering.kept import KeptResponses
 from ragsweep.answering.language_model import Message, Reasoning
 from ragsweep.answering.question import Answer, Question
-from ragsweep.answering.sending import Endpoint, Stopped, prompt_tokens
+from ragsweep.answering.sending import Endpoint, Stopped, is_response, prompt_tokens
 from ragsweep.core.constraints import Between, Text
 from ragsweep.core.errors import AnswererError
 from ragsweep.core.progress import advance, progress
@@ -40,12 +39,13 @@ class OpenAIAnswerer:
     """Answers with a language model behind an OpenAI-compatible endpoint, such as OpenAI's own, vLLM or Ollama.
 
     Each response is kept before it is used, under everything that determines it. So neither a second sweep nor a
-    resumed one asks for it again, and a killed one loses no response that has arrived.
+    resumed one asks for it again, and a killed one loses no response that has arrived. If a response cannot be kept,
+    such as on a full disk, no further request starts.
 
     Attributes:
         reasoning: How the model comes to an answer.
         model: The model's name at the endpoint.
-        base_url: Address of the endpoint; None takes OpenAI's. It must not contain a password.
+        base_url: Address of the endpoint; None takes OpenAI's. It must not contain a password or key.
         api_key_env: Name of the variable that holds the key, in the environment or in `.env` of the project folder.
         structured: Whether the endpoint returns JSON of a given schema. A reasoning method then gets an answer's
             fields instead of a text in which it has to find them.
@@ -55,7 +55,10 @@ class OpenAIAnswerer:
         max_tokens_as: The parameter that says so. Old servers know only `max_tokens`, and OpenAI's reasoning models
             only the other one.
         max_tokens_total: The most tokens, of prompts and responses, that one start of the program may pay for in each
-            of its processes; None sets no limit. No request starts that could exceed it.
+            of its processes; None sets no limit. A request starts only if its prompt and the longest response fit. The
+            tokens of the prompt are estimated, as one for 4 characters of ASCII, and one for each byte of any other
+            writing. What was spent may exceed the limit by the error of this estimate in the requests that are on
+            their way, or if the endpoint states too few tokens.
         concurrency: The most requests at a time, in each process.
         timeout_s: The most seconds that a response may take.
         retries: How often a request is sent again after a failure that may pass.
@@ -85,7 +88,7 @@ class OpenAIAnswerer:
         if find_spec("openai") is None:
             raise AnswererError("answerer: openai is not installed here; run pip install 'ragsweep[openai]'")
         expect_method(self.reasoning, "answer", "reasoning")
-        check_access(self.base_url, self.api_key_env)
+        check_access(self.base_url, self.api_key_env, self.model)
 
     @property
     def without_effect(self) -> tuple[str, ...]:
@@ -101,9 +104,9 @@ class OpenAIAnswerer:
         """An answer for each question, in the same order.
 
         Raises:
-            AnswererError: The endpoint cannot be used, or the limit on tokens is reached.
+            AnswererError: The endpoint cannot be used, the limit on tokens is reached, or responses cannot be kept.
         """
-        kept = KeptResponses.of(self.store)
+        kept = replace(KeptResponses.of(self.store), paid=True, valid=is_response)
         missing: list[Request] = []
 
         def find(messages: Sequence[Message], as_json: bool) -> Response:
@@ -111,7 +114,7 @@ class OpenAIAnswerer:
             found = kept.find(self._key(request))
             if found is None:
                 missing.append(request)
-            return found or NOTHING
+            return NOTHING if found is None else found
 
         answers, left = {}, {}
         for number, question in enumerate(questions):
@@ -129,14 +132,19 @@ class OpenAIAnswerer:
         """Answers of the endpoint. If one fails, no further request starts, and those on their way are waited for."""
         budget = budget_of(sweep_id(), self.max_tokens_total)
         endpoint = Endpoint(self.url, api_key(self.api_key_env), self.timeout_s, self.retries, budget)
+        kept.check()
         print(self._estimate(missing), file=sys.stderr)
 
         def ask(messages: Sequence[Message], as_json: bool) -> Response:
             request = self._request(messages, as_json)
-            return kept.get(self._key(request), lambda: endpoint.send(request))
+            try:
+                return kept.get(self._key(request), lambda: endpoint.send(request))
+            except BaseException:
+                endpoint.stopped.set()
+                raise
 
         shown = progress(f"asking {self.model} {counted(len(questions), 'question')}", len(questions))
-        with closing(endpoint), ThreadPoolExecutor(self.concurrency) as pool, shown:
+        with endpoint, ThreadPoolExecutor(self.concurrency) as pool, shown:
             futures = {pool.submit(self._answer, question, ask): number for number, question in questions.items()}
             try:
                 for future in as_completed(futures):

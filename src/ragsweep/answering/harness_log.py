@@ -1,22 +1,28 @@
 """Reads `samples_*.jsonl`, the log of lm-evaluation-harness.
 
-A task of multiple choice logs the log-likelihood of each option, and the answer is the most likely one, as in the
-harness's metric `acc`. A task that generates text logs the text as each of its filters left it.
+A task of multiple choice logs the log-likelihood of each option. The answer is the most likely one, as in the harness's
+metric `acc`, and the probabilities are the softmax: what the model itself finds, not fitted to the correct answers. A
+task that generates text logs the text as each of its filters left it.
+
+A sample belongs to the case with its id; without ids, to the case at its position, whose texts it must have.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, isfinite, isnan
+from functools import cached_property
+from math import exp, fsum, inf, isnan
 from pathlib import Path
 from typing import Any
 
+from ragsweep.answering.option_letters import bare_letter, option_with_text
 from ragsweep.answering.parsing import read_letter
 from ragsweep.answering.question import Answer, Exchange, Question
-from ragsweep.answering.rows import Row, answered_twice, chosen, id_of, json_rows, unknown_case
+from ragsweep.answering.rows import Row, read_rows, samples_of, unknown_case
 from ragsweep.core.errors import DatasetError
+from ragsweep.datasets.fields import SHOWN, listed
 
 IDS = ("id", "query_id", "question_id")  # fields of a document that may have the id of its case
 SAMPLE = ("doc_id", "doc", "filtered_resps")  # fields by which a row of the harness is known
@@ -42,90 +48,122 @@ class HarnessLog:
             ConfigError: The filter is not in the log, or there are several and none is chosen.
         """
         by_filter: dict[str, list[Row]] = {}
-        for row in json_rows(path):
+        for row in read_rows(path):
             if missing := [field for field in SAMPLE if field not in row.fields]:
                 raise DatasetError(f"{row.where}: the field {missing[0]!r} is missing; expected a sample of lm-eval")
             by_filter.setdefault(str(row.fields.get("filter", "none")), []).append(_needed(row))
         if not by_filter:
             raise DatasetError(f"{path}: contains no samples; expected samples_*.jsonl of lm-eval")
-        return cls(tuple(by_filter[chosen(name, list(by_filter), "filter", path)]))
+        return cls(samples_of(name, by_filter, "filter", path))
 
-    @property
+    @cached_property
     def has_confidence(self) -> bool:
         """Whether there are log-likelihoods."""
-        return _log_likelihoods(self.rows[0]) is not None
+        return any(_log_likelihoods(row) is not None for row in self.rows)
 
-    def answers(self, questions: Sequence[Question]) -> dict[str, Answer]:
-        """The answers by the ids of the questions.
+    def answers(self, asked: Mapping[str, Question]) -> Iterator[tuple[str, str, Answer]]:
+        """The place, the case and the answer of each sample.
+
+        Args:
+            asked: The questions by their ids, in the order of the dataset.
 
         Raises:
             DatasetError: A sample does not fit its question, or has no question.
         """
-        asked = {question.question_id: question for question in questions}
-        places: dict[str, str] = {}
-        answers: dict[str, Answer] = {}
+        questions = list(asked.values())
         for row in self.rows:
             question = _question(row, asked, questions)
-            case = question.question_id
-            if case in answers:
-                raise answered_twice(row.where, case, places[case])
-            places[case] = row.where
             scores = _log_likelihoods(row)
-            answers[case] = _read(row, question) if scores is None else _most_likely(row, question, scores)
-        return answers
+            answer = _read(row, question) if scores is None else _most_likely(row, question, scores)
+            yield row.where, question.question_id, answer
 
 
 def _needed(row: Row) -> Row:
     """What is needed of a sample, which has a whole prompt for each option."""
     arguments = row.fields.get("arguments")
-    requests = [each for each in arguments.values() if isinstance(each, dict)] if isinstance(arguments, dict) else []
-    prompt = next(_texts([each.get("arg_0") for each in requests]), "")
+    if isinstance(arguments, dict):
+        arguments = [[each.get("arg_0"), each.get("arg_1")] for each in arguments.values() if isinstance(each, dict)]
+    listing = arguments if isinstance(arguments, list) else []  # as older versions log them
+    requests = [each for each in listing if isinstance(each, list) and len(each) > 1]
+    prompt = next(_texts([each[0] for each in requests]), "")
     kept = {name: row.fields.get(name) for name in (*SAMPLE, "metrics", "resps")}
-    return Row(row.where, {**kept, "prompt": prompt, "options": [each.get("arg_1") for each in requests]})
+    return Row(row.where, {**kept, "prompt": prompt, "options": [each[1] for each in requests]})
 
 
-def _question(row: Row, asked: dict[str, Question], questions: Sequence[Question]) -> Question:
+def _question(row: Row, asked: Mapping[str, Question], questions: Sequence[Question]) -> Question:
     """The question of a sample: by an id in its document, else by its position in the dataset."""
     document = row.fields["doc"]
-    ids = [id_of(document.get(name)) for name in IDS] if isinstance(document, dict) else []
-    found: Question | None = next((asked[each] for each in ids if each in asked), None)
-    if found is not None:
-        return found
+    found = [document.get(name) for name in IDS] if isinstance(document, dict) else []
+    ids = [str(each).strip() for each in found if isinstance(each, str | int)]
+    if known := [each for each in ids if each in asked]:
+        return asked[known[0]]
     position: int | None = row.field("doc_id", int, "a whole number")
     if position is None or not 0 <= position < len(questions):
-        case = next((each for each in ids if each), f"number {position}")
-        raise unknown_case(row.where, case, list(asked))
+        raise unknown_case(row.where, next(filter(None, ids), f"number {position}"), asked)
     question = questions[position]
-    asks = _folded(question.question)
-    if not any(asks in _folded(text) for text in _texts([document, row.fields["prompt"]])):
-        raise DatasetError(
-            f"{row.where}: the text of sample {position} does not have the question of case "
-            f"{question.question_id[:80]!r}; expected the samples in the order of the cases, or with their ids"
-        )
+    shown = [_folded(text) for text in _texts([document, row.fields["prompt"], row.fields["options"]])]
+    options = [option.text for option in question.options]
+    for kind, texts in (("question", [question.question]), ("case", question.case.splitlines()), ("options", options)):
+        if not all(any(_folded(text) in each for each in shown) for text in texts):
+            raise DatasetError(
+                f"{row.where}: the text of sample {position} does not have the {kind} of case "
+                f"{question.question_id[:SHOWN]!r}; expected the samples in the order of the cases, or with their ids"
+            )
     return question
 
 
 def _most_likely(row: Row, question: Question, scores: list[float]) -> Answer:
     """The answer with the highest log-likelihood, the first of equal ones."""
-    letters = _order(row, question)
-    if len(scores) == 2 * len(letters) and MUTUAL_INFORMATION in str(row.fields.get("metrics")):
-        scores = scores[: len(letters)]
-    if len(scores) != len(letters):
-        found = f"{len(scores)} log-likelihoods; its case {question.question_id[:80]!r} has {len(letters)} options"
+    count = len(question.options)
+    if len(scores) == 2 * count and MUTUAL_INFORMATION in str(row.fields.get("metrics")):
+        scores = scores[:count]
+    if len(scores) != count:
+        found = f"{len(scores)} log-likelihoods; its case {question.question_id[:SHOWN]!r} has {count} options"
         raise DatasetError(f"{row.where}: found {found}")
-    if any(isnan(score) for score in scores) or max(scores) == -inf:  # the harness takes the first of them, usually A
+    letters = _order(row, question)
+    largest = max(scores)
+    if any(isnan(score) for score in scores) or largest == -inf:  # the harness takes the first of them, usually A
         return Answer(None)
-    by_letter = dict(zip(letters, scores, strict=True))
-    in_order = tuple(by_letter[letter] for letter in question.letters)
-    return Answer(letters[scores.index(max(scores))], scores=in_order if all(map(isfinite, scores)) else ())
+    shares = {letter: exp(score - largest) for letter, score in zip(letters, scores, strict=True)}
+    total = fsum(shares.values())
+    probabilities = tuple(shares[letter] / total for letter in question.letters)
+    return Answer(letters[scores.index(largest)], probabilities=probabilities)
 
 
 def _order(row: Row, question: Question) -> str:
-    """The letters of the options in the order in which the harness scored them."""
-    scored = row.fields["options"][: len(question.options)]
-    letters = [read_letter(text, question.options) if isinstance(text, str) else None for text in scored]
-    found = "".join(letter for letter in letters if letter)
-    return found if sorted(found) == sorted(question.letters) else question.letters
+    """The letters of the options in the order in which the harness scored them.
+
+    It scores the texts of the options, in any order, or their letters, which then stand for the options in the prompt.
+    """
+    scored = [text if isinstance(text, str) else "" for text in row.fields["options"][: len(question.options)]]
+    of_texts = "".join(option_with_text(text, question.options) or "" for text in scored)
+    of_letters = "".join(bare_letter(text) or "" for text in scored)
+    of_both = "".join(read_letter(text, question.options) or "" for text in scored)  # A. Malaria
+    orders = {of_texts} if sorted(of_texts) == sorted(question.letters) else set()
+    if of_letters == question.letters:
+        orders.add(of_letters)
+        _check_order_in_prompt(row, question)
+    if not orders and sorted(of_both) == sorted(question.letters):
+        orders.add(of_both)
+    if len(orders) != 1:
+        problem = "could be letters or texts of options in another order" if orders else "are not its options"
+        case = f"case {question.question_id[:SHOWN]!r}"
+        raise DatasetError(f"{row.where}: what the harness scored for {case} {problem}: {listed(scored)}")
+    return orders.pop()
+
+
+def _check_order_in_prompt(row: Row, question: Question) -> None:
+    """Raise `DatasetError` if the prompt shows the options in another order, so that letters mean other options."""
+    asks = _folded(question.question) or "?"  # which is in no folded text
+    _, asked, shown = _folded(row.fields["prompt"]).rpartition(asks)
+    texts = [_folded(option.text) for option in question.options]
+    end = 0
+    for text in texts if asked and all(text in shown for text in texts) else ():
+        found = shown.find(text, end)
+        if found < 0:
+            case = f"case {question.question_id[:SHOWN]!r}"
+            raise DatasetError(f"{row.where}: the prompt has the options of {case} in another order than the dataset")
+        end = found + len(text)
 
 
 def _read(row: Row, question: Question) -> Answer:
@@ -136,6 +174,8 @@ def _read(row: Row, question: Question) -> Answer:
     responses = list(_texts(row.fields["resps"]))
     response = responses[0] if len(responses) == 1 else filtered[0]
     letter = read_letter(filtered[0], question.options)
+    if letter and not option_with_text(filtered[0], question.options):
+        _check_order_in_prompt(row, question)
     return Answer(letter, reasoning=response, exchanges=(Exchange(row.fields["prompt"], response),))
 
 
@@ -149,9 +189,14 @@ def _log_likelihoods(row: Row) -> list[float] | None:
         if not isinstance(response, list) or len(response) != 2 or str(response[1]) not in ("True", "False"):
             return None
         try:
-            scores.append(float(response[0]))
+            score = float(response[0])
         except (TypeError, ValueError):
             return None
+        except OverflowError:  # a whole number of hundreds of digits
+            score = inf
+        if score == inf:
+            raise row.error("filtered_resps", "log-likelihoods, which are at most 0")
+        scores.append(score)
     return scores
 
 

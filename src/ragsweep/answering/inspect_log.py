@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ragsweep.answering.option_letters import option_with_text
 from ragsweep.answering.parsing import read_letter
 from ragsweep.answering.question import Answer, Exchange, Question
-from ragsweep.answering.rows import answered_twice, chosen, unknown_case
+from ragsweep.answering.rows import samples_of, unknown_case
 from ragsweep.core.errors import ConfigError, DatasetError, first_line
 from ragsweep.core.parsing import MB
 from ragsweep.datasets.cases import LETTERS
+from ragsweep.datasets.fields import SHOWN
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalSample
+    from inspect_ai.scorer import Score
 
 LARGEST_MB = 4000  # of what a log holds, unzipped
 
@@ -27,13 +30,11 @@ class InspectLog:
 
     Attributes:
         path: The file.
-        scorer: Whose reading of the answers counts.
-        samples: The samples that it has scored.
+        samples: The samples that the scorer has scored, with what it read.
     """
 
     path: Path
-    scorer: str
-    samples: tuple[EvalSample, ...]
+    samples: tuple[tuple[EvalSample, Score], ...]
     has_confidence = False
 
     @classmethod
@@ -64,60 +65,57 @@ class InspectLog:
             raise
         except Exception as error:  # the reader raises anything for a damaged file
             raise DatasetError(f"{path}: cannot be read as a log of Inspect ({first_line(error)})") from error
-        samples = log.samples or []
-        scorers = list(dict.fromkeys(name for sample in samples for name in sample.scores or ()))
-        if not scorers:
+        by_scorer: dict[str, list[tuple[EvalSample, Score]]] = {}
+        for sample in log.samples or ():
+            for scorer, score in (sample.scores or {}).items():
+                by_scorer.setdefault(scorer, []).append((sample, score))
+        if not by_scorer:
             raise DatasetError(f"{path}: contains no scored samples (status: {log.status})")
-        scorer = chosen(name, scorers, "scorer", path)
-        return cls(path, scorer, tuple(sample for sample in samples if scorer in (sample.scores or ())))
+        return cls(path, samples_of(name, by_scorer, "scorer", path))
 
-    def answers(self, questions: Sequence[Question]) -> dict[str, Answer]:
-        """The answers by the ids of the questions. A sample that the scorer left out, after an error, has none.
+    def answers(self, asked: Mapping[str, Question]) -> Iterator[tuple[str, str, Answer]]:
+        """The place, the case and the answer of each sample. One that the scorer left out, after an error, is missing.
+
+        Args:
+            asked: The questions by their ids.
 
         Raises:
-            DatasetError: A sample does not fit its question, has no question, or was answered in several epochs.
+            DatasetError: A sample does not fit its question, or has no question.
         """
-        asked = {question.question_id: question for question in questions}
-        answers: dict[str, Answer] = {}
-        for sample in self.samples:
+        for sample, score in self.samples:
             case = str(sample.id)
-            where = f"{self.path}, sample {case[:80]!r}"
+            where = f"{self.path}, sample {case[:SHOWN]!r}, epoch {sample.epoch}"
             if case not in asked:
-                raise unknown_case(where, case, list(asked))
-            if case in answers:
-                raise answered_twice(where, case, "another epoch")
-            answers[case] = self._answer(sample, asked[case], where)
-        return answers
+                raise unknown_case(where, case, asked)
+            yield where, case, _answer(sample, score, asked[case], where)
 
-    def _answer(self, sample: EvalSample, question: Question, where: str) -> Answer:
-        score = (sample.scores or {})[self.scorer]
-        usages = sample.model_usage.values()
-        tokens_in = sum(
-            usage.input_tokens + (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
-            for usage in usages
-        )
-        seconds = sample.total_time if sample.working_time is None else sample.working_time
-        response = sample.output.completion
-        prompt = sample.input if isinstance(sample.input, str) else "\n\n".join(each.text for each in sample.input)
-        return Answer(
-            _letter(score.answer or "", sample.choices, question, where),
-            reasoning=response,
-            exchanges=(Exchange(prompt, response),),
-            tokens_in=tokens_in if usages else None,
-            tokens_out=sum(usage.output_tokens for usage in usages) if usages else None,
-            time_ms=None if seconds is None else seconds * 1000,
-        )
+
+def _answer(sample: EvalSample, score: Score, question: Question, where: str) -> Answer:
+    usages = sample.model_usage.values()
+    tokens_in = sum(
+        usage.input_tokens + (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
+        for usage in usages
+    )
+    seconds = sample.total_time if sample.working_time is None else sample.working_time
+    response = sample.output.completion
+    prompt = sample.input if isinstance(sample.input, str) else "\n\n".join(each.text for each in sample.input)
+    return Answer(
+        _letter(score.answer or "", sample.choices, question, where),
+        reasoning=response,
+        exchanges=(Exchange(prompt, response),),
+        tokens_in=tokens_in if usages else None,
+        tokens_out=sum(usage.output_tokens for usage in usages) if usages else None,
+        time_ms=None if seconds is None else seconds * 1000,
+    )
 
 
 def _letter(answer: str, choices: Sequence[str] | None, question: Question, where: str) -> str | None:
     """The letter of the option that an answer means, which is another one if the dataset's choices were shuffled."""
     if not choices:
         return read_letter(answer, question.options)
-    texts = [option.text for option in question.options]
     letters: Sequence[str | None] = question.letters
-    if [*choices] != texts:
-        exact = dict(zip(texts, question.letters, strict=True))
-        letters = [exact.get(choice) or read_letter(choice, question.options) for choice in choices]
+    if [*choices] != [option.text for option in question.options]:
+        letters = [option_with_text(choice, question.options) for choice in choices]
     if sorted(letter or "" for letter in letters) != sorted(question.letters):
         raise DatasetError(f"{where}: its choices are not the options of the case")
     return letters[LETTERS.index(answer)] if answer in (*LETTERS[: len(letters)],) else None

@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from ragsweep.core.digest import digest
@@ -30,6 +30,8 @@ CREATE TABLE IF NOT EXISTS responses (
 )
 """
 
+T = TypeVar("T")
+
 _locks: WeakValueDictionary[tuple[str, str], Any] = WeakValueDictionary()  # of the keys that threads are asking for
 _locks_lock = Lock()
 
@@ -38,15 +40,20 @@ _locks_lock = Lock()
 class KeptResponses:
     """Requests and their responses in an SQLite file. Each is on the disk before `get` returns it.
 
-    Threads and processes may share the file. If it cannot be written, work goes on without it, with a warning.
+    Threads and processes may share the file. If it cannot be read or written, such as on a full disk, work goes on
+    without it, with a warning; but not if responses are paid for.
 
     Attributes:
         path: The file.
         enabled: False asks for everything again and writes nothing.
+        paid: Whether responses cost money. Then it is an error if the file cannot be read or written.
+        valid: Whether what was read is a response. The file may have been written by anyone.
     """
 
     path: str | Path
     enabled: bool = True
+    paid: bool = False
+    valid: Callable[[Mapping[str, Any]], bool] = lambda response: True
 
     @classmethod
     def of(cls, store: Store) -> KeptResponses:
@@ -63,7 +70,8 @@ class KeptResponses:
             ask: Returns the response as a JSON-like mapping.
 
         Raises:
-            AnswererError: The file is not a database, or a damaged one.
+            AnswererError: The file is not a database, or a damaged one; or it cannot be used, and responses are paid
+                for. A response that had arrived is lost.
         """
         if not self.enabled:
             return _as_read(_written(ask()))
@@ -76,39 +84,54 @@ class KeptResponses:
         """The kept response; None if `get` would ask for it. Raises `AnswererError` as `get` does."""
         return self._kept(digest(key)) if self.enabled else None
 
+    def check(self) -> None:
+        """Raise `AnswererError` if responses are paid for and the file cannot be written. Call it before asking."""
+        if self.enabled and self.paid:
+            self._use("write", "rwc", _try_to_write)
+
     def _kept(self, name: str) -> Mapping[str, Any] | None:
         if not Path(self.path).exists():
             return None
-        try:
-            with closing(self._connection("rw")) as connection:
-                return self._read(connection, name)
-        except sqlite3.OperationalError as error:
-            if "no such table" not in str(error):  # a process was killed before it had made one
-                self._warn("read", error)
-            return None
-        except sqlite3.DatabaseError as error:
-            raise self._damaged(error) from error
+        return self._use("read", "rw", lambda connection: self._read(connection, name))
 
     def _keep(self, name: str, key: object, text: str) -> Mapping[str, Any]:
         """Write a response, unless another process has written one since this one asked: that one counts for all."""
-        try:
-            Path(self.path).parent.mkdir(parents=True, exist_ok=True)
-            with closing(self._connection("rwc")) as connection, connection:
-                connection.execute("BEGIN IMMEDIATE")
-                connection.execute(TABLE)
-                kept = self._read(connection, name)
-                if kept is not None:
-                    return kept
+
+        def write(connection: sqlite3.Connection) -> Mapping[str, Any] | None:
+            _begin(connection)
+            kept = self._read(connection, name)
+            if kept is None:
                 row = (name, json.dumps(key), text, digest(text))
                 connection.execute("INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?)", row)
+            return kept
+
+        kept = self._use("write", "rwc", write)
+        return _as_read(text) if kept is None else kept
+
+    def _use(self, what: str, mode: str, action: Callable[[sqlite3.Connection], T]) -> T | None:
+        """What an action on the file returns; None, with a warning, if the file cannot be used and nothing is paid."""
+        try:
+            if mode == "rwc":
+                Path(self.path).parent.mkdir(parents=True, exist_ok=True)
+            with closing(self._connection(mode)) as connection, connection:
+                return action(connection)
         except (sqlite3.OperationalError, OSError) as error:
-            self._warn("write", error)
+            flaw = f"kept answers: cannot {what} {self.path} ({error})"
+            if self.paid:
+                raise AnswererError(f"{flaw}; store.enabled=false keeps no answers, and pays for each again") from error
+            warnings.warn(f"{flaw}: going on without it", stacklevel=2)
+            return None
         except sqlite3.DatabaseError as error:
-            raise self._damaged(error) from error
-        return _as_read(text)
+            flaw = f"found no intact database of answers ({error})"
+            raise AnswererError(f"{self.path}: {flaw}; move the file away") from error
 
     def _read(self, connection: sqlite3.Connection, name: str) -> Mapping[str, Any] | None:
         """The response in a row; None if there is none or it is damaged."""
+        objects = connection.execute("SELECT type, name FROM sqlite_master").fetchall()
+        if not {kind for kind, _ in objects} <= {"table", "index"}:
+            raise sqlite3.DatabaseError("it has a view or a trigger")  # one may compute for ever, or refuse a response
+        if ("table", "responses") not in objects:  # a process was killed before it had made one
+            return None
         query = "SELECT substr(response, 1, ?), checksum FROM responses WHERE key = ?"
         row = connection.execute(query, (LARGEST, name)).fetchone()
         if row is None:
@@ -118,8 +141,8 @@ class KeptResponses:
             if not isinstance(text, str) or digest(text) != checksum:
                 raise MalformedError("not what was written")
             response = from_json(text)
-            if not isinstance(response, dict):
-                raise MalformedError("not an object")
+            if not isinstance(response, dict) or not self.valid(response):
+                raise MalformedError("no response")
         except MalformedError as error:
             warnings.warn(f"{self.path}: a kept response is damaged ({error}): asking again", stacklevel=2)
             return None
@@ -135,11 +158,16 @@ class KeptResponses:
         connection.text_factory = lambda text: text.decode(errors="replace")  # a damaged text must not raise
         return connection
 
-    def _warn(self, what: str, error: Exception) -> None:
-        warnings.warn(f"kept answers: cannot {what} {self.path} ({error}): going on without it", stacklevel=2)
 
-    def _damaged(self, error: Exception) -> AnswererError:
-        return AnswererError(f"{self.path}: found no intact database of answers ({error}); move the file away")
+def _begin(connection: sqlite3.Connection) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute(TABLE)
+
+
+def _try_to_write(connection: sqlite3.Connection) -> None:
+    _begin(connection)
+    connection.execute("INSERT INTO responses VALUES ('', '', '', '')")
+    connection.rollback()
 
 
 def _written(response: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from ragsweep.datasets.cases import Option
+from ragsweep.datasets.cases import LETTERS, Option
 
 
 class Evidence(NamedTuple):
@@ -44,7 +44,7 @@ class Question:
     @property
     def letters(self) -> str:
         """The letters of the options."""
-        return "".join(option.letter for option in self.options)
+        return LETTERS[: len(self.options)]
 
 
 @dataclass(frozen=True)

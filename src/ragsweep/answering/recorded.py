@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,11 +12,11 @@ from ragsweep.answering.answer_table import AnswerTable
 from ragsweep.answering.harness_log import SAMPLE, HarnessLog
 from ragsweep.answering.inspect_log import InspectLog
 from ragsweep.answering.question import Answer, Question
-from ragsweep.answering.rows import json_rows
+from ragsweep.answering.rows import read_rows
 from ragsweep.core.constraints import Text
 from ragsweep.core.digest import digest_file
 from ragsweep.core.errors import DatasetError
-from ragsweep.datasets.fields import listed
+from ragsweep.datasets.fields import SHOWN, listed
 from ragsweep.datasets.files import what_is
 
 Kind = Literal["table", "lm_eval", "inspect"]
@@ -26,14 +26,15 @@ class _Log(Protocol):
     @property
     def has_confidence(self) -> bool: ...
 
-    def answers(self, questions: Sequence[Question]) -> dict[str, Answer]: ...
+    def answers(self, asked: Mapping[str, Question]) -> Iterator[tuple[str, str, Answer]]: ...
 
 
 @dataclass(frozen=True)
 class RecordedAnswerer:
     """Answers questions with the answers in a file.
 
-    What counts is the content of the file, not its path: a file that was moved gives the same run.
+    What counts is the content of the file and the name of the system, not the path: a file that was moved to another
+    folder gives the same run.
 
     Attributes:
         path: The file: `.jsonl` or `.csv`, also with `.gz`, or `.eval`.
@@ -43,6 +44,7 @@ class RecordedAnswerer:
             None if there is only one.
         confidence_scale: Scale of the confidences and probabilities in a table: 0 to 1, or percent.
         missing: What to do if there is no answer to some of the questions: stop, or count them as not answered.
+        name: Name of the system that answered, for tables and charts; None takes that of the file.
     """
 
     path: Text
@@ -50,9 +52,14 @@ class RecordedAnswerer:
     filter: Text | None = None
     confidence_scale: Literal["unit", "percent"] = "unit"
     missing: Literal["refuse", "no_answer"] = "refuse"
+    name: Text | None = None
 
     recorded: ClassVar[bool] = True
     without_effect: ClassVar[tuple[str, ...]] = ("path",)  # the fingerprint stands for the content
+
+    def __post_init__(self) -> None:
+        if self.name is None:
+            object.__setattr__(self, "name", Path(self.path).name)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -73,7 +80,27 @@ class RecordedAnswerer:
         Raises:
             DatasetError: An answer does not fit its question or has no question, or a question has no answer.
         """
-        answers = self._log.answers(questions)
+        asked = tuple(questions)
+        answers = self._answered.get(asked)
+        if answers is None:
+            self._answered.clear()
+            answers = self._answered[asked] = self._answers(asked)
+        return list(answers)
+
+    @cached_property
+    def _answered(self) -> dict[tuple[Question, ...], list[Answer]]:
+        """The answers to the last questions: a sweep asks the same ones when it is planned and when it runs."""
+        return {}
+
+    def _answers(self, questions: Sequence[Question]) -> list[Answer]:
+        asked = {question.question_id: question for question in questions}
+        answers: dict[str, Answer] = {}
+        places: dict[str, str] = {}
+        for where, case, answer in self._log.answers(asked):
+            if case in places:
+                first = places[case].rpartition(", ")[2]
+                raise DatasetError(f"{where}: the case {case[:SHOWN]!r} is answered twice, first in {first}")
+            places[case], answers[case] = where, answer
         missing = [question.question_id for question in questions if question.question_id not in answers]
         if missing and self.missing == "refuse":
             raise DatasetError(
@@ -101,7 +128,7 @@ class RecordedAnswerer:
             return "table"
         if not name.endswith(".jsonl"):
             raise DatasetError(f"answerer.path: {self.path} has another ending than .jsonl, .csv and .eval")
-        first = next(json_rows(self._file), None)
+        first = next(read_rows(self._file), None)
         return "lm_eval" if first and all(field in first.fields for field in SAMPLE) else "table"
 
     @cached_property

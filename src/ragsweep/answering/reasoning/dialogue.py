@@ -66,17 +66,14 @@ class Dialogue:
         return scores.log_likelihoods
 
     def conclude(self, task: str) -> Answer:
-        """Ask for the answer and read it. If none can be read, its letter is None."""
-        if self._model.structured:
-            text = self.complete(f"{task}\n\n{AS_JSON}", as_json=True)
-            try:
-                fields = AnswerFields.model_validate_json(text)
-            except ValidationError:
-                return self.answer(None, reasoning=text)
-            letter = read_letter(fields.answer, self._question.options)
-            cited = self._units(fields.cited)
-            return self.answer(letter, fields.confidence, reasoning="\n".join(fields.steps), cited=cited)
-        text = self.complete(f"{task}\n\n{AS_TEXT}")
+        """Ask for the answer and read it. If none can be read, its letter is None.
+
+        What a server writes instead of JSON, because it does not know schemas, is read as text.
+        """
+        as_json = self._model.structured
+        text = self.complete(f"{task}\n\n{AS_JSON if as_json else AS_TEXT}", as_json=as_json)
+        if as_json and text.lstrip().startswith("{"):
+            return self._read(text)
         letter = read_letter(text, self._question.options)
         return self.answer(letter, read_confidence(text), reasoning=text, cited=self.cited_in(text))
 
@@ -85,7 +82,7 @@ class Dialogue:
         letter: str | None,
         confidence: float | None = None,
         *,
-        scores: tuple[float, ...] = (),
+        probabilities: tuple[float, ...] = (),
         reasoning: str = "",
         cited: tuple[str, ...] = (),
     ) -> Answer:
@@ -93,7 +90,7 @@ class Dialogue:
         return Answer(
             letter,
             confidence if letter else None,
-            scores=scores,
+            probabilities=probabilities,
             reasoning=reasoning,
             cited=cited,
             exchanges=tuple(self._exchanges),
@@ -101,6 +98,16 @@ class Dialogue:
             tokens_out=total(self._tokens_out),
             time_ms=sum(self._time_ms),
         )
+
+    def _read(self, text: str) -> Answer:
+        """The answer in a JSON object."""
+        try:
+            fields = AnswerFields.model_validate_json(text)
+        except ValidationError:
+            return self.answer(None, reasoning=text)
+        letter = read_letter(fields.answer, self._question.options)
+        reasoning, cited = "\n".join(fields.steps), self._units(fields.cited)
+        return self.answer(letter, fields.confidence, reasoning=reasoning, cited=cited)
 
     def cited_in(self, text: str) -> tuple[str, ...]:
         """The units of the passages that a text cites as "[1]" or "[1, 3]", in this order, each once."""

@@ -20,9 +20,12 @@ class DirectReasoning:
     """
 
     def answer(self, question: Question, model: LanguageModel) -> Answer:
-        """The most likely letter, the first of equals, with the log-likelihoods of all letters as `scores`."""
+        """The most likely letter, the first of equals, with the probability of each among the letters."""
+        from scipy.special import softmax
+
         dialogue = Dialogue(question, model)
         scores = dialogue.scores(PROMPT, "Answer:", [f" {letter}" for letter in question.letters])
         if scores is None:
             return dialogue.conclude(PROMPT)
-        return dialogue.answer(question.letters[scores.index(max(scores))], scores=scores)
+        letter = question.letters[scores.index(max(scores))]
+        return dialogue.answer(letter, probabilities=tuple(softmax(scores).tolist()))
