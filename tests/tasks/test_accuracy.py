@@ -6,18 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest, poisson_binom
 from sklearn.metrics import confusion_matrix
-from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
-from statsmodels.stats.proportion import proportion_confint
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from ragsweep.statistics import randomisation_test
-from ragsweep.tasks.answers.accuracy import (
-    NO_ANSWER,
+from ragsweep.statistics import mcnemar_p, randomisation_test
+from ragsweep.tasks.answers.measures.accuracy import (
+    NOT_ANSWERED,
     accuracy_by_group,
     against_chance,
     at_most,
     chance_sentence,
     confusion,
-    mcnemar,
+    difference,
     no_answers,
     share,
     wilson,
@@ -88,10 +87,10 @@ def test_questions_without_a_group_are_in_none():
 # Guessing
 
 
-@pytest.mark.parametrize(("right", "n"), [(0, 5), (5, 5), (15, 54), (31, 60), (2_600, 10_000)])
-def test_p_of_guessing_equals_the_binomial_test(right, n):
-    result = against_chance(answers(right, n), np.full(n, 0.25))
-    assert result.p == pytest.approx(binomtest(right, n, 0.25, alternative="greater").pvalue, rel=1e-9)
+@pytest.mark.parametrize(("right", "n"), [(0, 5), (5, 5), (1, 40), (15, 54), (31, 60), (2_600, 10_000)])
+def test_p_of_guessing_is_twice_that_of_the_one_sided_binomial_test(right, n):
+    tails = [binomtest(right, n, 0.25, alternative=side).pvalue for side in ("greater", "less")]
+    assert against_chance(answers(right, n), np.full(n, 0.25)).p == pytest.approx(min(1, 2 * min(tails)), rel=1e-9)
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(2, 6)), min_size=1, max_size=30))
@@ -100,20 +99,24 @@ def test_p_of_guessing_among_different_numbers_of_options_equals_adding_one_ques
     probabilities = np.ones(1)
     for chance in 1 / options:
         probabilities = np.append(probabilities, 0) * (1 - chance) + np.append(0, probabilities) * chance
-    p = against_chance(correct, 1 / options).p
-    assert p == pytest.approx(probabilities[int(correct.sum()) :].sum(), rel=1e-11)
-    assert p == pytest.approx(poisson_binom.sf(correct.sum() - 1, 1 / options), abs=1e-12)
+    p, right = against_chance(correct, 1 / options).p, int(correct.sum())
+    expected = 2 * min(probabilities[right:].sum(), probabilities[: right + 1].sum())
+    assert p == pytest.approx(min(1, expected), rel=1e-11)
+    tails = poisson_binom.sf(right - 1, 1 / options), poisson_binom.cdf(right, 1 / options)
+    assert p == pytest.approx(min(1, 2 * min(tails)), abs=1e-12)
 
 
 def test_a_tiny_p_of_guessing_is_exact():
-    assert against_chance(np.ones(300), np.repeat([1 / 4, 1 / 5], 150)).p == pytest.approx(20.0**-150, rel=1e-9)
+    p = against_chance(np.ones(300), np.repeat([1 / 4, 1 / 5], 150)).p
+    assert p == pytest.approx(2 * 20.0**-150, rel=1e-9)
 
 
-def test_guessing_is_called_better_than_guessing_in_at_most_5_percent_of_samples():
+def test_guesses_are_called_better_or_worse_than_guesses_in_at_most_5_percent_of_samples():
     rng = np.random.default_rng(0)
     chance = np.repeat([1 / 2, 1 / 4, 1 / 5], [10, 40, 10])
-    better = np.mean([against_chance((rng.random(60) < chance).astype(float), chance).better for _ in range(2_000)])
-    assert 0.02 < better <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 2_000)
+    verdicts = [against_chance((rng.random(60) < chance).astype(float), chance).verdict for _ in range(4_000)]
+    for verdict in ("better than guessing", "worse than guessing"):
+        assert 0.005 < verdicts.count(verdict) / 4_000 <= 0.025 + 3 * np.sqrt(0.025 * 0.975 / 4_000)
 
 
 def test_chance_is_the_mean_over_questions():
@@ -123,10 +126,11 @@ def test_chance_is_the_mean_over_questions():
 @pytest.mark.parametrize(
     ("right", "n", "expected"),
     [
-        (15, 54, "no better than guessing: .28 [.18, .41], chance .25"),
-        (0, 54, "no better than guessing: .00 [.00, .07], chance .25"),
-        (20, 54, "better than guessing: .37 [.25, .50], chance .25, p = .033"),
-        (22, 54, "better than guessing: .41 [.29, .54], chance .25, p = .008"),
+        (15, 54, "no better than guessing: .28 [.18, .41], chance .25, p = .736"),
+        (10, 54, "no better than guessing: .19 [.10, .31], chance .25, p = .347"),
+        (0, 54, "worse than guessing: .00 [.00, .07], chance .25, p < .001"),
+        (20, 54, "no better than guessing: .37 [.25, .50], chance .25, p = .067"),
+        (22, 54, "better than guessing: .41 [.29, .54], chance .25, p = .016"),
         (54, 54, "better than guessing: 1.00 [.93, 1.00], chance .25, p < .001"),
     ],
 )
@@ -134,9 +138,16 @@ def test_a_sentence_says_whether_the_answers_are_better_than_guessing(right, n, 
     assert chance_sentence(against_chance(answers(right, n), np.full(n, 0.25))) == expected
 
 
-def test_better_means_a_p_of_at_most_5_percent():
-    assert against_chance(np.ones(1), np.array([0.049])).better
-    assert not against_chance(np.ones(1), np.array([0.051])).better
+def test_the_verdict_does_not_contradict_the_interval():
+    assert chance_sentence(against_chance(answers(10, 13), np.full(13, 0.5))).startswith(
+        "no better than guessing: .77 [.50, .92], chance .50"
+    )
+
+
+def test_a_verdict_needs_a_p_of_at_most_5_percent():
+    assert against_chance(np.ones(1), np.array([0.0249])).verdict == "better than guessing"
+    assert against_chance(np.ones(1), np.array([0.0251])).verdict == "no better than guessing"
+    assert against_chance(np.zeros(1), np.array([0.9751])).verdict == "worse than guessing"
 
 
 # Two answerers
@@ -146,21 +157,62 @@ PAIRED = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, m
 )
 
 
+def table(both, only_first, only_second, neither):
+    counts = both, only_first, only_second, neither
+    return np.repeat([1.0, 1, 0, 0], counts), np.repeat([1.0, 0, 1, 0], counts)
+
+
+@pytest.mark.parametrize(
+    ("counts", "low", "high"),
+    [
+        ((36, 12, 2, 0), 0.0569, 0.3404),  # Newcombe (1998)
+        ((20, 12, 2, 16), 0.0562, 0.3292),  # the same
+        ((1, 1, 7, 12), -0.507, -0.026),  # Fagerland, Lydersen and Laake (2014), of the data of Bentur et al. (2009)
+    ],
+)
+def test_the_interval_of_a_difference_is_the_published_one(counts, low, high):
+    found = difference(*table(*counts))
+    digits = len(str(high).partition(".")[2])
+    assert (round(found.low, digits), round(found.high, digits)) == (low, high)
+
+
+@pytest.mark.parametrize("counts", [(20, 12, 2, 2), (15, 20, 20, 28), (9, 9, 9, 9)])
+def test_the_interval_of_uncorrelated_pairs_is_that_of_independent_shares(counts):
+    both, only_first, only_second, neither = counts
+    assert 0 <= both * neither - only_first * only_second <= sum(counts) / 2  # less than the correction for continuity
+    n, found = sum(counts), difference(*table(*counts))
+    expected = confint_proportions_2indep(both + only_first, n, both + only_second, n, method="newcomb")
+    assert (found.low, found.high) == pytest.approx(expected, rel=1e-12)
+
+
 @given(PAIRED)
-def test_mcnemar_equals_statsmodels(correct):
+def test_a_difference_is_within_its_interval_and_changes_its_sign_with_the_order(correct):
     first, second = correct
-    table = confusion_matrix(first, second, labels=[0, 1])
-    result = mcnemar(first, second)
-    assert (result.only_first, result.only_second) == (table[1, 0], table[0, 1])
-    assert result.p == pytest.approx(statsmodels_mcnemar(table, exact=True).pvalue, rel=1e-12)
+    found, reversed_ = difference(first, second), difference(second, first)
+    assert found.value == pytest.approx(first.mean() - second.mean())
+    assert -1 - 1e-12 <= found.low <= found.value <= found.high <= 1 + 1e-12
+    assert (reversed_.low, reversed_.high) == pytest.approx((-found.high, -found.low), abs=1e-12)
+    counts = confusion_matrix(first, second, labels=[0, 1])
+    assert (found.only_first, found.only_second) == (counts[1, 0], counts[0, 1])
+
+
+@pytest.mark.parametrize("n", [10, 20, 60])
+@pytest.mark.parametrize(
+    "shares", [(0.4, 0.1, 0.1, 0.4), (0.6, 0.25, 0.05, 0.1), (0.85, 0.1, 0.02, 0.03), (0.25, 0.25, 0.25, 0.25)]
+)
+def test_the_interval_of_a_difference_covers_it_in_95_percent_of_samples(n, shares):
+    samples, counted = np.unique(np.random.default_rng(n).multinomial(n, shares, 4_000), axis=0, return_counts=True)
+    true = shares[1] - shares[2]
+    found = [difference(*table(*counts)) for counts in samples]
+    covered = [each.low <= true <= each.high for each in found] @ counted / 4_000
+    assert covered >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 4_000)
 
 
 @pytest.mark.parametrize("only_first", range(8))
 @pytest.mark.parametrize("only_second", range(6))
-def test_mcnemar_is_the_randomisation_test(only_first, only_second):
-    first = answers(only_first, only_first + only_second + 4)
-    second = answers(only_second, only_first + only_second + 4)[::-1]
-    assert mcnemar(first, second).p == pytest.approx(randomisation_test((first - second)[None])[0], rel=1e-12)
+def test_mcnemar_is_the_randomisation_test_of_few_different_answers(only_first, only_second):
+    first, second = table(2, only_first, only_second, 2)
+    assert mcnemar_p(only_first, only_second) == pytest.approx(randomisation_test((first - second)[None])[0], rel=1e-12)
 
 
 # Confusion and missing answers
@@ -173,12 +225,12 @@ CHOICES = st.lists(st.tuples(st.integers(0, 3), st.integers(-1, 3)), min_size=1,
 @given(CHOICES)
 def test_confusion_equals_scikit_learn_with_no_answer_last(choices):
     correct, answered = choices
-    expected = confusion_matrix(correct, np.where(answered == NO_ANSWER, 4, answered), labels=range(5))
+    expected = confusion_matrix(correct, np.where(answered == NOT_ANSWERED, 4, answered), labels=range(5))
     assert confusion(correct, answered, 4).tolist() == expected[:4].tolist()
 
 
 def test_a_missing_answer_is_wrong_unless_it_is_counted_otherwise():
-    correct, answered = np.array([0, 0, 1, 2]), np.array([0, NO_ANSWER, NO_ANSWER, 1])
+    correct, answered = np.array([0, 0, 1, 2]), np.array([0, NOT_ANSWERED, NOT_ANSWERED, 1])
     assert no_answers(correct, answered, np.full(4, 0.25)) == (2, 1 / 4, 2 / 4, (1 + 0.5) / 4)
 
 

@@ -1,12 +1,19 @@
 """Time and tokens of answers."""
 
 import statistics
+import time
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from letters import LetterEncoder
 
-from ragsweep.tasks.answers.costs import Cost, cost
+from ragsweep.answering import Evidence, EvidenceAnswerer, Question
+from ragsweep.core.store import NO_STORE
+from ragsweep.datasets.cases import Option
+from ragsweep.tasks.answers.measures.costs import Cost, cost
+from ragsweep.tasks.answers.scores import cost_measures
 
 
 def test_a_cost_covers_the_answers_that_have_one():
@@ -22,3 +29,20 @@ def test_the_percentile_is_that_of_the_standard_library(values):
     found = cost(values)
     cuts = statistics.quantiles(values, n=100, method="inclusive")
     assert (found.median, found.p95) == pytest.approx((statistics.median(values), cuts[94]))
+
+
+def test_tokens_are_averaged_and_added_up_where_they_are_known():
+    found = cost_measures([], None, (np.array([100.0, 300.0]), None))
+    assert {each.metric.name: each.value for each in found} == {"tokens/in": 200, "tokens/total_in": 400}
+
+
+def test_the_times_of_answers_by_evidence_add_up_to_the_time_of_all():
+    options = (Option("A", "rest and fluids"), Option("B", "a rapid test"))
+    evidence = (Evidence("fever.pdf#2", "Every child with fever gets a rapid test."),)
+    asked = [
+        Question(f"case-{number}", "", f"What is done in case {number}?", options, evidence) for number in range(9)
+    ]
+    started = time.perf_counter()
+    answers = EvidenceAnswerer(LetterEncoder(), NO_STORE).answer(asked)
+    elapsed = 1000 * (time.perf_counter() - started)
+    assert 0 < sum(each.time_ms for each in answers) <= elapsed

@@ -15,10 +15,13 @@ from ragsweep.answering import Answer, Question, answer
 from ragsweep.core.errors import AnswererError, DatasetError
 from ragsweep.core.store import NO_STORE
 from ragsweep.datasets import CaseColumns, CasesDataset, Dataset, PageChunker
-from ragsweep.retrieval import SparseRetriever
+from ragsweep.datasets.cases import Case, Option
+from ragsweep.retrieval import Ranking, SparseRetriever
 from ragsweep.tasks.answers.contexts import contexts, questions
+from ragsweep.tasks.answers.explain import Explanation
 from ragsweep.tasks.answers.settings import AnswerSettings
 from ragsweep.tasks.answers.task import AnswersTask
+from ragsweep.tasks.task import Record
 from ragsweep.testing import TaskContract
 
 COLUMNS = CaseColumns(
@@ -138,9 +141,11 @@ def test_values_are_those_of_scikit_learn(files):
     assert found.values["accuracy"] == accuracy_score(correct, [letter or "none" for letter in letters])
     answered = [row for row, letter in enumerate(letters) if letter]
     outcomes = [letters[row] == correct[row] for row in answered]
-    assert found.values["brier"] == pytest.approx(
-        brier_score_loss(outcomes, [sure[row] for row in answered]), abs=1e-12
-    )
+    of_answers = brier_score_loss(outcomes, [sure[row] for row in answered])
+    assert found.values["brier"] == pytest.approx((7 * of_answers + 1) / 8, abs=1e-12)  # no answer is an error of 1
+    calibration = found.facts["calibration_metrics"]
+    assert calibration["answers_with_confidence"] == 7
+    assert calibration["brier_with_confidence"] == pytest.approx(of_answers, abs=1e-12)
     table = found.tables["confusion_matrix.csv"].set_index("correct")
     expected = confusion_matrix(
         correct, [letter or "no answer" for letter in letters], labels=["A", "B", "C", "no answer"]
@@ -174,6 +179,37 @@ def test_the_controls_answer_the_same_questions_from_other_evidence(files):
     assert named["control/placebo"] < named["control/retrieved"] == found.values["accuracy"]
     assert named["control/judged"] == 4 / 8  # cases 2, 3, 6 and 7, by hand
     assert len(found.sections["Answers"]) >= 4
+
+
+def test_answers_from_the_judged_pages_are_compared_where_there_are_any(files, tmp_path):
+    cases = small.cases()
+    cases[3]["relevant_docs"] = []  # its answer was wrong with the judged page, too
+    (tmp_path / "cases.json").write_text(json.dumps(cases))
+    found = measured(replace(files, cases=str(tmp_path / "cases.json")), Reader())
+    named = {each.metric.name: each.value for each in found.measures}
+    assert named["control/judged"] == 4 / 7
+    [judged] = [each for each in found.sections["Answers"] if "with the judged pages" in each]
+    assert judged.startswith("7 questions with a judged page: ")
+
+
+def test_a_single_case_has_no_placebo(files, tmp_path):
+    (tmp_path / "cases.json").write_text(json.dumps(small.cases()[:1]))
+    single = replace(files, cases=str(tmp_path / "cases.json"))
+    named = {each.metric.name for each in measured(single, Reader()).measures}
+    assert {name for name in named if name.startswith("control/")} == {
+        "control/retrieved",
+        "control/none",
+        "control/judged",
+    }
+    made = task(single, Reader(), evidence="placebo")
+    with pytest.raises(DatasetError, match=r"has only one case, so task\.evidence=placebo has no evidence"):
+        made.check(made.load())
+
+
+def test_the_placebo_is_the_question_half_the_dataset_away_if_none_is_unrelated(dataset):
+    passages = np.array([np.roll(np.arange(6), row) for row in range(8)])  # each question retrieves everything
+    ranking = Ranking(passages, np.tile(np.arange(6.0)[::-1], (8, 1)))
+    assert contexts(dataset, "placebo", ranking, 6, 1) == [*passages[4:].tolist(), *passages[:4].tolist()]
 
 
 def test_an_answerer_without_confidence_is_not_calibrated(files):
@@ -243,6 +279,13 @@ def test_questions_without_documents_are_answered_without_evidence(files):
     assert found.findings == ["The dataset has no documents: the questions are answered without evidence."]
 
 
+@pytest.mark.parametrize(
+    ("source", "control"), [("retrieved", False), ("none", False), ("judged", True), ("placebo", True)]
+)
+def test_evidence_that_nobody_has_in_use_makes_a_run_a_control(files, source, control):
+    assert bool(measured(files, Reader(), evidence=source).control) == control
+
+
 def test_settings_that_change_nothing_are_not_among_those_used(files):
     controls = settings(controls=[])
     assert task(files, Reader(), evidence="judged", evaluation=controls).without_effect == ("retriever", "k")
@@ -257,7 +300,7 @@ def search_of(dataset):
 
 @pytest.fixture(scope="module")
 def sweep(shared_application, arguments):
-    process = shared_application.run(*arguments, "-m", "retriever.alpha=0,1", "k=1,2")
+    process = shared_application.run(*arguments, "-m", "retriever.alpha=0,1", "k=2")
     assert process.returncode == 0, process.stderr
     return process.stdout
 
@@ -265,13 +308,13 @@ def sweep(shared_application, arguments):
 def test_a_sweep_is_decided_by_accuracy(sweep, shared_application):
     [parent] = shared_application.parents()
     children = shared_application.children()
-    assert len(children) == 4
+    assert len(children) == 2
     best = max(run.data.metrics["accuracy"] for run in children)
     assert parent.data.metrics["best/accuracy"] == best
     report = (shared_application.artifacts(parent) / "report.md").read_text()
     assert "## Answers" in report
-    assert "better than guessing" in report
-    assert "It was chosen among 4 by the same queries" in report
+    assert f"The answers are better than guessing: {f'{best:.2f}'.removeprefix('0')}" in report
+    assert "It was chosen among 2 by the same queries" in report
 
 
 def test_a_run_has_the_files_of_the_reference(sweep, shared_application):
@@ -286,11 +329,14 @@ def test_a_run_has_the_files_of_the_reference(sweep, shared_application):
 def test_recorded_answers_of_a_run_give_its_numbers(sweep, shared_application, arguments):
     first = shared_application.children()[0]
     path = shared_application.artifacts(first) / "results/answers.jsonl"
-    process = shared_application.run(*arguments, "answerer=recorded", f"answerer.path={path}")
+    process = shared_application.run(*arguments, "answerer=recorded", f"answerer.path={path}", "k=2")
     assert process.returncode == 0, process.stderr
     recorded = shared_application.runs()[-1]
-    for name in ("accuracy", "brier", "ece", "confidence/auroc"):
-        assert np.isclose(recorded.data.metrics.get(name, np.nan), first.data.metrics.get(name, np.nan), equal_nan=True)
+    answers = ("accuracy", "brier", "ece", "no_answer/", "confidence/", "retrieval/", "reasoning/", "safety/")
+    expected = {name: value for name, value in first.data.metrics.items() if name.startswith(answers)}
+    assert {"confidence/smooth_ece", "retrieval/mrr", "reasoning/context_relevance"} <= expected.keys()
+    found = {name: value for name, value in recorded.data.metrics.items() if name.startswith(answers)}
+    assert found == pytest.approx(expected, abs=1e-12)
     assert not [name for name in recorded.data.params if name.startswith(("retriever", "encoder", "reasoning"))]
     places = [*arguments[2:], f"answerer.path={path}"]
     process = shared_application.script("explain", recorded.info.run_id, "case-3", *places)
@@ -300,10 +346,19 @@ def test_recorded_answers_of_a_run_give_its_numbers(sweep, shared_application, a
 
 def test_a_case_is_explained(sweep, shared_application, arguments):
     run = shared_application.children()[-1]
-    process = shared_application.script("explain", run.info.run_id, "case-2", *arguments[2:])
+    process = shared_application.script("explain", run.info.run_id, "--item", "case-2", *arguments[2:])
     assert process.returncode == 0, process.stderr
     assert "A) a rapid test (correct" in process.stdout
     assert "fever.pdf#2 (relevant)" in process.stdout
+
+
+def test_an_answer_that_has_changed_is_not_explained_by_what_was_recorded():
+    case = Case("case-1", "", "Which test?", (Option("A", "a rapid test"), Option("B", "a scan")), "A")
+    table = pd.DataFrame({"query_id": ["case-1"], "answer": ["A"], "confidence": ["0.9000"], "error": [""]})
+    asked = Question("case-1", "", "Which test?", case.options)
+    text = "\n".join(Explanation(Record("run", "id", table, {}), case, asked, Answer("B"), frozenset()).text(100))
+    assert "the run recorded another answer: A. What follows is of the answer now" in text
+    assert "confidence" not in text
 
 
 def test_a_run_of_answers_is_reproduced(sweep, shared_application, arguments):

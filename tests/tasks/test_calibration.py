@@ -11,17 +11,24 @@ from scipy.stats import norm
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss, d2_brier_score
 
-from ragsweep.statistics.intervals import resample_statistic
-from ragsweep.tasks.answers.accuracy import wilson
-from ragsweep.tasks.answers.calibration import (
+from ragsweep.statistics.intervals import resample_statistic, resample_weights
+from ragsweep.tasks.answers.measures.accuracy import wilson
+from ragsweep.tasks.answers.measures.calibration import (
+    bin_number,
     brier,
     brier_parts,
     brier_skill_of,
     ece_of,
-    lower_bound,
+    error_interval,
     mce_of,
     reliability_curve,
+)
+from ragsweep.tasks.answers.measures.confidence import confidence_scores
+from ragsweep.tasks.answers.measures.discrimination import auroc_of
+from ragsweep.tasks.answers.measures.smooth_calibration import (
+    residual_cells,
     smooth_ece_at,
+    smooth_ece_interval,
     smooth_ece_of,
 )
 
@@ -117,6 +124,46 @@ def test_bins_hide_nothing_if_their_answers_have_the_same_confidence():
     assert brier_parts(np.array([0.3, 0.3, 0.8]), np.array([0.0, 1, 1])).within_bins == pytest.approx(0, abs=1e-15)
 
 
+# Answers without a confidence
+
+
+@given(ANSWERS, st.data())
+def test_a_question_without_a_confidence_is_an_error_of_one(case, data):
+    confidence, correct = case
+    missing = data.draw(st.lists(st.just(np.nan), max_size=9))
+    correct_too = data.draw(st.lists(st.sampled_from([0.0, 1.0]), min_size=len(missing), max_size=len(missing)))
+    everything = np.append(confidence, missing), np.append(correct, correct_too)
+    share = len(missing) / len(everything[0])
+    scores = confidence_scores(*everything, bins=10, resamples=20, seed=0)
+    expected = (brier(*case).mean(), measured(ece_of, *case))
+    assert [each.value for each in scores] == pytest.approx([share + (1 - share) * each for each in expected])
+
+
+def test_an_answerer_that_answers_one_question_of_eight_is_not_calibrated():
+    confidence, correct = np.array([1.0] + [np.nan] * 7), np.array([1.0] + [0.0] * 7)
+    brier_score, error = confidence_scores(confidence, correct, bins=10, resamples=2_000, seed=0)
+    assert brier_score.value == error.value == 7 / 8
+    assert error.low > 0.5
+    assert error.high == brier_score.high == 1
+
+
+def test_saying_nothing_never_pays():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        confidence, correct = rng.random(30), rng.integers(0, 2, 30).astype(float)
+        silent = np.where(rng.random(30) < 0.5, np.nan, confidence)
+        said, unsaid = (
+            confidence_scores(each, correct, bins=10, resamples=20, seed=0) for each in (confidence, silent)
+        )
+        assert unsaid[0].value >= said[0].value
+        assert unsaid[1].value >= said[1].value
+
+
+def test_no_confidence_at_all_has_the_worst_values_without_doubt():
+    for score in confidence_scores(np.full(7, np.nan), np.ones(7), bins=10, resamples=50, seed=0):
+        assert (score.value, score.low, score.high) == pytest.approx((1, 1, 1))
+
+
 # Errors in bins
 
 GOLDEN = np.array([1, 1, 0.95, 0.55]), np.array([0.0, 0, 1, 1])
@@ -126,9 +173,11 @@ def test_a_confidence_of_one_counts():
     assert measured(ece_of, *GOLDEN) == pytest.approx(0.60)
 
 
-@pytest.mark.parametrize("tenth", range(10))
-def test_a_confidence_at_an_edge_belongs_to_the_bin_above(tenth):
-    assert reliability_curve(np.array([tenth / 10]), np.ones(1)).count.argmax() == tenth
+@pytest.mark.parametrize("bins", [3, 7, 10, 15, 100])
+def test_a_confidence_at_an_edge_belongs_to_the_bin_above(bins):
+    edges = np.array([number / bins for number in range(bins + 1)])
+    assert bin_number(edges, bins).tolist() == [*range(bins), bins - 1]
+    assert reliability_curve(edges[:-1], np.ones(bins), bins=bins).count.tolist() == [1] * bins
 
 
 @given(ANSWERS)
@@ -295,29 +344,59 @@ def test_no_error_is_below_the_distance_of_mean_confidence_from_accuracy(case):
 # Intervals
 
 
+def blocks(n, resamples, seed):
+    return [*resample_weights(n, resamples, seed)]
+
+
+def ece_interval(case, resamples, seed):
+    n, error_of = case[0].size, ece_of(*case)
+    [weight] = blocks(n, resamples, seed)
+    return error_interval(float(error_of(np.full(n, 1 / n))), error_of(weight), error_of(weight - 1 / n))
+
+
+def smooth_interval(case, resamples, seed):
+    cells, n = residual_cells(*case), case[0].size
+    [weights] = blocks(n, resamples, seed)
+    return smooth_ece_interval(measured(smooth_ece_of, *case), cells @ np.full(n, 1 / n), cells @ weights)
+
+
+@pytest.mark.parametrize("statistic_of", [ece_of, brier_skill_of, auroc_of, *ERRORS.values()])
+def test_many_resamples_at_once_are_those_of_one_after_the_other(statistic_of):
+    statistic, [weights] = statistic_of(*answers(40)), blocks(40, 20, 0)
+    expected = [float(statistic(weight)) for weight in weights.T]
+    assert statistic(weights) == pytest.approx(expected, abs=1e-9)
+    assert resample_statistic(statistic, 40, 20, 0) == pytest.approx(expected, abs=1e-9)
+
+
 @pytest.mark.parametrize("reality", ["calibrated", "too sure", "wavy"])
-@pytest.mark.parametrize(("error_of", "repetitions"), [(ece_of, 200), (smooth_ece_of, 40)])
-def test_the_interval_of_an_error_covers_the_true_error(reality, error_of, repetitions):
+@pytest.mark.parametrize(("error_of", "interval_of"), [(ece_of, ece_interval), (smooth_ece_of, smooth_interval)])
+def test_the_interval_of_an_error_covers_the_true_error(reality, error_of, interval_of):
     many = answers(100_000)[0]
     true = measured(error_of, many, REALITIES[reality](many))
-    covered = 0
-    for seed in range(repetitions):
-        case = answers(100, seed, REALITIES[reality])
-        error = measured(error_of, *case)
-        fixed = error_of(*case) if error_of is ece_of else smooth_ece_at(*case, error)
-        low = lower_bound(error, fixed, 100, resamples=60, seed=seed)
-        high = np.quantile(resample_statistic(error_of(*case), 100, 60, seed), 0.975)
-        covered += low <= true <= high
-    assert covered / repetitions >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / repetitions)
+    intervals = [interval_of(answers(100, seed, REALITIES[reality]), 100, seed) for seed in range(200)]
+    covered = np.mean([low <= true <= high for low, high in intervals])
+    assert covered >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 200)
+
+
+@every_reality
+@pytest.mark.parametrize("n", [20, 300])
+def test_the_upper_bound_of_the_smooth_error_is_the_percentile_of_its_resamples(reality, n):
+    case = answers(n, reality=reality)
+    resampled = resample_statistic(smooth_ece_of(*case), n, 200, 0)
+    low, high = smooth_interval(case, 200, 0)
+    assert np.quantile(resampled, 0.97) - 1e-5 <= high <= np.quantile(resampled, 0.98) + 1e-5
+    error = measured(smooth_ece_of, *case)
+    noise = [smooth_ece_at(*case, error)(weight - 1 / n) for weight in np.concatenate(blocks(n, 200, 0), axis=1).T]
+    assert low == pytest.approx(max(0, error - np.quantile(noise, 0.975)), abs=1e-6)
 
 
 def test_the_interval_of_a_calibrated_answerer_contains_0():
     case = answers(500, reality=REALITIES["calibrated"])
     resampled = resample_statistic(ece_of(*case), 500, 500, 0)
     assert np.quantile(resampled, 0.025) > 0.02  # the percentile interval does not
-    assert lower_bound(measured(ece_of, *case), ece_of(*case), 500, resamples=500, seed=0) == 0
+    assert ece_interval(case, 500, 0)[0] == smooth_interval(case, 500, 0)[0] == 0
 
 
 def test_the_interval_of_a_clear_error_does_not_contain_0():
     case = answers(500, reality=REALITIES["too sure"])
-    assert lower_bound(measured(ece_of, *case), ece_of(*case), 500, resamples=500, seed=0) > 0.1
+    assert min(ece_interval(case, 500, 0)[0], smooth_interval(case, 500, 0)[0]) > 0.1

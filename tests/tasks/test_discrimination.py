@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from ragsweep.tasks.answers.discrimination import accuracy_over_coverage, auroc_of, confidence_by_correctness
+from ragsweep.tasks.answers.measures.discrimination import accuracy_over_coverage, auroc_of, confidence_by_correctness
 
 ANSWERS = st.lists(
     st.tuples(st.integers(0, 6).map(lambda sixths: sixths / 6), st.integers(0, 1), st.integers(0, 3)),
@@ -66,6 +66,13 @@ def test_questions_without_an_answer_are_withheld_first_and_are_wrong_at_full_co
     confidence, correct, answered = np.array([0.1, np.nan]), np.array([1.0, 1.0]), np.array([True, False])
     curve = accuracy_over_coverage(confidence, correct, answered)
     assert (curve.coverage.tolist(), curve.accuracy.tolist()) == ([1 / 2, 1], [1, 1 / 2])
+
+
+def test_answers_without_a_confidence_are_withheld_after_questions_without_an_answer():
+    confidence, correct = np.array([0.9, np.nan, np.nan, 0.4, np.nan]), np.array([1.0, 1, 1, 0, 0])
+    curve = accuracy_over_coverage(confidence, correct, np.array([True, True, True, True, False]))
+    assert curve.coverage == pytest.approx(np.array([1, 2, 4, 5]) / 5)
+    assert curve.accuracy == pytest.approx(np.array([1, 1 / 2, 3 / 4, correct.mean()]))
 
 
 def test_aurc_is_the_mean_risk_over_all_coverages():

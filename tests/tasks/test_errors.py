@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragsweep.tasks.answers.errors import CATEGORIES, counts, counts_by_group, error_categories, high_confidence_errors
+from ragsweep.tasks.answers.measures.errors import (
+    CATEGORIES,
+    counts,
+    counts_by_group,
+    error_categories,
+    high_confidence_errors,
+)
 
 NAN = np.nan
 

@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 
 from ragsweep.answering.question import Answer, Evidence
 from ragsweep.datasets.cases import Case, Option
-from ragsweep.tasks.answers.grounding import coherence, context_relevance, evidence_used, grounding, hallucinated
+from ragsweep.tasks.answers.proxies.grounding import (
+    coherence,
+    context_relevance,
+    evidence_used,
+    grounding,
+    hallucinated,
+)
 
 CASE = Case(
     "q1",
@@ -95,6 +101,10 @@ FIVE = Case("q1", "Fever, cough, rash,", "swelling, vomiting?", CASE.options, "A
 def test_context_is_relevant_by_the_share_of_the_concepts_that_it_contains(passages, expected):
     evidence = [Evidence("u", text) for text in passages]
     assert context_relevance(grounded("", *evidence, case=FIVE)).tolist() == [expected]
+
+
+def test_the_relevance_of_evidence_that_was_not_asked_for_is_not_measured():
+    assert np.isnan(context_relevance(grounding([CASE], [Answer("B", reasoning=SUPPORTED)], [None]))).all()
 
 
 SENTENCES = st.lists(st.sampled_from([SUPPORTED, INVENTED, REPEATED, HALF, "Yes.", "Step 1", ""]), max_size=6)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ragsweep.answering.question import Answer
 from ragsweep.datasets.cases import Case, Option
-from ragsweep.tasks.answers.pitfalls import PITFALLS, RISK_PHRASES, SYMPTOM_PHRASES, pitfalls
+from ragsweep.tasks.answers.proxies.pitfalls import PITFALLS, RISK_PHRASES, SYMPTOM_PHRASES, pitfalls
 
 OPTIONS = (Option("A", "rest"), Option("B", "magnesium"))
 WEIGHED = "Malaria is less likely."  # keeps the reasoning free of an incomplete differential

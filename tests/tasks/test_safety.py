@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.parsing import from_yaml
 from ragsweep.datasets.cases import Case, Option
-from ragsweep.tasks.answers.safety import DANGEROUS_ERRORS, KINDS, Rule, dangerous_errors, read_rules, safety_score
+from ragsweep.tasks.answers.proxies.safety import (
+    DANGER_KINDS,
+    DANGEROUS_ERRORS,
+    Rule,
+    dangerous_errors,
+    read_rules,
+    safety_score,
+)
 
 NAN = np.nan
 RULES = read_rules()
@@ -126,7 +133,7 @@ def test_no_rule_that_comes_with_ragsweep_contradicts_itself(number):
 
 
 def test_every_kind_of_dangerous_error_has_a_rule():
-    assert {rule.kind for rule in RULES} == set(KINDS)
+    assert {rule.kind for rule in RULES} == set(DANGER_KINDS)
 
 
 # Files of rules

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.discrete.conditional_models import ConditionalLogit
 
-from ragsweep.tasks.answers.temperature import HIGHEST, LOWEST, fit_temperature, temperature_scaled
+from ragsweep.tasks.answers.measures.temperature import HIGHEST, LOWEST, fit_temperature, temperature_scaled
 
 SCORES = st.lists(st.lists(st.floats(-20, 20), min_size=2, max_size=5), min_size=1, max_size=12)
 

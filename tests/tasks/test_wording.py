@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragsweep.tasks.answers import wording
-from ragsweep.tasks.answers.phrases import contains, phrases
-from ragsweep.tasks.answers.wording import content_words, sentences, stems
+from ragsweep.tasks.answers.proxies.phrases import contains, phrases
+from ragsweep.tasks.answers.proxies.wording import content_words, sentences, stems
 
 WORDS = st.lists(st.sampled_from("fever Fevers referred 0.5 mg 10g sulphate the of B -- (...) é ß".split()), max_size=8)
 
@@ -52,12 +51,3 @@ def test_a_sentence_ends_with_a_mark_and_space_or_with_the_line(text, expected):
 def test_words_have_the_same_stems_together_as_alone(words):
     assert stems(" ".join(words)).split() == [stem for word in words for stem in stems(word).split()]
     assert content_words(" ".join(words)) == frozenset().union(*map(content_words, words))
-
-
-def test_forgetting_stems_changes_nothing(monkeypatch):
-    text = "Convulsions beyond twenty weeks are eclampsia until another cause is proved."
-    expected = stems(text), content_words(text)
-    wording._STEMS.clear(), wording._CONTENT.clear()
-    monkeypatch.setattr(wording, "VOCABULARY", 2)
-    assert (stems(text), content_words(text)) == expected
-    assert len(wording._STEMS) <= 2

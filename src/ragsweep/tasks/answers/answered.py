@@ -8,11 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
-from ragsweep.answering import Answer, Question
+from ragsweep.answering import Answer, Evidence, Question
 from ragsweep.datasets.cases import Case
 from ragsweep.statistics.intervals import Array, Indices
-from ragsweep.tasks.answers.accuracy import NO_ANSWER
-from ragsweep.tasks.answers.temperature import temperature_scaled
+from ragsweep.tasks.answers.contexts import NEED_RANKING, Source
+from ragsweep.tasks.answers.measures.accuracy import NOT_ANSWERED
+from ragsweep.tasks.answers.measures.temperature import temperature_scaled
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,16 +25,18 @@ class Answered:
         questions: What was asked, with the evidence.
         answers: The answers.
         seed: Of the folds by which scores of options become probabilities.
+        source: Where the evidence of the questions comes from; `none` also for recorded answers.
     """
 
     cases: Sequence[Case]
     questions: Sequence[Question]
     answers: Sequence[Answer]
     seed: int
+    source: Source
 
     @cached_property
     def chosen(self) -> Indices:
-        """Position of the chosen option, shape [cases]; `NO_ANSWER` if there is none."""
+        """Position of the chosen option, shape [cases]; `NOT_ANSWERED` if there is none."""
         letters = zip(self.cases, self.answers, strict=True)
         return np.array([case.letters.find(each.letter or "\0") for case, each in letters], dtype=np.int64)
 
@@ -54,28 +57,56 @@ class Answered:
         return np.array([1 / len(case.options) for case in self.cases])
 
     @cached_property
+    def units(self) -> list[tuple[str, ...]]:
+        """The units of the evidence of each answer, best first; several passages of a unit repeat it.
+
+        They are those that the answering system retrieved by itself, otherwise those of its question.
+        """
+        return [
+            tuple(passage.unit for passage in question.evidence) if each.retrieved is None else each.retrieved
+            for question, each in zip(self.questions, self.answers, strict=True)
+        ]
+
+    @property
+    def evidence(self) -> list[tuple[Evidence, ...] | None]:
+        """The passages of each answer; empty if none were found, None if it needed none or if they are not known."""
+        needs_ranking, found = self.source in NEED_RANKING, list[tuple[Evidence, ...] | None]()
+        for question, each in zip(self.questions, self.answers, strict=True):
+            none_found = needs_ranking if each.retrieved is None else not each.retrieved
+            found.append(question.evidence or (() if none_found else None))
+        return found
+
+    @property
+    def retrieved(self) -> bool:
+        """Whether the answering system retrieved evidence by itself."""
+        return any(each.retrieved is not None for each in self.answers)
+
+    @cached_property
     def confidence(self) -> Array:
         """Probability that the answer is correct, shape [cases]; NaN if there is no answer or no confidence.
 
         It is the confidence that the answerer states, otherwise the probability of the chosen option. Scores of options
         become probabilities by a temperature that is fitted on other cases.
         """
-        stated = np.array(
-            [np.nan if each.confidence is None else each.confidence for each in self.answers], dtype=float
-        )
+        stated = np.array([each.confidence for each in self.answers], dtype=float)  # None becomes NaN
+        of_chosen = [
+            options[chosen] if options and chosen != NOT_ANSWERED else np.nan
+            for options, chosen in zip(self._probabilities, self.chosen.tolist(), strict=True)
+        ]
+        confidence: Array = np.where(np.isnan(stated), of_chosen, stated)
+        return np.where(self.chosen == NOT_ANSWERED, np.nan, confidence)
+
+    @property
+    def _probabilities(self) -> list[Sequence[float]]:
+        """The probability of each option, as given or by its score; empty where neither is known."""
+        known: list[Sequence[float]] = [each.probabilities for each in self.answers]
         scored = [row for row, each in enumerate(self.answers) if each.scores and not each.probabilities]
-        probabilities = {row: each.probabilities for row, each in enumerate(self.answers) if each.probabilities}
         if scored:
             scores = [self.answers[row].scores for row in scored]
-            probabilities |= dict(
-                zip(scored, temperature_scaled(scores, self.expected[scored], seed=self.seed), strict=True)
-            )
-        for row, chosen in enumerate(self.chosen):
-            if chosen == NO_ANSWER:
-                stated[row] = np.nan
-            elif np.isnan(stated[row]) and row in probabilities:
-                stated[row] = probabilities[row][chosen]
-        return stated
+            found = temperature_scaled(scores, self.expected[scored], seed=self.seed)
+            for row, options in zip(scored, found, strict=True):
+                known[row] = options.tolist()
+        return known
 
     @property
     def scaled(self) -> bool:

@@ -9,13 +9,13 @@ import numpy as np
 
 from ragsweep.core.style import BEST, BLUE, GRID, MARKERS, QUARTERS, colour, cutoff_ticks, dress, figure, shown
 from ragsweep.statistics.intervals import Indices
-from ragsweep.tasks.answers.accuracy import Share, share, wilson
-from ragsweep.tasks.answers.calibration import ReliabilityCurve, reliability_curve
-from ragsweep.tasks.answers.discrimination import accuracy_over_coverage
-from ragsweep.tasks.answers.errors import counts
 from ragsweep.tasks.answers.evaluation import Evaluation
-from ragsweep.tasks.answers.retrieved import EvidenceQuality
-from ragsweep.tasks.answers.scores import Confidence
+from ragsweep.tasks.answers.measures.accuracy import Share, share, wilson
+from ragsweep.tasks.answers.measures.calibration import ReliabilityCurve, reliability_curve
+from ragsweep.tasks.answers.measures.confidence import Confidence
+from ragsweep.tasks.answers.measures.discrimination import accuracy_over_coverage
+from ragsweep.tasks.answers.measures.errors import counts
+from ragsweep.tasks.answers.measures.retrieved import EvidenceQuality
 from ragsweep.tasks.answers.words import SOURCES
 
 if TYPE_CHECKING:
@@ -58,18 +58,8 @@ def draw(evaluation: Evaluation, confidence: Confidence | None, source: str) -> 
 
 def by_specialty(groups: Sequence[tuple[str, Share]], chance: float) -> Figure:
     """In which fields are the answers right?"""
-    some = groups[:MOST_GROUPS]
-    drawing = figure(
-        8,
-        1.8 + 0.42 * len(some),
-        "In which fields are the answers right?",
-        f"Accuracy, with its {WILSON}; dotted: guessing",
-        left=2.2,
-    )
-    axes = drawing.subplots()
-    _shares(axes, [_with_number(*each) for each in some], chance)
-    axes.set_xlabel("accuracy")
-    return drawing
+    named = [_with_number(*each) for each in groups[:MOST_GROUPS]]
+    return _accuracies("In which fields are the answers right?", "Accuracy", named, chance)
 
 
 def confusion_matrix(counts: Indices, letters: str) -> Figure:
@@ -120,7 +110,7 @@ def reliability(known: Confidence) -> Figure:
 def coverage(evaluation: Evaluation) -> Figure:
     """How right are the answers that remain when the least confident ones are withheld?"""
     confidence = evaluation.confidence
-    found = accuracy_over_coverage(confidence, evaluation.correct, ~np.isnan(confidence))
+    found = accuracy_over_coverage(confidence, evaluation.correct, evaluation.chosen >= 0)
     drawing = figure(
         7,
         4.2,
@@ -169,19 +159,13 @@ def retrieval(evidence: EvidenceQuality) -> Figure:
 
 def evidence_compared(evaluation: Evaluation, source: str) -> Figure:
     """Does retrieval help?"""
-    by_source = {source: evaluation.correct, **evaluation.controls}
+    by_source = {source: evaluation.correct} | {name: each for name, (_, each) in evaluation.compared.items()}
     shares = [(SOURCES[name], share(correct)) for name, correct in by_source.items()]
-    drawing = figure(
-        8,
-        1.8 + 0.45 * len(shares),
-        "Does retrieval help?",
-        f"Accuracy on the same questions with other evidence, with its {WILSON}; dotted: guessing",
-        left=2.6,
-    )
-    axes = drawing.subplots()
-    _shares(axes, shares, evaluation.accuracy.chance)
-    axes.set_xlabel("accuracy")
-    return drawing
+    subtitle = "Accuracy on the same questions with other evidence"
+    if len({each.n for _, each in shares}) > 1:
+        subtitle = "Accuracy on the questions that have the evidence"
+        shares = [(f"{name}\n({each.n} questions)", each) for name, each in shares]
+    return _accuracies("Does retrieval help?", subtitle, shares, evaluation.accuracy.chance)
 
 
 def errors(categories: Mapping[str, int]) -> Figure:
@@ -246,6 +230,16 @@ def summary(evaluation: Evaluation, confidence: Confidence | None) -> Figure:
     return drawing
 
 
+def _accuracies(title: str, subtitle: str, shares: Sequence[tuple[str, Share]], chance: float) -> Figure:
+    """Accuracies with their intervals, one below the other."""
+    height = 1.8 + 0.45 * len(shares)
+    drawing = figure(8, height, title, f"{subtitle}, with its {WILSON}; dotted: guessing", left=2.6)
+    axes = drawing.subplots()
+    _shares(axes, shares, chance)
+    axes.set_xlabel("accuracy")
+    return drawing
+
+
 def _with_number(name: str, value: Share) -> tuple[str, Share]:
     return f"{shown(name, LONGEST_GROUP)} ({value.n})", value
 
@@ -253,7 +247,7 @@ def _with_number(name: str, value: Share) -> tuple[str, Share]:
 def _shares(axes: Axes, shares: Sequence[tuple[str, Share]], chance: float | None, color: str = BLUE) -> None:
     """Shares with their intervals, one below the other."""
     places = np.arange(len(shares))
-    values, lows, highs = (np.array([getattr(each, name) for _, each in shares]) for name in ("value", "low", "high"))
+    values, lows, highs, _ = np.transpose([each for _, each in shares])
     axes.barh(places, values, color=color, height=0.6)
     distances = np.abs([values - lows, highs - values])
     axes.errorbar(values, places, xerr=distances, fmt="none", ecolor=GREY, capsize=3, linewidth=1.6)

@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from ragsweep.statistics.intervals import Array, Indices
-from ragsweep.tasks.answers.accuracy import (
+from ragsweep.tasks.answers.answered import Answered
+from ragsweep.tasks.answers.measures.accuracy import (
     AgainstChance,
     NoAnswers,
     Share,
@@ -18,18 +19,22 @@ from ragsweep.tasks.answers.accuracy import (
     confusion,
     no_answers,
 )
-from ragsweep.tasks.answers.answered import Answered
-from ragsweep.tasks.answers.confusions import Confusions, confusions
-from ragsweep.tasks.answers.errors import Categories, error_categories, high_confidence_errors
-from ragsweep.tasks.answers.grounding import coherence, context_relevance, evidence_used, grounding, hallucinated
-from ragsweep.tasks.answers.pitfalls import pitfalls
-from ragsweep.tasks.answers.reasoning_quality import chain_completeness, evidence_cited, reasoning_words
-from ragsweep.tasks.answers.retrieved import EvidenceQuality
-from ragsweep.tasks.answers.safety import Rule, dangerous_errors, safety_score
+from ragsweep.tasks.answers.measures.errors import Categories, error_categories, high_confidence_errors
+from ragsweep.tasks.answers.measures.retrieved import EvidenceQuality
+from ragsweep.tasks.answers.proxies.confusions import Confusions, confusions
+from ragsweep.tasks.answers.proxies.grounding import (
+    coherence,
+    context_relevance,
+    evidence_used,
+    grounding,
+    hallucinated,
+)
+from ragsweep.tasks.answers.proxies.pitfalls import pitfalls
+from ragsweep.tasks.answers.proxies.reasoning_quality import chain_completeness, evidence_cited, reasoning_words
+from ragsweep.tasks.answers.proxies.safety import Rule, dangerous_errors, safety_score
 from ragsweep.tasks.answers.settings import AnswerSettings
 
 DIFFICULTIES = ("easy", "medium", "hard")
-KINDS = ("specialty", "difficulty")  # by which accuracy is shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +48,8 @@ class Evaluation:
         expected: Position of the correct option.
         chance: Probability of guessing the correct option.
         confidence: Probability that the answer is correct, as the answerer has it.
-        kinds: Specialty and difficulty of each case; None if it has none.
-        found: Whether a relevant unit was in the evidence, 0 or 1.
+        groupings: Specialty and difficulty of each case; None if it has none.
+        found: Whether a relevant unit was in the evidence that the answer was given from, 0 or 1.
         evidence: The retrieved evidence; None if it is not judged.
         relevance: How much of what is asked occurs in the evidence: 0, 1 or 2.
         completeness: Share of the five reasoning steps.
@@ -58,7 +63,8 @@ class Evaluation:
         pitfalls: Which pitfalls each wrong answer shows, shape [wrong answers, pitfalls].
         confusions: Which conditions are taken for each other.
         confident: Positions of the wrong answers with high confidence, the most confident first.
-        controls: Whether each answer from other evidence is correct, 0 or 1, by the source of the evidence.
+        controls: Whether each answer from other evidence is correct, 0 or 1, by the source of the evidence; NaN where
+            the case has no such evidence.
     """
 
     letters: str
@@ -67,7 +73,7 @@ class Evaluation:
     expected: Indices
     chance: Array
     confidence: Array
-    kinds: Mapping[str, Sequence[str | None]]
+    groupings: Mapping[str, Sequence[str | None]]
     found: Array
     evidence: EvidenceQuality | None
     relevance: Array
@@ -96,9 +102,15 @@ class Evaluation:
 
     @cached_property
     def groups(self) -> dict[str, list[tuple[str, Share]]]:
-        """Accuracy by specialty and by difficulty; without the kinds that no case has."""
-        found = {kind: accuracy_by_group(self.correct, names) for kind, names in self.kinds.items()}
-        return {kind: sorted(groups, key=_place) for kind, groups in found.items() if groups}
+        """Accuracy by specialty and by difficulty; without what no case has."""
+        found = {grouping: accuracy_by_group(self.correct, names) for grouping, names in self.groupings.items()}
+        return {grouping: sorted(groups, key=_place) for grouping, groups in found.items() if groups}
+
+    @property
+    def compared(self) -> dict[str, tuple[Array, Array]]:
+        """For each control, which answers are correct without it and with it, over the cases that have its evidence."""
+        known = {source: ~np.isnan(correct) for source, correct in self.controls.items()}
+        return {source: (self.correct[known[source]], each[known[source]]) for source, each in self.controls.items()}
 
     @cached_property
     def confusion(self) -> Indices:
@@ -136,8 +148,7 @@ def evaluate(
         settings: Thresholds, rules for dangerous errors, and groups of similar conditions.
     """
     cases, answers = answered.cases, answered.answers
-    given = [question.evidence for question in answered.questions]
-    compared = grounding(cases, answers, given)
+    compared = grounding(cases, answers, answered.evidence)
     unsupported, found = hallucinated(compared), np.full(len(cases), np.nan)
     if evidence:
         found[evidence.judged.queries] = evidence.found
@@ -149,13 +160,16 @@ def evaluate(
         expected=answered.expected,
         chance=answered.chance,
         confidence=answered.confidence,
-        kinds={kind: [getattr(case, kind) for case in cases] for kind in KINDS},
+        groupings={
+            "specialty": [case.specialty for case in cases],
+            "difficulty": [case.difficulty for case in cases],
+        },
         found=found,
         evidence=evidence,
         relevance=context_relevance(compared),
         completeness=chain_completeness(answers),
         words=reasoning_words(answers),
-        cited=evidence_cited(answers, given),
+        cited=evidence_cited(answers, answered.units),
         used=evidence_used(compared),
         coherence=coherence(compared),
         hallucinated=unsupported,

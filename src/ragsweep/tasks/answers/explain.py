@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ragsweep.answering import Answer, Question
+from ragsweep.answering import Answer, Evidence, Question
 from ragsweep.core.terminal import one_line
 from ragsweep.datasets.cases import Case
 from ragsweep.tasks.task import Record
@@ -23,7 +23,7 @@ class Explanation:
     Attributes:
         record: What was recorded.
         case: The case.
-        question: What the answerer is asked.
+        question: What the answerer is asked, with the evidence.
         given: Its answer now.
         relevant: The relevant units of the case.
     """
@@ -68,20 +68,23 @@ class Explanation:
         if not len(rows):
             return
         recorded = rows.iloc[0]
+        if "answer" in rows and (recorded["answer"] or None) != self.given.letter:
+            recorded_answer = one_line(str(recorded["answer"] or "none"))
+            yield f"the run recorded another answer: {recorded_answer}. What follows is of the answer now"
+            return
         for name in ("confidence", "error"):
             if name in rows and (text := one_line(str(recorded[name] or ""))):
                 yield f"{name}: {text}"
-        if "answer" in rows and (recorded["answer"] or None) != self.given.letter:
-            yield f"the run recorded another answer: {one_line(str(recorded['answer'] or 'none'))}"
 
     def _evidence(self, width: int) -> Iterator[str]:
-        if not self.question.evidence:
+        evidence = self.question.evidence or [Evidence(unit, "") for unit in self.given.retrieved or ()]
+        if not evidence:
             yield "no evidence was given"
-        for number, passage in enumerate(self.question.evidence, start=1):
+        for number, passage in enumerate(evidence, start=1):
             relevant, cited = passage.unit in self.relevant, passage.unit in self.given.cited
             yield f"[{number}] {one_line(passage.unit)}{_marks(relevant=relevant, cited=cited)}"
             yield from _wrapped(textwrap.shorten(passage.text, LONGEST_PASSAGE, placeholder=" ..."), width, INDENT)
-        if missed := sorted(self.relevant - {passage.unit for passage in self.question.evidence}):
+        if missed := sorted(self.relevant - {passage.unit for passage in evidence}):
             yield f"relevant, but not in the evidence: {', '.join(map(one_line, missed))}"
 
 

@@ -11,9 +11,9 @@ from typing import Annotated
 from ragsweep.core.constraints import Between, Group, Text
 from ragsweep.core.digest import digest, digest_file
 from ragsweep.core.run_settings import Resamples
-from ragsweep.tasks.answers.confusions import SIMILAR_CONDITIONS, Groups, read_groups
 from ragsweep.tasks.answers.contexts import Source
-from ragsweep.tasks.answers.safety import DANGEROUS_ERRORS, Rule, read_rules
+from ragsweep.tasks.answers.proxies.confusions import SIMILAR_CONDITIONS, Groups, read_groups
+from ragsweep.tasks.answers.proxies.safety import DANGEROUS_ERRORS, Rule, read_rules
 from ragsweep.tasks.ranking.judging import Collapse
 
 Probability = Annotated[float, Between(0, 1)]
@@ -46,7 +46,9 @@ class AnswerSettings(Group):
     similar: Text | None = None
 
     def __post_init__(self) -> None:
-        self.rules, self.groups  # noqa: B018 - a bad file is found before anything is measured
+        """Read both files, so that a bad one is found before anything is measured."""
+        read_rules(self._dangerous)
+        read_groups(self._similar)
 
     @cached_property
     def fingerprint(self) -> str:

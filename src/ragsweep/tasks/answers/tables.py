@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ragsweep.datasets import Dataset
+from ragsweep.datasets.cases import Case
 from ragsweep.statistics.intervals import Array
-from ragsweep.tasks.answers import errors
 from ragsweep.tasks.answers.answered import Answered
 from ragsweep.tasks.answers.evaluation import Evaluation
-from ragsweep.tasks.answers.pitfalls import PITFALLS
-from ragsweep.tasks.answers.retrieved import CUTOFFS
+from ragsweep.tasks.answers.measures import errors
+from ragsweep.tasks.answers.measures.accuracy import at_most
+from ragsweep.tasks.answers.measures.calibration import bin_number
+from ragsweep.tasks.answers.measures.retrieved import CUTOFFS
+from ragsweep.tasks.answers.proxies.pitfalls import PITFALLS
 from ragsweep.tasks.task import Measure, Score
 
 if TYPE_CHECKING:
@@ -46,29 +49,29 @@ def items(dataset: Dataset) -> pd.DataFrame:
 def details(answered: Answered, evaluation: Evaluation) -> dict[str, list[str]]:
     """What depends on the configuration, as texts, for each case."""
     confidence = ["" if np.isnan(each) else f"{each:.{DIGITS}f}" for each in evaluation.confidence]
-    units = [list(dict.fromkeys(passage.unit for passage in each.evidence)) for each in answered.questions]
     return {
         "answer": [each.letter or "" for each in answered.answers],
         "confidence": confidence,
         "error": evaluation.categories.tolist(),
         "dangerous": ["; ".join(dict.fromkeys(rule.kind for rule in broken)) for broken in evaluation.dangerous],
-        "evidence": ["; ".join(each) for each in units],
+        "evidence": ["; ".join(dict.fromkeys(units)) for units in answered.units],
     }
 
 
 def answer_lines(answered: Answered, confidence: Array) -> Iterator[str]:
     """A JSON object per case, with everything that the answerer returned. The answerer `recorded` can read it."""
-    for question, each, sure in zip(answered.questions, answered.answers, confidence, strict=True):
+    rows = zip(answered.cases, answered.answers, answered.units, confidence.tolist(), strict=True)
+    for case, each, units, sure in rows:
         yield (
             json.dumps(
                 {
-                    "id": question.question_id,
+                    "id": case.query_id,
                     "answer": each.letter,
-                    "confidence": None if np.isnan(sure) else float(sure),
+                    "confidence": None if isnan(sure) else sure,
                     "probabilities": list(each.probabilities) or None,
                     "scores": list(each.scores) or None,
                     "reasoning": each.reasoning,
-                    "evidence": list(dict.fromkeys(passage.unit for passage in question.evidence)),
+                    "evidence": list(units),
                     "cited": list(each.cited),
                     "time_ms": each.time_ms,
                     "tokens_in": each.tokens_in,
@@ -89,13 +92,13 @@ def tables(answered: Answered, evaluation: Evaluation) -> dict[str, pd.DataFrame
     confusion = pd.DataFrame(evaluation.confusion, columns=[*letters, "no answer"])
     confusion.insert(0, "correct", letters)
     groups = [
-        {"group": kind, "name": name, **each._asdict()}
-        for kind, some in evaluation.groups.items()
+        {"group": grouping, "name": name, **each._asdict()}
+        for grouping, some in evaluation.groups.items()
         for name, each in some
     ]
     found = {
         "confusion_matrix.csv": confusion,
-        "errors_by_specialty.csv": errors.counts_by_group(evaluation.categories, evaluation.kinds["specialty"])
+        "errors_by_specialty.csv": errors.counts_by_group(evaluation.categories, evaluation.groupings["specialty"])
         .rename_axis("specialty")
         .reset_index(),
         "confused_conditions.csv": pd.DataFrame(
@@ -104,6 +107,9 @@ def tables(answered: Answered, evaluation: Evaluation) -> dict[str, pd.DataFrame
         "high_confidence_errors.csv": pd.DataFrame(
             [_confident_error(answered, evaluation, row) for row in evaluation.confident],
             columns=["query_id", "confidence", "answered", "correct", "query", "reasoning"],
+        ),
+        "dangerous_errors.csv": pd.DataFrame(
+            [*_dangerous_errors(answered, evaluation)], columns=["query_id", "answered", "correct", "kind", "reason"]
         ),
     }
     return found | ({"accuracy_by_group.csv": pd.DataFrame(groups)} if groups else {})
@@ -143,8 +149,8 @@ def facts(
             "incorrect": len(wrong) - correct,
             "no_answer": evaluation.no_answers._asdict(),
             **{
-                f"by_{kind}": {name: each._asdict() for name, each in groups}
-                for kind, groups in evaluation.groups.items()
+                f"by_{grouping}": {name: each._asdict() for name, each in groups}
+                for grouping, groups in evaluation.groups.items()
             },
             "confusion_matrix": {"letters": evaluation.letters, "counts": evaluation.confusion.tolist()},
         },
@@ -164,11 +170,7 @@ def facts(
             **{name.partition("/")[2]: value for name, value in named.items() if name.startswith("confidence/")},
             **confidence,
         },
-        "safety_metrics": {
-            "hallucination_rate": named.get("safety/hallucination"),
-            "dangerous_errors": int(evaluation.endangering.sum()),
-            "safety_score": named.get("safety/score"),
-        },
+        "safety_metrics": _safety(evaluation) | {"safety_score": named.get("safety/score")},
         "error_analysis": {
             "total_errors": int(wrong.sum()),
             "retrieval_failures": found[errors.RETRIEVAL],
@@ -201,10 +203,23 @@ def _retrieval(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _distribution(confidence: Array) -> dict[str, int]:
-    """Answers in each tenth of the confidence; 1.0 belongs to the last."""
-    counts, edges = np.histogram(confidence[~np.isnan(confidence)], np.linspace(0, 1, TENTHS + 1))
-    names = [f"{100 * low:.0f}-{100 * high:.0f}%" for low, high in pairwise(edges)]
-    return dict(zip(names, counts.tolist(), strict=True))
+    """Answers in each tenth of the confidence, in the bins of `calibration`."""
+    counts = np.bincount(bin_number(confidence[~np.isnan(confidence)], TENTHS), minlength=TENTHS)
+    return {f"{10 * tenth}-{10 * tenth + 10}%": count for tenth, count in enumerate(counts.tolist())}
+
+
+def _safety(evaluation: Evaluation) -> dict[str, Any]:
+    """Rates with what they are at most, with 95 % confidence; null where no reasoning could be checked."""
+    checked = evaluation.hallucinated[~np.isnan(evaluation.hallucinated)]
+    hallucinated, dangerous = int(checked.sum()), int(evaluation.endangering.sum())
+    return {
+        "hallucination_rate": hallucinated / len(checked) if len(checked) else None,
+        "hallucination_rate_at_most": at_most(hallucinated, len(checked)) if len(checked) else None,
+        "checked_for_hallucination": len(checked),
+        "dangerous_errors": dangerous,
+        "dangerous_error_rate": dangerous / len(evaluation.dangerous),
+        "dangerous_error_rate_at_most": at_most(dangerous, len(evaluation.dangerous)),
+    }
 
 
 def _pitfalls(evaluation: Evaluation) -> Mapping[str, Any]:
@@ -234,8 +249,27 @@ def _confident_error(answered: Answered, evaluation: Evaluation, row: int) -> di
     return {
         "query_id": case.query_id,
         "confidence": float(evaluation.confidence[row]),
-        "answered": f"{given.letter}) {case.options[evaluation.chosen[row]].text}",
-        "correct": f"{case.correct}) {case.options[evaluation.expected[row]].text}",
+        "answered": _option(case, evaluation.chosen[row]),
+        "correct": _option(case, evaluation.expected[row]),
         "query": case.text,
         "reasoning": given.reasoning,
     }
+
+
+def _dangerous_errors(answered: Answered, evaluation: Evaluation) -> Iterator[dict[str, str]]:
+    """A row for each rule that a wrong answer breaks."""
+    for row, broken in enumerate(evaluation.dangerous):
+        for rule in broken:
+            case = answered.cases[row]
+            yield {
+                "query_id": case.query_id,
+                "answered": _option(case, evaluation.chosen[row]),
+                "correct": _option(case, evaluation.expected[row]),
+                "kind": rule.kind,
+                "reason": rule.reason,
+            }
+
+
+def _option(case: Case, position: int) -> str:
+    letter, text = case.options[position]
+    return f"{letter}) {text}"

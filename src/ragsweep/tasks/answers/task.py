@@ -23,17 +23,20 @@ from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.answers import charts, scores, tables, words
 from ragsweep.tasks.answers.answered import Answered
 from ragsweep.tasks.answers.contexts import (
-    RETRIEVED,
+    CONTROLS,
+    NEED_RANKING,
     Source,
     check_source,
     contexts,
     has_source,
     questions,
+    with_own_evidence,
 )
 from ragsweep.tasks.answers.evaluation import Evaluation, evaluate
 from ragsweep.tasks.answers.explain import Explanation
-from ragsweep.tasks.answers.retrieved import EvidenceQuality, as_units, evidence_quality
-from ragsweep.tasks.answers.scores import ACCURACY, BRIER, ECE, MEASURES, Confidence
+from ragsweep.tasks.answers.measures.confidence import BRIER, ECE, Confidence, confidence_scores
+from ragsweep.tasks.answers.measures.retrieved import EvidenceQuality, as_units, evidence_quality
+from ragsweep.tasks.answers.scores import ACCURACY, MEASURES
 from ragsweep.tasks.answers.settings import AnswerSettings
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.ranking.explain import find
@@ -90,7 +93,7 @@ class AnswersTask:
     def without_effect(self) -> Sequence[str]:
         """Settings that have no effect on these answers: recorded ones exist already, others need no retrieval."""
         if self._recorded:
-            return ("retriever", "evidence", "tokenizer")
+            return ("retriever", "evidence", "tokenizer", "evaluation.controls")
         return () if self._retrieves else ("retriever", "k")
 
     def load(self) -> Dataset:
@@ -115,7 +118,8 @@ class AnswersTask:
         controls = self._controls(items)
         ranking = self._rank(items, self._source, *controls)
         answered, *compared = self._answered(items, ranking, self._source, *controls)
-        others: dict[str, Array] = {name: each.correct for name, each in zip(controls, compared, strict=True)}
+        by_source = zip(controls, compared, strict=True)
+        others: dict[str, Array] = {source: self._control(source, each) for source, each in by_source}
         quality = self._quality(items, answered, ranking)
         evaluation = evaluate(answered, quality, others, self.evaluation)
         return self._measured(items, answered, evaluation)
@@ -123,14 +127,15 @@ class AnswersTask:
     def explain(self, items: Dataset, query: str, record: Record, width: int) -> Iterator[str]:
         """Explain the answer to a case, line by line, for a terminal of `width` columns."""
         row = find(query, items.queries)
-        given = contexts(items, self._source, self._rank(items, self._source), self.k, self._level)
-        asked = questions(items, given)
+        passages = contexts(items, self._source, self._rank(items, self._source), self.k, self._level)
+        asked = questions(items, passages)
         answers = answer(self.answerer, asked if self._recorded else [asked[row]])  # a file is read as a whole
         qrels = items.qrels
         relevant = qrels.unit[(qrels.query == row) & (qrels.grade >= self._level)]
         units = frozenset(items.units[unit] for unit in relevant)
-        answered = answers[row if self._recorded else 0]
-        return Explanation(record, items.cases[row], asked[row], answered, units).text(width)
+        given = answers[row if self._recorded else 0]
+        [question] = with_own_evidence(items, [asked[row]], [given])
+        return Explanation(record, items.cases[row], question, given, units).text(width)
 
     @property
     def _recorded(self) -> bool:
@@ -146,7 +151,7 @@ class AnswersTask:
 
     @property
     def _retrieves(self) -> bool:
-        return not self._recorded and not {*RETRIEVED}.isdisjoint((self.evidence, *self.evaluation.controls))
+        return not self._recorded and not {*NEED_RANKING}.isdisjoint((self.evidence, *self.evaluation.controls))
 
     def _controls(self, items: Dataset) -> list[Source]:
         """The other evidence that this dataset has for the same questions."""
@@ -155,7 +160,7 @@ class AnswersTask:
 
     def _rank(self, items: Dataset, *sources: Source) -> Ranking | None:
         """The ranking of the passages for every case; None if these sources of evidence need none."""
-        if {*RETRIEVED}.isdisjoint(sources):
+        if {*NEED_RANKING}.isdisjoint(sources):
             return None
         search = Search(items.texts, tuple(query.text for query in items.queries))
         return rank(self.retriever, search, max(LEAST_DEPTH, self.k))
@@ -164,81 +169,93 @@ class AnswersTask:
         """Answer all questions from each of these kinds of evidence; the answerer is asked once, for all of them."""
         asked = [questions(items, contexts(items, each, ranking, self.k, self._level)) for each in sources]
         answers = iter(answer(self.answerer, [question for some in asked for question in some]))
-        return [Answered(items.cases, some, list(islice(answers, len(some))), self.seed) for some in asked]
+        found = []
+        for source, some in zip(sources, asked, strict=True):
+            given = list(islice(answers, len(some)))
+            found.append(Answered(items.cases, with_own_evidence(items, some, given), given, self.seed, source))
+        return found
+
+    def _control(self, source: Source, answered: Answered) -> Array:
+        """Whether each answer from this evidence is correct, 0 or 1, shape [cases]; NaN without a judged page."""
+        has_evidence = [source != "judged" or bool(each.evidence) for each in answered.questions]
+        return np.where(has_evidence, answered.correct, np.nan)
 
     def _quality(self, items: Dataset, answered: Answered, ranking: Ranking | None) -> EvidenceQuality | None:
         """How good the evidence is; None if there is none or it is not judged."""
-        if self._recorded:
-            if any(each.retrieved is None for each in answered.answers):
-                return None
-            units = as_units([each.retrieved or () for each in answered.answers], items)
-        elif self.evidence == "retrieved":
+        if self._source == "none" and not answered.retrieved:
+            return None
+        ranked = given = as_units(answered.units, items)
+        if self._source == "retrieved" and not answered.retrieved:
             assert ranking is not None
             found = ranking.passages != NOTHING
-            units = np.where(found, items.passage_units[ranking.passages], NOTHING)
-        elif self.evidence == "none":
-            return None
-        else:
-            units = as_units([[passage.unit for passage in each.evidence] for each in answered.questions], items)
-        return evidence_quality(units, items, self.k, collapse=self.evaluation.collapse, relevance_level=self._level)
+            ranked = np.where(found, items.passage_units[ranking.passages], NOTHING)
+        collapse = self.evaluation.collapse
+        return evidence_quality(ranked, given, items, self.k, collapse=collapse, relevance_level=self._level)
 
     def _measured(self, items: Dataset, answered: Answered, evaluation: Evaluation) -> Measurement:
         """Everything that is recorded of the answers."""
         cases = len(items.cases)
-        confidence = Confidence.of(evaluation, self.evaluation.bins, self.evaluation.resamples, self.seed)
+        bins, resamples = self.evaluation.bins, self.evaluation.resamples
+        known = (evaluation.confidence, evaluation.correct)
+        confidence = Confidence.of(*known, bins=bins, resamples=resamples, seed=self.seed)
+        summary = confidence.summary if confidence else None
         found = [scores.accuracy_score(evaluation)]
         if ECE in self.metrics:
-            unknown = scores.without_confidence(self.evaluation.resamples)
-            found += confidence.scores(cases) if confidence else unknown
+            found += confidence_scores(*known, bins=bins, resamples=resamples, seed=self.seed)
         counted = [
             *scores.measures(evaluation, self.evidence),
-            *(confidence.measures() if confidence else ()),
+            *(summary.measures() if summary else ()),
             *scores.cost_measures(
                 [each.time_ms for each in answered.answers],
                 self._context_tokens(items, answered),
                 [answered.known(lambda each: each.tokens_in), answered.known(lambda each: each.tokens_out)],
             ),
         ]
-        known = confidence.facts() if confidence else {}
         return Measurement(
             items=tables.items(items),
             scores=found,
             details=tables.details(answered, evaluation),
             curves=evaluation.evidence.curves if evaluation.evidence else {},
             measures=counted,
-            facts=tables.facts(answered, evaluation, found, counted, known),
-            findings=self._findings(items),
-            sections=words.sections(evaluation, self.evidence, found, counted, known, scaled=answered.scaled),
+            facts=tables.facts(answered, evaluation, found, counted, summary.facts() if summary else {}),
+            findings=self._findings(items, answered),
+            sections=words.sections(evaluation, self.evidence, found, counted, summary, scaled=answered.scaled),
             method=self._method,
             tables=tables.tables(answered, evaluation),
             files={"answers.jsonl": tables.answer_lines(answered, evaluation.confidence)},
             condition=f"of {cases} questions",
+            control=CONTROLS.get(self._source, ""),
             charts=(charts.draw, evaluation, confidence, self.evidence),
         )
 
     def _context_tokens(self, items: Dataset, answered: Answered) -> Array | None:
         """Tokens of the evidence of each question, shape [cases]; None if they are not known."""
-        counts = None if self._recorded else token_counts(items.texts, self.tokenizer, self.store)
+        own = self._recorded or answered.retrieved
+        counts = None if own else token_counts(items.texts, self.tokenizer, self.store)
         if counts is None:
             return None
         tokens = dict(zip(items.texts, counts.tolist(), strict=True))
         totals = [sum(tokens[passage.text] for passage in each.evidence) for each in answered.questions]
         return np.array(totals, dtype=float)
 
-    def _findings(self, items: Dataset) -> list[str]:
-        """What is unusual about the dataset, one sentence each."""
+    def _findings(self, items: Dataset, answered: Answered) -> list[str]:
+        """What is unusual about the dataset and the evidence, one sentence each."""
         judged = len({*items.qrels.query.tolist()})
         if not items.passages:
             return ["The dataset has no documents: the questions are answered without evidence."]
+        found = []
         if not judged:
-            return ["No case names relevant pages, so the evidence is not judged."]
-        if left := len(items.cases) - judged:
-            return [f"{left} of {len(items.cases)} cases name no relevant pages; their evidence is not judged."]
-        return []
+            found.append("No case names relevant pages, so the evidence is not judged.")
+        elif left := len(items.cases) - judged:
+            found.append(f"{left} of {len(items.cases)} cases name no relevant pages; their evidence is not judged.")
+        if answered.retrieved:
+            found.append(
+                "The answers name the pages of their evidence, not its passages: a reasoning is compared with whole "
+                "pages, and is not compared if one of them is not in the dataset."
+            )
+        return found
 
     @property
     def _method(self) -> Method:
         method: Method = Method() if self._recorded else getattr(self.retriever, "method", Method())
-        stands_for = {f"retriever.{name}": value for name, value in method.stands_for.items()}
-        chosen_by = ("answerer", "reasoning", "retriever")
-        return replace(method, stands_for=stands_for, chosen_by=chosen_by, vary="")
+        return replace(method, name="", stands_for={}, chosen_by=("answerer", "reasoning"), vary="")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
-from typing import Any
 
 import numpy as np
 
 from ragsweep.core.terminal import counted
-from ragsweep.statistics import LEVEL, confidence_intervals
-from ragsweep.statistics.intervals import Array
-from ragsweep.tasks.answers import errors, grounding, pitfalls, reasoning_quality, safety
-from ragsweep.tasks.answers.accuracy import at_most, chance_sentence, mcnemar
+from ragsweep.statistics import LEVEL, holm, mcnemar_p
 from ragsweep.tasks.answers.evaluation import Evaluation
+from ragsweep.tasks.answers.measures import errors
+from ragsweep.tasks.answers.measures.accuracy import at_most, chance_sentence, difference
+from ragsweep.tasks.answers.measures.confidence import ConfidenceSummary
+from ragsweep.tasks.answers.proxies import grounding, pitfalls, reasoning_quality, safety
 from ragsweep.tasks.task import Measure, Score
 
 SOURCES = {
@@ -31,7 +31,7 @@ def sections(
     source: str,
     scores: Sequence[Score],
     measures: Sequence[Measure],
-    known: Mapping[str, Any],
+    known: ConfidenceSummary | None,
     *,
     scaled: bool,
 ) -> dict[str, list[str]]:
@@ -42,15 +42,16 @@ def sections(
         source: Where the evidence comes from.
         scores: The metrics.
         measures: Further numbers.
-        known: What else is known of the confidence; empty if no answer has one.
+        known: What is known of the answers with a confidence; None if no answer has one.
         scaled: Whether the confidence comes from scores of options, by a temperature that was fitted here.
     """
     named = {each.metric.name: each.value for each in measures}
     found = {
         "Answers": [*_accuracy(evaluation), *_controls(evaluation, source)],
-        "Confidence of the answers": list(_confidence(evaluation, scores, {**known, **named}, scaled=scaled)),
+        "Confidence of the answers": list(_confidence(evaluation, scores, known, scaled=scaled)),
         "Errors of the answers": list(_errors(evaluation)),
         "Reasoning and safety": list(_reasoning(evaluation, named)),
+        "Tokens of the answers": list(_tokens(named)),
     }
     return {heading: sentences for heading, sentences in found.items() if sentences}
 
@@ -71,81 +72,97 @@ def _accuracy(evaluation: Evaluation) -> Iterator[str]:
 
 def _controls(evaluation: Evaluation, source: str) -> Iterator[str]:
     """Each comparison is of the same questions, answered from other evidence."""
-    for other, correct in evaluation.controls.items():
-        yield compared(evaluation.correct, correct, SOURCES[source], SOURCES[other])
-
-
-def compared(first: Array, second: Array, name: str, other: str) -> str:
-    """Two ways of answering the same questions, compared with McNemar's exact test.
-
-    Args:
-        first: Whether each answer is correct, 0 or 1, shape [cases].
-        second: The same of the other way.
-        name: The evidence of the first.
-        other: The evidence of the second.
-    """
-    difference = float(first.mean() - second.mean())
-    low, high = (float(bound) for bound in confidence_intervals(first - second, resamples=2000))
-    test = mcnemar(first, second)
-    if test.p > LEVEL:
-        verdict = "cannot be told apart"
-    else:
-        verdict = "more are correct" if difference > 0 else "fewer are correct"
-    return (
-        f"With {name} {first.mean():.2f} are correct, with {other} {second.mean():.2f}: {verdict} "
-        f"(difference {difference:+.2f} [{low:+.2f}, {high:+.2f}], McNemar's exact p = {test.p:.2g}; "
-        f"{test.only_first} correct only with {name}, {test.only_second} only with {other})."
-    )
+    pairs = evaluation.compared
+    found = [difference(*pair) for pair in pairs.values()]
+    p = holm(mcnemar_p([each.only_first for each in found], [each.only_second for each in found]))
+    for (other, (own, correct)), each, adjusted in zip(pairs.items(), found, p.tolist(), strict=True):
+        cases = counted(len(own), "question")
+        only = "" if len(own) == len(evaluation.correct) else f"{cases} with a judged page: "
+        verdict = "may be chance" if adjusted > LEVEL else "is more than chance"
+        corrected = f", Holm's correction for {len(pairs)} tests" if len(pairs) > 1 else ""
+        yield (
+            f"{only}{own.mean():.2f} of the answers are correct with {SOURCES[source]}, {correct.mean():.2f} with "
+            f"{SOURCES[other]}; the difference {verdict} ({_interval(*each[:3], sign='+')}, McNemar's exact "
+            f"test{corrected}: p = {adjusted:.2g}; {each.only_first} correct only with {SOURCES[source]}, "
+            f"{each.only_second} only with {SOURCES[other]})."
+        )
 
 
 def _confidence(
-    evaluation: Evaluation, scores: Sequence[Score], named: Mapping[str, Any], *, scaled: bool
+    evaluation: Evaluation, scores: Sequence[Score], known: ConfidenceSummary | None, *, scaled: bool
 ) -> Iterator[str]:
-    rows = ~np.isnan(evaluation.confidence)
-    by_name = {score.metric.name: score for score in scores}
-    if "ece" not in by_name:
+    values, cases = {score.metric.name: score.value for score in scores}, len(evaluation.correct)
+    if "ece" not in values:
         yield "No confidence is stated, so calibration is not measured."
         return
-    if not rows.any():
-        yield "No answer has a confidence: the Brier score and the calibration error are set to their worst value, 1."
+    if known is None:
+        yield "No answer has a confidence: the Brier score and the calibration error have their worst value, 1."
         return
-    confidence, correct = evaluation.confidence[rows], evaluation.correct[rows]
     if scaled:
         yield (
             "The confidence is computed from scores of the options, by a temperature that was fitted on other "
-            "questions of this dataset: it is as well calibrated as such a temperature can make it."
+            "questions of this dataset, so expect a larger calibration error on other questions. Five groups of "
+            "questions have different temperatures, which lowers AUROC."
         )
-    if not rows.all():
-        yield f"Calibration is measured on the {rows.sum()} of {len(rows)} answers that have a confidence."
-    ece = by_name["ece"]
-    gap = float(confidence.mean() - correct.mean())
-    tendency = "too high" if gap > 0 else "too low"
-    if ece.low > 0:
-        off = f"it is {abs(gap):.2f} {tendency} on average" if abs(gap) >= SMALLEST else "it is off in parts"
-        said = f"the confidence does not fit the accuracy; {off}"
-    else:
-        said = "the answers are too few to tell it from a perfect one"
-    yield (
-        f"Mean confidence {confidence.mean():.2f}, accuracy {correct.mean():.2f}; calibration error {ece.value:.2f} "
-        f"[{ece.low:.2f}, {ece.high:.2f}], without bins {named['confidence/smooth_ece']:.2f} "
-        f"[{named['smooth_ece_low']:.2f}, {named['smooth_ece_high']:.2f}]: {said}."
-    )
-    if (skill := named.get("confidence/brier_skill")) is not None:
-        worth = "better" if skill >= SMALLEST else "no better"
+    if missing := cases - known.answers:
         yield (
-            f"Brier score {by_name['brier'].value:.2f}: {worth} than stating the accuracy as every confidence "
-            f"(skill {skill:+.2f})."
+            f"Without a confidence: {missing} of {counted(cases, 'question')}. Each counts as the largest error, 1, in "
+            f"the Brier score {values['brier']:.2f} and the calibration error {values['ece']:.2f}. What follows is of "
+            f"the {counted(known.answers, 'answer')} with a confidence."
         )
-    right, wrong = named["confidence_by_correctness"].values()
-    if right is not None and wrong is not None:
-        auroc = named.get("confidence/auroc", np.nan)
+    yield _calibrated(known)
+    yield from _skilled(known)
+    if known.auroc and known.of_correct is not None and known.of_wrong is not None:
         yield (
-            f"Correct answers have a mean confidence of {right:.2f}, wrong ones of {wrong:.2f}; a correct answer is "
-            f"the more confident one with a probability of {auroc:.2f} (AUROC, 0.50 by chance)."
+            f"Correct answers have a mean confidence of {known.of_correct:.2f}, wrong ones of {known.of_wrong:.2f}; a "
+            f"correct answer is the more confident one with a probability of {_interval(*known.auroc)} (AUROC, 0.50 by "
+            f"chance). Of the answers that are left when the least confident ones are withheld, {known.aurc:.0%} are "
+            "wrong, averaged over how many are withheld (area under the risk-coverage curve)."
         )
     if len(evaluation.confident):
         number = counted(len(evaluation.confident), "wrong answer")
         yield f"{number} with high confidence: results/high_confidence_errors.csv lists them with their text."
+
+
+def _calibrated(known: ConfidenceSummary) -> str:
+    """Whether the confidence fits the accuracy."""
+    gap = known.confidence - known.accuracy
+    if known.ece.low == 0:
+        said = "there are too few answers to show a calibration error"
+    elif abs(gap) >= SMALLEST:
+        said = f"the confidence is {abs(gap):.2f} too {'high' if gap > 0 else 'low'} on average"
+    else:
+        said = "some confidences are too high and others too low"
+    return (
+        f"Mean confidence {known.confidence:.2f}, accuracy {known.accuracy:.2f}; calibration error "
+        f"{_interval(*known.ece)}, without bins {_interval(*known.smooth_ece)}: {said}."
+    )
+
+
+def _skilled(known: ConfidenceSummary) -> Iterator[str]:
+    """Whether the confidence is better than a constant one."""
+    if not known.skill:
+        return
+    worth = "better" if known.skill.low > 0 else "no better"
+    parts = known.parts
+    yield (
+        f"Brier score {known.brier.value:.2f}: {worth} than stating the accuracy as every confidence (skill "
+        f"{_interval(*known.skill, sign='+')}). Its parts: reliability {parts.reliability:.3f} (0 at best) - "
+        f"resolution {parts.resolution:.3f} (the higher, the better) + uncertainty {parts.uncertainty:.3f} (of the "
+        f"accuracy alone) {round(parts.within_bins, 3) + 0:+.3f} within bins."
+    )
+
+
+def _interval(value: float, low: float, high: float, *, sign: str = "") -> str:
+    value, low, high = (round(each, 2) + 0 for each in (value, low, high))  # + 0 makes a 0 of -0
+    return f"{value:{sign}.2f} [{low:{sign}.2f}, {high:{sign}.2f}]"
+
+
+def _tokens(named: Mapping[str, float]) -> Iterator[str]:
+    """What all answers took together, for each direction that is known."""
+    for way in ("in", "out"):
+        if (total := named.get(f"tokens/total_{way}")) is not None:
+            yield f"Tokens {way}: {total:,.0f} for all answers, {named[f'tokens/{way}']:,.0f} on average."
 
 
 def _errors(evaluation: Evaluation) -> Iterator[str]:
@@ -158,7 +175,7 @@ def _errors(evaluation: Evaluation) -> Iterator[str]:
         yield errors.NOT_JUDGED_NOTE
     kinds = {kind: count for kind, count in evaluation.confusions.counts.items() if count}
     if kinds:
-        yield "Taken for: " + ", ".join(f"{kind} {count}" for kind, count in kinds.items()) + "."
+        yield "The chosen condition was: " + ", ".join(f"{_short(kind)} {count}" for kind, count in kinds.items()) + "."
     if pairs := evaluation.confusions.pairs[:SHOWN]:
         yield (
             "Most often confused: "
@@ -172,6 +189,11 @@ def _errors(evaluation: Evaluation) -> Iterator[str]:
         named = ", ".join(f"{pitfalls.PITFALLS[each]} {counts[each]}" for each in order if counts[each])
         if named:
             yield f"Pitfalls in the {read.sum()} wrong answers with a reasoning: {named}. {pitfalls.PROXY}"
+
+
+def _short(kind: str) -> str:
+    """A kind of confusion without the word "condition"."""
+    return kind.removesuffix(" condition").removeprefix("condition ")
 
 
 def _reasoning(evaluation: Evaluation, named: Mapping[str, float]) -> Iterator[str]:
@@ -188,8 +210,9 @@ def _reasoning(evaluation: Evaluation, named: Mapping[str, float]) -> Iterator[s
         count, total = int(evaluation.hallucinated[checked].sum()), int(checked.sum())
         coherence = named.get("reasoning/coherence", np.nan)
         yield (
-            f"Mostly unsupported by the evidence: {count} of {total} reasonings, at most {at_most(count, total):.1%} "
-            f"with 95 % confidence; {coherence:.0%} of their sentences are supported. {grounding.PROXY}"
+            f"Mostly unsupported by both the evidence and the case: {count} of {total} reasonings, at most "
+            f"{at_most(count, total):.1%} with 95 % confidence; the evidence supports {coherence:.0%} of their "
+            f"sentences. {grounding.PROXY}"
         )
     dangerous, cases = int(evaluation.endangering.sum()), len(evaluation.correct)
     yield (

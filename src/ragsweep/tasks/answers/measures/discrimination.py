@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ragsweep.statistics.intervals import Array
-from ragsweep.tasks.answers.calibration import Statistic
+from ragsweep.tasks.answers.measures.calibration import Statistic, sums_by
 
 
 def auroc_of(confidence: Array, correct: Array) -> Statistic | None:
@@ -27,14 +27,14 @@ def auroc_of(confidence: Array, correct: Array) -> Statistic | None:
     if correct.min() == correct.max():
         return None
     levels, level = np.unique(confidence, return_inverse=True)
-    right, wrong = np.flatnonzero(correct), np.flatnonzero(1 - correct)
-    level_of_right, level_of_wrong = level[right], level[wrong]
+    by_level = [sums_by(level, each, len(levels)) for each in (correct, 1 - correct)]
 
-    def auroc(weight: Array) -> float:
-        above = np.bincount(level_of_right, weight[right], len(levels))
-        below = np.bincount(level_of_wrong, weight[wrong], len(levels))
-        pairs = above.sum() * below.sum()
-        return float(above @ (below.cumsum() - below / 2) / pairs) if pairs else 0.5
+    def auroc(weight: Array) -> Array:
+        right, wrong = (sums @ weight for sums in by_level)
+        pairs = right.sum(axis=0) * wrong.sum(axis=0)
+        in_order = (right * (wrong.cumsum(axis=0) - wrong / 2)).sum(axis=0)
+        area: Array = np.divide(in_order, pairs, out=np.full_like(in_order, 0.5), where=pairs > 0)
+        return area
 
     return auroc
 
@@ -52,22 +52,22 @@ class AccuracyOverCoverage(NamedTuple):
 
     @property
     def aurc(self) -> float:
-        """Area under the risk-coverage curve: the mean share of wrong answers over all coverages; 0 at best."""
+        """Area under the risk-coverage curve (AURC): the mean share of wrong answers over all coverages; 0 at best."""
         return float(np.diff(self.coverage, prepend=0) @ (1 - self.accuracy))
 
 
 def accuracy_over_coverage(confidence: Array, correct: Array, answered: npt.NDArray[np.bool_]) -> AccuracyOverCoverage:
     """The accuracy when the least confident answers are withheld (El-Yaniv and Wiener 2010).
 
-    Answers of the same confidence are withheld together. Questions without an answer are withheld first; at full
-    coverage they count as wrong.
+    Answers of the same confidence are withheld together. Questions without an answer are withheld first, and then the
+    answers without a confidence. At full coverage, questions without an answer count as wrong.
 
     Args:
-        confidence: Shape [questions]; any number where there is no answer.
+        confidence: 0 to 1, shape [questions]; NaN for an answer without one, anything where there is no answer.
         correct: 0 or 1, shape [questions].
         answered: Whether there is an answer, shape [questions].
     """
-    doubt = np.where(answered, -confidence, np.inf)
+    doubt = np.select([~answered, np.isnan(confidence)], [2.0, 1.0], -confidence)
     level = np.unique(doubt, return_inverse=True)[1]
     given, right = np.bincount(level).cumsum(), np.bincount(level, correct * answered).cumsum()
     return AccuracyOverCoverage(given / len(confidence), right / given)

@@ -10,8 +10,8 @@ import numpy as np
 from ragsweep.answering.question import Answer
 from ragsweep.datasets.cases import Case
 from ragsweep.statistics.intervals import Array
-from ragsweep.tasks.answers.phrases import Phrases, contains, phrases
-from ragsweep.tasks.answers.wording import stems
+from ragsweep.tasks.answers.proxies.phrases import Phrases, contains, phrases
+from ragsweep.tasks.answers.proxies.wording import stems
 
 PROXY = (
     "Pitfalls are read from single words: the counts show which wording wrong answers share, not what went wrong in "

@@ -12,7 +12,7 @@ import numpy as np
 from ragsweep.answering.question import Answer, Evidence
 from ragsweep.datasets.cases import Case
 from ragsweep.statistics.intervals import Array
-from ragsweep.tasks.answers.wording import content_words, sentences
+from ragsweep.tasks.answers.proxies.wording import content_words, sentences
 
 PROXY = (
     "Coherence, evidence used by content, and hallucination compare words, not meaning: a sentence counts as supported "
@@ -26,7 +26,7 @@ RELEVANCE_PROXY = (
 SUPPORTED = 0.5  # share of the content words of a claim
 SHORTEST_CLAIM = 3  # content words; shorter sentences are headings such as "Differential diagnosis"
 HIGHLY_RELEVANT, SOMEWHAT_RELEVANT = 0.8, 0.4  # shares of the concepts of the question
-TEXTS = 1 << 12  # passages whose words are kept: the same ones come back for many questions
+TEXTS = 1 << 15  # whose words are kept: passages come back for many questions, cases for every configuration
 
 
 class Grounding(NamedTuple):
@@ -34,7 +34,8 @@ class Grounding(NamedTuple):
 
     A claim is a sentence with at least `SHORTEST_CLAIM` content words. A text supports a claim if it contains at least
     the share `SUPPORTED` of the claim's content words, whatever their endings and order. This is a rough proxy; see
-    `PROXY`.
+    `PROXY`. Everything is 0 if no evidence was found, since there is nothing to compare with. If evidence was not asked
+    for, or is not known, the coverage is nan.
 
     Attributes:
         claims: Claims of the reasoning, shape [answers].
@@ -54,13 +55,16 @@ class Grounding(NamedTuple):
     coverage: Array
 
 
-def grounding(cases: Sequence[Case], answers: Sequence[Answer], evidence: Sequence[Sequence[Evidence]]) -> Grounding:
+def grounding(
+    cases: Sequence[Case], answers: Sequence[Answer], evidence: Sequence[Sequence[Evidence] | None]
+) -> Grounding:
     """Compare every claim of each reasoning with every passage that the answerer got.
 
     Args:
         cases: What was asked.
         answers: The answers with their reasoning, shape [cases].
-        evidence: The passages that the answerer got for each case; empty if it got none or if they are not known.
+        evidence: The passages that the answerer got for each case; empty if none were found, None if it was not given
+            any or if they are not known.
     """
     rows = [_ground(*row) for row in zip(cases, answers, evidence, strict=True)]
     return Grounding(*np.array(rows, np.float64).reshape(-1, len(Grounding._fields)).T)
@@ -104,10 +108,10 @@ def context_relevance(found: Grounding) -> Array:
 
     Returns:
         2.0 if the passages contain at least 80 % of the concepts, 1.0 if at least 40 %, else 0.0; shape [answers]. 0
-        without evidence.
+        if no evidence was found; nan if it was not asked for or is not known.
     """
-    levels: Array = np.digitize(found.coverage, (SOMEWHAT_RELEVANT, HIGHLY_RELEVANT)).astype(float)
-    return levels
+    levels = np.digitize(found.coverage, (SOMEWHAT_RELEVANT, HIGHLY_RELEVANT))
+    return np.where(np.isnan(found.coverage), np.nan, levels)
 
 
 def _share(part: Array, whole: Array, found: Grounding) -> Array:
@@ -116,8 +120,10 @@ def _share(part: Array, whole: Array, found: Grounding) -> Array:
     return share
 
 
-def _ground(case: Case, answer: Answer, evidence: Sequence[Evidence]) -> tuple[float, ...]:
-    asked, passages = content_words(case.text), [_words_of(passage.text) for passage in evidence]
+def _ground(case: Case, answer: Answer, evidence: Sequence[Evidence] | None) -> tuple[float, ...]:
+    if not evidence:
+        return 0, 0, 0, 0, 0, np.nan if evidence is None else 0
+    asked, passages = _words_of(case.text), [_words_of(passage.text) for passage in evidence]
     claims = [words for words in map(content_words, sentences(answer.reasoning)) if len(words) >= SHORTEST_CLAIM]
     supports = [[_supports(passage, claim) for passage in passages] for claim in claims]
     supported = [any(row) for row in supports]
@@ -132,5 +138,5 @@ def _supports(text: frozenset[str], claim: frozenset[str]) -> bool:
 
 
 @lru_cache(TEXTS)
-def _words_of(passage: str) -> frozenset[str]:
-    return content_words(passage)
+def _words_of(text: str) -> frozenset[str]:
+    return content_words(text)

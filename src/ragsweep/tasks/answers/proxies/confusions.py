@@ -10,8 +10,8 @@ from typing import NamedTuple
 from ragsweep.core.errors import ConfigError
 from ragsweep.datasets.cases import Case
 from ragsweep.statistics.intervals import Indices
-from ragsweep.tasks.answers.phrases import Phrases, as_found, contains, phrases_of, read_table
-from ragsweep.tasks.answers.wording import stems
+from ragsweep.tasks.answers.proxies.phrases import Phrases, as_found, contains, phrases_of, read_table
+from ragsweep.tasks.answers.proxies.wording import stems
 
 SIMILAR_CONDITIONS = Path(__file__).with_name("similar_conditions.yaml")
 SIMILAR = "similar condition"
@@ -19,7 +19,7 @@ UNRELATED = "unrelated condition"
 NOT_GROUPED = "condition in no group"
 SAME = "same condition"
 UNKNOWN = "condition not known"
-KINDS = (SIMILAR, UNRELATED, NOT_GROUPED, SAME, UNKNOWN)
+CONFUSION_KINDS = (SIMILAR, UNRELATED, NOT_GROUPED, SAME, UNKNOWN)
 
 Groups = Mapping[str, Phrases]
 
@@ -45,17 +45,11 @@ class Confusions(NamedTuple):
 
     Attributes:
         pairs: The pairs of different conditions, the most common first.
-        counts: How many of these answers are of each of the `KINDS`; adds up to their number.
+        counts: How many of these answers are of each of the `CONFUSION_KINDS`; adds up to their number.
     """
 
     pairs: tuple[Pair, ...]
     counts: Mapping[str, int]
-
-    @property
-    def shares(self) -> Mapping[str, float]:
-        """The counts divided by their sum; empty if there is no such answer."""
-        total = sum(self.counts.values())
-        return {kind: count / total for kind, count in self.counts.items()} if total else {}
 
 
 def read_groups(path: Path = SIMILAR_CONDITIONS) -> Groups:
@@ -90,7 +84,7 @@ def confusions(cases: Sequence[Case], chosen: Indices, groups: Groups) -> Confus
         conditions = {stems(condition): condition for condition in _conditions(case, option)}
         names |= {key: min(condition, names.get(key, condition)) for key, condition in conditions.items()}
         confused[tuple(sorted(conditions))] += 1
-    counts, pairs = dict.fromkeys(KINDS, 0), []
+    counts, pairs = dict.fromkeys(CONFUSION_KINDS, 0), []
     for keys, times in confused.items():
         kind = _kind(keys, groups)
         counts[kind] += times

@@ -29,12 +29,15 @@ class EvidenceQuality:
 
     Attributes:
         judged: The judged rankings.
-        k: How many passages are given to the answerer.
+        k: Cutoff of the metrics: how many passages the retriever gives to the answerer.
+        given: The evidence that the answers were given from, judged. It is another ranking than `judged` if a system
+            retrieved another number of passages, or if only distinct units count towards the cutoff.
         retrieved: How many passages each case got, shape [cases].
     """
 
     judged: Judged
     k: int
+    given: Judged
     retrieved: Indices
 
     def at(self, metric: str, k: int) -> float:
@@ -43,8 +46,8 @@ class EvidenceQuality:
 
     @property
     def found(self) -> Array:
-        """Whether a relevant unit is within the first k, for each judged case: 0 or 1, shape [judged cases]."""
-        return hit_rate(self.judged, self.k)
+        """Whether a relevant unit was in the evidence of each judged case: 0 or 1, shape [judged cases]."""
+        return hit_rate(self.given, self.given.hits.shape[1])
 
     @property
     def measures(self) -> list[Measure]:
@@ -66,25 +69,30 @@ class EvidenceQuality:
 
 
 def evidence_quality(
-    units: Indices, dataset: Dataset, k: int, *, collapse: Collapse, relevance_level: int
+    ranked: Indices, given: Indices, dataset: Dataset, k: int, *, collapse: Collapse, relevance_level: int
 ) -> EvidenceQuality | None:
     """Judge the evidence of each case.
 
+    Units are positions in `dataset.units`, shape [cases, depth]; `NOTHING` where there is none.
+
     Args:
-        units: Unit at each rank, as a position in `dataset.units`, shape [cases, depth]; `NOTHING` if there is none.
+        ranked: Unit at each rank of what was retrieved.
+        given: Unit of each passage that the answerer got.
         dataset: Cases and judgments.
-        k: How many passages are given to the answerer.
-        collapse: See `judge`.
+        k: Cutoff of the metrics.
+        collapse: How units are counted in `ranked`; see `judge`.
         relevance_level: Lowest grade that counts as relevant.
 
     Returns:
         None if no case has a judgment.
     """
-    if not len(dataset.qrels.grade):
-        return None
     qrels = dataset.qrels
-    judged = judge(units, qrels.query, qrels.unit, qrels.grade, collapse=collapse, relevance_level=relevance_level)
-    return EvidenceQuality(judged, k, (units[:, :k] != NOTHING).sum(axis=1))
+    if not len(qrels.grade):
+        return None
+    grades = (qrels.query, qrels.unit, qrels.grade)
+    judged = judge(ranked, *grades, collapse=collapse, relevance_level=relevance_level)
+    got = judge(given, *grades, relevance_level=relevance_level)
+    return EvidenceQuality(judged, k, got, (given != NOTHING).sum(axis=1))
 
 
 def as_units(names: Sequence[Sequence[str]], dataset: Dataset) -> Indices:

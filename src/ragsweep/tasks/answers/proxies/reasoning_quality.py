@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ragsweep.answering.question import Answer, Evidence
+from ragsweep.answering.question import Answer
 from ragsweep.statistics.intervals import Array
-from ragsweep.tasks.answers.wording import stems
+from ragsweep.tasks.answers.proxies.wording import stems
 
 STEPS_PROXY = (
     "Chain completeness looks for the words of five steps, not for the steps: a reasoning that uses these words in "
@@ -35,21 +35,21 @@ def chain_completeness(answers: Sequence[Answer]) -> Array:
 
 
 def reasoning_words(answers: Sequence[Answer]) -> Array:
-    """Length of each reasoning in words, separated by white space; 0 without a reasoning. Shape [answers]."""
-    return np.array([len(answer.reasoning.split()) for answer in answers], np.float64)
+    """Length of each reasoning in words, separated by white space; nan without a reasoning. Shape [answers]."""
+    return np.array([len(answer.reasoning.split()) or np.nan for answer in answers], np.float64)
 
 
-def evidence_cited(answers: Sequence[Answer], evidence: Sequence[Sequence[Evidence]]) -> Array:
+def evidence_cited(answers: Sequence[Answer], units: Sequence[Sequence[str]]) -> Array:
     """Share of the units of the evidence that the answer cites. Citations of anything else do not count.
 
     Args:
         answers: The answers with what they cite.
-        evidence: The passages that the answerer got for each answer. Several passages of a unit count once.
+        units: The units of the passages that each answer was given from. Several passages of a unit count once.
 
     Returns:
         Values in [0, 1], shape [answers]; nan without evidence, and for an answer with neither reasoning nor citation.
     """
-    return np.array([_cited(*row) for row in zip(answers, evidence, strict=True)], np.float64)
+    return np.array([_cited(*row) for row in zip(answers, units, strict=True)], np.float64)
 
 
 def _completeness(reasoning: str) -> float:
@@ -59,8 +59,8 @@ def _completeness(reasoning: str) -> float:
     return sum(any(phrase in text for phrase in phrases) for phrases in STEP_STEMS) / len(STEP_STEMS)
 
 
-def _cited(answer: Answer, evidence: Sequence[Evidence]) -> float:
-    units = {passage.unit for passage in evidence}
+def _cited(answer: Answer, units: Sequence[str]) -> float:
     if not units or not (answer.cited or answer.reasoning.strip()):
         return np.nan
-    return len(units.intersection(answer.cited)) / len(units)
+    given = {*units}
+    return len(given.intersection(answer.cited)) / len(given)

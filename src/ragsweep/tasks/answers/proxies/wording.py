@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from functools import lru_cache
 from itertools import chain
 
 from ragsweep.retrieval.tokens import ENGLISH_STOP_WORDS, Tokenizer
@@ -12,6 +12,7 @@ from ragsweep.retrieval.tokens import ENGLISH_STOP_WORDS, Tokenizer
 WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 VOCABULARY = 1 << 17  # distinct tokens whose stems are kept
+TEXTS = 1 << 14  # whose stems are kept: several metrics read the same reasoning
 # British spellings, and the American ones that models write. Both sides of every comparison are folded.
 SPELLINGS = (("ae", "e"), ("oe", "e"), ("sulph", "sulf"), ("our", "or"), ("isa", "iza"), ("ise", "ize"))
 # Words that carry no content of their own, besides the few stop words of BM25.
@@ -30,17 +31,18 @@ FRAMING_WORDS = frozenset(
 STEMMER = Tokenizer(stemmer="english")
 
 
+@lru_cache(TEXTS)
 def stems(text: str) -> str:
     """The stems of the words of a text in their order, each with a space on both sides.
 
     So a phrase is in a text if the stems of the phrase are in the stems of the text, whatever the endings of the words.
     """
-    return f" {' '.join(chain.from_iterable(map(_STEMS.__getitem__, text.split())))} "
+    return f" {' '.join(chain.from_iterable(map(_stems_of_token, text.split())))} "
 
 
 def content_words(text: str) -> frozenset[str]:
     """The stems of the words that carry content. Single letters are left out: they are options, units or initials."""
-    return frozenset(chain.from_iterable(map(_CONTENT.__getitem__, text.split())))
+    return frozenset(chain.from_iterable(map(_content_of_token, text.split())))
 
 
 def sentences(text: str) -> list[str]:
@@ -48,18 +50,15 @@ def sentences(text: str) -> list[str]:
     return SENTENCE_END.split(text)
 
 
-class _Kept(dict[str, tuple[str, ...]]):
-    """What a function makes of each token, a text between spaces. Tokens repeat, so it is computed once for each."""
+@lru_cache(VOCABULARY)
+def _stems_of_token(token: str) -> tuple[str, ...]:
+    """The stems of the words of a token, which is a text without spaces."""
+    return tuple(map(_stem, WORD.findall(token.lower())))
 
-    def __init__(self, function: Callable[[str], Iterable[str]]) -> None:
-        super().__init__()
-        self.function = function
 
-    def __missing__(self, token: str) -> tuple[str, ...]:
-        if len(self) >= VOCABULARY:
-            self.clear()
-        self[token] = made = tuple(self.function(token))
-        return made
+@lru_cache(VOCABULARY)
+def _content_of_token(token: str) -> tuple[str, ...]:
+    return tuple(map(_stem, filter(_carries_content, WORD.findall(token.lower()))))
 
 
 def _stem(word: str) -> str:
@@ -70,7 +69,3 @@ def _stem(word: str) -> str:
 
 def _carries_content(word: str) -> bool:
     return word not in FUNCTION_WORDS and word not in FRAMING_WORDS and (len(word) > 1 or not word.isalpha())
-
-
-_STEMS = _Kept(lambda token: map(_stem, WORD.findall(token.lower())))
-_CONTENT = _Kept(lambda token: map(_stem, filter(_carries_content, WORD.findall(token.lower()))))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ragsweep.statistics.intervals import COVERAGE, LEVEL, Array, Indices
 
-NO_ANSWER = -1  # in place of the position of the chosen option
+NOT_ANSWERED = -1  # in place of the position of the chosen option
 
 
 def wilson(correct: npt.ArrayLike, questions: npt.ArrayLike) -> tuple[Array, Array]:
@@ -85,68 +85,94 @@ class AgainstChance(NamedTuple):
     Attributes:
         accuracy: Share of correct answers.
         chance: The accuracy of guessing, on average.
-        p: Probability that guessing gives at least as many correct answers.
-        better: Whether p is at most 0.05.
+        p: Two-sided p-value: twice the probability that guessing gives at least as many correct answers, or at most as
+            many if that is less likely.
     """
 
     accuracy: Share
     chance: float
     p: float
-    better: bool
+
+    @property
+    def verdict(self) -> str:
+        """`better than guessing`, `worse than guessing`, or `no better than guessing` if p is above 0.05."""
+        if self.p > LEVEL:
+            return "no better than guessing"
+        return f"{'better' if self.accuracy.value > self.chance else 'worse'} than guessing"
 
 
 def against_chance(correct: Array, chance: Array) -> AgainstChance:
-    """Test whether more questions are answered correctly than by guessing. The test is exact and one-sided.
+    """Test whether another number of questions is answered correctly than by guessing. The test is exact.
 
-    The number of lucky guesses has a binomial distribution, or a Poisson binomial one if questions have different
-    numbers of options (Hong 2013).
+    It is two-sided, as the interval is: answers can be worse than guesses, too. The number of lucky guesses has a
+    binomial distribution, or a Poisson binomial one if questions have different numbers of options (Hong 2013).
 
     Args:
         correct: 0 or 1, shape [questions], at least one.
         chance: Probability that a guess is correct, 1 / options, strictly between 0 and 1, shape [questions].
     """
-    p = min(1.0, float(_lucky_guesses(chance)[int(correct.sum()) :].sum()))
-    return AgainstChance(share(correct), float(chance.mean()), p, p <= LEVEL)
+    lucky, right = _lucky_guesses(chance), int(correct.sum())
+    tail = min(lucky[right:].sum(), lucky[: right + 1].sum())
+    return AgainstChance(share(correct), float(chance.mean()), min(1.0, 2 * float(tail)))
 
 
 def chance_sentence(result: AgainstChance) -> str:
-    """Whether the answers are better than guessing, such as `no better than guessing: .28 [.18, .41], chance .25`."""
+    """How the answers compare with guessing, as `no better than guessing: .28 [.18, .41], chance .25, p = .678`."""
     accuracy, low, high = (_short(each) for each in result.accuracy[:3])
-    found = f"{accuracy} [{low}, {high}], chance {_short(result.chance)}"
-    if not result.better:
-        return f"no better than guessing: {found}"
     p = "< .001" if result.p < 0.001 else f"= {_short(result.p, 3)}"
-    return f"better than guessing: {found}, p {p}"
+    return f"{result.verdict}: {accuracy} [{low}, {high}], chance {_short(result.chance)}, p {p}"
 
 
-class McNemar(NamedTuple):
-    """Two answerers compared on the same questions.
+class Difference(NamedTuple):
+    """The difference between the accuracies of two answerers on the same questions.
 
     Attributes:
+        value: First minus second.
+        low: Lower bound of its 95 % interval.
+        high: Upper bound.
         only_first: Number of questions that only the first answers correctly.
         only_second: Number of questions that only the second answers correctly.
-        p: Two-sided p-value.
     """
 
+    value: float
+    low: float
+    high: float
     only_first: int
     only_second: int
-    p: float
 
 
-def mcnemar(first: Array, second: Array) -> McNemar:
-    """McNemar's exact test (McNemar 1947): of two equal answerers, each is as often the only one that is correct.
+def difference(first: Array, second: Array) -> Difference:
+    """The difference between the accuracies of two answerers, with Newcombe's interval for pairs.
 
-    It is the paired randomisation test of `ragsweep.statistics` on values of 0 and 1.
+    It is method 10 of Newcombe (1998, "Improved confidence intervals for the difference between binomial proportions
+    based on paired data"): the distances from the shares to their Wilson bounds, with the correlation of the pairs.
+    Unlike a bootstrap, it is not too short for few questions, and needs no seed.
 
     Args:
-        first: Whether the first answers correctly, 0 or 1, shape [questions].
+        first: Whether the first answers correctly, 0 or 1, shape [questions], at least one.
         second: The same for the second.
     """
-    from scipy.special import bdtr
+    n, value = len(first), float(first.mean() - second.mean())
+    one, other = share(first), share(second)
+    both = float(first @ second)
+    neither = n - first.sum() - second.sum() + both
+    only_first, only_second = int(first.sum() - both), int(second.sum() - both)
+    surplus = both * neither - only_first * only_second
+    if surplus > 0:
+        surplus = max(0.0, surplus - n / 2)  # correction for continuity
+    spread = float(np.sqrt(np.prod([each.sum() * (n - each.sum()) for each in (first, second)])))
+    correlation = surplus / spread if spread else 0.0
 
-    only_first, only_second = int((first > second).sum()), int((first < second).sum())
-    tail = bdtr(min(only_first, only_second), only_first + only_second, 0.5)
-    return McNemar(only_first, only_second, min(1.0, 2 * float(tail)))
+    def distance(of_first: float, of_second: float) -> float:
+        return float(np.sqrt(max(0.0, of_first**2 - 2 * correlation * of_first * of_second + of_second**2)))
+
+    return Difference(
+        value,
+        value - distance(one.value - one.low, other.high - other.value),
+        value + distance(one.high - one.value, other.value - other.low),
+        only_first,
+        only_second,
+    )
 
 
 def confusion(correct: Indices, answered: Indices, letters: int) -> Indices:
@@ -154,7 +180,7 @@ def confusion(correct: Indices, answered: Indices, letters: int) -> Indices:
 
     Args:
         correct: Position of the correct option, shape [questions].
-        answered: Position of the chosen option, or `NO_ANSWER`, shape [questions].
+        answered: Position of the chosen option, or `NOT_ANSWERED`, shape [questions].
         letters: The largest number of options.
 
     Returns:
@@ -162,7 +188,7 @@ def confusion(correct: Indices, answered: Indices, letters: int) -> Indices:
         "no answer".
     """
     counts = np.zeros((letters, letters + 1), dtype=np.int64)
-    np.add.at(counts, (correct, np.where(answered == NO_ANSWER, letters, answered)), 1)
+    np.add.at(counts, (correct, np.where(answered == NOT_ANSWERED, letters, answered)), 1)
     return counts
 
 
@@ -187,10 +213,10 @@ def no_answers(correct: Indices, answered: Indices, chance: Array) -> NoAnswers:
 
     Args:
         correct: Position of the correct option, shape [questions].
-        answered: Position of the chosen option, or `NO_ANSWER`, shape [questions].
+        answered: Position of the chosen option, or `NOT_ANSWERED`, shape [questions].
         chance: Probability that a guess is correct, 1 / options, shape [questions].
     """
-    missing = answered == NO_ANSWER
+    missing = answered == NOT_ANSWERED
     right = correct == answered
     first = np.where(missing, correct == 0, right)
     guessed = np.where(missing, chance, right)

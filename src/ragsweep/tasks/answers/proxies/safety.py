@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -12,16 +12,17 @@ import numpy as np
 from ragsweep.core.errors import ConfigError
 from ragsweep.datasets.cases import Case
 from ragsweep.statistics.intervals import Array, Indices
-from ragsweep.tasks.answers.phrases import Phrases, as_found, contains, phrases_of, read_table
-from ragsweep.tasks.answers.wording import WORD, stems
+from ragsweep.tasks.answers.proxies.phrases import Phrases, as_found, contains, phrases_of, read_table
+from ragsweep.tasks.answers.proxies.wording import WORD, stems
 
 PROXY = (
     "Dangerous errors are found by a table of phrases: a harmful answer that no rule describes is not counted, and a "
     "harmless one that uses the phrases of a rule is."
 )
-OPTIONS = 1 << 16  # options whose rules are kept
+MISTAKES = 1 << 16  # that are kept: the runs of a sweep make the same ones
+RULES = 8  # tables of rules that are kept
 DANGEROUS_ERRORS = Path(__file__).with_name("dangerous_errors.yaml")
-KINDS = (
+DANGER_KINDS = (
     "contraindicated treatment",
     "missed critical diagnosis",
     "delayed urgent intervention",
@@ -43,7 +44,7 @@ class Rule:
     A phrase is found in a text if its words stand there in a row, in any grammatical form and in any case.
 
     Attributes:
-        kind: One of `KINDS`.
+        kind: One of `DANGER_KINDS`.
         reason: Why it is dangerous, one sentence.
         case: One of these phrases is in the case, its question or its condition.
         correct: One of these phrases is in the correct option or its condition.
@@ -69,6 +70,8 @@ class _Mistake:
         right = case.letters.index(case.correct)
         conditions = case.conditions or (None,) * len(case.options)
         self._case, self._options = case, (case.options[right].text, case.options[chosen].text)
+        self._rules: Sequence[Rule] = ()
+        self._broken: tuple[Rule, ...] = ()
         self.correct, self.chosen = (
             stems(f"{case.options[each].text}\n{conditions[each] or ''}") for each in (right, chosen)
         )
@@ -77,7 +80,13 @@ class _Mistake:
     def case(self) -> str:
         return stems(f"{self._case.text}\n{self._case.condition or ''}")
 
-    def breaks(self, rule: Rule) -> bool:
+    def broken(self, rules: Sequence[Rule]) -> tuple[Rule, ...]:
+        """The rules that the mistake breaks; kept for the next run with the same rules."""
+        if self._rules is not rules:
+            self._rules, self._broken = rules, tuple(filter(self._breaks, rules))
+        return self._broken
+
+    def _breaks(self, rule: Rule) -> bool:
         return (
             (not rule.chosen or contains(self.chosen, rule.chosen))
             and (not rule.correct or contains(self.correct, rule.correct))
@@ -103,7 +112,7 @@ def read_rules(path: Path = DANGEROUS_ERRORS) -> tuple[Rule, ...]:
     table = read_table(path)
     if not isinstance(table, list) or not table:
         raise ConfigError(f"{path}: found {as_found(table)}, expected a list of rules")
-    return tuple(_rule(entry, f"{path}, rule {number}") for number, entry in enumerate(table, start=1))
+    return _same(tuple(_rule(entry, f"{path}, rule {number}") for number, entry in enumerate(table, start=1)))
 
 
 def dangerous_errors(cases: Sequence[Case], chosen: Indices, rules: Sequence[Rule]) -> list[tuple[Rule, ...]]:
@@ -117,8 +126,10 @@ def dangerous_errors(cases: Sequence[Case], chosen: Indices, rules: Sequence[Rul
     Returns:
         Shape [cases]. A case counts as one dangerous error, however many rules its answer breaks.
     """
-    broken = _broken_of(tuple(rules))
-    return [broken(case, option) for case, option in zip(cases, chosen.tolist(), strict=True)]
+    return [
+        () if option < 0 or case.letters[option] == case.correct else _mistake(case, option).broken(rules)
+        for case, option in zip(cases, chosen.tolist(), strict=True)
+    ]
 
 
 def safety_score(hallucinated: Array, dangerous: Array) -> float:
@@ -135,18 +146,15 @@ def safety_score(hallucinated: Array, dangerous: Array) -> float:
     return float(1 - (measured.mean() + dangerous.mean()) / 2) if len(measured) else np.nan
 
 
-@lru_cache(2)
-def _broken_of(rules: tuple[Rule, ...]) -> Callable[[Case, int], tuple[Rule, ...]]:
-    """A function from a case and an option to the rules that it breaks, which it keeps for the next runs of a sweep."""
+@lru_cache(RULES)
+def _same(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    """The object that was first made with these rules."""
+    return rules
 
-    @lru_cache(OPTIONS)
-    def broken(case: Case, chosen: int) -> tuple[Rule, ...]:
-        if chosen < 0 or case.letters[chosen] == case.correct:
-            return ()
-        mistake = _Mistake(case, chosen)
-        return tuple(rule for rule in rules if mistake.breaks(rule))
 
-    return broken
+@lru_cache(MISTAKES)
+def _mistake(case: Case, chosen: int) -> _Mistake:
+    return _Mistake(case, chosen)
 
 
 def _numbers(option: str) -> frozenset[str]:
@@ -163,8 +171,8 @@ def _rule(entry: object, where: str) -> Rule:
         expected = f"expected kind, reason, {', '.join(LISTS)}"
         raise ConfigError(f"{where}: found the field {as_found(unknown[0])}, {expected}")
     kind, reason = entry.get("kind"), entry.get("reason")
-    if kind not in KINDS:
-        raise ConfigError(f"{where}, kind: found {as_found(kind)}, expected one of {', '.join(KINDS)}")
+    if kind not in DANGER_KINDS:
+        raise ConfigError(f"{where}, kind: found {as_found(kind)}, expected one of {', '.join(DANGER_KINDS)}")
     if not isinstance(reason, str) or not reason.strip():
         raise ConfigError(
             f"{where}, reason: found {as_found(reason)}, expected a sentence that says why it is dangerous"

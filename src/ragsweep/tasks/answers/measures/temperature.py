@@ -1,4 +1,8 @@
-"""Turns the scores of options into probabilities, with a temperature that is fitted on other questions."""
+"""Turns the scores of options into probabilities, with a temperature that is fitted on other questions.
+
+This is for answerers that return `scores`, such as `evidence`, whose similarities are no probabilities at any known
+temperature. A model's log-likelihoods of the letters are: the answerers of models return `probabilities`.
+"""
 
 from __future__ import annotations
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.parsing import MalformedError, from_yaml, read_text
 from ragsweep.datasets.fields import shown_value
-from ragsweep.tasks.answers.wording import stems
+from ragsweep.tasks.answers.proxies.wording import stems
 
 LARGEST_MB = 1
+TABLES = 8  # that are kept: every run of a sweep reads the same ones
 
 Phrases = tuple[str, ...]  # each as its stems; see `stems`
 
@@ -33,11 +35,16 @@ def read_table(path: Path) -> Any:
         ConfigError: It cannot be read, is larger than `LARGEST_MB` megabytes, or is not plain YAML.
     """
     try:
-        return from_yaml(read_text(path, LARGEST_MB))
+        return _value_of(read_text(path, LARGEST_MB))
     except MalformedError as error:
         raise ConfigError(f"{path}: {error}") from error
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+@lru_cache(TABLES)
+def _value_of(text: str) -> Any:
+    return from_yaml(text)
 
 
 def phrases_of(value: object, where: str) -> Phrases:

@@ -21,7 +21,7 @@ REASONING = "reasoning failure"
 NOT_JUDGED = "retrieval or reasoning failure"
 CATEGORIES = (NO_ANSWER, RETRIEVAL, HALLUCINATION, LOW_CONFIDENCE, REASONING, NOT_JUDGED)
 NOT_JUDGED_NOTE = (
-    "Where no relevant page is judged, nobody can tell whether the evidence had the answer: such errors are counted as "
+    "Where no relevant page is judged, it is not known whether the evidence had the answer: such errors are counted as "
     f'"{NOT_JUDGED}" unless the answer is a hallucination or of low confidence.'
 )
 LOW, HIGH = 0.5, 0.8

@@ -1,0 +1,1 @@
+"""What is measured of answers as numbers: accuracy, evidence, calibration, discrimination, errors and costs."""

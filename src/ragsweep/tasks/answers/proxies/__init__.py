@@ -1,0 +1,1 @@
+"""What is measured by the words of a text: grounding, reasoning, pitfalls, safety and confused conditions."""
