@@ -226,6 +226,7 @@ def _settings(config: DictConfig, task: Task) -> dict[str, Any]:
     own = effective_settings(config, {"task": task})
     settings = effective_settings(config, groups) | {name: own[name] for name in own.keys() - {"task"}}
     settings |= {name: config[name] for name in taken if name not in groups}
+    settings = {path: value for path, value in settings.items() if path not in without_effect}
     shown = short_paths(settings, config)
     for path, _, part in used_components(config, groups):
         for name, other in declared(part, "at_least", (dict,), {}).items():

@@ -54,6 +54,12 @@ BAD_SETTINGS = {
 
 
 @pytest.mark.parametrize("mode", [[], ["-m", "k=1,2"]], ids=["run", "sweep"])
+def test_an_unknown_setting_is_named_also_where_another_one_has_no_value(application, mode):
+    process = application.run(*mode, "task=answers", "answerer=recorded", "store.pth=x")
+    assert_refused(process, application, "store.pth: no such setting (did you mean store.path?)")
+
+
+@pytest.mark.parametrize("mode", [[], ["-m", "k=1,2"]], ids=["run", "sweep"])
 def test_a_server_has_no_default_address(application, mode):
     expected = "tracking.uri: no value; set it with tracking.uri="
     assert_refused(application.run(*mode, "tracking=server", "tracking.uri=???"), application, expected)

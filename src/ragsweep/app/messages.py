@@ -6,16 +6,19 @@ import os
 import re
 import sys
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hydra
 from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
+from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ragsweep.core.errors import JobFailed, RagsweepError, first_line
 from ragsweep.core.project import CONF, conf_folders
-from ragsweep.core.settings import leaves, nearest
+from ragsweep.core.settings import nearest
 from ragsweep.core.terminal import BAD_INPUT, INTERRUPTED
 
 VERBOSE = "RAGSWEEP_VERBOSE"  # in the environment: show tracebacks
@@ -103,4 +106,13 @@ def _known_settings(unknown: str) -> list[str]:
             config = hydra.compose("config", others)
         except HydraException:
             config = hydra.compose("config")
-    return groups + [name for name, _ in leaves(config)]
+    return [*groups, *_paths(OmegaConf.to_container(config))]
+
+
+def _paths(node: Any, prefix: str = "") -> Iterator[str]:
+    """The names of the settings; their values are not read, since one that must be given may be missing."""
+    for name, value in node.items():
+        if isinstance(value, dict):
+            yield from _paths(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}"

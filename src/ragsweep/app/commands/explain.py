@@ -1,8 +1,9 @@
-"""Explain a query of a recorded run: what was retrieved at which rank and why, and where the missed pages are.
+"""Explain a query of a recorded run: what was retrieved at which rank and why, or what was answered from it.
 
 ragsweep explain RUN_ID 17                         # the id of a query
 ragsweep explain RUN_ID "vaccines got too warm"    # or a part of its text that no other query has
 ragsweep explain RUN_ID --query "vaccines got too warm" k=20    # the same, further down the ranking
+ragsweep explain RUN_ID --item case-21             # a multiple-choice case: its evidence, prompts and answer
 ragsweep explain RUN_ID 17 tracking.uri=http://mlflow.example.org:5000 dataset.path=/data/scifact
 
 Exit status: 2 where the run cannot be read or built, or the query is not found.
@@ -20,7 +21,7 @@ def main() -> int:
     parser = parser_of("explain", __doc__)
     parser.add_argument("run_id", help="id of a run, as MLflow shows it")
     parser.add_argument("query", nargs="*", default=[], help="its id or a part of its text; then overrides")
-    parser.add_argument("--query", dest="text", metavar="QUERY", help="the query, wherever it stands")
+    parser.add_argument("--query", "--item", dest="text", metavar="QUERY", help="the query, wherever it stands")
     add_allow(parser)
     arguments = parser.parse_intermixed_args()
     check_ids([arguments.run_id])
