@@ -1,5 +1,6 @@
 """A sweep that was ended before its time, and goes on."""
 
+import json
 import random
 import re
 import shlex
@@ -90,6 +91,17 @@ def test_a_sweep_killed_at_any_moment_is_resumed(tmp_path, cache, dataset, undis
     resumed = application.run(*SWEEP, *dataset, "tracking.resume=true")
     assert resumed.returncode == 0, resumed.stderr
     assert_whole(application, undisturbed)
+
+
+def test_a_run_that_was_finished_in_the_store_alone_does_not_wait_for_it(application, dataset):
+    assert application.run(*SMALLER, *dataset).returncode == 0
+    file = application.home / "outputs/0/tracking.json"
+    journal = json.loads(file.read_text())
+    file.write_text(json.dumps(journal | {"status": "RUNNING", "ended": None, "uploaded": False}))  # killed just there
+    resumed = application.run(*SMALLER, *dataset, "tracking.resume=true")
+    assert resumed.returncode == 0, resumed.stderr
+    assert len(names(resumed)[1]) == 2
+    assert json.loads(file.read_text())["uploaded"]
 
 
 def test_the_next_start_closes_what_a_killed_process_left_open(application, dataset):

@@ -51,6 +51,7 @@ def end_workers() -> None:
     for worker in alive:
         with suppress(psutil.Error):
             worker.kill()
+    psutil.wait_procs(alive, SECONDS_TO_END)  # a killed process takes a moment to be gone
 
 
 def _is_helper_process(process: psutil.Process) -> bool:

@@ -14,7 +14,7 @@ from ragsweep.core.errors import TrackingError
 from ragsweep.core.names import json_tag
 from ragsweep.tracking.conditions import tagged
 from ragsweep.tracking.job import DIGEST, NUMBER, PARENT, PROCESS, Job, is_measured
-from ragsweep.tracking.journal import LAST
+from ragsweep.tracking.journal import LAST, note_uploaded
 from ragsweep.tracking.process import described, is_alive
 from ragsweep.tracking.store import UNREACHABLE, existing_store, open_configured, search, taking_turns
 from ragsweep.tracking.sweep_runs import JOINED
@@ -74,6 +74,7 @@ def finished_before(job: Job) -> Mapping[str, float] | None:
         run = next((run for run in own if run.data.tags.get(NUMBER) == str(job.number)), next(iter(others), None))
         if run is None:
             return None
+        note_uploaded(job.folder, run.info.run_id)
         if run in others:
             joined = {"run_id": run.info.run_id, "name": job.name, "swept": job.swept}
             client.set_tag(job.parent_run_id, f"{JOINED}{job.number}", json_tag(joined))

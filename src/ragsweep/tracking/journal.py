@@ -105,6 +105,15 @@ class Journal:
         draft.replace(folder / FILE)
 
 
+def note_uploaded(folder: Path, run_id: str) -> None:
+    """Note that the store has all of this run, if the folder is its own: its process may have been killed before it could."""
+    with suppress(TrackingError, OSError):
+        journal = Journal.read(folder)
+        if journal.run_id == run_id and not journal.uploaded:
+            journal.status, journal.uploaded = "FINISHED", True
+            journal.write(folder)
+
+
 def _is_text(value: object) -> bool:
     """Whether it is a text that every store accepts: one without invalid surrogates."""
     return isinstance(value, str) and not re.search("[\ud800-\udfff]", value)

@@ -14,7 +14,7 @@ from mlflow.entities import Run
 
 from ragsweep.core.address import absolute
 from ragsweep.core.digest import shortened_with_digest
-from ragsweep.core.endings import of_signal
+from ragsweep.core.endings import end_if_signalled, of_signal
 from ragsweep.core.errors import RagsweepError, RefusedError, TrackingError, first_line
 from ragsweep.core.names import LONGEST_NAME, params_of, tags_of
 from ragsweep.tasks.task import Items, Measurement
@@ -73,8 +73,8 @@ class RunRecord:
             self._client.check_run(journal.run_id)
         else:
             self._client.check_run(journal.run_id)
+            send_tags(self._client, journal.run_id, journal.tags)  # first: an open run without its process is closed
             self._client.update_run(journal.run_id, "RUNNING", journal.name)
-            send_tags(self._client, journal.run_id, journal.tags)
             with suppress(*UNREACHABLE):  # it may not have this tag
                 self._client.delete_tag(journal.run_id, "error")
 
@@ -220,6 +220,7 @@ def record(job: Job, *, keep: bool = False) -> Iterator[RunRecord]:
     opened = open_run(job) if job.parent_run_id is None else RunRecord(job, continued=_begun(job))
     try:
         yield opened
+        end_if_signalled()  # a library may have caught the signal, and then gone on with half of its work
         opened.close("FINISHED")
     except BaseException as error:
         keeps_run = keep or job.parent_run_id or isinstance(error, RefusedError)
