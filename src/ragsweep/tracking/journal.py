@@ -106,7 +106,7 @@ class Journal:
 
 
 def note_uploaded(folder: Path, run_id: str) -> None:
-    """Note that the store has all of this run, if the folder is its own: its process may have been killed before it could."""
+    """Note that the store has all of a run, if this is its folder: its process may have been killed before it could."""
     with suppress(TrackingError, OSError):
         journal = Journal.read(folder)
         if journal.run_id == run_id and not journal.uploaded:
