@@ -8,7 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragsweep.core.errors import DatasetError
-from ragsweep.datasets import Collection, Dataset, Document, Judgment, Page, PageChunker, Query, RecursiveChunker
+from ragsweep.datasets import (
+    Collection,
+    Dataset,
+    Document,
+    Judgment,
+    Page,
+    PageChunker,
+    Query,
+    RecursiveChunker,
+    Reference,
+)
 
 PAGES = (("1", "a.pdf#1", "Iron tablets"), ("2", "a.pdf#2", "Birth plan"))
 SMALL = Collection(
@@ -289,3 +299,57 @@ def test_other_chunks_change_only_the_digest_of_the_passages():
     coarse, fine = chunked(), chunked(chunker=RecursiveChunker(6, 0))
     assert coarse.digest == fine.digest
     assert coarse.digest_of_passages != fine.digest_of_passages
+
+
+def spans(*references, **changes):
+    return replace(SMALL, unit="passage", judgments=(), references=references, **changes)
+
+
+@given(st.data())
+def test_a_passage_is_relevant_if_it_shares_a_character_with_a_reference(data):
+    document = documents("aa bb cc dd ee ff", "gg hh ii jj kk")[0]
+    ends = st.tuples(st.integers(0, len(document.text) - 1), st.integers(1, len(document.text))).filter(
+        lambda pair: pair[0] < pair[1] and document.text[slice(*pair)].strip()
+    )
+    references = [Reference(data.draw(IDS), "a.pdf", *pair) for pair in data.draw(st.lists(ends, min_size=1))]
+    queries = tuple(Query(name, "what") for name in ("1", "2", "None"))
+    collection = spans(*references, documents=(document,), queries=queries)
+    dataset = chunked(collection, chunker=RecursiveChunker(5, 2))
+    found = {
+        (queries[q].query_id, dataset.units[unit])
+        for q, unit in zip(dataset.qrels.query, dataset.qrels.unit, strict=True)
+    }
+    expected = {
+        (query_id, passage.chunk_id)
+        for query_id, source, start, end in references
+        for passage in dataset.passages
+        if set(range(start, end)) & set(range(passage.start, passage.end))
+    }
+    assert found == expected
+    assert set(dataset.qrels.grade.tolist()) <= {1}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"references": (Reference("q3", "a.pdf", 0, 4),)}, "for query 'q3': the query does not exist"),
+        ({"references": (Reference("q1", "b.pdf", 0, 4),)}, "in 'b.pdf' for query 'q1': the document does not exist"),
+        (
+            {"references": (Reference("q1", "a.pdf", 20, 40),)},
+            "found characters 20 to 40, expected them within 0 to 23",
+        ),
+        ({"references": (Reference("q1", "a.pdf", 4, 4),)}, "found characters 4 to 4"),
+        ({"unit": "page"}, "expected the unit passage and no other judgments"),
+        ({"judgments": SMALL.judgments}, "expected the unit passage and no other judgments"),
+    ],
+)
+def test_each_broken_reference_is_refused(change, said):
+    with pytest.raises(DatasetError, match="small: ") as refused:
+        chunked(spans(Reference("q1", "a.pdf", 0, 4)), **change)
+    assert said in str(refused.value)
+
+
+def test_references_and_fields_are_part_of_the_digest():
+    plain = spans(Reference("q1", "a.pdf", 0, 4))
+    more = replace(plain, queries=(replace(SMALL.queries[0], fields=(("author", "x"),)), SMALL.queries[1]))
+    assert len({SMALL.digest, plain.digest, spans(Reference("q1", "a.pdf", 0, 5)).digest, more.digest}) == 4

@@ -5,7 +5,7 @@ from ragsweep.datasets.case_columns import CaseColumns
 from ragsweep.datasets.case_files import CasesDataset
 from ragsweep.datasets.cases import Case, Option
 from ragsweep.datasets.chunking import PageChunker, RecursiveChunker
-from ragsweep.datasets.collection import Collection, DatasetFormat, Document, Judgment, Page, Query
+from ragsweep.datasets.collection import Collection, DatasetFormat, Document, Judgment, Page, Query, Reference
 from ragsweep.datasets.dataset import Dataset, Passage, Qrels
 from ragsweep.datasets.pdf import PdfDataset
 from ragsweep.datasets.pubmedqa import PubMedQADataset
@@ -31,4 +31,5 @@ __all__ = [
     "Qrels",
     "Query",
     "RecursiveChunker",
+    "Reference",
 ]

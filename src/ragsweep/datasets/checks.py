@@ -50,10 +50,11 @@ def check(collection: Collection) -> None:
                 raise DatasetError(f"{collection.name}: {place}, {after}")
     check_cases(collection.name, collection.cases, names["query id"])
     _check_judgments(collection)
+    _check_references(collection)
 
 
 def _check_judgments(collection: Collection) -> None:
-    if not collection.judgments and not collection.cases:
+    if not collection.judgments and not collection.cases and not collection.references:
         raise DatasetError(f"{collection.name}: no query has a judgment, so nothing can be measured")
     known = {query.query_id for query in collection.queries}
     grades: dict[tuple[str, str], int] = {}
@@ -67,3 +68,22 @@ def _check_judgments(collection: Collection) -> None:
         else:
             continue
         raise DatasetError(f"{collection.name}: judgment of {unit!r} for query {query_id!r}: {problem}")
+
+
+def _check_references(collection: Collection) -> None:
+    if not collection.references:
+        return
+    if collection.unit != "passage" or collection.judgments:
+        raise DatasetError(f"{collection.name}: has references, so expected the unit passage and no other judgments")
+    known = {query.query_id for query in collection.queries}
+    lengths = {document.source: len(document.text) for document in collection.documents}
+    for query_id, source, start, end in collection.references:
+        if query_id not in known:
+            problem = "the query does not exist"
+        elif source not in lengths:
+            problem = "the document does not exist"
+        elif not 0 <= start < end <= lengths[source]:
+            problem = f"found characters {start} to {end}, expected them within 0 to {lengths[source]}"
+        else:
+            continue
+        raise DatasetError(f"{collection.name}: reference in {source!r} for query {query_id!r}: {problem}")

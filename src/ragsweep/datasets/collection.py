@@ -56,11 +56,19 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question. `query_type` is None if the dataset has no query types."""
+    """A question.
+
+    Attributes:
+        query_id: Its id.
+        text: What is asked.
+        query_type: The group by which results are broken down; None if the dataset has no query types.
+        fields: Further fields of the dataset, as names and texts. They are columns of the table of queries.
+    """
 
     query_id: str
     text: str
     query_type: str | None = None
+    fields: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, case: Case) -> Query:
@@ -76,11 +84,22 @@ class Judgment(NamedTuple):
     grade: int
 
 
+class Reference(NamedTuple):
+    """A span of a document that answers a query: characters `start` to `end` of the document's text."""
+
+    query_id: str
+    source: str
+    start: int
+    end: int
+
+
 @dataclass(frozen=True)
 class Collection:
     """Documents, queries and judgments, before chunking.
 
     Attributes:
+        references: The spans that answer the queries, of a dataset that judges spans. Its unit is then the passage, it
+            has no other judgments, and a passage is relevant if it shares a character with a reference of the query.
         skipped: Names of the documents that the user left out.
         cases: The multiple-choice case of each query, in the order of the queries; empty if the dataset has none. With
             cases, documents and judgments may be missing: the questions can be answered without them.
@@ -93,10 +112,11 @@ class Collection:
     judgments: tuple[Judgment, ...]
     skipped: tuple[str, ...] = ()
     cases: tuple[Case, ...] = ()
+    references: tuple[Reference, ...] = ()
 
     @property
     def digest(self) -> str:
-        """Digest of corpus, queries, qrels and cases, before chunking. Equal digests mean equal data.
+        """Digest of corpus, queries, judgments and cases, before chunking. Equal digests mean equal data.
 
         It includes everything except `name` and `skipped`.
         """
@@ -113,6 +133,8 @@ class Collection:
                 [query.query_type for query in self.queries],
                 [(query_id, unit, int(grade)) for query_id, unit, grade in self.judgments],
                 *([digest_of_cases(self.cases)] if self.cases else []),
+                *([["references", *self.references]] if self.references else []),
+                *([["fields", *fields]] if any(fields := [query.fields for query in self.queries]) else []),
             ]
         )
 

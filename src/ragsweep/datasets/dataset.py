@@ -14,7 +14,7 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.store import NO_STORE, Store
 from ragsweep.datasets.cases import Case
 from ragsweep.datasets.checks import check
-from ragsweep.datasets.collection import Collection, Document, Page, Query, Unit
+from ragsweep.datasets.collection import Collection, Document, Judgment, Page, Query, Reference, Unit
 from ragsweep.datasets.spans import Chunker, Span, spans_of
 
 Indices = npt.NDArray[np.int64]
@@ -61,6 +61,7 @@ class Dataset:
         skipped: Documents that the user left out.
         cases: The multiple-choice case of each query, in the order of the queries; empty if the dataset has none. Only
             a dataset with cases may have no passages or no judgments.
+        references: The spans that answer the queries, if the dataset judges spans. The qrels follow from them.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Dataset:
     empty_pages: tuple[str, ...]
     skipped: tuple[str, ...] = ()
     cases: tuple[Case, ...] = ()
+    references: tuple[Reference, ...] = ()
 
     @classmethod
     def from_collection(cls, collection: Collection, chunker: Chunker, store: Store = NO_STORE) -> Dataset:
@@ -108,9 +110,10 @@ class Dataset:
             raise DatasetError(f"{collection.name}: the documents contain no text, so nothing can be retrieved")
         for key in (*keys, *(judgment.unit for judgment in collection.judgments)):
             positions.setdefault(key, len(positions))
+        judgments = relevant_passages(collection.references, passages) or collection.judgments
         rows = {query.query_id: row for row, query in enumerate(collection.queries)}
         grades = {  # duplicate judgments count once
-            (rows[judgment.query_id], positions[judgment.unit]): judgment.grade for judgment in collection.judgments
+            (rows[judgment.query_id], positions[judgment.unit]): judgment.grade for judgment in judgments
         }
         return cls(
             name=collection.name,
@@ -128,6 +131,7 @@ class Dataset:
             empty_pages=tuple(empty),
             skipped=collection.skipped,
             cases=collection.cases,
+            references=collection.references,
         )
 
     @cached_property
@@ -173,6 +177,19 @@ class Dataset:
         """Share of the units of at least this grade that have a passage, and can therefore be retrieved."""
         relevant = np.unique(self.qrels.unit[self.qrels.grade >= relevance_level])
         return float(np.isin(relevant, self.passage_units).mean()) if len(relevant) else 0.0
+
+
+def relevant_passages(references: Sequence[Reference], passages: Sequence[Passage]) -> list[Judgment]:
+    """A judgment of grade 1 for each passage that shares a character with a reference of the query."""
+    by_source: dict[str, list[Passage]] = {}
+    for passage in passages:
+        by_source.setdefault(passage.source, []).append(passage)
+    return [
+        Judgment(reference.query_id, passage.chunk_id, 1)
+        for reference in references
+        for passage in by_source.get(reference.source, ())
+        if passage.start < reference.end and reference.start < passage.end
+    ]
 
 
 def _passages_of(document: Document, page: Page, spans: Sequence[Span]) -> list[Passage]:

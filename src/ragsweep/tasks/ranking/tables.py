@@ -18,7 +18,7 @@ MOST_NAMES = 10
 
 
 def queries(evaluation: Evaluation, dataset: Dataset) -> pd.DataFrame:
-    """A row per judged query: its id, text, type, and relevant units, separated by semicolons."""
+    """A row per judged query: its id, text, type, relevant units (separated by semicolons), and further fields."""
     import pandas as pd
 
     judged = evaluation.judged
@@ -26,6 +26,7 @@ def queries(evaluation: Evaluation, dataset: Dataset) -> pd.DataFrame:
     relevant = dataset.qrels.grade >= judged.relevance_level
     expected = (units[dataset.qrels.unit[relevant & (dataset.qrels.query == row)]] for row in judged.queries)
     queries = [dataset.queries[row] for row in judged.queries]
+    fields = dict.fromkeys(name for query in queries for name, _ in query.fields)  # in the order of the first query
     return pd.DataFrame(
         {
             "query_id": [query.query_id for query in queries],
@@ -33,6 +34,7 @@ def queries(evaluation: Evaluation, dataset: Dataset) -> pd.DataFrame:
             "query_type": [query.query_type for query in queries],
             "relevant": ["; ".join(names) for names in expected],
         }
+        | {f"fields.{name}": [dict(query.fields).get(name) for query in queries] for name in fields}
     )
 
 
