@@ -108,11 +108,11 @@ def test_overrides_may_stand_before_and_after_an_option(application, tmp_path):
         (lambda data: (data / "questions.json").write_text("[{]"), "questions.json, line 1: not JSON"),
         (
             lambda data: (data / "questions.json").write_text(json.dumps([{"query": "?", "query_type": "x"}])),
-            "query 1: the field 'relevant_docs' is missing",
+            "entry 1: the field 'relevant_docs' is missing",
         ),
         (
             lambda data: write_queries(data / "questions.json", [("Where?", ["fever.pdf#9"], "factual")]),
-            "query 1: page 'fever.pdf#9' is not in the documents",
+            "entry 1: page 'fever.pdf#9' is not in the documents",
         ),
         (
             lambda data: write_queries(data / "questions.json", [("Where?", ["2"], "factual")]),

@@ -116,7 +116,7 @@ def test_34_never_matches_340_or_134(dataset):
 
 
 def test_a_key_that_is_not_an_exact_page_number_is_unknown(dataset):
-    with pytest.raises(DatasetError, match=r"query 1: page '01' is not in the documents"):
+    with pytest.raises(DatasetError, match=r"entry 1: page '01' is not in the documents"):
         dataset({"a.pdf": ["one"]}, ["01"])
 
 
@@ -126,7 +126,7 @@ def test_a_page_named_twice_by_a_query_is_judged_once(dataset):
 
 
 def test_an_unknown_page_is_named_with_the_pages_that_exist(dataset):
-    with pytest.raises(DatasetError, match=r"queries\.json, query 2: page '9' .*\(a\.pdf has pages 1 to 3\)"):
+    with pytest.raises(DatasetError, match=r"queries\.json, entry 2: page '9' .*\(a\.pdf has pages 1 to 3\)"):
         dataset({"a.pdf": ["one", "two", "three"]}, ["1", "9"])
 
 
@@ -206,7 +206,7 @@ def test_every_passage_has_its_own_id_where_labels_repeat(dataset):
 @pytest.mark.parametrize("key", ["1", "a.pdf#1"])
 def test_a_label_that_several_pages_have_is_refused(dataset, key):
     restarts = [(0, "ARABIC", 1), (1, "ARABIC", 1)]
-    with pytest.raises(DatasetError, match=r"query 1: 2 pages of that document have the page number in 'a\.pdf#1'"):
+    with pytest.raises(DatasetError, match=r"entry 1: 2 pages of that document have the page number in 'a\.pdf#1'"):
         dataset({"a.pdf": ["x", "y"]}, [key], labels=restarts, page_numbers="label")
 
 
@@ -421,7 +421,7 @@ def test_skip_is_a_list_of_names(folder, skip):
 
 def test_a_missing_query_file_names_the_setting(tmp_path, write_pdf):
     write_pdf(tmp_path / "a.pdf", "one")
-    with pytest.raises(DatasetError, match=r"dataset\.queries: .*none\.json does not exist; expected a JSON file"):
+    with pytest.raises(DatasetError, match=r"dataset\.queries: .*none\.json does not exist; expected a JSON or CSV file"):
         PdfDataset("small", str(tmp_path), str(tmp_path / "none.json")).load()
 
 
@@ -437,32 +437,29 @@ def test_a_query_file_in_another_encoding_is_named(tmp_path, write_pdf):
     [
         ('[\n{"query": }]', r"queries\.json, line 2: not JSON \(Expecting value, column 11\)"),
         ("[" * 2_000, r"queries\.json: nested more than"),
-        ("9" * 5_000, r"queries\.json: a number has thousands of digits"),
+        ("9" * 5_000, r"queries\.json, line 1: a number has thousands of digits"),
         ("[NaN]", r"queries\.json: holds NaN"),
-        ("", r"queries\.json, line 1: not JSON"),
-        ("{}", "expected a JSON list of at least one query, found an object"),
-        ("[]", "expected a JSON list of at least one query, found an empty list"),
-        ('["q"]', 'query 1: expected an object, found "q"'),
-        ('[["a"]]', r'query 1: expected an object, found \["a"\]'),
-        (json.dumps([["a" * 90]]), r'query 1: expected an object, found \["a{75}\.\.\.$'),
-        ("[[]]", "query 1: expected an object, found an empty list"),
-        ("[null]", "query 1: expected an object, found null"),
+        ("", "contains no queries; expected at least one"),
+        ("{}", "line 1: the field 'query' is missing; found none"),
+        ("[]", "contains no queries; expected at least one"),
+        ('["q"]', 'entry 1: expected an object, found "q"'),
+        ('[["a"]]', r'entry 1: expected an object, found \["a"\]'),
+        (json.dumps([["a" * 90]]), r'entry 1: expected an object, found \["a{75}\.\.\.$'),
+        ("[[]]", "entry 1: expected an object, found an empty list"),
+        ("[null]", "entry 1: expected an object, found null"),
         (
             json.dumps([ENTRY, {"query": "q", "query_type": "t"}]),
-            "query 2: the field 'relevant_docs' is missing; found",
+            "entry 2: the field 'relevant_docs' is missing; found",
         ),
-        (json.dumps([{**ENTRY, "query": " "}]), "query 1: 'query' must be a string that is not empty"),
-        (json.dumps([{**ENTRY, "query_type": "a\nb"}]), "query 1: 'query_type' contains a control character"),
-        (json.dumps([{**ENTRY, "relevant_docs": {"a": 1}}]), 'a list of strings like "34", found an object'),
-        (json.dumps([{**ENTRY, "query_type": 3}]), "query 1: 'query_type' must be a string that is not empty, found 3"),
+        (json.dumps([{**ENTRY, "query": " "}]), "entry 1: the field 'query' is empty"),
+        (json.dumps([{**ENTRY, "query_type": "a\nb"}]), "entry 1: the field 'query_type' contains a control character"),
+        (json.dumps([{**ENTRY, "relevant_docs": {"1": 1.5}}]), "is an object; expected a list like"),
+        (json.dumps([{**ENTRY, "query_type": 3}]), "entry 1: the field 'query_type' is of type int; expected a string"),
         (
             json.dumps([{**ENTRY, "relevant_docs": [34]}]),
-            r"""'relevant_docs' must be a list of strings like "34", found""",
+            r"""the field 'relevant_docs' is \[34\]; expected a list like \["34"\], or grades""",
         ),
-        (
-            json.dumps([{**ENTRY, "relevant_docs": "34"}]),
-            r"""'relevant_docs' must be a list of strings like "34", found""",
-        ),
+        (json.dumps([{**ENTRY, "relevant_docs": "34"}]), "entry 1: page '34' is not in the documents"),
     ],
 )
 def test_a_bad_query_file_is_named_with_place_and_expectation(dataset, queries, message):
@@ -519,5 +516,5 @@ def test_any_query_file_loads_or_is_refused_in_one_line(one_page, content):
 
 def test_half_an_emoji_in_a_query_is_bad_input(dataset):
     queries = r'[{"query": "hot \ud83e", "relevant_docs": ["1"], "query_type": "t"}]'
-    with pytest.raises(DatasetError, match="query 1"):
+    with pytest.raises(DatasetError, match="entry 1"):
         dataset({"a.pdf": ["one"]}, queries=queries)

@@ -11,7 +11,7 @@ from ragsweep.core.constraints import Text, as_configured
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.datasets.cases import LETTERS, Case, Option, flaw_of_case, flaw_of_options
-from ragsweep.datasets.entry_files import Entry, id_of, text_of, value_of
+from ragsweep.datasets.entry_files import Entry, grades_in, id_of, text_of, value_of
 from ragsweep.datasets.fields import SHOWN, grade_of, shown_value
 
 
@@ -95,18 +95,9 @@ class CaseColumns:
             raise DatasetError(f"{where}: {flaw}")
         return case
 
-    def pages_of(self, row: Entry, where: str) -> list[str]:
-        """The pages that a row names as relevant. Raises `DatasetError` if they are not a list of such names."""
-        found = value_of(row, self.relevant, where)
-        if found is None or isinstance(found, str):
-            return [page.strip() for page in (found or "").split(";") if page.strip()]
-        entries = found if isinstance(found, list) else [found]
-        named = [entry.get("page") if isinstance(entry, dict) else entry for entry in entries]
-        pages = [page for page in named if isinstance(page, str)]
-        if not isinstance(found, list) or len(pages) < len(found):
-            expected = 'a list of pages like "34" or {"page": "34"}'
-            raise DatasetError(f"{where}: the field {self.relevant!r} is {shown_value(found)}; expected {expected}")
-        return pages
+    def grades_of(self, row: Entry, where: str) -> dict[str, int]:
+        """The grades of the pages that a row names as relevant. Raises `DatasetError` if they are malformed."""
+        return grades_in(row, self.relevant, where)
 
     def _correct(self, row: Entry, options: Sequence[Option], where: str) -> str:
         """The letter of the correct option."""

@@ -13,7 +13,8 @@ from ragsweep.datasets.case_columns import CaseColumns
 from ragsweep.datasets.cases import Case
 from ragsweep.datasets.collection import Collection, Document, Judgment, Query
 from ragsweep.datasets.entry_files import read_entries
-from ragsweep.datasets.pdf_documents import Match, PageNumbers, Pages, PdfDocuments, checked_skip
+from ragsweep.datasets.pages import OF_PDF, Match, Pages, keys_of, with_keys
+from ragsweep.datasets.pdf_documents import PageNumbers, PdfDocuments, checked_skip
 
 
 @dataclass(frozen=True)
@@ -56,9 +57,9 @@ class CasesDataset:
         """Read the documents and the cases. The pages that the cases name must exist in the documents."""
         documents: tuple[Document, ...] = ()
         if self.documents is not None:
-            read = PdfDocuments(self.documents, self.page_numbers, self.match, skip=self.skip, store=self.store)
-            documents = read.read()
-        pages = Pages(documents, "page")
+            read = PdfDocuments(self.documents, self.page_numbers, self.skip, self.store)
+            documents = with_keys(read.read("dataset", "documents"), keys_of("page", self.match))
+        pages = Pages(documents, "page", OF_PDF)
         cases: list[Case] = []
         judgments: list[Judgment] = []
         earlier: dict[str, str] = {}
@@ -69,7 +70,7 @@ class CasesDataset:
                 raise DatasetError(f"{where}: the id {case.query_id!r} is in the file twice, first in {first}")
             cases.append(case)
             if documents:
-                judgments.extend(pages.judgments(case.query_id, self.columns.pages_of(row, where), where))
+                judgments.extend(pages.judgments(case.query_id, self.columns.grades_of(row, where), where))
         if not cases:
             raise DatasetError(f"{self.cases}: contains no cases; expected at least one")
         return Collection(

@@ -10,7 +10,7 @@ from typing import Any
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.parsing import MB, MalformedError, from_json, read_lines, read_text
-from ragsweep.datasets.fields import flaw_of_name, flaw_of_text, listed, shown_value
+from ragsweep.datasets.fields import LARGEST_GRADE, flaw_of_name, flaw_of_text, listed, shown_value
 
 LARGEST_MB = 100  # size of a JSON file that is one value, or of a line
 LARGEST_IN_ALL_MB = 1000  # size of a file that is read line by line, unzipped
@@ -109,6 +109,44 @@ def id_of(entry: Entry, field: str, where: str) -> str:
     if flaw := flaw_of_name(found):
         raise DatasetError(f"{where}: the field {field!r} {flaw}")
     return str(found).strip()
+
+
+def grades_in(entry: Entry, field: str | None, where: str) -> dict[str, int]:
+    """The judgments in a field: grades by the keys of pages or documents.
+
+    The field is a list of keys like `"34"` or `{"page": "34"}`, which get grade 1, or grades by key like `{"34": 2}`,
+    both also as JSON in a text; or it is a text of keys that are separated by semicolons. It may be null.
+
+    Raises:
+        DatasetError: The entry lacks the field, or it is none of these.
+    """
+    found = value_of(entry, field, where)
+    if isinstance(found, str):
+        found = found.strip()
+        if not found.startswith(("[", "{")):
+            return {key.strip(): 1 for key in found.split(";") if key.strip()}
+        try:
+            found = from_json(found)
+        except MalformedError as error:
+            raise DatasetError(f"{where}: the field {field!r}: {error}") from error
+    grades = _grades(found)
+    if grades is None:
+        expected = 'a list like ["34"], or grades like {"34": 2}'
+        raise DatasetError(f"{where}: the field {field!r} is {shown_value(found)}; expected {expected}")
+    return grades
+
+
+def _grades(found: object) -> dict[str, int] | None:
+    """Grades by key; None if the value is not one of those that `grades_in` lists."""
+    if isinstance(found, list):
+        keys: list[Any] = [each.get("page") if isinstance(each, dict) else each for each in found]
+        return dict.fromkeys(keys, 1) if all(isinstance(key, str) for key in keys) else None
+    grades = {} if found is None else found
+    return grades if isinstance(grades, dict) and all(map(_is_grade, grades.values())) else None
+
+
+def _is_grade(grade: object) -> bool:
+    return isinstance(grade, int) and not isinstance(grade, bool) and abs(grade) <= LARGEST_GRADE
 
 
 def _object(value: object, where: str) -> tuple[str, Entry]:

@@ -1,0 +1,73 @@
+"""A dataset of any corpus and any questions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from ragsweep.core.constraints import Text
+from ragsweep.datasets.collection import Collection, Document, Judgment, Query, Reference, Unit
+
+
+class Corpus(Protocol):
+    """Reads documents. To add a format, write a class with this method."""
+
+    def read(self) -> tuple[Document, ...]:
+        """Read the documents, in a stable order. Raises `DatasetError` for bad input."""
+        ...
+
+
+class Asked(NamedTuple):
+    """Queries, and what is judged for them.
+
+    Attributes:
+        unit: What is judged.
+        documents: The documents of the corpus; their pages have the units that the judgments name.
+        queries: The queries.
+        judgments: Grades of units.
+        references: Spans of the documents that answer the queries; then the unit is the passage.
+    """
+
+    unit: Unit
+    documents: tuple[Document, ...]
+    queries: tuple[Query, ...]
+    judgments: tuple[Judgment, ...] = ()
+    references: tuple[Reference, ...] = ()
+
+
+class Questions(Protocol):
+    """Reads queries and judgments. To add a format, write a class with this method."""
+
+    def read(self, documents: tuple[Document, ...]) -> Asked:
+        """Read the queries and what is judged in these documents. Raises `DatasetError` for bad input."""
+        ...
+
+
+@dataclass(frozen=True)
+class OwnDataset:
+    """Your own corpus and questions, each in any of the formats.
+
+    Attributes:
+        name: Name of the dataset and of its experiment in MLflow.
+        corpus: Reads the documents.
+        questions: Reads queries and judgments.
+    """
+
+    name: Text
+    corpus: Corpus
+    questions: Questions
+
+    def load(self) -> Collection:
+        """Read the documents, and then the questions about them."""
+        asked = self.questions.read(self.corpus.read())
+        skipped: Sequence[str] = getattr(self.corpus, "skip", ())
+        return Collection(
+            name=self.name,
+            unit=asked.unit,
+            documents=asked.documents,
+            queries=asked.queries,
+            judgments=asked.judgments,
+            skipped=tuple(sorted(set(skipped))),
+            references=asked.references,
+        )
