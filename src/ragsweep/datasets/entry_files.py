@@ -1,4 +1,4 @@
-"""Reads the entries of JSON and CSV files, each with its place for error messages."""
+"""Reads the entries of JSON, CSV and Parquet files, each with its place for error messages."""
 
 from __future__ import annotations
 
@@ -11,10 +11,15 @@ from typing import Any
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.parsing import MB, MalformedError, from_json, read_lines, read_text
 from ragsweep.datasets.fields import LARGEST_GRADE, flaw_of_name, flaw_of_text, listed, shown_value
+from ragsweep.datasets.parquet_files import parquet_rows
 
 LARGEST_MB = 100  # size of a JSON file that is one value, or of a line
 LARGEST_IN_ALL_MB = 1000  # size of a file that is read line by line, unzipped
-MOST_LINES = 5_000_000  # a small zipped file can have a billion empty ones
+LARGEST_CORPUS_MB = 100_000
+SHORTEST_LINE = 200  # characters that a line counts for: a small zipped file can have a billion empty ones
+
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+QUOTES = {",": "put a text that contains a comma into double quotes", "\t": "a text must not contain a tab"}
 
 Entry = dict[str, Any]
 
@@ -35,23 +40,29 @@ def read_json(
         DatasetError: The file cannot be read or is not JSON.
     """
     setting = setting or f"dataset.{contents}"
-    with _reading(path, setting, f"a JSON file of {contents}", f"a JSON {shape} of {contents}"):
+    with reading(path, setting, f"a JSON file of {contents}", f"a JSON {shape} of {contents}"):
         return from_json(read_text(path, LARGEST_MB), allow_nan=allow_nan)
 
 
 def read_entries(
-    path: Path, contents: str, *, setting: str | None = None, allow_nan: bool = False
+    path: Path,
+    contents: str,
+    *,
+    setting: str | None = None,
+    allow_nan: bool = False,
+    in_all_mb: int = LARGEST_IN_ALL_MB,
 ) -> Iterator[tuple[str, Entry]]:
-    """The entries of a JSON list, of a file with one JSON object per line, or of a CSV file with a header.
+    """The entries of a JSON list, JSON lines, a CSV or TSV file with a header, or a Parquet file.
 
-    A file is read as CSV if its name ends in `.csv` or `.csv.gz`, and unzipped if it ends in `.gz`. The cells of a CSV
-    file are strings.
+    The name tells which: `.csv`, `.tsv`, `.parquet`, or else JSON. A file is unzipped if its name ends in `.gz`. The
+    cells of CSV and TSV files are strings.
 
     Args:
         path: The file.
         contents: What the file contains, such as `cases`.
         setting: The setting that names the file; `dataset.` and the contents unless given.
         allow_nan: Whether JSON may have NaN and infinities, as in logs.
+        in_all_mb: Largest size of a file that is read line by line, unzipped, in megabytes (10^6 bytes).
 
     Yields:
         The place of each entry for error messages, and the entry.
@@ -60,26 +71,40 @@ def read_entries(
         DatasetError: The file cannot be read, is not in such a format, or is too large.
     """
     setting = setting or f"dataset.{contents}"
-    if is_csv(path):
-        yield from _rows(path, _lines(path, contents, setting))
-    elif next((line.lstrip()[0] for _, line in _lines(path, contents, setting) if line.strip()), None) == "[":
+    if _ending(path) == ".parquet":
+        with reading(path, setting, f"a Parquet file of {contents}", f"a Parquet file of {contents}"):
+            yield from parquet_rows(path)
+    elif (ending := _ending(path)) in DELIMITERS:
+        yield from _rows(path, lines_of(path, setting, contents, in_all_mb), DELIMITERS[ending])
+    elif _first_character(lines_of(path, setting, contents, in_all_mb)) == "[":
         for number, value in enumerate(read_json(path, contents, setting=setting, allow_nan=allow_nan), start=1):
             yield _object(value, f"{path}, entry {number}")
     else:
-        for number, line in _lines(path, contents, setting):
+        for number, line in lines_of(path, setting, contents, in_all_mb):
             if line.strip():
-                where = f"{path}, line {number}"
-                try:
-                    value = from_json(line.rstrip(), allow_nan=allow_nan)
-                except MalformedError as error:
-                    problem = str(error).replace("line 1, ", "")
-                    raise DatasetError(f"{where}: {problem}; expected an object on each line, or a list") from error
-                yield _object(value, where)
+                yield json_object(line, f"{path}, line {number}", allow_nan=allow_nan)
+
+
+def json_object(line: str, where: str, *, allow_nan: bool = False) -> tuple[str, Entry]:
+    """The place and the object of a line with one JSON object."""
+    try:
+        return _object(from_json(line.rstrip(), allow_nan=allow_nan), where)
+    except MalformedError as error:
+        problem = str(error).replace("line 1, ", "")
+        raise DatasetError(f"{where}: {problem}; expected an object on each line, or a list") from error
+
+
+def _first_character(lines: Iterator[tuple[int, str]]) -> str | None:
+    return next((line.lstrip()[0] for _, line in lines if line.strip()), None)
 
 
 def is_csv(path: Path) -> bool:
-    """Whether `read_entries` reads a file as CSV, so that its cells are strings."""
-    return path.name.removesuffix(".gz").lower().endswith(".csv")
+    """Whether `read_entries` reads a file as CSV or TSV, so that its cells are strings."""
+    return _ending(path) in DELIMITERS
+
+
+def _ending(path: Path) -> str:
+    return Path(path.name.removesuffix(".gz")).suffix.lower()
 
 
 def value_of(entry: Entry, field: str | None, where: str) -> Any:
@@ -155,10 +180,14 @@ def _object(value: object, where: str) -> tuple[str, Entry]:
     return where, value
 
 
-def _rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[str, Entry]]:
-    """The rows of a CSV file, by the names in its first one."""
+def _rows(path: Path, lines: Iterator[tuple[int, str]], delimiter: str) -> Iterator[tuple[str, Entry]]:
+    """The rows of a CSV or TSV file, by the names in its first one. TSV files have no quotes."""
     csv.field_size_limit(LARGEST_MB * MB)
-    reader = csv.reader((line for _, line in lines), strict=True)
+    texts = (line for _, line in lines)
+    if delimiter == ",":
+        reader = csv.reader(texts, strict=True)
+    else:
+        reader = csv.reader(texts, delimiter=delimiter, quoting=csv.QUOTE_NONE, strict=True)
     header: list[str] = []
     line = 1  # where the row begins: a cell in quotes can contain line ends
     try:
@@ -170,7 +199,7 @@ def _rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[str, E
                     raise DatasetError(f"{where}: several columns have the name {listed(sorted(twice))}")
             elif row and len(row) != len(header):
                 found = f"found {len(row)} cells, expected {len(header)} as in the first line"
-                raise DatasetError(f"{where}: {found}; put a text that contains a comma into double quotes")
+                raise DatasetError(f"{where}: {found}; {QUOTES[delimiter]}")
             elif row:
                 yield where, dict(zip(header, row, strict=True))
             line = reader.line_num + 1
@@ -178,21 +207,30 @@ def _rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[str, E
         raise DatasetError(f"{path}, line {line}: not CSV ({error})") from error
 
 
-def _lines(path: Path, contents: str, setting: str) -> Iterator[tuple[int, str]]:
+def lines_of(path: Path, setting: str, contents: str, in_all_mb: int = LARGEST_IN_ALL_MB) -> Iterator[tuple[int, str]]:
+    """The lines of a text file, each with its number from 1; unzipped if the name ends in `.gz`.
+
+    Args:
+        path: The file.
+        setting: The setting that names the file, for error messages.
+        contents: What the file contains, such as `documents`.
+        in_all_mb: Largest size of the file, unzipped, in megabytes (10^6 bytes).
+
+    Raises:
+        DatasetError: The file cannot be read, or is too large.
+    """
     characters = 0
     expected = f"a JSON list of {contents}, one JSON object per line, or a .csv file"
-    with _reading(path, setting, f"a JSON or CSV file of {contents}", expected):
+    with reading(path, setting, f"a JSON or CSV file of {contents}", expected):
         for number, line in read_lines(path, LARGEST_MB):
-            characters += len(line)
-            if characters > LARGEST_IN_ALL_MB * MB:  # a small zipped file can be a very large one
-                raise MalformedError(f"larger than {LARGEST_IN_ALL_MB} MB")
-            if number > MOST_LINES:
-                raise MalformedError(f"longer than {MOST_LINES:,} lines")
+            characters += max(len(line), SHORTEST_LINE)
+            if characters > in_all_mb * MB:  # a small zipped file can be a very large one
+                raise MalformedError(f"larger than {in_all_mb:,} MB")
             yield number, line
 
 
 @contextmanager
-def _reading(path: Path, setting: str, file: str, expected: str) -> Iterator[None]:
+def reading(path: Path, setting: str, file: str, expected: str) -> Iterator[None]:
     """Raise errors of reading a file as `DatasetError`."""
     try:
         yield

@@ -28,15 +28,15 @@ def what_is(path: Path) -> Literal["a file", "a folder", "neither a file nor a f
     return "a folder" if stat.S_ISDIR(mode) else "neither a file nor a folder"
 
 
-def files_below(root: Path, suffix: str) -> list[Path]:
-    """The files with this suffix in a folder and its subfolders, in a stable order.
+def files_below(root: Path, suffix: str | None) -> list[Path]:
+    """The files with this suffix, or with any, in a folder and its subfolders, in a stable order.
 
     Follows links to folders, except to folders below or above `root`, so that no file is found twice.
 
     Raises:
         DatasetError: A subfolder cannot be listed.
     """
-    return sorted(path for path in _below(root) if path.suffix.lower() == suffix)
+    return sorted(path for path in _below(root) if suffix in (None, path.suffix.lower()))
 
 
 def _below(root: Path) -> Iterator[Path]:

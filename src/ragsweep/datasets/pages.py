@@ -56,10 +56,13 @@ def with_keys(documents: Iterable[Document], key: Key) -> tuple[Document, ...]:
         "document": lambda document, _: document.source,
     }
     unit = unit_of[key]
-    return tuple(
-        replace(document, pages=tuple(replace(page, unit=unit(document, page)) for page in document.pages))
-        for document in documents
-    )
+
+    def named(document: Document) -> Document:
+        if all(page.unit == unit(document, page) for page in document.pages):  # a large corpus need not be copied
+            return document
+        return replace(document, pages=tuple(replace(page, unit=unit(document, page)) for page in document.pages))
+
+    return tuple(map(named, documents))
 
 
 class Pages:
