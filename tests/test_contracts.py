@@ -229,7 +229,8 @@ class TestEvidence(AnswererContract):
 
 
 def test_every_component_of_the_configuration_has_a_contract():
-    groups = ("answerer", "chunker", "dataset", "encoder", "evaluation", "index", "reasoning", "retriever", "task")
+    groups = ("answerer", "chunker", "corpus", "dataset", "encoder", "evaluation", "index", "questions", "reasoning")
+    groups += ("retriever", "task")
     files = [file for group in groups for file in (PROJECT / "conf" / group).glob("*.yaml")]
     named = {name for file in files for name in re.findall(r"_target_: [\w.]+\.(\w+)", file.read_text())}
     mine = [each for each in globals().values() if isinstance(each, type) and each.__name__.startswith("Test")]

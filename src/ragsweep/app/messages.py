@@ -17,7 +17,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ragsweep.core.errors import JobFailed, RagsweepError, first_line
-from ragsweep.core.project import CONF, conf_folders
+from ragsweep.core.project import CONF, conf_folders, options_of
 from ragsweep.core.settings import nearest
 from ragsweep.core.terminal import BAD_INPUT, INTERRUPTED
 
@@ -89,7 +89,7 @@ def _group_without_option() -> str:
     """The message for a group that is set to null, of which Hydra says only that the override is wrong."""
     groups = {argument.partition("=")[0].lstrip("+"): argument for argument in sys.argv[1:] if "null" in argument}
     for group, argument in groups.items():
-        if options := sorted({path.stem for conf in conf_folders() for path in (conf / group).glob("*.yaml")}):
+        if options := options_of(group):
             return f"{argument}: found null, expected one of {', '.join(options)}"
     return f"{', '.join(groups.values())}: a group cannot be null"
 

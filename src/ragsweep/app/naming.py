@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ragsweep.tracking import Job
 
 SWEEP = "RAGSWEEP_SWEEP"  # in the environment: what every job needs to know about its sweep, as JSON
-UNNAMED = ("dataset", "tracking", "store", "hydra", "dry_run")  # settings that a run is not named by
+UNNAMED = ("dataset", "corpus", "questions", "tracking", "store", "hydra", "dry_run")  # do not name a run
 ABOUT_THIS_START = ("tracking.resume", "dry_run")  # settings that another start of the same sweep need not have
 
 

@@ -34,6 +34,11 @@ def conf_folders() -> list[Path]:
     return [CONF, *filter(None, [own_conf()])]
 
 
+def options_of(group: str) -> list[str]:
+    """The names that can be chosen in a configuration group."""
+    return sorted({path.stem for conf in conf_folders() for path in (conf / group).glob("*.yaml")})
+
+
 def register_resolvers() -> None:
     """Teach OmegaConf `${project:PATH}`, `${data:PATH}`, `${sweep_id:}` and `${folder_name:PATH}`."""
     OmegaConf.register_new_resolver("project", lambda path: str(project() / path), replace=True)

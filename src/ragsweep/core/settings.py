@@ -16,7 +16,7 @@ from omegaconf.errors import InterpolationResolutionError, MissingMandatoryValue
 
 from ragsweep.core.code import kind_of, name_of
 from ragsweep.core.errors import ConfigError, first_line
-from ragsweep.core.project import portable
+from ragsweep.core.project import options_of, portable
 
 STORE = "ragsweep.core.store.Store"
 HYDRA_KEYS = ("_target_", "_partial_", "_recursive_", "_convert_")
@@ -32,11 +32,15 @@ def leaves(config: DictConfig, prefix: str = "") -> Iterator[tuple[str, Any]]:
         try:
             value = config[key]
         except MissingMandatoryValue as error:
+            name = error.full_key or name  # of the node itself, which another group may refer to
             raise ConfigError(f"{name}: no value; set it with {name}=VALUE") from error
         except InterpolationResolutionError as error:
             missing = re.search(r"[Mm]issing mandatory value: (\S+)", str(error))
             if missing:
                 raise ConfigError(f"{missing.group(1)}: no value; set it with {missing.group(1)}=VALUE") from error
+            group = re.fullmatch(r"Interpolation key '([^'.]+)' not found", first_line(error))
+            if group and (options := options_of(group[1])):
+                raise ConfigError(f"{group[1]}: nothing is chosen; expected one of {', '.join(options)}") from error
             raise ConfigError(f"{name}: {first_line(error)}") from error
         if isinstance(value, DictConfig):
             yield from leaves(value, f"{name}.")

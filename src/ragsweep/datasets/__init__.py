@@ -1,35 +1,57 @@
 """Documents, queries, relevance judgments and multiple-choice cases. One module per dataset format."""
 
-from ragsweep.datasets.beir import BeirDataset
+from ragsweep.datasets.beir import BeirDataset, BeirQuestions
 from ragsweep.datasets.case_columns import CaseColumns
 from ragsweep.datasets.case_files import CasesDataset
 from ragsweep.datasets.cases import Case, Option
 from ragsweep.datasets.chunking import PageChunker, RecursiveChunker
 from ragsweep.datasets.collection import Collection, DatasetFormat, Document, Judgment, Page, Query, Reference
+from ragsweep.datasets.corpora.table import TableCorpus
+from ragsweep.datasets.corpora.text import TextCorpus
+from ragsweep.datasets.corpora.trec import TrecCorpus
 from ragsweep.datasets.dataset import Dataset, Passage, Qrels
+from ragsweep.datasets.irds import IrDatasetsDataset
+from ragsweep.datasets.own import Asked, Corpus, OwnDataset, Questions
 from ragsweep.datasets.pdf import PdfDataset
+from ragsweep.datasets.pdf_documents import PdfDocuments
 from ragsweep.datasets.pubmedqa import PubMedQADataset
+from ragsweep.datasets.questions.spans import SpanQuestions
+from ragsweep.datasets.questions.table import TableQuestions
+from ragsweep.datasets.questions.trec import TrecQuestions
 from ragsweep.datasets.spans import Chunker
 
 __all__ = [
+    "Asked",
     "BeirDataset",
+    "BeirQuestions",
     "Case",
     "CaseColumns",
     "CasesDataset",
     "Chunker",
     "Collection",
+    "Corpus",
     "Dataset",
     "DatasetFormat",
     "Document",
+    "IrDatasetsDataset",
     "Judgment",
     "Option",
+    "OwnDataset",
     "Page",
     "PageChunker",
     "Passage",
     "PdfDataset",
+    "PdfDocuments",
     "PubMedQADataset",
     "Qrels",
     "Query",
+    "Questions",
     "RecursiveChunker",
     "Reference",
+    "SpanQuestions",
+    "TableCorpus",
+    "TableQuestions",
+    "TextCorpus",
+    "TrecCorpus",
+    "TrecQuestions",
 ]

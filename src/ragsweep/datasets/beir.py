@@ -13,6 +13,8 @@ from ragsweep.core.parsing import MalformedError, from_json, read_lines
 from ragsweep.datasets.collection import Collection, Document, Judgment, Query
 from ragsweep.datasets.fields import LARGEST_GRADE, flaw_of_name, flaw_of_text, grade_of, listed, shown_value
 from ragsweep.datasets.files import what_is
+from ragsweep.datasets.own import Asked
+from ragsweep.datasets.pages import with_keys
 
 LONGEST_LINE_MB = 100
 HEADER = ["query-id", "corpus-id", "score"]
@@ -38,19 +40,37 @@ class BeirDataset:
         if (found := what_is(root)) != "a folder":
             problem = f"is {found}" if found else "does not exist"
             raise DatasetError(f"dataset.path: {root} {problem}; expected a folder with corpus.jsonl")
-        documents = tuple(_documents(root / "corpus.jsonl"))
+        asked = BeirQuestions(self.path, self.split).read(tuple(_documents(root / "corpus.jsonl")))
+        return Collection(self.name, asked.unit, asked.documents, asked.queries, asked.judgments)
+
+
+@dataclass(frozen=True)
+class BeirQuestions:
+    """`queries.jsonl` and `qrels/SPLIT.tsv` of a folder in the layout of BEIR, for any corpus.
+
+    Attributes:
+        path: The folder.
+        split: Which qrels to use: `test`, `train` or `dev`. Only the queries with judgments in this split are used.
+    """
+
+    path: Text
+    split: Text = "test"
+
+    def read(self, documents: tuple[Document, ...]) -> Asked:
+        """Read the qrels, and the queries that have judgments. Judged documents need not be in the corpus."""
+        root = Path(self.path)
         qrels = root / "qrels" / f"{self.split}.tsv"
         judgments = tuple(judgment for _, judgment in read_qrels(qrels))
         if not judgments:
             raise DatasetError(f"{qrels}: contains no judgments; expected lines of query-id, corpus-id and score")
         if not {document.source for document in documents} & {judgment.unit for judgment in judgments}:
-            raise DatasetError(f"{root}: none of the documents in qrels/{self.split}.tsv is in corpus.jsonl")
+            raise DatasetError(f"{root}: none of the documents in qrels/{self.split}.tsv is in the corpus")
         judged = {judgment.query_id for judgment in judgments}
         queries = tuple(_queries(root / "queries.jsonl", judged))
         missing = judged - {query.query_id for query in queries}
         if missing:
             raise DatasetError(f"{qrels}: query {min(missing)!r} is not in queries.jsonl ({len(missing)} such queries)")
-        return Collection(self.name, "document", documents, queries, judgments)
+        return Asked("document", with_keys(documents, "document"), queries, judgments)
 
 
 def read_qrels(path: Path) -> Iterator[tuple[int, Judgment]]:

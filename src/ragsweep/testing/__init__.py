@@ -16,7 +16,7 @@ pytest.register_assert_rewrite(*(f"{__name__}.{part}" for part in PARTS))
 
 from ragsweep.testing.answering import AnswererContract, ReasoningContract  # noqa: E402
 from ragsweep.testing.component import ComponentContract  # noqa: E402
-from ragsweep.testing.datasets import ChunkerContract, DatasetContract  # noqa: E402
+from ragsweep.testing.datasets import ChunkerContract, CorpusContract, DatasetContract, QuestionsContract  # noqa: E402
 from ragsweep.testing.measuring import MetricContract, TaskContract  # noqa: E402
 from ragsweep.testing.retrieval import (  # noqa: E402
     EncoderContract,
@@ -30,10 +30,12 @@ __all__ = [
     "AnswererContract",
     "ChunkerContract",
     "ComponentContract",
+    "CorpusContract",
     "DatasetContract",
     "EncoderContract",
     "FusionContract",
     "MetricContract",
+    "QuestionsContract",
     "RankerContract",
     "ReasoningContract",
     "RerankerContract",

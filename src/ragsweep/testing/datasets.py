@@ -1,14 +1,15 @@
-"""What must hold of dataset formats and chunkers."""
+"""What must hold of dataset formats, corpora, questions and chunkers."""
 
 from __future__ import annotations
 
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
 
 from ragsweep.core.store import Store
-from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query
+from ragsweep.datasets import Collection, Dataset, Document, Judgment, OwnDataset, PageChunker, Query
 from ragsweep.testing.component import ComponentContract
 from ragsweep.testing.retrieval import SEARCH
 
@@ -90,3 +91,47 @@ class DatasetContract(ComponentContract):
         units = {page.unit for document in collection.documents for page in document.pages}
         judged = {judgment.unit for judgment in collection.judgments}
         assert collection.unit == "passage" or units & judged or (collection.cases and not judged)
+
+
+class CorpusContract(ComponentContract):
+    """What must hold of a corpus; `settings` name one to read."""
+
+    def test_every_document_has_its_own_name_and_a_page(self, made: Any) -> None:
+        """Judgments name documents and pages."""
+        documents = made.read()
+        assert len({document.source for document in documents}) == len(documents) > 0
+        assert all(document.pages for document in documents)
+
+    def test_pages_lie_within_the_text_in_order(self, made: Any) -> None:
+        """Offsets of passages count from the beginning of the document."""
+        for document in made.read():
+            ends = [0, *(page.end for page in document.pages), len(document.text)]
+            starts = [page.start for page in document.pages]
+            assert all(end <= start for end, start in zip(ends, starts, strict=False))
+            assert ends == sorted(ends)
+
+    def test_it_reads_the_same_each_time(self, store: Store) -> None:
+        """Runs on equal data are compared."""
+        first, second = (self.make(store).read() for _ in range(2))
+        assert first == second
+
+
+class QuestionsContract(ComponentContract):
+    """What must hold of questions; `settings` name some to read.
+
+    Attributes:
+        documents: What they are about.
+    """
+
+    documents: ClassVar[tuple[Document, ...]] = ()
+
+    def test_what_it_reads_can_be_measured(self, made: Any) -> None:
+        """Names, judgments and references are checked, and something is judged that can be retrieved."""
+        corpus = SimpleNamespace(read=lambda: self.documents)
+        dataset = Dataset.from_collection(OwnDataset("small", corpus, made).load(), PageChunker())
+        assert set(dataset.qrels.unit.tolist()) & set(dataset.passage_units.tolist())
+
+    def test_it_reads_the_same_each_time(self, store: Store) -> None:
+        """Runs of one digest are compared."""
+        first, second = (self.make(store).read(self.documents) for _ in range(2))
+        assert first == second

@@ -1,0 +1,132 @@
+"""Reads text files, Markdown, web pages and Word documents."""
+
+from __future__ import annotations
+
+import gzip
+import zipfile
+import zlib
+from dataclasses import dataclass
+from importlib.util import find_spec
+from io import BytesIO
+from pathlib import Path
+
+from ragsweep.core.constraints import Text
+from ragsweep.core.errors import DatasetError
+from ragsweep.core.parsing import MB
+from ragsweep.core.terminal import one_line, say_once
+from ragsweep.datasets.collection import PAGE_BREAK, Document
+from ragsweep.datasets.fields import flaw_of_name
+from ragsweep.datasets.files import files_below, what_is
+
+LARGEST_MB = 100  # of a file, unzipped
+PLAIN, PAGES, WORD = (".txt", ".md", ".markdown"), (".html", ".htm"), ".docx"
+KINDS = ", ".join((*PLAIN, *PAGES, WORD))
+UNREADABLE = "cannot be read as a Word document"
+
+
+@dataclass(frozen=True)
+class TextCorpus:
+    """A text file, Markdown file, web page or Word document, or all of these in a folder and its subfolders.
+
+    Text and Markdown are taken as they are, so that offsets of characters stay valid; a form feed begins a page, as in
+    the output of pdftotext. Web pages and Word documents become Markdown, without scripts, styles and images.
+
+    Attributes:
+        path: The file or folder. Text files, Markdown files and web pages whose names end in `.gz` are unzipped.
+    """
+
+    path: Text
+
+    def read(self) -> tuple[Document, ...]:
+        """Read the documents, in the order of their names. Files of other kinds are counted and left out."""
+        root = Path(self.path)
+        found = what_is(root)
+        if found not in ("a file", "a folder"):
+            problem = f"is {found}" if found else "does not exist"
+            raise DatasetError(f"corpus.path: {root} {problem}; expected a folder, or a file of {KINDS}")
+        paths = [root] if found == "a file" else files_below(root, None)
+        files = {path.relative_to(root).as_posix() if path != root else root.name: path for path in paths}
+        others = [name for name, path in files.items() if _kind(path) not in (*PLAIN, *PAGES, WORD)]
+        if len(others) == len(files):
+            raise DatasetError(f"corpus.path: {root} has no file of {KINDS}")
+        if others:
+            say_once(f"files of other kinds, left out: {len(others)} ({one_line(', '.join(others[:3]))}, ...)")
+        return tuple(_document(name, path) for name, path in files.items() if name not in others)
+
+
+def _kind(path: Path) -> str:
+    return Path(path.name.removesuffix(".gz")).suffix.lower()
+
+
+def _document(name: str, path: Path) -> Document:
+    if flaw := flaw_of_name(name):
+        raise DatasetError(f"{path.parent}: the file name {name!r} {flaw}; rename the file")
+    content, kind = _content(path), _kind(path)
+    if kind == WORD:
+        text = _of_word(content, path)
+    else:
+        try:
+            text = content.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = content.count(b"\n", 0, error.start) + 1
+            raise DatasetError(f"{path}, line {line}: not UTF-8; expected a text in UTF-8") from error
+    if kind in PAGES:
+        text = _of_html(text, path)
+    pages = text.split(PAGE_BREAK)
+    return Document.from_pages(name, ((str(n), f"{name}#{n}", page) for n, page in enumerate(pages, start=1)))
+
+
+def _content(path: Path) -> bytes:
+    """The content of a file, unzipped if its name ends in `.gz`."""
+    if what_is(path) != "a file":
+        raise DatasetError(f"{path}: is not a file; expected a file of {KINDS}")
+    try:
+        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+            content = file.read(LARGEST_MB * MB + 1)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DatasetError(f"{path}: cannot be unzipped to its end ({error})") from error
+    except OSError as error:
+        raise DatasetError(f"{path}: cannot be read ({error.strerror})") from error
+    if len(content) > LARGEST_MB * MB:
+        raise DatasetError(f"{path}: larger than {LARGEST_MB} MB")
+    return content
+
+
+def _of_html(text: str, path: Path) -> str:
+    """A web page as Markdown. Nothing that it links to is fetched."""
+    _expect("markdownify", path)
+    from bs4 import BeautifulSoup
+    from markdownify import MarkdownConverter
+
+    soup = BeautifulSoup(text, "html.parser")
+    for element in soup(["script", "style", "template", "noscript", "head"]):
+        element.decompose()
+    try:
+        converter = MarkdownConverter(heading_style="ATX", strip=["a", "img", "b", "strong", "i", "em"])
+        return str(converter.convert_soup(soup)).strip()
+    except RecursionError as error:
+        raise DatasetError(f"{path}: elements are nested too deeply") from error
+
+
+def _of_word(content: bytes, path: Path) -> str:
+    """A Word document as Markdown. Macros are not run, and images and links are not followed."""
+    _expect("mammoth", path)
+    import mammoth
+
+    try:
+        with zipfile.ZipFile(BytesIO(content)) as archive:
+            if sum(part.file_size for part in archive.infolist()) > LARGEST_MB * MB:
+                raise DatasetError(f"{path}: larger than {LARGEST_MB} MB when unzipped")
+        converted = mammoth.convert_to_html(BytesIO(content), convert_image=lambda _: [])
+    except DatasetError:
+        raise
+    except RecursionError as error:
+        raise DatasetError(f"{path}: elements are nested too deeply") from error
+    except Exception as error:  # mammoth raises errors of many kinds for a damaged file
+        raise DatasetError(f"{path}: {UNREADABLE} ({one_line(str(error))[:80]})") from error
+    return _of_html(converted.value, path)
+
+
+def _expect(package: str, path: Path) -> None:
+    if find_spec(package) is None:
+        raise DatasetError(f"{path}: needs {package}; run pip install 'ragsweep[documents]'")

@@ -1,0 +1,125 @@
+"""Reads documents in the formats of TREC collections: SGML, JSON lines, or tab-separated lines."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragsweep.core.constraints import Text
+from ragsweep.core.errors import DatasetError
+from ragsweep.core.parsing import MB
+from ragsweep.datasets.collection import Document
+from ragsweep.datasets.entry_files import (
+    LARGEST_CORPUS_MB,
+    LARGEST_MB,
+    id_of,
+    json_object,
+    lines_of,
+    text_of,
+)
+from ragsweep.datasets.fields import flaw_of_name
+from ragsweep.datasets.files import files_below, what_is
+
+SECTIONS = "HEADLINE|HEAD|HL|TITLE|TTL|LEADPARA|LP|TEXT"  # what is read of a document in SGML
+SECTION = re.compile(rf"<({SECTIONS})>(.*?)</\1>", re.DOTALL | re.IGNORECASE)
+DOCNO = re.compile(r"<DOCNO>(.*?)</DOCNO>", re.DOTALL | re.IGNORECASE)
+TAG = re.compile(r"</?[A-Za-z][^<>]*>|<!--.*?-->", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class TrecCorpus:
+    """A file, or all files of a folder, in one of the formats of TREC collections. The first character tells which.
+
+    - SGML: `<DOC> <DOCNO>id</DOCNO> <TEXT>...</TEXT> </DOC>`. The text is that of the headlines and of `<TEXT>`, or of
+      the whole document if it has none of them, without tags.
+    - JSON lines: `{"id": ..., "contents": ...}`, as Pyserini reads them; for other fields, use `TableCorpus`.
+    - Tab-separated lines: id and text, as in MS MARCO's `collection.tsv`.
+
+    Attributes:
+        path: The file or folder. Files whose names end in `.gz` are unzipped.
+    """
+
+    path: Text
+
+    def read(self) -> tuple[Document, ...]:
+        """Read the documents, in the order of the files' names."""
+        root = Path(self.path)
+        found = what_is(root)
+        if found not in ("a file", "a folder"):
+            problem = f"is {found}" if found else "does not exist"
+            raise DatasetError(f"corpus.path: {root} {problem}; expected a file or a folder of files")
+        documents: dict[str, Document] = {}
+        for file in [root] if found == "a file" else files_below(root, None):
+            for where, source, text in _texts(file):
+                if flaw := flaw_of_name(source):
+                    raise DatasetError(f"{where}: the id {source[:80]!r} {flaw}")
+                if source in documents:
+                    raise DatasetError(f"{where}: the document {source!r} is in the corpus twice; expected once")
+                documents[source] = Document.from_pages(source, [("1", source, text)])
+        if not documents:
+            raise DatasetError(f"{root}: contains no documents; expected at least one")
+        return tuple(documents.values())
+
+
+def _texts(path: Path) -> Iterator[tuple[str, str, str]]:
+    """The place, the id and the text of each document of a file."""
+    lines = lines_of(path, "corpus.path", "documents", LARGEST_CORPUS_MB)
+    first = next((line.lstrip() for _, line in lines if line.strip()), "")
+    lines = lines_of(path, "corpus.path", "documents", LARGEST_CORPUS_MB)
+    if first.startswith("<"):
+        return _of_sgml(path, lines)
+    return _of_json(path, lines) if first.startswith("{") else _of_tabs(path, lines)
+
+
+def _of_sgml(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[str, str, str]]:
+    inside: list[str] = []
+    size = begins = 0
+    for number, line in lines:
+        tag = line.strip().upper()
+        if tag.startswith("<DOC>"):
+            if inside:
+                raise DatasetError(f"{path}, line {number}: found <DOC>, expected </DOC> for the one in line {begins}")
+            begins = number
+        if begins:
+            inside.append(line)
+            size += len(line)
+            if size > LARGEST_MB * MB:
+                raise DatasetError(f"{path}, line {begins}: the document is larger than {LARGEST_MB} MB")
+        if tag.endswith("</DOC>"):
+            where = f"{path}, line {begins}"
+            if not begins:
+                raise DatasetError(f"{path}, line {number}: found </DOC>, expected <DOC> first")
+            yield (where, *_document(where, "".join(inside)))
+            inside, size, begins = [], 0, 0
+    if inside:
+        raise DatasetError(f"{path}, line {begins}: found <DOC> without </DOC>")
+
+
+def _document(where: str, sgml: str) -> tuple[str, str]:
+    ids = DOCNO.findall(sgml)
+    if len(ids) != 1:
+        raise DatasetError(f"{where}: the document has {len(ids)} <DOCNO>...</DOCNO>; expected one")
+    sections = [text for _, text in SECTION.findall(sgml)] or [DOCNO.sub("", sgml)]
+    texts = (html.unescape(TAG.sub("", section)).strip() for section in sections)
+    return html.unescape(ids[0]).strip(), "\n".join(filter(None, texts))
+
+
+def _of_json(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[str, str, str]]:
+    for number, line in lines:
+        if line.strip():
+            where = f"{path}, line {number}"
+            _, entry = json_object(line, where)
+            yield where, id_of(entry, "id", where), text_of(entry, "contents", where) or ""
+
+
+def _of_tabs(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[str, str, str]]:
+    for number, line in lines:
+        if line.strip():
+            source, tab, text = line.partition("\t")
+            if not tab:
+                expected = "an id, a tab and a text; or <DOC> in SGML; or a JSON object"
+                raise DatasetError(f"{path}, line {number}: found {line.strip()[:80]!r}, expected {expected}")
+            yield f"{path}, line {number}", source.strip(), text.strip()

@@ -1,0 +1,102 @@
+"""Reads questions that are answered by spans of text, in the format of Chroma's chunking evaluation."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from ragsweep.core.constraints import Text
+from ragsweep.core.errors import DatasetError
+from ragsweep.core.parsing import MalformedError, from_json
+from ragsweep.datasets.collection import Document, Query, Reference
+from ragsweep.datasets.entry_files import Entry, id_of, read_entries, text_of, value_of
+from ragsweep.datasets.fields import listed, shown_value
+from ragsweep.datasets.own import Asked
+
+FIELDS = ("content", "start_index", "end_index")
+LONGEST = 60  # characters of a text in a message
+
+
+@dataclass(frozen=True)
+class SpanQuestions:
+    """A table of `question`, `corpus_id` and `references`, a list of `{"content", "start_index", "end_index"}`.
+
+    `corpus_id` names a document, with or without the ending of its file name. Offsets count the characters of the
+    document, and `content` must be what is there. Without offsets, the content must occur once in the document. The
+    unit is the passage: one is relevant if it shares a character with a reference.
+
+    Attributes:
+        path: A CSV, TSV or Parquet file, a JSON list, or a file with one JSON object per line.
+    """
+
+    path: Text
+
+    def read(self, documents: tuple[Document, ...]) -> Asked:
+        """Read the questions, and find their references in the documents."""
+        by_name = {document.source: document for document in documents}
+        by_stem: dict[str, list[Document]] = defaultdict(list)
+        for document in documents:
+            by_stem[str(PurePosixPath(document.source).with_suffix(""))].append(document)
+        queries: list[Query] = []
+        references: list[Reference] = []
+        rows = read_entries(Path(self.path), "queries", setting="questions.path")
+        for number, (where, row) in enumerate(rows, start=1):
+            text = text_of(row, "question", where)
+            if not text:
+                raise DatasetError(f"{where}: the field 'question' is empty; expected the text of the query")
+            name = id_of(row, "corpus_id", where)
+            named = [by_name[name]] if name in by_name else by_stem.get(name, [])
+            if len(named) != 1:
+                known = f"{len(named)} documents have this name" if named else f"the corpus has {listed(by_name)}"
+                raise DatasetError(f"{where}: the document {name!r} is not known ({known})")
+            query = Query(str(number), text, name if len(documents) > 1 else None)
+            queries.append(query)
+            spans = sorted({_span(each, named[0], where) for each in _references(row, where)})
+            references += [Reference(query.query_id, named[0].source, start, end) for start, end in spans]
+        if not references:
+            raise DatasetError(f"{self.path}: contains no references; expected at least one question with one")
+        return Asked("passage", documents, tuple(queries), references=tuple(references))
+
+
+def _references(row: Entry, where: str) -> list[Any]:
+    found = value_of(row, "references", where)
+    if isinstance(found, str):
+        try:
+            found = from_json(found)
+        except MalformedError as error:
+            raise DatasetError(f"{where}: the field 'references': {error}") from error
+    if not isinstance(found, list) or not found:
+        expected = "expected a list of {content, start_index, end_index}"
+        raise DatasetError(f"{where}: the field 'references' is {shown_value(found)}; {expected}")
+    return found
+
+
+def _span(reference: object, document: Document, where: str) -> tuple[int, int]:
+    """Where a reference begins and ends in its document."""
+    if (
+        not isinstance(reference, dict)
+        or not isinstance(content := reference.get("content"), str)
+        or not content.strip()
+    ):
+        expected = f"expected an object with the fields {listed(FIELDS)}"
+        raise DatasetError(f"{where}: found the reference {shown_value(reference)}, {expected}")
+    start, end = reference.get("start_index"), reference.get("end_index")
+    if start is None and end is None:
+        times = document.text.count(content)
+        if times != 1:
+            found = f"{content[:LONGEST]!r} occurs {times} times in {document.source}"
+            raise DatasetError(f"{where}: {found}; expected once, or start_index and end_index")
+        start = document.text.index(content)
+        return start, start + len(content)
+    if not isinstance(start, int) or not isinstance(end, int) or bool in (type(start), type(end)):
+        found = f"start_index {shown_value(start)} and end_index {shown_value(end)}"
+        raise DatasetError(f"{where}: found {found}; expected whole numbers")
+    if not 0 <= start < end <= len(document.text):
+        found = f"found characters {start} to {end} of {document.source}"
+        raise DatasetError(f"{where}: {found}, expected them within 0 to {len(document.text)}")
+    if document.text[start:end] != content:
+        found = f"characters {start} to {end} of {document.source} are {document.text[start:end][:LONGEST]!r}"
+        raise DatasetError(f"{where}: {found}, expected {content[:LONGEST]!r}")
+    return start, end

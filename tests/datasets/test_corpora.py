@@ -1,0 +1,203 @@
+"""Documents in the formats that people have."""
+
+import gzip
+import json
+import zipfile
+from typing import ClassVar
+
+import docx
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from small import write_pdf
+
+from ragsweep.core.errors import DatasetError
+from ragsweep.datasets import PdfDocuments, TableCorpus, TextCorpus, TrecCorpus
+from ragsweep.testing import CorpusContract
+
+ROWS = [{"id": "a", "text": "Iron tablets"}, {"id": "b", "text": "Birth plan"}]
+SGML = """<DOC>
+<DOCNO> AP-1 </DOCNO>
+<DATE>1990</DATE>
+<HEADLINE>Iron &amp; tea</HEADLINE>
+<TEXT>
+<P>Take it
+with lemon.</P>
+</TEXT>
+</DOC>
+<DOC><DOCNO>AP-2</DOCNO>
+A plan, p < 0.05.
+</DOC>
+"""
+
+
+def texts(corpus):
+    return {document.source: document.text for document in corpus.read()}
+
+
+def table(path, rows):
+    """Write rows in the format that the name says."""
+    frame = pd.DataFrame(rows)
+    if path.name.endswith(".parquet"):
+        frame.to_parquet(path)
+    elif path.name.endswith(".json"):
+        path.write_text(json.dumps(rows))
+    elif ".jsonl" in path.name:
+        frame.to_json(path, orient="records", lines=True)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if ".tsv" in path.name else ",")
+    return str(path)
+
+
+TABLES = [
+    "docs.csv",
+    "docs.csv.gz",
+    "docs.tsv",
+    "docs.tsv.gz",
+    "docs.json",
+    "docs.jsonl",
+    "docs.jsonl.gz",
+    "docs.parquet",
+]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_is_read_in_each_format(tmp_path, name):
+    corpus = TableCorpus(table(tmp_path / name, ROWS))
+    assert texts(corpus) == {"a": "Iron tablets", "b": "Birth plan"}
+
+
+def test_the_columns_of_a_table_have_any_name_and_ids_may_be_numbers(tmp_path):
+    path = table(tmp_path / "docs.parquet", [{"key": 7, "body": "tablets", "head": "Iron"}])
+    assert texts(TableCorpus(path, id="key", text="body", title="head")) == {"7": "Iron tablets"}
+
+
+def test_each_row_may_be_a_page(tmp_path):
+    rows = [("m", "i", "Preface"), ("n", "1", "Other"), ("m", "1", ""), ("m", "2", "Iron")]
+    path = table(tmp_path / "docs.csv", [dict(zip(("id", "page", "text"), row, strict=True)) for row in rows])
+    manual, other = TableCorpus(path, page="page").read()
+    pages = [(page.page_number, manual.text[page.start : page.end]) for page in manual.pages]
+    assert pages == [("i", "Preface"), ("1", ""), ("2", "Iron")]
+    assert other.source == "n"
+
+
+def test_a_cell_of_csv_may_contain_line_ends_and_commas(tmp_path):
+    text = 'One, "two"\nthree'
+    assert texts(TableCorpus(table(tmp_path / "docs.csv", [{"id": "a", "text": text}]))) == {"a": text}
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).map(str.strip), min_size=1))
+def test_every_text_survives_each_format(tmp_path_factory, found):
+    rows = [{"id": f"d{number}", "text": text} for number, text in enumerate(found)]
+    for name in ("docs.csv", "docs.parquet", "docs.jsonl"):
+        corpus = TableCorpus(table(tmp_path_factory.mktemp("any") / name, rows))
+        assert list(texts(corpus).values()) == [text.strip() for text in found]
+
+
+def test_sgml_is_read_as_headline_and_text_without_tags(tmp_path):
+    (tmp_path / "ap.sgml").write_text(SGML)
+    found = texts(TrecCorpus(str(tmp_path / "ap.sgml")))
+    assert found == {"AP-1": "Iron & tea\nTake it\nwith lemon.", "AP-2": "A plan, p < 0.05."}
+
+
+@pytest.mark.parametrize("content", ['{"id": "a", "contents": "Iron"}\n', "a\tIron\n", "\n\na\tIron\n\n"])
+def test_the_first_character_tells_the_format_of_a_collection(tmp_path, content):
+    (tmp_path / "collection").write_text(content)
+    assert texts(TrecCorpus(str(tmp_path / "collection"))) == {"a": "Iron"}
+
+
+def test_a_collection_is_every_file_of_a_folder(tmp_path):
+    (tmp_path / "b.tsv").write_text("b\tTwo\n")
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "a.gz").write_bytes(gzip.compress(SGML.encode()))
+    assert list(texts(TrecCorpus(str(tmp_path)))) == ["b", "AP-1", "AP-2"]
+
+
+def test_text_is_taken_as_it_is(tmp_path):
+    text = "# Iron\r\n\r\nTablets 💊.\r\n"
+    (tmp_path / "iron.md").write_bytes(text.encode())
+    (tmp_path / "plan.txt.gz").write_bytes(gzip.compress(b"Birth plan"))
+    assert texts(TextCorpus(str(tmp_path))) == {"iron.md": text, "plan.txt.gz": "Birth plan"}
+
+
+def test_a_form_feed_begins_a_page(tmp_path):
+    (tmp_path / "out.txt").write_text("one\ftwo")
+    [document] = TextCorpus(str(tmp_path / "out.txt")).read()
+    assert document.text == "one\ftwo"
+    assert [(page.page_number, document.text[page.start : page.end]) for page in document.pages] == [
+        ("1", "one"),
+        ("2", "two"),
+    ]
+
+
+def test_a_web_page_becomes_markdown_without_scripts_and_links(tmp_path):
+    page = "<html><head><title>t</title><style>p {}</style></head><body><h2>Iron</h2><script>alert(1)</script>"
+    page += "<p>With <b>lemon</b>&nbsp;<a href='http://example.org/x'>water</a>.<img src='x.png'></p></body></html>"
+    (tmp_path / "iron.html").write_text(page)
+    assert texts(TextCorpus(str(tmp_path / "iron.html"))) == {"iron.html": "## Iron\n\nWith lemon\xa0water."}
+
+
+def test_a_word_document_becomes_markdown_with_its_headings_and_tables(tmp_path):
+    word = docx.Document()
+    word.add_heading("Iron", 1)
+    word.add_paragraph("Take it daily.")
+    cells = word.add_table(1, 2).rows[0].cells
+    cells[0].text, cells[1].text = "dose", "60 mg"
+    word.save(str(tmp_path / "iron.docx"))
+    [document] = TextCorpus(str(tmp_path / "iron.docx")).read()
+    assert document.text.startswith("# Iron\n\nTake it daily.")
+    assert "dose" in document.text
+    assert "60 mg" in document.text
+
+
+def test_files_of_other_kinds_are_counted_and_left_out(tmp_path, capsys):
+    (tmp_path / "iron.txt").write_text("Iron")
+    (tmp_path / "image.png").write_bytes(b"png")
+    assert list(texts(TextCorpus(str(tmp_path)))) == ["iron.txt"]
+    assert "files of other kinds, left out: 1 (image.png" in capsys.readouterr().err
+
+
+def test_a_bomb_in_a_word_document_is_refused(tmp_path):
+    with zipfile.ZipFile(tmp_path / "bomb.docx", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/document.xml", b"0" * 101_000_000)
+    with pytest.raises(DatasetError, match=r"bomb\.docx: larger than 100 MB when unzipped"):
+        TextCorpus(str(tmp_path / "bomb.docx")).read()
+
+
+class TestTable(CorpusContract):
+    component = TableCorpus
+
+    @pytest.fixture(autouse=True)
+    def corpus(self, tmp_path):
+        rows = [{**row, "page": page} for row in ROWS for page in "12"]
+        type(self).settings = {"path": table(tmp_path / "docs.csv", rows), "page": "page"}
+
+
+class TestTrec(CorpusContract):
+    component = TrecCorpus
+
+    @pytest.fixture(autouse=True)
+    def corpus(self, tmp_path):
+        (tmp_path / "ap.sgml").write_text(SGML)
+        type(self).settings = {"path": str(tmp_path)}
+
+
+class TestText(CorpusContract):
+    component = TextCorpus
+    settings: ClassVar = {}
+
+    @pytest.fixture(autouse=True)
+    def corpus(self, tmp_path):
+        (tmp_path / "iron.txt").write_text("Iron\f\ftablets")
+        (tmp_path / "plan.html").write_text("<p>Plan</p>")
+        type(self).settings = {"path": str(tmp_path)}
+
+
+class TestPdfs(CorpusContract):
+    component = PdfDocuments
+
+    @pytest.fixture(autouse=True)
+    def corpus(self, tmp_path):
+        write_pdf(tmp_path / "iron.pdf", ["Iron", "", "tablets"])
+        type(self).settings = {"path": str(tmp_path)}

@@ -1,0 +1,330 @@
+"""Queries and judgments in the formats that people have."""
+
+import gzip
+import json
+from typing import ClassVar
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragsweep.core.errors import DatasetError
+from ragsweep.datasets import (
+    BeirDataset,
+    BeirQuestions,
+    Collection,
+    Dataset,
+    Document,
+    IrDatasetsDataset,
+    Judgment,
+    OwnDataset,
+    PageChunker,
+    PdfDocuments,
+    RecursiveChunker,
+    Reference,
+    SpanQuestions,
+    TableCorpus,
+    TableQuestions,
+    TextCorpus,
+    TrecQuestions,
+)
+from ragsweep.testing import DatasetContract, QuestionsContract
+
+PAGES = [("1", "m#1", "Iron tablets."), ("2", "m#2", "Birth plan.")]
+DOCUMENTS = (Document.from_pages("m", PAGES), Document.from_pages("n.txt", [("7", "n.txt#7", "Worms. Worms.")]))
+QRELS = "1 0 m 2\n2 Q0 n.txt 1\n2 0 absent -1\n"
+TOPICS = """<top>
+<num> Number: 1
+<title> Topic: Iron &amp; tea
+<desc> Description:
+Does tea matter?
+</top>
+<top><num>2</num><title>Worms</title></top>
+"""
+
+
+def written(tmp_path, rows, name="questions.json", **settings):
+    """Questions in a table of these rows."""
+    path = tmp_path / name
+    if name.endswith(".parquet"):
+        pd.DataFrame(rows).to_parquet(path)
+    elif name.endswith(".csv"):
+        pd.DataFrame(rows).to_csv(path, index=False)
+    else:
+        path.write_text(json.dumps(rows))
+    return TableQuestions(str(path), **settings)
+
+
+def judged(questions, documents=DOCUMENTS):
+    return [(judgment.unit, judgment.grade) for judgment in questions.read(documents).judgments]
+
+
+@pytest.mark.parametrize(
+    ("relevant", "expected"),
+    [
+        (["m#1", "7"], [("m#1", 1), ("n.txt#7", 1)]),
+        ({"m#1": 2, "n.txt#7": 0, "m#2": -1}, [("m#1", 2), ("m#2", -1), ("n.txt#7", 0)]),
+        ([{"page": "7"}], [("n.txt#7", 1)]),
+        ("m#1; 7", [("m#1", 1), ("n.txt#7", 1)]),
+        ('["m#1"]', [("m#1", 1)]),
+        ('{"m#1": 3}', [("m#1", 3)]),
+        (None, []),
+        ("", []),
+    ],
+)
+def test_judgments_are_a_list_or_grades_also_in_a_text(tmp_path, relevant, expected):
+    assert judged(written(tmp_path, [{"query": "q", "relevant_docs": relevant}])) == expected
+
+
+@pytest.mark.parametrize("name", ["questions.csv", "questions.parquet", "questions.json"])
+def test_questions_are_read_from_each_kind_of_table(tmp_path, name):
+    rows = [{"query": "What of iron?", "relevant_docs": "m#1", "query_type": "plain"}]
+    asked = written(tmp_path, rows, name).read(DOCUMENTS)
+    assert [(each.query_id, each.text, each.query_type) for each in asked.queries] == [("1", "What of iron?", "plain")]
+    assert asked.judgments == (Judgment("1", "m#1", 1),)
+
+
+def test_two_names_of_one_page_must_agree(tmp_path):
+    with pytest.raises(DatasetError, match=r"entry 1: 'n\.txt#7' has the grades 1 and 2; expected one"):
+        judged(written(tmp_path, [{"query": "q", "relevant_docs": {"7": 1, "n.txt#7": 2}}]))
+
+
+def test_further_fields_are_kept_as_texts(tmp_path):
+    rows = [{"query": "q", "relevant_docs": ["7"], "author": "Zoë", "year": 1990, "tags": ["a"], "none": None}]
+    [query] = written(tmp_path, rows).read(DOCUMENTS).queries
+    assert query.fields == (("author", "Zoë"), ("year", "1990"), ("tags", '["a"]'))
+
+
+def test_any_field_can_be_the_type(tmp_path):
+    rows = [{"query": "q", "relevant_docs": ["7"], "author": "Zoë"}, {"query": "r", "relevant_docs": ["7"]}]
+    asked = written(tmp_path, rows, type="author").read(DOCUMENTS)
+    assert [query.query_type for query in asked.queries] == ["Zoë", None]
+    assert asked.queries[0].fields == ()
+
+
+def test_the_type_must_be_a_field(tmp_path):
+    with pytest.raises(DatasetError, match=r"no query has the field 'author' \(questions\.type\)"):
+        written(tmp_path, [{"query": "q", "relevant_docs": ["7"]}], type="author").read(DOCUMENTS)
+
+
+def test_ids_are_taken_from_a_column_and_differ(tmp_path):
+    rows = [{"query": "q", "relevant_docs": ["7"], "key": 3}]
+    assert written(tmp_path, rows, id="key").read(DOCUMENTS).queries[0].query_id == "3"
+    with pytest.raises(DatasetError, match=r"entry 2: the id '3' is in the file twice, first in .*entry 1"):
+        written(tmp_path, rows * 2, id="key").read(DOCUMENTS)
+
+
+@pytest.mark.parametrize(
+    ("unit", "key", "expected"), [("page", "m#2", "m#2"), ("page_number", "2", "2"), ("document", "n.txt", "n.txt")]
+)
+def test_the_unit_says_what_is_named(tmp_path, unit, key, expected):
+    asked = written(tmp_path, [{"query": "q", "relevant_docs": [key]}], unit=unit).read(DOCUMENTS)
+    assert asked.judgments == (Judgment("1", expected, 1),)
+    assert expected in {page.unit for document in asked.documents for page in document.pages}
+
+
+def topics(tmp_path, text=TOPICS, qrels=QRELS, **settings):
+    (tmp_path / "topics").write_text(text)
+    (tmp_path / "qrels").write_text(qrels)
+    return TrecQuestions(str(tmp_path / "topics"), str(tmp_path / "qrels"), **settings)
+
+
+@pytest.mark.parametrize("text", [TOPICS, "1\tIron & tea\n2\tWorms\n"])
+def test_topics_are_sgml_or_lines(tmp_path, text):
+    asked = topics(tmp_path, text).read(DOCUMENTS)
+    assert [(query.query_id, query.text) for query in asked.queries] == [("1", "Iron & tea"), ("2", "Worms")]
+    assert asked.judgments == (Judgment("1", "m", 2), Judgment("2", "n.txt", 1), Judgment("2", "absent", -1))
+    assert asked.unit == "document"
+
+
+def test_the_query_may_be_another_field_of_a_topic(tmp_path):
+    text = TOPICS.replace("<title>Worms</title>", "<desc>Which worms?</desc>")
+    assert [each.text for each in topics(tmp_path, text, field="desc").read(DOCUMENTS).queries] == [
+        "Does tea matter?",
+        "Which worms?",
+    ]
+
+
+def test_qrels_may_name_pages(tmp_path):
+    asked = topics(tmp_path, qrels="1 0 m#2 1\n", unit="page").read(DOCUMENTS)
+    assert (asked.unit, asked.judgments) == ("page", (Judgment("1", "m#2", 1),))
+
+
+def test_the_same_judgment_may_be_repeated(tmp_path):
+    assert topics(tmp_path, qrels="1 0 m 1\n1 0 m 1\n").read(DOCUMENTS).judgments == (Judgment("1", "m", 1),)
+
+
+def references(*spans, question="q", corpus="n", extra=""):
+    content = DOCUMENTS[1].text
+    found = [{"content": content[a:b] + extra, "start_index": a, "end_index": b} for a, b in spans]
+    return {"question": question, "references": json.dumps(found), "corpus_id": corpus}
+
+
+def spans(tmp_path, *rows):
+    pd.DataFrame(rows).to_csv(tmp_path / "spans.csv", index=False)
+    return SpanQuestions(str(tmp_path / "spans.csv"))
+
+
+def test_references_are_spans_of_the_document_with_or_without_its_ending(tmp_path):
+    asked = spans(tmp_path, references((7, 13), (0, 6)), references((0, 6), corpus="n.txt")).read(DOCUMENTS)
+    assert asked.references == (
+        Reference("1", "n.txt", 0, 6),
+        Reference("1", "n.txt", 7, 13),
+        Reference("2", "n.txt", 0, 6),
+    )
+    assert asked.unit == "passage"
+
+
+def test_a_reference_without_offsets_must_occur_once(tmp_path):
+    once, twice = ([{"content": text}] for text in ("Worms. Worms.", "Worms."))
+    row = {"question": "q", "corpus_id": "n", "references": json.dumps(once)}
+    assert spans(tmp_path, row).read(DOCUMENTS).references == (Reference("1", "n.txt", 0, 13),)
+    with pytest.raises(
+        DatasetError, match=r"line 2: 'Worms\.' occurs 2 times in n\.txt; expected once, or start_index"
+    ):
+        spans(tmp_path, {**row, "references": json.dumps(twice)}).read(DOCUMENTS)
+
+
+@pytest.mark.real_data
+def test_chromas_references_are_what_its_corpora_contain(real_data):
+    folder = real_data / "chunking_evaluation"
+    dataset = OwnDataset("chroma", TextCorpus(str(folder / "corpora")), SpanQuestions(str(folder / "questions_df.csv")))
+    collection = dataset.load()
+    table = pd.read_csv(folder / "questions_df.csv")
+    found = {}
+    for query_id, source, start, end in collection.references:
+        text = next(document.text for document in collection.documents if document.source == source)
+        found.setdefault(query_id, set()).add(text[start:end])
+    assert len(collection.queries) == len(table) == 220
+    for row, each in enumerate(table.references, start=1):
+        assert found[str(row)] == {reference["content"] for reference in json.loads(each)}
+    whole = Dataset.from_collection(collection, PageChunker())
+    assert len(whole.passages) == 2
+    assert whole.coverage() == 1
+    small = Dataset.from_collection(collection, RecursiveChunker(200, 0))
+    assert {query for query, *_ in collection.references} == {small.queries[row].query_id for row in small.qrels.query}
+
+
+@pytest.mark.real_data
+def test_corpus_and_questions_of_beir_give_the_same_dataset_apart(real_data):
+    path = str(real_data / "scifact")
+    apart = OwnDataset(
+        "apart", TableCorpus(f"{path}/corpus.jsonl", id="_id", text="text", title="title"), BeirQuestions(path)
+    )
+    assert apart.load().judgments == BeirDataset("beir", path).load().judgments
+    assert apart.load().queries == BeirDataset("beir", path).load().queries
+    both = zip(apart.load().documents, BeirDataset("beir", path).load().documents, strict=True)
+    assert all(one.source == other.source and one.text.split() == other.text.split() for one, other in both)
+
+
+@pytest.mark.real_data
+def test_the_questions_of_financebench_have_their_answers_as_a_field(real_data):
+    folder = real_data / "financebench"
+    documents = PdfDocuments(str(folder / "documents")).read()
+    asked = TableQuestions(str(folder / "test_queries.json")).read(documents)
+    assert len(asked.queries) == 28
+    assert all([name for name, _ in query.fields] == ["answer"] for query in asked.queries)
+
+
+@given(st.dictionaries(st.text(st.characters(categories=["L"]), min_size=1), st.integers(-5, 5), min_size=1))
+def test_written_qrels_are_read_back(tmp_path_factory, grades):
+    folder = tmp_path_factory.mktemp("any")
+    documents = tuple(Document.from_pages(name, [("1", name, "text")]) for name in grades)
+    qrels = "".join(f"1\t0\t{name}\t{grade}\n" for name, grade in grades.items())
+    asked = topics(folder, qrels=qrels).read(documents)
+    assert {judgment.unit: judgment.grade for judgment in asked.judgments} == grades
+
+
+@pytest.fixture
+def registered(tmp_path):
+    """The id of a dataset of the catalogue that lies on this machine."""
+    ir_datasets = pytest.importorskip("ir_datasets", reason="ir_datasets is not installed")
+    docs, queries, qrels = tmp_path / "docs.tsv", tmp_path / "queries.tsv", tmp_path / "qrels"
+    docs.write_text("d1\tIron tablets.\nd2\tBirth plan.\n")
+    queries.write_text("q1\tWhat of iron?\n")
+    qrels.write_text("q1 0 d1 2\nq1 0 d2 0\n")
+    name = f"ragsweep-{tmp_path.name}"
+    dataset = ir_datasets.create_dataset(docs_tsv=str(docs), queries_tsv=str(queries), qrels_trec=str(qrels))
+    ir_datasets.registry.register(name, dataset)
+    return name
+
+
+def test_a_dataset_of_the_catalogue_is_read(registered):
+    collection = IrDatasetsDataset("small", registered).load()
+    assert [(document.source, document.text) for document in collection.documents] == [
+        ("d1", "Iron tablets."),
+        ("d2", "Birth plan."),
+    ]
+    assert [(query.query_id, query.text) for query in collection.queries] == [("q1", "What of iron?")]
+    assert collection.judgments == (Judgment("q1", "d1", 2), Judgment("q1", "d2", 0))
+
+
+def test_a_dataset_that_is_not_in_the_catalogue_is_refused(registered):
+    with pytest.raises(DatasetError, match=r"dataset\.id: 'nowhere' is not in the catalogue of ir_datasets"):
+        IrDatasetsDataset("small", "nowhere").load()
+
+
+class TestTable(QuestionsContract):
+    component = TableQuestions
+    documents = DOCUMENTS
+
+    @pytest.fixture(autouse=True)
+    def questions(self, tmp_path):
+        written(tmp_path, [{"query": "q", "relevant_docs": {"m#1": 2}, "more": 1}])
+        type(self).settings = {"path": str(tmp_path / "questions.json")}
+
+
+class TestTrec(QuestionsContract):
+    component = TrecQuestions
+    documents = DOCUMENTS
+
+    @pytest.fixture(autouse=True)
+    def questions(self, tmp_path):
+        topics(tmp_path)
+        type(self).settings = {"topics": str(tmp_path / "topics"), "qrels": str(tmp_path / "qrels")}
+
+
+class TestSpans(QuestionsContract):
+    component = SpanQuestions
+    documents = DOCUMENTS
+
+    @pytest.fixture(autouse=True)
+    def questions(self, tmp_path):
+        type(self).settings = {"path": spans(tmp_path, references((0, 6))).path}
+
+
+class TestBeirQuestions(QuestionsContract):
+    component = BeirQuestions
+    documents = DOCUMENTS
+
+    @pytest.fixture(autouse=True)
+    def questions(self, tmp_path):
+        (tmp_path / "qrels").mkdir()
+        (tmp_path / "qrels" / "test.tsv").write_text("1\tm\t1\n")
+        (tmp_path / "queries.jsonl.gz").write_bytes(gzip.compress(b'{"_id": "1", "text": "What of iron?"}\n'))
+        type(self).settings = {"path": str(tmp_path)}
+
+
+class TestOwn(DatasetContract):
+    component = OwnDataset
+    settings: ClassVar = {}
+
+    @pytest.fixture(autouse=True)
+    def dataset(self, tmp_path):
+        (tmp_path / "corpus").mkdir()
+        (tmp_path / "corpus" / "n.txt").write_text("Worms. Worms.")
+        questions = spans(tmp_path, references((0, 6)))
+        type(self).settings = {"name": "small", "corpus": TextCorpus(str(tmp_path / "corpus")), "questions": questions}
+
+    def test_the_name_is_the_users(self, made):
+        assert isinstance(made.load(), Collection)
+        assert made.load().name == "small"
+
+
+class TestIrDatasets(DatasetContract):
+    component = IrDatasetsDataset
+
+    @pytest.fixture(autouse=True)
+    def dataset(self, registered):
+        type(self).settings = {"name": "small", "id": registered}
