@@ -19,6 +19,7 @@ from ragsweep.datasets import (
     RecursiveChunker,
     Reference,
 )
+from ragsweep.datasets.dataset import relevant_passages
 
 PAGES = (("1", "a.pdf#1", "Iron tablets"), ("2", "a.pdf#2", "Birth plan"))
 SMALL = Collection(
@@ -321,12 +322,20 @@ def test_a_passage_is_relevant_if_it_shares_a_character_with_a_reference(data):
     }
     expected = {
         (query_id, passage.chunk_id)
-        for query_id, source, start, end in references
+        for query_id, _, start, end, _ in references
         for passage in dataset.passages
         if set(range(start, end)) & set(range(passage.start, passage.end))
     }
     assert found == expected
     assert set(dataset.qrels.grade.tolist()) <= {1}
+
+
+@pytest.mark.parametrize(("threshold", "found"), [(0.8, ["a.pdf#1/0"]), (0.4, ["a.pdf#1/0", "a.pdf#2/0"]), (1, [])])
+def test_a_passage_is_relevant_if_it_holds_enough_words_of_a_reference_without_offsets(threshold, found):
+    document = documents("Give iron, daily: with water!", "Iron with tea.")[0]
+    collection = spans(Reference("q1", "a.pdf", 0, 0, "iron daily with WATER yes"), documents=(document,))
+    judgments = relevant_passages(collection.references, chunked(collection).passages, threshold)
+    assert [judgment.unit for judgment in judgments] == found
 
 
 @pytest.mark.parametrize(

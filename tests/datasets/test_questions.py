@@ -176,14 +176,24 @@ def test_references_are_spans_of_the_document_with_or_without_its_ending(tmp_pat
     assert asked.unit == "passage"
 
 
-def test_a_reference_without_offsets_must_occur_once(tmp_path):
-    once, twice = ([{"content": text}] for text in ("Worms. Worms.", "Worms."))
-    row = {"question": "q", "corpus_id": "n", "references": json.dumps(once)}
-    assert spans(tmp_path, row).read(DOCUMENTS).references == (Reference("1", "n.txt", 0, 13),)
-    with pytest.raises(
-        DatasetError, match=r"line 2: 'Worms\.' occurs 2 times in n\.txt; expected once, or start_index"
-    ):
-        spans(tmp_path, {**row, "references": json.dumps(twice)}).read(DOCUMENTS)
+@pytest.mark.parametrize(
+    ("reference", "expected"),
+    [
+        ({"content": "Worms. Worms."}, Reference("1", "n.txt", 0, 13)),
+        ("Worms. Worms.", Reference("1", "n.txt", 0, 13)),
+        ({"content": "Worms."}, Reference("1", "n.txt", 0, 0, "Worms.")),
+        ("worms worms", Reference("1", "n.txt", 0, 0, "worms worms")),
+    ],
+    ids=["once", "plain text", "twice", "never"],
+)
+def test_a_reference_gets_the_offsets_of_its_only_place_or_keeps_its_text(tmp_path, reference, expected):
+    row = {"question": "q", "corpus_id": "n", "references": json.dumps([reference])}
+    assert spans(tmp_path, row).read(DOCUMENTS).references == (expected,)
+
+
+def test_a_reference_without_offsets_needs_words(tmp_path):
+    with pytest.raises(DatasetError, match=r"line 2: found the reference '\.\.\.'; expected some words"):
+        spans(tmp_path, {"question": "q", "corpus_id": "n", "references": '["..."]'}).read(DOCUMENTS)
 
 
 @pytest.mark.real_data
@@ -193,7 +203,7 @@ def test_chromas_references_are_what_its_corpora_contain(real_data):
     collection = dataset.load()
     table = pd.read_csv(folder / "questions_df.csv")
     found = {}
-    for query_id, source, start, end in collection.references:
+    for query_id, source, start, end, _ in collection.references:
         text = next(document.text for document in collection.documents if document.source == source)
         found.setdefault(query_id, set()).add(text[start:end])
     assert len(collection.queries) == len(table) == 220

@@ -10,6 +10,7 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.cases import check_cases
 from ragsweep.datasets.collection import Collection
 from ragsweep.datasets.fields import LARGEST_GRADE, flaw_of_name, flaw_of_text
+from ragsweep.datasets.words import words_of
 
 
 def check(collection: Collection) -> None:
@@ -77,11 +78,13 @@ def _check_references(collection: Collection) -> None:
         raise DatasetError(f"{collection.name}: has references, so expected the unit passage and no other judgments")
     known = {query.query_id for query in collection.queries}
     lengths = {document.source: len(document.text) for document in collection.documents}
-    for query_id, source, start, end in collection.references:
+    for query_id, source, start, end, text in collection.references:
         if query_id not in known:
             problem = "the query does not exist"
         elif source not in lengths:
             problem = "the document does not exist"
+        elif start == end == 0 and words_of(text):
+            continue
         elif not 0 <= start < end <= lengths[source]:
             problem = f"found characters {start} to {end}, expected them within 0 to {lengths[source]}"
         else:

@@ -85,12 +85,21 @@ class Judgment(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """A span of a document that answers a query: characters `start` to `end` of the document's text."""
+    """A span of a document that answers a query.
+
+    Attributes:
+        query_id: The query.
+        source: The document.
+        start: Offset of its first character in the text of the document. 0 if the offsets are not known.
+        end: Offset after its last character. 0 if the offsets are not known.
+        text: What the span says, if its offsets are not known; otherwise empty.
+    """
 
     query_id: str
     source: str
     start: int
     end: int
+    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -99,7 +108,8 @@ class Collection:
 
     Attributes:
         references: The spans that answer the queries, of a dataset that judges spans. Its unit is then the passage, it
-            has no other judgments, and a passage is relevant if it shares a character with a reference of the query.
+            has no other judgments, and a passage is relevant if it shares a character with a reference of the query, or
+            holds enough of the words of one without offsets.
         skipped: Names of the documents that the user left out.
         cases: The multiple-choice case of each query, in the order of the queries; empty if the dataset has none. With
             cases, documents and judgments may be missing: the questions can be answered without them.

@@ -15,7 +15,9 @@ from ragsweep.core.store import NO_STORE, Store
 from ragsweep.datasets.cases import Case
 from ragsweep.datasets.checks import check
 from ragsweep.datasets.collection import Collection, Document, Judgment, Page, Query, Reference, Unit
+from ragsweep.datasets.overlaps import on_one_line, overlapping
 from ragsweep.datasets.spans import Chunker, Span, spans_of
+from ragsweep.datasets.words import FUZZY, number_words, shares_of_words
 
 Indices = npt.NDArray[np.int64]
 
@@ -78,13 +80,16 @@ class Dataset:
     references: tuple[Reference, ...] = ()
 
     @classmethod
-    def from_collection(cls, collection: Collection, chunker: Chunker, store: Store = NO_STORE) -> Dataset:
+    def from_collection(
+        cls, collection: Collection, chunker: Chunker, store: Store = NO_STORE, *, fuzzy_threshold: float = FUZZY
+    ) -> Dataset:
         """Split the documents into passages and number the units.
 
         Args:
             collection: The output of a dataset format.
             chunker: Splits the pages.
             store: Caches the spans of the chunkers of ragsweep. Those of user chunkers are not cached.
+            fuzzy_threshold: As of `relevant_passages`.
 
         Raises:
             DatasetError: There is nothing to retrieve, to measure or to answer, a name is invalid, or judgments
@@ -110,7 +115,7 @@ class Dataset:
             raise DatasetError(f"{collection.name}: the documents contain no text, so nothing can be retrieved")
         for key in (*keys, *(judgment.unit for judgment in collection.judgments)):
             positions.setdefault(key, len(positions))
-        judgments = relevant_passages(collection.references, passages) or collection.judgments
+        judgments = relevant_passages(collection.references, passages, fuzzy_threshold) or collection.judgments
         rows = {query.query_id: row for row, query in enumerate(collection.queries)}
         grades = {  # duplicate judgments count once
             (rows[judgment.query_id], positions[judgment.unit]): judgment.grade for judgment in judgments
@@ -179,17 +184,26 @@ class Dataset:
         return float(np.isin(relevant, self.passage_units).mean()) if len(relevant) else 0.0
 
 
-def relevant_passages(references: Sequence[Reference], passages: Sequence[Passage]) -> list[Judgment]:
-    """A judgment of grade 1 for each passage that shares a character with a reference of the query."""
-    by_source: dict[str, list[Passage]] = {}
-    for passage in passages:
-        by_source.setdefault(passage.source, []).append(passage)
-    return [
-        Judgment(reference.query_id, passage.chunk_id, 1)
-        for reference in references
-        for passage in by_source.get(reference.source, ())
-        if passage.start < reference.end and reference.start < passage.end
-    ]
+def relevant_passages(
+    references: Sequence[Reference], passages: Sequence[Passage], fuzzy_threshold: float = FUZZY
+) -> list[Judgment]:
+    """A judgment of grade 1 for each passage that shares a character with a reference of the query.
+
+    Args:
+        references: The references of all queries.
+        passages: The passages of all documents.
+        fuzzy_threshold: Share of the words of a reference without offsets that a passage of its document must have.
+    """
+    lines = on_one_line(passages, references)
+    pairs = [*zip(*(each.tolist() for each in overlapping(*lines)), strict=True)]
+    if any(reference.text for reference in references):
+        of_passages, of_references = number_words(*([each.text for each in group] for group in (passages, references)))
+        sources = np.array([passage.source for passage in passages], dtype=object)
+        for row in (row for row, reference in enumerate(references) if reference.text):
+            inside = np.flatnonzero(sources == references[row].source)
+            shares = shares_of_words(of_passages, of_references, inside, np.full(len(inside), row))
+            pairs += [(row, passage) for passage in inside[shares >= fuzzy_threshold].tolist()]
+    return [Judgment(references[row].query_id, passages[passage].chunk_id, 1) for row, passage in pairs]
 
 
 def _passages_of(document: Document, page: Page, spans: Sequence[Span]) -> list[Passage]:

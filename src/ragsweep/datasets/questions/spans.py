@@ -14,6 +14,7 @@ from ragsweep.datasets.collection import Document, Query, Reference
 from ragsweep.datasets.entry_files import Entry, id_of, read_entries, text_of, value_of
 from ragsweep.datasets.fields import listed, shown_value
 from ragsweep.datasets.own import Asked
+from ragsweep.datasets.words import words_of
 
 FIELDS = ("content", "start_index", "end_index")
 LONGEST = 60  # characters of a text in a message
@@ -24,8 +25,11 @@ class SpanQuestions:
     """A table of `question`, `corpus_id` and `references`, a list of `{"content", "start_index", "end_index"}`.
 
     `corpus_id` names a document, with or without the ending of its file name. Offsets count the characters of the
-    document, and `content` must be what is there. Without offsets, the content must occur once in the document. The
-    unit is the passage: one is relevant if it shares a character with a reference.
+    document, and `content` must be what is there. The unit is the passage: one is relevant if it shares a character
+    with a reference.
+
+    A reference without offsets gets those of the only place where its content occurs. If that occurs several times or
+    never, the reference has no offsets and is compared by its words. Such a reference may be a plain string.
 
     Attributes:
         path: A CSV, TSV or Parquet file, a JSON list, or a file with one JSON object per line.
@@ -53,8 +57,9 @@ class SpanQuestions:
                 raise DatasetError(f"{where}: the document {name!r} is not known ({known})")
             query = Query(str(number), text, name if len(documents) > 1 else None)
             queries.append(query)
-            spans = sorted({_span(each, named[0], where) for each in _references(row, where)})
-            references += [Reference(query.query_id, named[0].source, start, end) for start, end in spans]
+            spans = dict.fromkeys(_span(each, named[0], where) for each in _references(row, where))
+            ordered = sorted(spans, key=lambda span: span[:2])  # those without offsets stay in the order of the file
+            references += [Reference(query.query_id, named[0].source, *span) for span in ordered]
         if not references:
             raise DatasetError(f"{self.path}: contains no references; expected at least one question with one")
         return Asked("passage", documents, tuple(queries), references=tuple(references))
@@ -73,8 +78,10 @@ def _references(row: Entry, where: str) -> list[Any]:
     return found
 
 
-def _span(reference: object, document: Document, where: str) -> tuple[int, int]:
-    """Where a reference begins and ends in its document."""
+def _span(reference: object, document: Document, where: str) -> tuple[int, int, str]:
+    """Where a reference begins and ends in its document, or zeros and its text if that is not known."""
+    if isinstance(reference, str):
+        reference = {"content": reference}
     if (
         not isinstance(reference, dict)
         or not isinstance(content := reference.get("content"), str)
@@ -84,12 +91,12 @@ def _span(reference: object, document: Document, where: str) -> tuple[int, int]:
         raise DatasetError(f"{where}: found the reference {shown_value(reference)}, {expected}")
     start, end = reference.get("start_index"), reference.get("end_index")
     if start is None and end is None:
-        times = document.text.count(content)
-        if times != 1:
-            found = f"{content[:LONGEST]!r} occurs {times} times in {document.source}"
-            raise DatasetError(f"{where}: {found}; expected once, or start_index and end_index")
-        start = document.text.index(content)
-        return start, start + len(content)
+        if document.text.count(content) == 1:
+            start = document.text.index(content)
+            return start, start + len(content), ""
+        if not words_of(content):
+            raise DatasetError(f"{where}: found the reference {content[:LONGEST]!r}; expected some words")
+        return 0, 0, content
     if not isinstance(start, int) or not isinstance(end, int) or bool in (type(start), type(end)):
         found = f"start_index {shown_value(start)} and end_index {shown_value(end)}"
         raise DatasetError(f"{where}: found {found}; expected whole numbers")
@@ -99,4 +106,4 @@ def _span(reference: object, document: Document, where: str) -> tuple[int, int]:
     if document.text[start:end] != content:
         found = f"characters {start} to {end} of {document.source} are {document.text[start:end][:LONGEST]!r}"
         raise DatasetError(f"{where}: {found}, expected {content[:LONGEST]!r}")
-    return start, end
+    return start, end, ""
