@@ -92,7 +92,7 @@ class Reference(NamedTuple):
         source: The document.
         start: Offset of its first character in the text of the document. 0 if the offsets are not known.
         end: Offset after its last character. 0 if the offsets are not known.
-        text: What the span says, if its offsets are not known; otherwise empty.
+        text: What the span says. Empty if that is to be taken from the document.
     """
 
     query_id: str
@@ -100,6 +100,11 @@ class Reference(NamedTuple):
     start: int
     end: int
     text: str = ""
+
+    @property
+    def has_offsets(self) -> bool:
+        """Whether the offsets are known."""
+        return self.start < self.end
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -63,7 +63,8 @@ class Dataset:
         skipped: Documents that the user left out.
         cases: The multiple-choice case of each query, in the order of the queries; empty if the dataset has none. Only
             a dataset with cases may have no passages or no judgments.
-        references: The spans that answer the queries, if the dataset judges spans. The qrels follow from them.
+        references: The spans that answer the queries, each with its text, if the dataset judges spans. The qrels follow
+            from them.
     """
 
     name: str
@@ -115,7 +116,9 @@ class Dataset:
             raise DatasetError(f"{collection.name}: the documents contain no text, so nothing can be retrieved")
         for key in (*keys, *(judgment.unit for judgment in collection.judgments)):
             positions.setdefault(key, len(positions))
-        judgments = relevant_passages(collection.references, passages, fuzzy_threshold) or collection.judgments
+        documents = {document.source: document for document in collection.documents}
+        references = tuple(_with_text(reference, documents) for reference in collection.references)
+        judgments = relevant_passages(references, passages, fuzzy_threshold) or collection.judgments
         rows = {query.query_id: row for row, query in enumerate(collection.queries)}
         grades = {  # duplicate judgments count once
             (rows[judgment.query_id], positions[judgment.unit]): judgment.grade for judgment in judgments
@@ -136,7 +139,7 @@ class Dataset:
             empty_pages=tuple(empty),
             skipped=collection.skipped,
             cases=collection.cases,
-            references=collection.references,
+            references=references,
         )
 
     @cached_property
@@ -189,21 +192,31 @@ def relevant_passages(
 ) -> list[Judgment]:
     """A judgment of grade 1 for each passage that shares a character with a reference of the query.
 
+    A query without such a passage gets a judgment of grade 0, so that it counts and scores 0.
+
     Args:
         references: The references of all queries.
         passages: The passages of all documents.
         fuzzy_threshold: Share of the words of a reference without offsets that a passage of its document must have.
     """
-    lines = on_one_line(passages, references)
-    pairs = [*zip(*(each.tolist() for each in overlapping(*lines)), strict=True)]
-    if any(reference.text for reference in references):
+    pairs = [*zip(*(each.tolist() for each in overlapping(*on_one_line(passages, references))), strict=True)]
+    unplaced = [row for row, reference in enumerate(references) if not reference.has_offsets]
+    if unplaced:
         of_passages, of_references = number_words(*([each.text for each in group] for group in (passages, references)))
         sources = np.array([passage.source for passage in passages], dtype=object)
-        for row in (row for row, reference in enumerate(references) if reference.text):
+        for row in unplaced:
             inside = np.flatnonzero(sources == references[row].source)
             shares = shares_of_words(of_passages, of_references, inside, np.full(len(inside), row))
             pairs += [(row, passage) for passage in inside[shares >= fuzzy_threshold].tolist()]
-    return [Judgment(references[row].query_id, passages[passage].chunk_id, 1) for row, passage in pairs]
+    found = [Judgment(references[row].query_id, passages[passage].chunk_id, 1) for row, passage in pairs]
+    missed = dict.fromkeys(each.query_id for each in references).keys() - {each.query_id for each in found}
+    return [*found, *(Judgment(query_id, passages[0].chunk_id, 0) for query_id in sorted(missed))]
+
+
+def _with_text(reference: Reference, documents: Mapping[str, Document]) -> Reference:
+    if not reference.has_offsets:
+        return reference
+    return reference._replace(text=documents[reference.source].text[reference.start : reference.end])
 
 
 def _passages_of(document: Document, page: Page, spans: Sequence[Span]) -> list[Passage]:

@@ -8,6 +8,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from ragsweep.tasks.ranking.spans.spans import Spans
+
 Collapse = Literal["after_cutoff", "before_cutoff"]
 Gains = npt.NDArray[np.float64]
 Hits = npt.NDArray[np.bool_]
@@ -30,6 +32,7 @@ class Judged:
         relevant: How many relevant units each query has (R), shape [queries].
         relevance_level: The lowest grade that counts as relevant.
         ideal: Grades of each query's judged units, best first, shape [queries, most judged units of a query].
+        spans: The references of the queries; None unless a metric asks for them.
     """
 
     queries: Indices
@@ -41,6 +44,7 @@ class Judged:
     relevant: Indices
     relevance_level: int
     ideal: Gains
+    spans: Spans | None = None
 
 
 def judge(

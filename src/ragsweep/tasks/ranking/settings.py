@@ -8,9 +8,12 @@ from typing import Annotated
 
 from ragsweep.core.constraints import Between, Group
 from ragsweep.core.run_settings import Resamples
+from ragsweep.datasets.words import FUZZY
 from ragsweep.tasks.ranking.evaluation import RankingMetric
 from ragsweep.tasks.ranking.judging import Collapse
 from ragsweep.tasks.ranking.metrics import Gain
+from ragsweep.tasks.ranking.spans.spans import Token
+from ragsweep.tasks.ranking.spans.token_metrics import SpanOverlap
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,9 @@ class EvaluationSettings(Group):
         gain: Gain function of NDCG.
         resamples: Number of resamples of every interval and test.
         metrics: Metrics by name, in display order.
+        token: What the metrics of spans compare: characters by their offsets, or words.
+        span_overlap: How they count what several passages or references have; see `token_iou`.
+        fuzzy_threshold: Share of a reference that a passage must have to hold it.
     """
 
     collapse: Collapse
@@ -30,3 +36,6 @@ class EvaluationSettings(Group):
     gain: Gain
     resamples: Resamples
     metrics: Mapping[str, RankingMetric]
+    token: Token = "character"
+    span_overlap: SpanOverlap = "union"
+    fuzzy_threshold: Annotated[float, Between(0, 1)] = FUZZY

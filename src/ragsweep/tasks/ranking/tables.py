@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ragsweep.core.terminal import one_line
 from ragsweep.datasets import Dataset
 from ragsweep.tasks.ranking.evaluation import Evaluation
 from ragsweep.tasks.ranking.judging import NOTHING
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_NAMES = 10
+LONGEST = 60  # characters of a reference
 
 
 def queries(evaluation: Evaluation, dataset: Dataset) -> pd.DataFrame:
@@ -56,6 +58,7 @@ def facts(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
         "documents_skipped": list(dataset.skipped),
         "pages_without_text": list(dataset.empty_pages),
         "units_without_passage": absent_units(evaluation, dataset),
+        "references_without_offsets": without_offsets(dataset),
         "coverage": dataset.coverage(level),
     }
 
@@ -65,6 +68,12 @@ def absent_units(evaluation: Evaluation, dataset: Dataset) -> list[str]:
     relevant = dataset.qrels.grade >= evaluation.judged.relevance_level
     absent = sorted(set(dataset.qrels.unit[relevant].tolist()) - set(dataset.passage_units.tolist()))
     return [dataset.units[unit] for unit in absent]
+
+
+def without_offsets(dataset: Dataset) -> list[str]:
+    """The references that do not stand at exactly one place of their document, each with its query."""
+    unplaced = [reference for reference in dataset.references if not reference.has_offsets]
+    return [f"query {each.query_id}: {one_line(each.text)[:LONGEST]}" for each in unplaced]
 
 
 def findings(known: Mapping[str, Any]) -> list[str]:
@@ -89,6 +98,8 @@ def _problems(known: Mapping[str, Any]) -> Iterator[str]:
         yield f"{_named(without_text, 'page')} without text, never retrieved."
     if unjudged := known["queries_without_judgments"]:
         yield f"{_named(unjudged, 'query', 'queries')} without a judgment, left out of every mean."
+    if unplaced := known["references_without_offsets"]:
+        yield f"{_named(unplaced, 'reference')} that are not at one place of their document, found by their words."
     if irrelevant := known["queries_without_relevant"]:
         yield f"{_named(irrelevant, 'query', 'queries')} without a relevant {unit}, scoring 0 except in NDCG."
     if skipped := known["documents_skipped"]:

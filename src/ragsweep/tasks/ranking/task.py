@@ -21,10 +21,12 @@ from ragsweep.retrieval.prompt_tokens import WORDS, token_counts
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import Metric, metric_of
 from ragsweep.tasks.ranking import charts, costs, tables, trec
-from ragsweep.tasks.ranking.evaluation import Evaluation, evaluate
+from ragsweep.tasks.ranking.evaluation import CURVE, Evaluation, evaluate
 from ragsweep.tasks.ranking.explain import Explanation, find
 from ragsweep.tasks.ranking.judging import judge
 from ragsweep.tasks.ranking.settings import EvaluationSettings
+from ragsweep.tasks.ranking.spans.needs import check_spans, needs_spans
+from ragsweep.tasks.ranking.spans.spans import spans_of
 from ragsweep.tasks.task import Curve, Measurement, Record, Score
 
 LEAST_DEPTH = 100  # a ranking has at least this many passages, and at least k
@@ -48,7 +50,10 @@ class RankingTask:
     """
 
     cutoff: ClassVar[str] = "k"
-    loads: ClassVar[Sequence[str]] = ("dataset", "chunker", "store", "evaluation.relevance_level")
+    loads: ClassVar[Sequence[str]] = (
+        *("dataset", "chunker", "store", "evaluation.relevance_level"),
+        "evaluation.fuzzy_threshold",
+    )
 
     dataset: DatasetFormat
     chunker: Chunker
@@ -74,7 +79,9 @@ class RankingTask:
 
     def load(self) -> Dataset:
         """Read and cut the documents, and print what is unusual about them."""
-        dataset = Dataset.from_collection(self.dataset.load(), self.chunker, self.store)
+        dataset = Dataset.from_collection(
+            self.dataset.load(), self.chunker, self.store, fuzzy_threshold=self.evaluation.fuzzy_threshold
+        )
         for what, found in (("documents", dataset.passages), ("judgments", dataset.qrels.grade)):
             if not len(found):
                 raise DatasetError(f"{dataset.name}: has no {what}, so no ranking can be measured; use task=answers")
@@ -89,7 +96,14 @@ class RankingTask:
         _notice([dataset.queries[row].text for row in irrelevant], no_relevant)
         units = [dataset.units[unit] for unit in sorted(absent)]
         _notice(units, f"judged {dataset.unit}s without a passage, never found")
+        _notice(
+            tables.without_offsets(dataset), "references that are not at one place of their document, found by words"
+        )
         return dataset
+
+    def check(self, items: Dataset) -> None:
+        """Raise `ConfigError` if a metric needs references, or their offsets, and the dataset has none."""
+        check_spans(items, self.evaluation.metrics)
 
     def measure(self, items: Dataset) -> Measurement:
         """Retrieve, judge and measure."""
@@ -124,8 +138,14 @@ class RankingTask:
             collapse=self.evaluation.collapse,
             relevance_level=self.evaluation.relevance_level,
         )
+        if any(map(needs_spans, self.evaluation.metrics.values())):
+            cutoffs = max(CURVE, self.k)
+            ranks = np.broadcast_to(judged.ranks, judged.units.shape)[:, :cutoffs]
+            passages = np.take_along_axis(ranking.passages[judged.queries], ranks, axis=1)
+            passages = np.where(judged.units[:, :cutoffs] == NOTHING, NOTHING, passages)
+            judged = replace(judged, spans=spans_of(items, judged.queries, passages))
         queries = [items.queries[row] for row in judged.queries]
-        return evaluate(
+        evaluation = evaluate(
             judged,
             self.evaluation.metrics,
             self.k,
@@ -134,6 +154,7 @@ class RankingTask:
             resamples=self.evaluation.resamples,
             seed=self.seed,
         )
+        return replace(evaluation, judged=replace(judged, spans=None))  # their texts would go to the chart process, too
 
     def measured(self, items: Dataset, ranking: Ranking, evaluation: Evaluation) -> Measurement:
         """Everything that is recorded of a ranking."""

@@ -1,0 +1,1 @@
+"""Metrics that compare the text of retrieved passages with the spans that answer a query."""

@@ -1,0 +1,63 @@
+"""What a metric of spans needs: `judged.spans`, which the task computes for the metrics that are marked."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ragsweep.core.errors import ConfigError
+from ragsweep.datasets import Dataset
+from ragsweep.tasks.ranking.judging import Judged
+from ragsweep.tasks.ranking.metrics import PerQuery
+from ragsweep.tasks.ranking.spans.spans import Spans
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+LONGEST = 60  # characters of a reference in a message
+
+
+def of_spans(function: Function) -> Function:
+    """Decorator of a metric that reads `judged.spans`, so that these are computed for it."""
+    function.of_spans = True  # type: ignore[attr-defined]
+    return function
+
+
+def needs_spans(function: Callable[..., Any]) -> bool:
+    """Whether a metric reads `judged.spans`."""
+    return bool(getattr(getattr(function, "func", function), "of_spans", False))
+
+
+def check_spans(dataset: Dataset, metrics: Mapping[str, Callable[..., Any]]) -> None:
+    """Raise `ConfigError` if one of the metrics needs references, or their offsets, that the dataset does not have."""
+    unplaced = [reference for reference in dataset.references if not reference.has_offsets]
+    for name, function in metrics.items():
+        if not needs_spans(function):
+            continue
+        if not dataset.references:
+            raise ConfigError(
+                f"evaluation.metrics.{name}: compares spans of text, and {dataset.name} judges {dataset.unit}s; "
+                "expected a dataset with references, such as questions=spans"
+            )
+        tokens = inspect.signature(function).parameters.get("token")
+        if unplaced and tokens and tokens.default == "character":
+            raise ConfigError(
+                f"evaluation.metrics.{name}: compares characters, and {len(unplaced)} references of {dataset.name} "
+                f"have no offsets (the first: query {unplaced[0].query_id}, {unplaced[0].text[:LONGEST]!r}); "
+                "expected evaluation.token=word or ordered_word"
+            )
+
+
+def spans_in(judged: Judged) -> Spans:
+    """The references of the judged queries."""
+    assert judged.spans is not None  # the task computes them for each function that is marked with `of_spans`
+    return judged.spans
+
+
+def ratio(part: npt.NDArray[Any], whole: npt.NDArray[Any]) -> PerQuery:
+    """Each part as a share of the whole; 0 of nothing."""
+    shares: PerQuery = np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
+    return shares

@@ -1,0 +1,179 @@
+"""Metrics that ask which references, and which of their documents, are found by the retrieved passages."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ragsweep.retrieval import NOTHING
+from ragsweep.tasks.metric import metric
+from ragsweep.tasks.ranking.judging import Hits, Indices, Judged
+from ragsweep.tasks.ranking.metrics import PerQuery
+from ragsweep.tasks.ranking.spans.needs import of_spans, ratio, spans_in
+from ragsweep.tasks.ranking.spans.spans import Spans, Token
+
+
+@of_spans
+@metric("Passage coverage", low=0, high=1)
+def passage_coverage(judged: Judged, k: int, *, token: Token = "character", threshold: float = 0.8) -> PerQuery:
+    """Share of the references of a query that one of the first k passages holds.
+
+    Args:
+        judged: The judged rankings.
+        k: Cutoff, at least 1.
+        token: What is compared.
+        threshold: A passage holds a reference if it has at least this share of its tokens.
+
+    Returns:
+        Values in [0, 1], shape [queries]; never smaller for a larger k.
+    """
+    spans = spans_in(judged)
+    found = _any_rank(spans.held(token)[:, :k] >= threshold)
+    return _mean_of_references(spans.rows, found, len(spans.passages))
+
+
+@of_spans
+@metric("Passage accuracy", low=0, high=1, binary=True)
+def passage_accuracy(judged: Judged, k: int, *, token: Token = "character", threshold: float = 0.8) -> PerQuery:
+    """Whether the first k passages hold all references of a query. Arguments as of `passage_coverage`.
+
+    Returns:
+        0.0 or 1.0, shape [queries].
+    """
+    found: PerQuery = (passage_coverage(judged, k, token=token, threshold=threshold) == 1).astype(float)
+    return found
+
+
+@of_spans
+@metric("Passage precision", low=0, high=1)
+def passage_precision(judged: Judged, k: int, *, token: Token = "character", threshold: float = 0.8) -> PerQuery:
+    """Share of the first k passages that hold a reference. If fewer than k were retrieved, the share of those.
+
+    The metric `precision` divides by k, and counts passages with any part of a reference. Arguments as of
+    `passage_coverage`.
+
+    Returns:
+        Values in [0, 1], shape [queries]. 0 if nothing was retrieved.
+    """
+    spans = spans_in(judged)
+    return ratio(_ranks_with_any(spans, spans.held(token)[:, :k] >= threshold), _retrieved_by(spans, k))
+
+
+@of_spans
+@metric("Passage recall", low=0, high=1)
+def passage_recall(judged: Judged, k: int, *, token: Token = "character", threshold: float = 0.8) -> PerQuery:
+    """The same number as `passage_coverage`, by definition; it is here because `passage_f1` is computed from it."""
+    return passage_coverage(judged, k, token=token, threshold=threshold)
+
+
+@of_spans
+@metric("Passage F1", low=0, high=1)
+def passage_f1(judged: Judged, k: int, *, token: Token = "character", threshold: float = 0.8) -> PerQuery:
+    """Harmonic mean of passage precision and passage recall of a query. Arguments as of `passage_coverage`.
+
+    Returns:
+        Values in [0, 1], shape [queries].
+    """
+    found, held = (
+        measure(judged, k, token=token, threshold=threshold) for measure in (passage_precision, passage_recall)
+    )
+    return ratio(2 * found * held, found + held)
+
+
+@of_spans
+@metric("Document coverage", low=0, high=1)
+def document_coverage(judged: Judged, k: int) -> PerQuery:
+    """Share of the documents with references of which a passage is within the first k. 0 or 1 for one document.
+
+    Args:
+        judged: The judged rankings.
+        k: Cutoff, at least 1.
+
+    Returns:
+        Values in [0, 1], shape [queries]; never smaller for a larger k.
+    """
+    spans = spans_in(judged)
+    found = _any_rank(_same_document(spans, k))
+    _, first = np.unique(np.column_stack([spans.rows, spans.reference_documents]), axis=0, return_index=True)
+    return _mean_of_references(spans.rows[first], found[first], len(spans.passages))
+
+
+@of_spans
+@metric("Document accuracy", low=0, high=1, binary=True)
+def document_accuracy(judged: Judged, k: int) -> PerQuery:
+    """Whether the first k passages come from every document with references.
+
+    If a query has references in one document only, this is the same number as `document_coverage`.
+
+    Returns:
+        0.0 or 1.0, shape [queries].
+    """
+    found: PerQuery = (document_coverage(judged, k) == 1).astype(float)
+    return found
+
+
+@of_spans
+@metric("Document precision", low=0, high=1)
+def document_precision(judged: Judged, k: int) -> PerQuery:
+    """Share of the first k passages that come from a document with references. 0 if nothing was retrieved.
+
+    Returns:
+        Values in [0, 1], shape [queries].
+    """
+    return ratio(document_passages(judged, k), _retrieved_by(spans_in(judged), k))
+
+
+@of_spans
+@metric("Document recall", low=0, high=1)
+def document_recall(judged: Judged, k: int) -> PerQuery:
+    """The same number as `document_coverage`, by definition."""
+    return document_coverage(judged, k)
+
+
+@of_spans
+@metric("Document passages", low=0)
+def document_passages(judged: Judged, k: int) -> PerQuery:
+    """How many of the first k passages come from a document with references: a count from 0 to k.
+
+    Returns:
+        Whole numbers, shape [queries].
+    """
+    spans = spans_in(judged)
+    return _ranks_with_any(spans, _same_document(spans, k))
+
+
+def _retrieved_by(spans: Spans, k: int) -> PerQuery:
+    """How many of the first k ranks have a passage."""
+    retrieved: PerQuery = spans.retrieved[:, min(k, spans.passages.shape[1])]
+    return retrieved
+
+
+def _same_document(spans: Spans, k: int) -> Hits:
+    """Whether the passage at each of the first k ranks is of the same document as a reference, [references, k]."""
+    passages = spans.passages[spans.rows, :k]
+    same: Hits = (spans.documents[passages] == spans.reference_documents[:, None]) & (passages != NOTHING)
+    return same
+
+
+def _any_rank(found: Hits) -> Hits:
+    """Whether a reference is found at any rank, shape [references]."""
+    anywhere: Hits = np.logical_or.reduce(found, axis=1)
+    return anywhere
+
+
+def _ranks_with_any(spans: Spans, found: Hits) -> PerQuery:
+    """At how many ranks of each query any of its references is found, shape [queries].
+
+    Args:
+        spans: The spans.
+        found: Whether the reference is found at the rank, shape [references, ranks].
+    """
+    reference, rank = np.nonzero(found)
+    any_reference = np.zeros((len(spans.passages), found.shape[1]))
+    any_reference[spans.rows[reference], rank] = 1
+    ranks: PerQuery = any_reference.sum(axis=1)
+    return ranks
+
+
+def _mean_of_references(rows: Indices, found: Hits, queries: int) -> PerQuery:
+    """The share of the references of each query that are found."""
+    return ratio(np.bincount(rows, weights=found, minlength=queries), np.bincount(rows, minlength=queries))
