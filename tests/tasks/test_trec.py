@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import ragsweep
+from ragsweep.core.trec_files import strictly_falling
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, Query, RecursiveChunker
 from ragsweep.evaluation import average_precision, f1, hit_rate, judge, mrr, ndcg, precision, recall
 from ragsweep.retrieval import ranked
 from ragsweep.tasks.ranking.judging import NOTHING
-from ragsweep.tasks.ranking.trec import qrels_lines, run_lines, strictly_falling
+from ragsweep.tasks.ranking.trec import qrels_lines, run_lines
 
 METRICS = {
     "P": precision,
@@ -177,7 +178,7 @@ SCORES = arrays(np.float64, st.tuples(st.just(1), st.integers(1, 12)), elements=
 
 @given(SCORES)
 def test_exported_scores_fall_strictly_as_32_bit_numbers(scores):
-    falling = strictly_falling(-np.sort(-scores, axis=1))
+    falling = strictly_falling(-np.sort(-scores, axis=1).astype(np.float32))
     assert falling.dtype == np.float32
     assert (np.diff(falling) < 0).all()
 
@@ -185,4 +186,4 @@ def test_exported_scores_fall_strictly_as_32_bit_numbers(scores):
 @given(SCORES)
 def test_exported_scores_are_lowered_by_no_more_than_needed(scores):
     scores = -np.sort(-scores, axis=1)
-    assert strictly_falling(scores) == pytest.approx(scores.astype(np.float32), rel=1e-5, abs=1e-5)
+    assert strictly_falling(scores.astype(np.float32)) == pytest.approx(scores.astype(np.float32), rel=1e-5, abs=1e-5)

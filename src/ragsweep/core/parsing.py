@@ -38,7 +38,9 @@ def from_json(text: str, *, allow_nan: bool = False) -> Any:
             finite or of thousands of digits.
     """
     try:
-        return _shallow((WITH_NAN if allow_nan else JSON).decode(text))
+        value = (WITH_NAN if allow_nan else JSON).decode(text)
+        # As deep as its brackets are many, at most: counting these is faster than walking through a million lines.
+        return value if text.count("[") + text.count("{") <= DEEPEST else _shallow(value)
     except json.JSONDecodeError as error:
         malformed = MalformedError(f"not JSON ({error.msg}, line {error.lineno}, column {error.colno})")
         malformed.line = error.lineno

@@ -40,6 +40,8 @@ def flaw_of_text(text: object) -> str | None:
     """What is wrong with a text; None if it is valid. JSON can contain single surrogates, which cannot be encoded."""
     if not isinstance(text, str):
         return f"is of type {type(text).__name__}; expected a string"
+    if text.isascii():  # known without reading it, and true of most texts
+        return None
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -51,6 +53,8 @@ def flaw_of_name(name: object) -> str | None:
     """Why an id, a file name or a type cannot be written to tables, TREC files and a terminal. None if it can."""
     if not isinstance(name, str):
         return flaw_of_text(name)
+    if name.isprintable() and name.strip():
+        return None
     if not name.strip():
         return "is blank"
     if NOT_IN_NAMES.search(name):

@@ -8,7 +8,8 @@ from ragsweep.retrieval.fusion import WeightedSum, minmax
 from ragsweep.retrieval.hybrid import HybridRetriever
 from ragsweep.retrieval.index import ExactIndex, HnswIndex, Index, IvfPqIndex
 from ragsweep.retrieval.pipeline import PipelineRetriever
-from ragsweep.retrieval.ranking import NOTHING, Fusion, Ranker, Ranking, Reranker, Rewriter, Search, ranked
+from ragsweep.retrieval.ranking import NOTHING, Fusion, Names, Ranker, Ranking, Reranker, Rewriter, Search, ranked
+from ragsweep.retrieval.run_file import RunFileRetriever
 from ragsweep.retrieval.sparse import SparseRetriever
 from ragsweep.retrieval.stages import rank
 from ragsweep.retrieval.trace import Trace, Words, trace
@@ -24,11 +25,13 @@ __all__ = [
     "HybridRetriever",
     "Index",
     "IvfPqIndex",
+    "Names",
     "PipelineRetriever",
     "Ranker",
     "Ranking",
     "Reranker",
     "Rewriter",
+    "RunFileRetriever",
     "Search",
     "SentenceTransformerEncoder",
     "SparseRetriever",

@@ -11,7 +11,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.fusion import WeightedSum
 from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search
-from ragsweep.retrieval.stages import fuse, rank
+from ragsweep.retrieval.stages import check_search, fuse, rank
 from ragsweep.retrieval.trace import Trace, trace, within
 
 
@@ -48,6 +48,11 @@ class FusedRetriever:
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
         return fuse(self.fusion, [*self.parts(search).values()], search, depth)
+
+    def check(self, search: Search) -> None:
+        """Let each ranker refuse what it cannot search."""
+        for ranker in self.rankers.values():
+            check_search(ranker, search)
 
     def parts(self, search: Search) -> Mapping[str, Ranking]:
         """The candidates of each ranker."""

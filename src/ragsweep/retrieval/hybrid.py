@@ -12,7 +12,7 @@ from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.fused import FusedRetriever
 from ragsweep.retrieval.fusion import WeightedSum
 from ragsweep.retrieval.ranking import Ranker, Ranking, Search
-from ragsweep.retrieval.stages import rank
+from ragsweep.retrieval.stages import check_search, rank
 from ragsweep.retrieval.trace import Trace, trace
 
 
@@ -62,6 +62,10 @@ class HybridRetriever:
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
         return rank(self._ranker, search, depth)
+
+    def check(self, search: Search) -> None:
+        """Let the rankers that are used refuse what they cannot search."""
+        check_search(self._ranker, search)
 
     def trace(self, search: Search, query: int) -> Trace:
         """How a query got its ranking."""

@@ -10,7 +10,7 @@ from ragsweep.core.code import name_of
 from ragsweep.core.constraints import Between
 from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.ranking import Ranker, Ranking, Reranker, Rewriter, Search
-from ragsweep.retrieval.stages import rank, rerank, rewrite, total_ms
+from ragsweep.retrieval.stages import check_search, rank, rerank, rewrite, total_ms
 from ragsweep.retrieval.trace import Trace, trace, within
 
 
@@ -52,6 +52,10 @@ class PipelineRetriever:
         ranking = self._first(search, depth)
         return rerank(self.reranker, search, ranking, depth) if self.reranker is not None else ranking
 
+    def check(self, search: Search) -> None:
+        """Let the ranker refuse what it cannot search."""
+        check_search(self.ranker, search)
+
     def trace(self, search: Search, query: int) -> Trace:
         """How a query got its ranking."""
         searched = self._rewritten(search)
@@ -71,7 +75,7 @@ class PipelineRetriever:
     def _rewritten(self, search: Search) -> Search:
         if self.rewriter is None:
             return search
-        return Search(search.passages, rewrite(self.rewriter, search.queries).queries)
+        return replace(search, queries=rewrite(self.rewriter, search.queries).queries)
 
     def _first(self, search: Search, depth: int) -> Ranking:
         """The ranking before it is reranked."""
@@ -80,5 +84,5 @@ class PipelineRetriever:
         if self.rewriter is None:
             return rank(self.ranker, search, depth)
         queries, latency_ms = rewrite(self.rewriter, search.queries)
-        ranking = rank(self.ranker, Search(search.passages, queries), depth)
+        ranking = rank(self.ranker, replace(search, queries=queries), depth)
         return replace(ranking, latency_ms=total_ms([latency_ms, ranking.latency_ms]))

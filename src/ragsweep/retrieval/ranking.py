@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +49,24 @@ class Ranking:
         return replace(self, passages=self.passages[[query]], scores=self.scores[[query]], recall_of_exact=recall)
 
 
+class Names(NamedTuple):
+    """What a dataset calls its queries and passages.
+
+    Attributes:
+        queries: The ids of the queries, shape [queries].
+        passages: The ids of the passages, shape [passages].
+        units: What is judged of each passage: its page or document, or the passage itself, shape [passages].
+        documents: The document of each passage, shape [passages].
+        without_passage: Units that are known, but cannot be retrieved, for example because they have no text.
+    """
+
+    queries: tuple[str, ...]
+    passages: tuple[str, ...]
+    units: tuple[str, ...]
+    documents: tuple[str, ...]
+    without_passage: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True)
 class Search:
     """What is searched, and for what.
@@ -56,10 +74,13 @@ class Search:
     Attributes:
         passages: The texts of the corpus.
         queries: The texts of the queries.
+        names: Returns their names, for a ranker that asks for them; None if they have none. What a `store` keeps of a
+            ranker is found by the texts alone, so a ranker that uses names must not have one.
     """
 
     passages: tuple[str, ...]
     queries: tuple[str, ...]
+    names: Callable[[], Names] | None = field(default=None, compare=False, repr=False)
 
     @cached_property
     def digest(self) -> str:
@@ -68,7 +89,13 @@ class Search:
 
     def row(self, query: int) -> Search:
         """The same corpus, searched for one query alone."""
-        return Search(self.passages, (self.queries[query],))
+        names = self.names
+
+        def of_query() -> Names:
+            assert names is not None
+            return names()._replace(queries=names().queries[query : query + 1])
+
+        return Search(self.passages, (self.queries[query],), names and of_query)
 
 
 class Ranker(Protocol):

@@ -42,6 +42,13 @@ class Rewritten(NamedTuple):
     latency_ms: Milliseconds
 
 
+def check_search(ranker: Ranker, search: Search) -> None:
+    """Let a ranker with a method `check` refuse what it cannot search, before anything is recorded."""
+    own = getattr(ranker, "check", None)
+    if callable(own):
+        own(search)
+
+
 def rank(ranker: Ranker, search: Search, depth: int) -> Ranking:
     """Rank the passages for every query.
 

@@ -33,10 +33,11 @@ class TableCorpus:
         """Read the documents, in the order of the file. Pages of a document are in the order of their rows."""
         pages: dict[str, dict[str, str]] = {}
         path = Path(self.path)
+        fields = [field for field in (self.title, self.text) if field]
         for where, row in read_entries(path, "documents", setting="corpus.path", in_all_mb=LARGEST_CORPUS_MB):
             source = id_of(row, self.id, where)
             number = id_of(row, self.page, where) if self.page else "1"
-            parts = (text_of(row, field, where) for field in (self.title, self.text))
+            parts = [text_of(row, field, where) for field in fields]
             of_document = pages.setdefault(source, {})
             if number in of_document:
                 page = f" has page {number!r}" if self.page else " is in the file"

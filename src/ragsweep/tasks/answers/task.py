@@ -16,9 +16,10 @@ from ragsweep.core.method import Method
 from ragsweep.core.run_settings import Cutoff, Seed
 from ragsweep.core.store import Store
 from ragsweep.datasets import Chunker, Dataset, DatasetFormat
-from ragsweep.retrieval import NOTHING, Ranker, Ranking, Search, rank
+from ragsweep.retrieval import NOTHING, Ranker, Ranking, rank
 from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.prompt_tokens import WORDS, token_counts
+from ragsweep.retrieval.stages import check_search
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.answers import charts, scores, tables, words
 from ragsweep.tasks.answers.answered import Answered
@@ -40,6 +41,7 @@ from ragsweep.tasks.answers.scores import ACCURACY, MEASURES
 from ragsweep.tasks.answers.settings import AnswerSettings
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.ranking.explain import find
+from ragsweep.tasks.search import search_of
 from ragsweep.tasks.task import Measurement, Record
 
 LEAST_DEPTH = 100  # a ranking has at least this many passages, and at least k
@@ -112,6 +114,8 @@ class AnswersTask:
             self._answered(items, None, "none")
         else:
             check_source(items, self.evidence, self.evaluation.relevance_level)
+            if self._retrieves:
+                check_search(self.retriever, search_of(items))
 
     def measure(self, items: Dataset) -> Measurement:
         """Retrieve, answer and measure."""
@@ -162,8 +166,7 @@ class AnswersTask:
         """The ranking of the passages for every case; None if these sources of evidence need none."""
         if {*NEED_RANKING}.isdisjoint(sources):
             return None
-        search = Search(items.texts, tuple(query.text for query in items.queries))
-        return rank(self.retriever, search, max(LEAST_DEPTH, self.k))
+        return rank(self.retriever, search_of(items), max(LEAST_DEPTH, self.k))
 
     def _answered(self, items: Dataset, ranking: Ranking | None, *sources: Source) -> list[Answered]:
         """Answer all questions from each of these kinds of evidence; the answerer is asked once, for all of them."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import repeat
-from math import isnan, nan
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
@@ -14,8 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ragsweep.core.errors import DatasetError, first_line
+from ragsweep.core.errors import DatasetError
 from ragsweep.core.parsing import MalformedError, read_lines
+from ragsweep.core.trec_files import LONGEST_LINE_MB, number_of, trec_lines
+from ragsweep.core.trec_files import QRELS as QRELS_LINE
+from ragsweep.core.trec_files import RUN as RUN_LINE
 from ragsweep.datasets.beir import HEADER, read_qrels
 from ragsweep.datasets.fields import SHOWN
 from ragsweep.statistics.intervals import Array
@@ -25,7 +28,6 @@ Row = tuple[object, object, object]  # query, document, number
 
 QUERY = ("query_id", "qid", "query-id")  # column names of ragsweep, PyTerrier and BEIR
 DOCUMENT = ("doc_id", "docno", "corpus-id")
-LONGEST_LINE_MB = 1
 LARGEST_ID = 10**100
 
 
@@ -52,14 +54,14 @@ RANKINGS = InputKind(
     name="rankings",
     number="score",
     columns=("score",),
-    line=("query", "Q0", "document", "rank", "score", "tag"),
+    line=RUN_LINE,
     per_query="a list of document ids, best first, or a dict {document id: score}",
 )
 QRELS = InputKind(
     name="qrels",
     number="grade",
     columns=("grade", "relevance", "label"),
-    line=("query", "0", "document", "grade"),
+    line=QRELS_LINE,
     per_query="a list of relevant document ids or a dict {document id: grade}",
 )
 
@@ -115,7 +117,7 @@ def read(source: Source, kind: InputKind, listed: float) -> Entries:
         raise DatasetError(f"{where}: found a {found}, expected a dict, a DataFrame or the path of a TREC file")
     queries = [_id(query, where) for query, _, _ in rows]
     documents = [_id(document, f"{where}, query {query!r}") for query, document, _ in rows]
-    numbers = np.array([_number(number) for _, _, number in rows], dtype=np.float64)
+    numbers = np.array([number_of(number) for _, _, number in rows], dtype=np.float64)
     entries = Entries(where, list(dict.fromkeys([*named, *queries])), queries, documents, numbers, lines)
     unusable = ~np.isfinite(numbers) if kind is RANKINGS else np.isnan(numbers)  # `evaluate` checks grades
     for entry in np.flatnonzero(unusable).tolist():
@@ -153,29 +155,19 @@ def _frame(frame: pd.DataFrame, kind: InputKind) -> Iterator[Row]:
 def _file(path: Path, kind: InputKind) -> Iterator[tuple[int, Row]]:
     """The rows of a TREC file, or of qrels with the header of BEIR, each with its line number."""
     places = [kind.line.index(column) for column in ("query", "document", kind.number)]
-    try:
-        for number, line in read_lines(path, LONGEST_LINE_MB):
-            fields = line.split()
-            if number == 1 and kind is QRELS and fields == HEADER:
-                yield from read_qrels(path)
-                return
-            complete = len(fields) == len(kind.line)
-            if fields and fields[0].startswith("#"):
-                if complete and fields[0] != "#" and not isnan(_number(fields[places[2]])):
-                    raise DatasetError(
-                        f"{path}, line {number}: found {fields[0][:80]!r} before the columns of an entry; "
-                        "expected a space after the # of a comment, or %23 for the # of an id"
-                    )
-            elif complete:
-                query, document, value = (fields[place] for place in places)
-                yield number, (query, document, value)
-            elif fields:
-                expected = repr(" ".join(kind.line))
-                if kind is QRELS and len(fields) == len(HEADER):
-                    expected += f", or BEIR's {' '.join(HEADER)!r} in line 1"
-                raise DatasetError(f"{path}, line {number}: found {len(fields)} columns, expected {expected}")
-    except (MalformedError, OSError, ValueError) as error:  # a null character in the path raises ValueError
-        raise DatasetError(f"{kind.name}: {path} cannot be read as a TREC file ({first_line(error)})") from error
+    if kind is QRELS and _begins_with(HEADER, path):
+        yield from read_qrels(path)
+        return
+    hint = f", or BEIR's {' '.join(HEADER)!r} in line 1" if kind is QRELS else ""
+    for number, cells in trec_lines(path, kind.line, kind.number, kind.name, hint):
+        query, document, value = (cells[place] for place in places)
+        yield number, (query, document, value)
+
+
+def _begins_with(header: Sequence[str], path: Path) -> bool:
+    with suppress(MalformedError, OSError, ValueError):  # reading the lines will raise it again, with its place
+        return next((line.split() for _, line in read_lines(path, LONGEST_LINE_MB)), []) == header
+    return False
 
 
 def _id(value: object, where: str) -> str:
@@ -186,14 +178,6 @@ def _id(value: object, where: str) -> str:
         return str(value)
     found = type(value).__name__
     raise DatasetError(f"{where}: found the id {_shown(value)}, a {found}; expected a string or a whole number")
-
-
-def _number(value: Any) -> float:
-    """The value as a number, or NaN if it is not one."""
-    try:
-        return nan if isinstance(value, str) and "_" in value else float(value)  # Python reads 1_0 as ten
-    except (TypeError, ValueError, OverflowError):
-        return nan
 
 
 def _shown(value: object) -> str:

@@ -14,10 +14,12 @@ from ragsweep.core.method import Method
 from ragsweep.core.run_settings import Cutoff, Seed
 from ragsweep.core.store import Store
 from ragsweep.core.terminal import one_line, say_once
+from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import Chunker, Dataset, DatasetFormat
-from ragsweep.retrieval import NOTHING, Ranker, Ranking, Search, rank
+from ragsweep.retrieval import NOTHING, Ranker, Ranking, rank
 from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.prompt_tokens import WORDS, token_counts
+from ragsweep.retrieval.stages import check_search
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import Metric, metric_of
 from ragsweep.tasks.ranking import charts, costs, tables, trec
@@ -27,6 +29,7 @@ from ragsweep.tasks.ranking.judging import judge
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.spans.needs import check_spans, needs_spans
 from ragsweep.tasks.ranking.spans.spans import spans_of
+from ragsweep.tasks.search import search_of
 from ragsweep.tasks.task import Curve, Measurement, Record, Score
 
 LEAST_DEPTH = 100  # a ranking has at least this many passages, and at least k
@@ -102,7 +105,8 @@ class RankingTask:
         return dataset
 
     def check(self, items: Dataset) -> None:
-        """Raise `ConfigError` if a metric needs references, or their offsets, and the dataset has none."""
+        """Raise an error if the retriever cannot search this dataset, or a metric needs references that it lacks."""
+        check_search(self.retriever, search_of(items))
         check_spans(items, self.evaluation.metrics)
 
     def measure(self, items: Dataset) -> Measurement:
@@ -179,7 +183,7 @@ class RankingTask:
             findings=tables.findings(facts),
             method=self._method,
             files={
-                "ranking.trec": trec.run_lines(evaluation.judged, ranking.passages, ranking.scores, items, "ragsweep"),
+                "ranking.trec": trec.run_lines(evaluation.judged, ranking.passages, ranking.scores, items, TAG),
                 "qrels.trec": trec.qrels_lines(items),
             },
             condition=f"at k = {self.k}",
@@ -198,11 +202,6 @@ class RankingTask:
         if counts is None:
             return None
         return costs.context_tokens(evaluation.judged, ranking.passages, counts, evaluation.values.shape[1])
-
-
-def search_of(items: Dataset) -> Search:
-    """What is searched, and for what."""
-    return Search(items.texts, tuple(query.text for query in items.queries))
 
 
 def _notice(names: Sequence[str], what: str) -> None:

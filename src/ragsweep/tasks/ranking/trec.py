@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from functools import lru_cache
-from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
 
+from ragsweep.core.trec_files import NOTHING_RETRIEVED, identifier, strictly_falling
 from ragsweep.datasets import Dataset
 from ragsweep.tasks.ranking.judging import NOTHING, Judged
-
-SAFE = "/#:,@()[]+=&~"  # not escaped in ids; white space must be escaped because it separates columns
 
 
 def run_lines(
@@ -38,36 +34,22 @@ def run_lines(
     """
     scores = np.take_along_axis(scores[judged.queries], judged.ranks, axis=1)
     passages = np.take_along_axis(passages[judged.queries], judged.ranks, axis=1)
-    falling = strictly_falling(scores)
-    units = [_identifier(unit) for unit in dataset.units]
+    falling = strictly_falling(scores.astype(np.float32))
+    units = [identifier(unit) for unit in dataset.units]
     for row, query in enumerate(judged.queries):
-        query_id = _identifier(dataset.queries[query].query_id)
+        query_id = identifier(dataset.queries[query].query_id)
         ranks = np.flatnonzero(judged.units[row] != NOTHING)
         if not len(ranks):  # without a line, trec_eval would leave the query out of its means
-            yield f"{query_id} Q0 nothing-retrieved 1 0.0 {tag}\n"
+            yield f"{query_id} Q0 {NOTHING_RETRIEVED} 1 0.0 {tag}\n"
         columns = (judged.units[row], judged.repeated[row], passages[row], falling[row])
         for rank, unit, repeated, passage, score in zip(
             ranks.tolist(), *(column[ranks].tolist() for column in columns), strict=True
         ):
-            later = f"@{_identifier(dataset.passages[passage].chunk_id)}" if repeated else ""
+            later = f"@{identifier(dataset.passages[passage].chunk_id)}" if repeated else ""
             yield f"{query_id} Q0 {units[unit]}{later} {rank + 1} {score:.9g} {tag}\n"
 
 
 def qrels_lines(dataset: Dataset) -> Iterator[str]:
     """Lines `query 0 unit grade`."""
     for row, unit, grade in zip(dataset.qrels.query, dataset.qrels.unit, dataset.qrels.grade, strict=True):
-        yield f"{_identifier(dataset.queries[row].query_id)} 0 {_identifier(dataset.units[unit])} {grade}\n"
-
-
-def strictly_falling(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
-    """The scores as 32-bit numbers, each lowered just enough to be smaller than the one before it."""
-    falling = scores.astype(np.float32)
-    for rank in range(1, falling.shape[1]):
-        below = np.nextafter(falling[:, rank - 1], np.float32(-np.inf))
-        falling[:, rank] = np.minimum(falling[:, rank], below)
-    return falling
-
-
-@lru_cache(maxsize=100_000)  # runs of a sweep mostly use the same ids
-def _identifier(text: str) -> str:
-    return re.sub("^#", "%23", quote(text, safe=SAFE))  # some readers take a line that starts with # as a comment
+        yield f"{identifier(dataset.queries[row].query_id)} 0 {identifier(dataset.units[unit])} {grade}\n"

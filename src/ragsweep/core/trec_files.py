@@ -1,0 +1,87 @@
+"""Reads the lines of TREC files, and writes names and scores in a form that every reader of such files understands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from math import isnan, nan
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import numpy.typing as npt
+
+from ragsweep.core.errors import DatasetError, first_line
+from ragsweep.core.parsing import MalformedError, read_lines
+
+RUN = ("query", "Q0", "document", "rank", "score", "tag")
+QRELS = ("query", "0", "document", "grade")
+NOTHING_RETRIEVED = "nothing-retrieved"  # the document of a query without results, which trec_eval would leave out
+TAG = "ragsweep"  # of our own runs, whose names are escaped
+
+LONGEST_LINE_MB = 1
+SAFE = "/#:,@()[]+=&~"  # not escaped in ids; white space must be escaped because it separates columns
+
+
+def trec_lines(
+    path: Path, columns: Sequence[str], number: str, setting: str, hint: str = ""
+) -> Iterator[tuple[int, list[str]]]:
+    """The cells of each line with its number from 1. Skips blank lines and comments, which begin with #.
+
+    Args:
+        path: The file; unzipped if its name ends in `.gz`.
+        columns: What a line has, such as `RUN`.
+        number: The column that is a number. It tells an id that begins with # from a comment.
+        setting: The setting or argument that names the file, for error messages.
+        hint: What else could be expected.
+
+    Raises:
+        DatasetError: The file cannot be read, or a line has another number of cells.
+    """
+    place = columns.index(number)
+    try:
+        for line_number, line in read_lines(path, LONGEST_LINE_MB):
+            cells = line.split()
+            complete = len(cells) == len(columns)
+            if cells and cells[0].startswith("#"):
+                if complete and cells[0] != "#" and not isnan(number_of(cells[place])):
+                    raise DatasetError(
+                        f"{path}, line {line_number}: found {cells[0][:80]!r} before the columns of an entry; "
+                        "expected a space after the # of a comment, or %23 for the # of an id"
+                    )
+            elif complete:
+                yield line_number, cells
+            elif cells:
+                expected = repr(" ".join(columns)) + hint
+                raise DatasetError(f"{path}, line {line_number}: found {len(cells)} columns, expected {expected}")
+    except (MalformedError, OSError, ValueError) as error:  # a null character in the path raises ValueError
+        raise DatasetError(f"{setting}: {path} cannot be read as a TREC file ({first_line(error)})") from error
+
+
+def number_of(value: Any) -> float:
+    """The value as a number, or NaN if it is not one."""
+    try:
+        return nan if isinstance(value, str) and "_" in value else float(value)  # Python reads 1_0 as ten
+    except (TypeError, ValueError, OverflowError):
+        return nan
+
+
+@lru_cache(maxsize=100_000)  # runs of a sweep mostly use the same ids
+def identifier(text: str) -> str:
+    """A name as one word without white space, from which `urllib.parse.unquote` makes the name again."""
+    return re.sub("^#", "%23", quote(text, safe=SAFE))  # some readers take a line that starts with # as a comment
+
+
+def strictly_falling(scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The scores, each lowered just enough to be smaller than the one before it.
+
+    Args:
+        scores: In descending order, shape [queries, depth].
+    """
+    falling = scores.copy()
+    for rank in range(1, falling.shape[1]):
+        below = np.nextafter(falling[:, rank - 1], falling.dtype.type(-np.inf))
+        falling[:, rank] = np.minimum(falling[:, rank], below)
+    return falling

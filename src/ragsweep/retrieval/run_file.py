@@ -1,0 +1,276 @@
+"""The rankings of any other system, read from a TREC run file."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+from urllib.parse import unquote
+
+import numpy as np
+
+from ragsweep.core.constraints import Text
+from ragsweep.core.digest import digest_file
+from ragsweep.core.errors import DatasetError, RetrieverError
+from ragsweep.core.method import Method
+from ragsweep.core.terminal import one_line, say_once
+from ragsweep.core.trec_files import NOTHING_RETRIEVED, RUN, TAG, number_of, strictly_falling, trec_lines
+from ragsweep.retrieval.checks import LARGEST
+from ragsweep.retrieval.ranking import NOTHING, Indices, Names, Ranking, Scores, Search
+from ragsweep.retrieval.trace import Trace
+
+SETTING = "retriever.path"
+SHOWN = 3  # names in a message
+LONGEST = 80  # characters of a name in a message
+QUERY, DOCUMENT, SCORE, LAST = 0, 2, 4, 5  # columns of a line
+
+
+@dataclass(frozen=True)
+class RunFileRetriever:
+    """The rankings in a TREC run file, whatever system made them.
+
+    Lines are `query Q0 document rank score tag`. As in trec_eval, the score decides and the rank column is not read;
+    equal scores keep the order of the file. A document is what the dataset judges, such as a page ("manual.pdf#34") or
+    a document, or a passage by its id. A page that is listed several times stands for its passages in their order. A
+    file that ragsweep has exported (`results/ranking.trec`) gives the metrics of the run that exported it.
+
+    Attributes:
+        path: The file; unzipped if its name ends in `.gz`.
+        name: Name of the system, for tables and charts; None takes that of the file.
+    """
+
+    without_effect: ClassVar[tuple[str, ...]] = ("path",)  # the fingerprint stands for the content
+
+    path: Text
+    name: Text | None = None
+
+    def __post_init__(self) -> None:
+        if self.name is None:
+            object.__setattr__(self, "name", Path(self.path).name)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Digest of the file's content, for which it stands in the digest of a run."""
+        path = Path(self.path)
+        try:
+            if path.exists() and not path.is_file():  # reading a pipe could block
+                raise DatasetError(f"{SETTING}: {path} is not a file; expected a TREC run file")
+            return digest_file(path)
+        except FileNotFoundError as error:
+            raise DatasetError(f"{SETTING}: {path} does not exist; expected a TREC run file") from error
+        except (OSError, ValueError) as error:  # a null character raises ValueError
+            reason = getattr(error, "strerror", error)
+            raise DatasetError(f"{SETTING}: {str(path)!r} cannot be read ({reason})") from error
+
+    @property
+    def method(self) -> Method:
+        """For reports: the name of the system."""
+        return Method(str(self.name))
+
+    def check(self, search: Search) -> None:
+        """Read the file, and print what it lacks or what is left out of it.
+
+        Raises:
+            DatasetError: A line cannot be read, or names a document that the dataset does not have.
+        """
+        found = self._found(search)
+        _notice(found.without_ranking, f"queries without a line in {self.name}")
+        _notice(found.other_queries, f"queries in {self.name} that are not in the dataset, left out")
+        _notice(found.without_passage, f"documents in {self.name} without a passage in the dataset, left out")
+
+    def rank(self, search: Search, depth: int) -> Ranking:
+        """The first passages of the file for every query, at most `depth` of them."""
+        found = self._found(search)
+        return Ranking(found.passages[:, :depth], found.scores[:, :depth])
+
+    def trace(self, search: Search, query: int) -> Trace:
+        """How a query got its ranking."""
+        return Trace(formula=f"as in {self.name}")
+
+    def _found(self, search: Search) -> _Found:
+        if search.names is None:
+            raise RetrieverError(
+                "retriever=run_file: what is searched has no names, so that no line can be found in it"
+            )
+        return _read(self.path, self.fingerprint, search.names())
+
+
+class _Found(NamedTuple):
+    """What a file has for the queries of a dataset.
+
+    Attributes:
+        passages: Passages by descending score, shape [queries, depth]; `NOTHING` after the last one.
+        scores: Strictly falling, same shape; -inf where there is no passage.
+        without_ranking: Queries that the file lacks.
+        other_queries: Queries of the file that the dataset lacks.
+        without_passage: Known documents that cannot be retrieved; lines with them are left out.
+    """
+
+    passages: Indices
+    scores: Scores
+    without_ranking: tuple[str, ...]
+    other_queries: tuple[str, ...]
+    without_passage: tuple[str, ...]
+
+
+class _Lines(NamedTuple):
+    """The lines of the dataset's queries, each with its query, unit, passage (or `NOTHING`), score and line number."""
+
+    queries: Indices
+    units: Indices
+    passages: Indices
+    scores: Scores
+    numbers: Indices
+
+
+@lru_cache(maxsize=4)  # a file is read when its sweep is planned, and again when it runs
+def _read(path: str, fingerprint: str, names: Names) -> _Found:
+    """Read a file with this content for queries and passages of these names."""
+    known = _Known(names)
+    queries = {name: row for row, name in enumerate(names.queries)}
+    others: dict[str, None] = {}
+    columns: tuple[array[Any], ...] = tuple(array(kind) for kind in "qqqdq")
+    ranked: set[int] = set()
+    for number, cells in trec_lines(Path(path), RUN, "score", SETTING):
+        where, ours = f"{path}, line {number}", cells[LAST] == TAG
+        score = number_of(cells[SCORE])
+        if not abs(score) <= LARGEST:  # also for NaN
+            found = f"found the score {cells[SCORE][:LONGEST]!r}"
+            raise DatasetError(f"{where}: {found}, expected a number from {-LARGEST:g} to {LARGEST:g}")
+        query = next((queries[name] for name in _readings(cells[QUERY], ours) if name in queries), None)
+        if query is None:
+            others[cells[QUERY]] = None
+            continue
+        ranked.add(query)
+        place = known.place(cells[DOCUMENT], ours, where)
+        if place is not None:
+            for column, value in zip(columns, (query, *place, score, number), strict=True):
+                column.append(value)
+    if not ranked:
+        expected = f"expected some of the dataset's: {_some(names.queries)}"
+        raise DatasetError(f"{path}: found {f'the queries {_some(others)}' if others else 'no line'}, {expected}")
+    passages, scores = _ranked(_Lines(*map(np.array, columns)), known, names, path)
+    missing = tuple(name for row, name in enumerate(names.queries) if row not in ranked)
+    return _Found(passages, scores, missing, tuple(others), tuple(known.without_passage))
+
+
+class _Known:
+    """Finds the passages that the documents of a file stand for."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._of_unit: dict[str, list[int]] = {}
+        for passage, unit in enumerate(names.units):
+            self._of_unit.setdefault(unit, []).append(passage)
+        self._passages = {name: passage for passage, name in enumerate(names.passages)}
+        self._places: dict[tuple[str, bool], tuple[int, int] | None] = {}
+        self.without_passage: dict[str, None] = {}
+
+    def place(self, document: str, ours: bool, where: str) -> tuple[int, int] | None:
+        """The first passage of its unit, and the passage or `NOTHING`; None for a document that has no passage.
+
+        Args:
+            document: As the file has it.
+            ours: Whether ragsweep has written the line.
+            where: The place of the line, for error messages.
+
+        Raises:
+            DatasetError: The dataset does not have such a document.
+        """
+        if (document, ours) not in self._places:
+            self._places[document, ours] = self._find(document, ours, where)
+        return self._places[document, ours]
+
+    def in_unit_of(self, passage: int) -> list[int]:
+        """The passages of the unit that a passage is in."""
+        return self._of_unit[self._names.units[passage]]
+
+    def _find(self, document: str, ours: bool, where: str) -> tuple[int, int] | None:
+        for name in _readings(document, ours):
+            if name in self._of_unit:
+                return self._of_unit[name][0], NOTHING
+            passage = self._passages.get(name, next(self._repeated(name), None))
+            if passage is not None:
+                return self.in_unit_of(passage)[0], passage
+            if name in self._names.without_passage:
+                self.without_passage[name] = None
+                return None
+        if document == NOTHING_RETRIEVED:
+            return None
+        hint = "a document, of which parts are judged; " if document in self._names.documents else ""
+        expected = f"expected what is judged, such as {self._names.units[0]!r}"
+        if self._names.passages != self._names.units:
+            expected += f", or a passage, such as {self._names.passages[0]!r}"
+        raise DatasetError(f"{where}: found {document[:LONGEST]!r}, {hint}{expected}")
+
+    def _repeated(self, name: str) -> Iterator[int]:
+        """The passage of a name like `unit@passage`, which our files have for a later passage of a unit."""
+        for place, character in enumerate(name):
+            passage = self._passages.get(name[place + 1 :]) if character == "@" else None
+            if passage is not None and self._names.units[passage] == name[:place]:
+                yield passage
+
+
+def _readings(cell: str, ours: bool) -> tuple[str, ...]:
+    """The names that a cell can stand for, the likelier first: our own files have %20 for a space."""
+    if "%" not in cell:
+        return (cell,)
+    return (unquote(cell), cell) if ours else (cell, unquote(cell))
+
+
+def _ranked(lines: _Lines, known: _Known, names: Names, path: str) -> tuple[Indices, Scores]:
+    """The passages of every query by score, equal scores in the order of the file; and strictly falling scores.
+
+    A line that names a passage gets that one. A line that names a unit gets its first passage that no other line has.
+    """
+    order = np.lexsort((-lines.scores, lines.queries))  # stable
+    counts = np.bincount(lines.queries, minlength=len(names.queries))
+    ends = np.cumsum(counts)
+    passages = np.full((len(counts), max(1, counts.max())), NOTHING)
+    scores = np.full(passages.shape, -np.inf)
+    for row, (end, count) in enumerate(zip(ends.tolist(), counts.tolist(), strict=True)):
+        of_query = order[end - count : end]
+        scores[row, :count] = lines.scores[of_query]
+        columns = (lines.units[of_query], lines.passages[of_query], lines.numbers[of_query])
+        passages[row, :count] = _chosen(
+            [*zip(*(column.tolist() for column in columns), strict=True)], known, names, path
+        )
+    return passages, strictly_falling(scores)
+
+
+def _chosen(lines: list[tuple[int, int, int]], known: _Known, names: Names, path: str) -> list[int]:
+    """The passage of each line of a query, given as the first passage of the unit, the passage, and the line number."""
+    taken: dict[int, int] = {}  # by the line that has it
+    for _, passage, number in lines:
+        if passage != NOTHING and taken.setdefault(passage, number) != number:
+            first, again = sorted([taken[passage], number])
+            found = f"the passage {names.passages[passage]!r} is in line {first}, too"
+            raise DatasetError(f"{path}, line {again}: {found}; expected it once for a query")
+    free: dict[int, Iterator[int]] = {}
+    chosen = []
+    for unit, passage, number in lines:
+        if passage != NOTHING:
+            chosen.append(passage)
+        else:
+            of_unit = known.in_unit_of(unit)
+            left = free.setdefault(unit, (each for each in of_unit if each not in taken))
+            following = next(left, None)
+            if following is None:
+                found = f"{names.units[unit]!r} is listed more often for a query than it has passages ({len(of_unit)})"
+                raise DatasetError(f"{path}, line {number}: {found}; expected each passage once")
+            chosen.append(following)
+    return chosen
+
+
+def _some(names: Iterable[str]) -> str:
+    shown = [repr(name[:LONGEST]) for name in islice(names, SHOWN + 1)]
+    return ", ".join(shown[:SHOWN]) + (", ..." if len(shown) > SHOWN else "")
+
+
+def _notice(names: tuple[str, ...], what: str) -> None:
+    if names:
+        say_once(f"{one_line(what)}: {len(names)} ({one_line(_some(names))})")
