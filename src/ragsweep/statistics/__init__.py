@@ -6,6 +6,7 @@ from ragsweep.statistics.best import (
     compare_with_best,
     not_worse_than_best,
 )
+from ragsweep.statistics.breakdown import Breakdown, breakdown
 from ragsweep.statistics.certificate import Certificate, certify
 from ragsweep.statistics.comparison import Comparison, compare_with_reference, holm, randomisation_test
 from ragsweep.statistics.front import pareto_front
@@ -30,6 +31,7 @@ __all__ = [
     "STATISTICS",
     "WORTHWHILE",
     "AgainstBaseline",
+    "Breakdown",
     "Certificate",
     "Comparison",
     "ComparisonWithBest",
@@ -39,6 +41,7 @@ __all__ = [
     "SelectionForAll",
     "Standings",
     "against_baseline",
+    "breakdown",
     "certify",
     "compare_aggregates_with_best",
     "compare_with_best",

@@ -5,15 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.statistics import LEVEL, not_worse_than_best
+from ragsweep.statistics import LEVEL, Breakdown, breakdown, not_worse_than_best
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
 
 TOLERANCE = 0.02  # share of a cost that counts as nothing: no two configurations cost exactly the same
+
+
+class Bearable(NamedTuple):
+    """How many wrong judgments the best mean can bear.
+
+    Attributes:
+        rival: The configuration that needs the fewest wrong judgments to have a better mean.
+        found: How many it needs.
+    """
+
+    rival: Outcome
+    found: Breakdown
 
 
 @dataclass(frozen=True)
@@ -73,6 +86,21 @@ class Choice:
         metric = self.allowed.decided_by
         value = {place: self.allowed.sign(metric) * (as_good[place].value(metric) or 0) for place in close}
         return as_good[max(close, key=lambda place: (value[place], as_good[place] is self.best))]
+
+    @cached_property
+    def bearable(self) -> Bearable | None:
+        """How many wrong judgments it takes for a configuration to have a better mean that is shown to be worse now.
+
+        None if no configuration is shown to be worse than the best, or if the deciding metric is no mean.
+        """
+        level, metric = self.allowed, self.allowed.decided_by
+        worse = np.flatnonzero(~level.standings.with_best.tied)
+        if not len(worse) or not level.is_mean(metric):
+            return None
+        about, scores = level.metric_info[metric], level.sign(metric) * level.scores(metric)
+        low, high = sorted((level.sign(metric) * about.low, level.sign(metric) * about.high))
+        found = breakdown(scores[level.best], scores[worse], low, high, seed=level.seed)
+        return Bearable(level.outcomes[worse[found.rival]], found) if found else None
 
     @property
     def as_good(self) -> list[Outcome]:
