@@ -178,7 +178,7 @@ def questions(number: int) -> list[Question]:
 def main() -> None:
     """Ask the endpoint and the number of questions in the arguments, and keep the responses in a folder."""
     url, folder, number = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    answerer = OpenAIAnswerer(OnePrompt(), "model", url, concurrency=2, store=Store(folder))
+    answerer = OpenAIAnswerer(OnePrompt(), model="model", base_url=url, concurrency=2, store=Store(folder))
     print(*(each.letter for each in answerer.answer(questions(number))))
 
 

@@ -89,7 +89,9 @@ def server():
 
 @pytest.fixture
 def answerer(server, tmp_path):
-    return OpenAIAnswerer(OnePrompt(), "model", server.url, timeout_s=5, retries=2, store=Store(str(tmp_path)))
+    return OpenAIAnswerer(
+        OnePrompt(), model="model", base_url=server.url, timeout_s=5, retries=2, store=Store(str(tmp_path))
+    )
 
 
 def letters(answers):

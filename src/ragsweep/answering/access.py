@@ -15,8 +15,14 @@ LARGEST_MB = 1  # of a .env file
 LEAST_SECRET = 8  # characters; shorter ones, such as EMPTY, are no secret and may be words of an answer
 
 
-def check_access(base_url: str | None, api_key_env: str, model: str) -> None:
+def check_access(base_url: str | None, api_key_env: str, model: str, group: str = "answerer") -> None:
     """Refuse settings that hold a secret, which a run would record, without repeating them.
+
+    Args:
+        base_url: The address; None for OpenAI's own.
+        api_key_env: Name of the variable that holds the key.
+        model: Name of the model.
+        group: The group of these settings, for error messages.
 
     Raises:
         ConfigError: The address has a user, a password or parameters, or is not an address; or the variable's name
@@ -25,7 +31,7 @@ def check_access(base_url: str | None, api_key_env: str, model: str) -> None:
     """
     if not re.fullmatch("[A-Z][A-Z0-9_]*", api_key_env) or not ("_" in api_key_env or _key(api_key_env)):
         raise ConfigError(
-            "answerer.api_key_env: expected the name of an environment variable, such as OPENAI_API_KEY, and a name "
+            f"{group}.api_key_env: expected the name of an environment variable, such as OPENAI_API_KEY, and a name "
             "without _ only if it is set; the key itself must not be in the configuration, which every run records"
         )
     if base_url is not None:
@@ -36,15 +42,15 @@ def check_access(base_url: str | None, api_key_env: str, model: str) -> None:
             known = False
         if not known or not base_url.isprintable() or re.search(r"[@?#;=&%\s]", base_url):
             raise ConfigError(
-                "answerer.base_url: expected an address such as http://127.0.0.1:8000/v1, without user, password and "
+                f"{group}.base_url: expected an address such as http://127.0.0.1:8000/v1, without user, password and "
                 f"parameters, which would be recorded; the key belongs in the environment as {api_key_env}"
             )
     for name, value in (("base_url", base_url or ""), ("model", model)):
         if hidden(value, _key(api_key_env)) != value:
-            raise ConfigError(f"answerer.{name}: contains the key in {api_key_env}, which would be recorded")
+            raise ConfigError(f"{group}.{name}: contains the key in {api_key_env}, which would be recorded")
 
 
-def api_key(name: str) -> str:
+def api_key(name: str, group: str = "answerer") -> str:
     """The key in a variable of the environment, or else of the file `.env` in the project folder.
 
     Raises:
@@ -53,11 +59,11 @@ def api_key(name: str) -> str:
     found = _key(name)
     if not found:
         raise AnswererError(
-            f"answerer.api_key_env: {name} is not set; set it in the environment or in the file .env of the project "
+            f"{group}.api_key_env: {name} is not set; set it in the environment or in the file .env of the project "
             "folder, to any text if the server asks for no key"
         )
     if not re.fullmatch(r"[!-~]+", found):
-        raise AnswererError(f"answerer.api_key_env: {name} contains a character that no key has, such as a space")
+        raise AnswererError(f"{group}.api_key_env: {name} contains a character that no key has, such as a space")
     return found
 
 

@@ -2,103 +2,44 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, ClassVar
 
-from ragsweep.answering.access import api_key, check_access
-from ragsweep.answering.budget import Budget, Spent, budget_of
-from ragsweep.answering.endpoint_model import Ask, EndpointModel, Response, response_format
-from ragsweep.answering.kept import KeptResponses
-from ragsweep.answering.language_model import Message, Reasoning
+from ragsweep.answering.endpoint_client import EndpointClient
+from ragsweep.answering.endpoint_model import EndpointModel
+from ragsweep.answering.language_model import Reasoning
 from ragsweep.answering.question import Answer, Question
-from ragsweep.answering.sending import Endpoint, Stopped, is_response, prompt_tokens
-from ragsweep.core.constraints import Between, Text
-from ragsweep.core.errors import AnswererError
-from ragsweep.core.progress import advance, progress
-from ragsweep.core.project import sweep_id
-from ragsweep.core.run_settings import Seed
-from ragsweep.core.store import NO_STORE, Store
-from ragsweep.core.terminal import counted
 from ragsweep.retrieval.checks import expect_method
 
-OPENAI = "https://api.openai.com/v1"
-NOTHING = {"text": "", "refused": True, "tokens_in": None, "tokens_out": None, "time_ms": 0}  # stands for a response
-KEPT = "the others are kept; start again with tracking.resume=true to ask for no more than these"
-
-Request = dict[str, Any]
-Answers = dict[int, Answer]  # by the position of the question
-Price = Annotated[float, Between(0)]
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 
 @dataclass(frozen=True)
-class OpenAIAnswerer:
-    """Answers with a language model behind an OpenAI-compatible endpoint, such as OpenAI's own, vLLM or Ollama.
+class OpenAIAnswerer(EndpointClient):
+    """Answers with a language model behind an OpenAI-compatible endpoint.
 
-    Each response is kept before it is used, under everything that determines it. So neither a second sweep nor a
-    resumed one asks for it again, and a killed one loses no response that has arrived. If a response cannot be kept,
-    such as on a full disk, no further request starts.
+    If the endpoint is `structured`, a reasoning method gets an answer's fields, and need not find them in a text.
 
     Attributes:
         reasoning: How the model comes to an answer.
-        model: The model's name at the endpoint.
-        base_url: Address of the endpoint; None takes OpenAI's. It must not contain a password or key.
-        api_key_env: Name of the variable that holds the key, in the environment or in `.env` of the project folder.
-        structured: Whether the endpoint returns JSON of a given schema. A reasoning method then gets an answer's
-            fields instead of a text in which it has to find them.
-        temperature: Of sampling; None leaves it to the endpoint.
-        seed: Of sampling, where the endpoint has one; None sends none.
-        max_tokens: The most tokens of one response.
-        max_tokens_as: The parameter that says so. Old servers know only `max_tokens`, and OpenAI's reasoning models
-            only the other one.
-        max_tokens_total: The most tokens, of prompts and responses, that one start of the program may pay for in each
-            of its processes; None sets no limit. A request starts only if its prompt and the longest response fit. The
-            tokens of the prompt are estimated, as one for 4 characters of ASCII, and one for each byte of any other
-            writing. What was spent may exceed the limit by the error of this estimate in the requests that are on
-            their way, or if the endpoint states too few tokens.
-        concurrency: The most requests at a time, in each process.
-        timeout_s: The most seconds that a response may take.
-        retries: How often a request is sent again after a failure that may pass.
-        price_in: Price of a million tokens of prompts, for the estimate.
-        price_out: Price of a million tokens of responses, for the estimate.
-        store: Its folder keeps the responses.
     """
 
+    kept_note: ClassVar[str] = "start again with tracking.resume=true to ask for no more than these"
+
     reasoning: Reasoning
-    model: Text
-    base_url: Text | None = None
-    api_key_env: Text = "OPENAI_API_KEY"
-    structured: bool = True
-    temperature: Annotated[float, Between(0, 2)] | None = 0
-    seed: Seed | None = 0
-    max_tokens: Annotated[int, Between(1, 1_000_000)] = 1024
-    max_tokens_as: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
-    max_tokens_total: Annotated[int, Between(1)] | None = None
-    concurrency: Annotated[int, Between(1, 256)] = 8
-    timeout_s: Annotated[float, Between(0.1, 3600)] = 60
-    retries: Annotated[int, Between(0, 20)] = 6
-    price_in: Price | None = None
-    price_out: Price | None = None
-    store: Store = NO_STORE
 
     def __post_init__(self) -> None:
-        if find_spec("openai") is None:
-            raise AnswererError("answerer: openai is not installed here; run pip install 'ragsweep[openai]'")
+        super().__post_init__()
         expect_method(self.reasoning, "answer", "reasoning")
-        check_access(self.base_url, self.api_key_env, self.model)
 
-    @property
-    def without_effect(self) -> tuple[str, ...]:
-        """Settings that have no effect on the answers."""
-        return ("api_key_env", "max_tokens_total", "concurrency", "timeout_s", "retries", "price_in", "price_out")
+    @classmethod
+    def fields(cls) -> type[BaseModel]:
+        """The fields of an answer."""
+        from ragsweep.answering.fields import AnswerFields
 
-    @property
-    def url(self) -> str:
-        """The address that requests go to."""
-        return (self.base_url or OPENAI).rstrip("/")
+        return AnswerFields
 
     def answer(self, questions: Sequence[Question]) -> list[Answer]:
         """An answer for each question, in the same order.
@@ -106,96 +47,8 @@ class OpenAIAnswerer:
         Raises:
             AnswererError: The endpoint cannot be used, the limit on tokens is reached, or responses cannot be kept.
         """
-        kept = replace(KeptResponses.of(self.store), paid=True, valid=is_response)
-        missing: list[Request] = []
+        return self.ask_each(questions, self._answer)
 
-        def find(messages: Sequence[Message], as_json: bool) -> Response:
-            request = self._request(messages, as_json)
-            found = kept.find(self._key(request))
-            if found is None:
-                missing.append(request)
-            return NOTHING if found is None else found
-
-        answers, left = {}, {}
-        for number, question in enumerate(questions):
-            before = len(missing)
-            answer = self._answer(question, find)
-            if len(missing) == before:
-                answers[number] = answer
-            else:
-                left[number] = question
-        if left:
-            answers |= self._ask(left, missing, kept)
-        return [answers[number] for number in range(len(questions))]
-
-    def _ask(self, questions: Mapping[int, Question], missing: Sequence[Request], kept: KeptResponses) -> Answers:
-        """Answers of the endpoint. If one fails, no further request starts, and those on their way are waited for."""
-        budget = budget_of(sweep_id(), self.max_tokens_total)
-        endpoint = Endpoint(self.url, api_key(self.api_key_env), self.timeout_s, self.retries, budget)
-        kept.check()
-        print(self._estimate(missing), file=sys.stderr)
-
-        def ask(messages: Sequence[Message], as_json: bool) -> Response:
-            request = self._request(messages, as_json)
-            try:
-                return kept.get(self._key(request), lambda: endpoint.send(request))
-            except BaseException:
-                endpoint.stopped.set()
-                raise
-
-        shown = progress(f"asking {self.model} {counted(len(questions), 'question')}", len(questions))
-        with endpoint, ThreadPoolExecutor(self.concurrency) as pool, shown:
-            futures = {pool.submit(self._answer, question, ask): number for number, question in questions.items()}
-            try:
-                for future in as_completed(futures):
-                    if future.exception() is not None:
-                        break
-                    advance(1)
-            finally:  # also at an interruption
-                endpoint.stopped.set()
-        errors = [error for future in futures if (error := future.exception()) is not None]
-        if errors:
-            raise self._failure(next(each for each in errors if not isinstance(each, Stopped)), len(errors), budget)
-        return {number: future.result() for future, number in futures.items()}
-
-    def _failure(self, error: BaseException, left: int, budget: Budget) -> BaseException:
-        """The error to raise: what happened, and how to go on if the user can do something about it."""
-        if not isinstance(error, AnswererError | Spent):
-            return error
-        reason = str(error)
-        if isinstance(error, Spent):
-            spent = f"{budget.spent:,} of {budget.limit:,} tokens are spent"
-            reason = f"answerer.max_tokens_total: {spent}, and the next request could exceed them"
-        rest = KEPT if self.store.enabled else "and nothing was kept (store.enabled=false)"
-        return AnswererError(f"{reason}; {counted(left, 'question')} left, {rest}")
-
-    def _answer(self, question: Question, ask: Ask) -> Answer:
-        model = EndpointModel(ask, structured=self.structured)
+    def _answer(self, question: Question, model: EndpointModel) -> Answer:
         answer = self.reasoning.answer(question, model)
         return replace(answer, exchanges=(*answer.exchanges, *model.asked_again))
-
-    def _request(self, messages: Sequence[Message], as_json: bool) -> Request:
-        request = {
-            "model": self.model,
-            "messages": [message._asdict() for message in messages],
-            self.max_tokens_as: self.max_tokens,
-            "temperature": self.temperature,
-            "seed": self.seed,
-            "response_format": response_format() if as_json else None,
-        }
-        return {name: value for name, value in request.items() if value is not None}
-
-    def _key(self, request: Request) -> dict[str, Any]:
-        """Everything that determines the response."""
-        return {"url": self.url, "request": request}
-
-    def _estimate(self, requests: Sequence[Request]) -> str:
-        """What answers will cost that are not kept yet. Later prompts of a reasoning method hold earlier responses."""
-        tokens_in, tokens_out = sum(map(prompt_tokens, requests)), len(requests) * self.max_tokens
-        line = f"{self.model}: about {counted(len(requests), 'request')} to {self.url}, {tokens_in:,} tokens in"
-        line += f" and at most {tokens_out:,} out"
-        if self.price_in is None or self.price_out is None:
-            return line
-        return (
-            f"{line}, at the given prices at most {(tokens_in * self.price_in + tokens_out * self.price_out) / 1e6:.2f}"
-        )

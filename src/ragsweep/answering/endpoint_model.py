@@ -3,39 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragsweep.answering.language_model import Completion, Message
 from ragsweep.answering.question import Exchange
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 Response = Mapping[str, Any]  # as `Endpoint.send` returns it
 Ask = Callable[[Sequence[Message], bool], Response]
 
 
 class EndpointModel:
-    """The model of one question; a `LanguageModel`.
+    """The model that is asked about one thing, such as a question; a `LanguageModel`.
 
     Attributes:
         structured: Whether `complete` can return JSON.
-        asked_again: Requests for valid JSON, of which the reasoning method does not know.
+        asked_again: Requests for valid JSON, of which whoever asks does not know.
     """
 
-    def __init__(self, ask: Ask, *, structured: bool) -> None:
-        """`ask` returns the response to messages; its second argument says whether that must be JSON."""
-        self._ask = ask
+    def __init__(self, ask: Ask, *, structured: bool, fields: Callable[[], type[BaseModel]]) -> None:
+        """A model of requests.
+
+        Args:
+            ask: Returns the response to messages; its second argument says whether that must be JSON.
+            structured: Whether it can be JSON.
+            fields: Returns the fields of the JSON; called only when JSON is asked for, as pydantic is slow to import.
+        """
+        self._ask, self._fields = ask, fields
         self.structured = structured
         self.asked_again: list[Exchange] = []
 
     def complete(self, messages: Sequence[Message], *, as_json: bool = False) -> Completion:
         """Continue a chat.
 
-        With `as_json`, the text is JSON with the fields of `AnswerFields`. If it is not, the model is told once what is
+        With `as_json`, the text is JSON with the fields of this model. If it is not, the model is told once what is
         wrong with it. A text that stays wrong is returned as it is.
         """
         response = self._ask(messages, as_json)
         if not as_json or response["refused"]:
             return _completion(response["text"], [response])
-        text, flaw = _checked(response["text"])
+        text, flaw = self._checked(response["text"])
         if flaw is None:
             return _completion(text, [response])
         said = [Message("assistant", response["text"])] if response["text"] else []
@@ -44,32 +53,27 @@ class EndpointModel:
         second = self._ask(messages, as_json)
         prompt = "\n\n".join(f"{message.role}: {message.content}" for message in messages)
         self.asked_again.append(Exchange(prompt, second["text"]))
-        return _completion(_checked(second["text"])[0], [response, second])
+        return _completion(self._checked(second["text"])[0], [response, second])
+
+    def _checked(self, text: str) -> tuple[str, str | None]:
+        """JSON of the validated fields; or the text as it is, and what is wrong with it."""
+        from pydantic import ValidationError
+
+        try:
+            return self._fields().model_validate_json(text).model_dump_json(), None
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            field = ".".join(map(str, first["loc"]))
+            return text, f"{field}: {first['msg']}" if field else first["msg"]
 
     def option_scores(self, messages: Sequence[Message], continuations: Sequence[str]) -> None:
         """None: endpoints do not tell how likely a given text is."""
 
 
-def response_format() -> dict[str, Any]:
-    """The parameter of a request that asks for JSON with the fields of `AnswerFields`."""
-    from ragsweep.answering.fields import AnswerFields
-
-    schema = AnswerFields.model_json_schema()
-    return {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
-
-
-def _checked(text: str) -> tuple[str, str | None]:
-    """JSON of the validated fields; or the text as it is, and what is wrong with it."""
-    from pydantic import ValidationError
-
-    from ragsweep.answering.fields import AnswerFields
-
-    try:
-        return AnswerFields.model_validate_json(text).model_dump_json(), None
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        field = ".".join(map(str, first["loc"]))
-        return text, f"{field}: {first['msg']}" if field else first["msg"]
+def response_format(name: str, fields: type[BaseModel]) -> dict[str, Any]:
+    """The parameter of a request that asks for JSON with these fields."""
+    schema = fields.model_json_schema()
+    return {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}}
 
 
 def _completion(text: str, responses: Sequence[Response]) -> Completion:

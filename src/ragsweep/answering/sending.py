@@ -32,11 +32,11 @@ LONGEST_RETRY_AFTER_S = 600  # that a server may ask for
 AGAIN = (408, 409, 425, 429)  # and 500 or above
 NO_CREDIT = "insufficient_quota"  # comes with 429, but waiting does not help
 USAGE = {"in": "prompt", "out": "completion"}
-HINTS = {
-    400: "; answerer.structured=false does without a JSON schema, which some servers do not know",
-    401: "the key in the variable answerer.api_key_env is not accepted",
-    403: "the key in the variable answerer.api_key_env may not do this",
-    404: "; check answerer.base_url and answerer.model",
+HINTS = {  # with the group of the settings
+    400: "; {group}.structured=false does without a JSON schema, which some servers do not know",
+    401: "the key in the variable {group}.api_key_env is not accepted",
+    403: "the key in the variable {group}.api_key_env may not do this",
+    404: "; check {group}.base_url and {group}.model",
 }
 FILTERED = "content_filter"  # the endpoint refuses the prompt (status 400) or withholds the answer
 
@@ -82,7 +82,9 @@ class Endpoint:
         stopped: Set it, and no further request starts.
     """
 
-    def __init__(self, url: str, key: str, timeout_s: float, retries: int, budget: Budget) -> None:
+    def __init__(
+        self, url: str, key: str, timeout_s: float, retries: int, budget: Budget, *, group: str = "answerer"
+    ) -> None:
         import openai
 
         # A redirected request would carry the prompt to a server that the configuration does not name. A compressed
@@ -90,6 +92,7 @@ class Endpoint:
         headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json", "Accept-Encoding": "identity"}
         self._http = openai.DefaultAsyncHttpxClient(follow_redirects=False, timeout=None, headers=headers)
         self._url, self._key, self._timeout_s, self._retries, self._budget = url, key, timeout_s, retries, budget
+        self._group = group  # of the settings, for error messages
         self._portal: BlockingPortal
         self._opened = ExitStack()
         self.stopped = Event()
@@ -170,7 +173,7 @@ class Endpoint:
                             flaw = Failure(f"the response is larger than {LARGEST_MB} MB", may_pass=False, billed=True)
                             break
         except TimeoutError:
-            flaw = Failure(f"no whole response within {self._timeout_s:g} s (answerer.timeout_s)", billed=True)
+            flaw = Failure(f"no whole response within {self._timeout_s:g} s ({self._group}.timeout_s)", billed=True)
         except Exception as error:  # of the HTTP library below the client, which versions of the client exchange
             what = "the response broke off" if status else "cannot be reached"
             flaw = Failure(f"{what} ({type(error).__name__})", billed=status > 0)
@@ -198,11 +201,11 @@ class Endpoint:
             return {"text": "", "refused": True, "tokens_in": 0, "tokens_out": 0}
         what = shortened(one_line(hidden(message, self._key)), LONGEST_MESSAGE)
         if status in (401, 403):  # such a message may repeat a part of the key
-            what = HINTS[status]
+            what = HINTS[status].format(group=self._group)
         elif status < 400:
-            what = "a redirect, which is not followed; set answerer.base_url to where it leads"
+            what = f"a redirect, which is not followed; set {self._group}.base_url to where it leads"
         else:
-            what += HINTS.get(status, "")
+            what += HINTS.get(status, "").format(group=self._group)
         may_pass = (status in AGAIN or status >= 500) and code != NO_CREDIT
         return Failure(f"{status} {what}".strip(), may_pass, _retry_after_s(reply.headers))
 
