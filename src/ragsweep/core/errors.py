@@ -27,6 +27,10 @@ class AnswererError(RagsweepError):
     """An answerer that cannot be reached or set up, or that has spent what it may spend."""
 
 
+class GeneratorError(RagsweepError):
+    """A generator of questions whose drafts cannot be used, or a test set that cannot be written."""
+
+
 class TrackingError(RagsweepError):
     """A tracking store that cannot be reached, or lacks what was asked for."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+import json
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -131,6 +132,27 @@ def id_of(entry: Entry, field: str, where: str) -> str:
     found = value_of(entry, field, where)
     if isinstance(found, int) and not isinstance(found, bool):
         return str(found)
+    if flaw := flaw_of_name(found):
+        raise DatasetError(f"{where}: the field {field!r} {flaw}")
+    return str(found).strip()
+
+
+def further_fields(entry: Entry, used: Container[str | None], where: str) -> Iterator[tuple[str, str]]:
+    """The fields that are not used and not null, as texts. Raises `DatasetError` for an invalid one."""
+    for name, value in entry.items():
+        if name in used or value is None:
+            continue
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+        if flaw := flaw_of_name(name) or flaw_of_text(text):
+            raise DatasetError(f"{where}: the field {name[:80]!r} {flaw}")
+        yield name, text
+
+
+def type_in(entry: Entry, field: str | None, where: str) -> str | None:
+    """The type of a query in a field; None if it has none. Raises `DatasetError` if it is not a valid name."""
+    found = entry.get(field) if field else None
+    if found is None or found == "":
+        return None
     if flaw := flaw_of_name(found):
         raise DatasetError(f"{where}: the field {field!r} {flaw}")
     return str(found).strip()

@@ -11,12 +11,16 @@ from ragsweep.core.constraints import Text
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.datasets.collection import Document, Query, Reference
-from ragsweep.datasets.entry_files import Entry, id_of, read_entries, text_of, value_of
+from ragsweep.datasets.entry_files import Entry, further_fields, id_of, read_entries, text_of, type_in, value_of
 from ragsweep.datasets.fields import listed, shown_value
 from ragsweep.datasets.own import Asked
 from ragsweep.datasets.words import words_of
 
 FIELDS = ("content", "start_index", "end_index")
+TYPE, ANSWERABLE = "query_type", "answerable"
+USED = ("question", "corpus_id", "references", TYPE)
+UNANSWERABLES = (False, "false", "False")  # a cell of a CSV file is a text
+ANSWERABLES = (None, "", True, "true", "True", *UNANSWERABLES)
 LONGEST = 60  # characters of a text in a message
 
 
@@ -30,6 +34,10 @@ class SpanQuestions:
 
     A reference without offsets gets those of the only place where its content occurs. If that occurs several times or
     never, the reference has no offsets and is compared by its words. Such a reference may be a plain string.
+
+    A question with `answerable` false has no references: the documents do not answer it. It is left out of the metrics,
+    and counted. `query_type` is the group by which results are broken down; without it, it is the document. All further
+    columns are in the table of queries.
 
     Attributes:
         path: A CSV, TSV or Parquet file, a JSON list, or a file with one JSON object per line.
@@ -55,7 +63,8 @@ class SpanQuestions:
             if len(named) != 1:
                 known = f"{len(named)} documents have this name" if named else f"the corpus has {listed(by_name)}"
                 raise DatasetError(f"{where}: the document {name!r} is not known ({known})")
-            query = Query(str(number), text, name if len(documents) > 1 else None)
+            query_type = type_in(row, TYPE, where) or (name if len(documents) > 1 else None)
+            query = Query(str(number), text, query_type, tuple(further_fields(row, USED, where)))
             queries.append(query)
             spans = dict.fromkeys(_span(each, named[0], where) for each in _references(row, where))
             ordered = sorted(spans, key=lambda span: span[:2])  # those without offsets stay in the order of the file
@@ -72,8 +81,15 @@ def _references(row: Entry, where: str) -> list[Any]:
             found = from_json(found)
         except MalformedError as error:
             raise DatasetError(f"{where}: the field 'references': {error}") from error
-    if not isinstance(found, list) or not found:
-        expected = "expected a list of {content, start_index, end_index}"
+    answerable = row.get(ANSWERABLE)
+    if answerable not in ANSWERABLES:
+        raise DatasetError(f"{where}: the field {ANSWERABLE!r} is {shown_value(answerable)}; expected true or false")
+    expected = "expected a list of {content, start_index, end_index}"
+    if answerable in UNANSWERABLES:
+        expected = f"expected an empty list, as {ANSWERABLE} is false"
+    elif found == []:
+        expected += f", or {ANSWERABLE}: false"
+    if not isinstance(found, list) or bool(found) == (answerable in UNANSWERABLES):
         raise DatasetError(f"{where}: the field 'references' is {shown_value(found)}; {expected}")
     return found
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from ragsweep.core.constraints import Text
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.collection import Document, Judgment, Query, Unit
-from ragsweep.datasets.entry_files import Entry, grades_in, id_of, read_entries, text_of
-from ragsweep.datasets.fields import flaw_of_name, flaw_of_text
+from ragsweep.datasets.entry_files import Entry, further_fields, grades_in, id_of, read_entries, text_of, type_in
 from ragsweep.datasets.own import Asked
 from ragsweep.datasets.pages import OF_OWN, Key, Pages, Settings, with_keys
 
@@ -79,24 +76,6 @@ class TableQuestions:
         return Query(
             query_id=id_of(row, self.id, where) if self.id else str(number),
             text=text,
-            query_type=self._type(row, where),
-            fields=tuple(self._fields(row, where)),
+            query_type=type_in(row, self.type, where),
+            fields=tuple(further_fields(row, (self.id, self.query, self.relevant, self.type), where)),
         )
-
-    def _type(self, row: Entry, where: str) -> str | None:
-        found = row.get(self.type) if self.type else None
-        if found is None or found == "":
-            return None
-        if flaw := flaw_of_name(found):
-            raise DatasetError(f"{where}: the field {self.type!r} {flaw}")
-        return str(found).strip()
-
-    def _fields(self, row: Entry, where: str) -> Iterator[tuple[str, str]]:
-        """The further fields that are not null, as texts."""
-        for name, value in row.items():
-            if name in (self.id, self.query, self.relevant, self.type) or value is None:
-                continue
-            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-            if flaw := flaw_of_name(name) or flaw_of_text(text):
-                raise DatasetError(f"{where}: the field {name[:80]!r} {flaw}")
-            yield name, text

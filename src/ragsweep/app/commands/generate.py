@@ -1,0 +1,160 @@
+"""Make a test set from your own documents: questions, and the spans of text that answer them.
+
+ragsweep generate --count 50 --out my_questions                           # from the bundled manual, without a model
+ragsweep generate corpus=pdf corpus.path=my_pdfs generator=openai generator.model=gpt-4o-mini --count 100 --out my_set
+
+The settings are those of conf/generate.yaml. docs/generate.md says what is checked and what a test set cannot promise.
+Exit status: 1 where fewer questions than wanted passed the checks, 2 where none did or nothing could be made.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ragsweep.app.commands import parser_of
+from ragsweep.core.errors import ConfigError, DatasetError
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+    from ragsweep.datasets import Corpus
+    from ragsweep.generation import Plan
+
+SETTINGS = ("drafts_per_question", "passage_size", "shortest_passage", "seed")  # of the plan, in the configuration
+OPTIONS = ("count", "unanswerable")  # of the plan, on the command line
+FEWER = 1
+PLAIN = re.compile(r"[\w./-]+", re.ASCII)  # Hydra reads these without quotes
+
+
+def main() -> int:
+    """Make the test set that the arguments describe."""
+    parser = parser_of("generate", __doc__)
+    parser.add_argument("overrides", nargs="*", default=[], help="settings, such as corpus=pdf corpus.path=DIR")
+    parser.add_argument("--count", type=int, required=True, help="how many questions")
+    parser.add_argument("--out", required=True, help="the folder to write, which must not exist")
+    parser.add_argument("--types", default="", help="types of questions, such as factual,procedural; default: all")
+    parser.add_argument("--unanswerable", type=float, default=0.0, help="share of out-of-scope questions, such as 0.1")
+    given = parser.parse_intermixed_args()
+
+    from ragsweep.core.terminal import counted
+    from ragsweep.generation import CorpusSearch, make, sources_of, spread
+    from ragsweep.generation.checking import Checker
+    from ragsweep.generation.data_sheet import Recipe, cost_of, share
+    from ragsweep.generation.folder import QUESTIONS, check_folder, write
+    from ragsweep.generation.making import types_of
+
+    config = _composed(given.overrides)
+    types = tuple(filter(None, map(str.strip, given.types.split(","))))
+    plan = _plan(config, {"count": given.count, "unanswerable": given.unanswerable}, types)
+    corpus, corpus_settings = _corpus(config, given.overrides)
+    store, generator = (_built(config, name) for name in ("store", "generator"))
+    encoder = _built(config, "encoder") if config.get("encoder") is not None else None
+    types_of(generator, plan)
+    folder = Path(given.out)
+    check_folder(folder)
+
+    documents = corpus.read()
+    sources = sources_of(documents, plan.passage_size, plan.shortest_passage)
+    chosen = spread(sources, plan.count, plan.most_drafts, encoder=encoder, store=store, seed=plan.seed)
+    outcome = make(generator, chosen, Checker(CorpusSearch(sources, encoder, store)), plan)
+    questions = _quoted(str(folder / QUESTIONS))
+    sweep = f"ragsweep run -m {corpus_settings} questions=spans questions.path={questions} "
+    sweep += f"dataset.name={_quoted(folder.name)} k=3,5"
+    command = shlex.join(["ragsweep", "generate", *sys.argv[1:]])
+    recipe = Recipe(documents, len(sources), generator, _shown(config), plan, command, sweep)
+    write(folder, recipe, outcome)
+
+    passed = f"{share(len(outcome.accepted), outcome.drafts)} of {counted(outcome.drafts, 'draft')} passed the checks"
+    print(f"{folder}: {counted(len(outcome.accepted), 'question')}; {passed}; data_sheet.md says more")
+    if cost := cost_of(recipe, outcome):
+        print(f"cost: {cost}")
+    print(f"Now run a sweep on it:\n  {sweep}")
+    if outcome.shortfall:
+        print(f"generate: {outcome.shortfall}", file=sys.stderr)
+    return FEWER if outcome.shortfall else 0
+
+
+def _composed(overrides: Sequence[str]) -> DictConfig:
+    """The configuration that the overrides choose, with all values that are used filled in."""
+    import hydra
+    from hydra.errors import HydraException
+    from omegaconf import OmegaConf
+
+    from ragsweep.app.messages import in_one_line
+    from ragsweep.core.project import CONF, register_resolvers
+    from ragsweep.core.settings import leaves
+
+    register_resolvers()
+    try:
+        with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+            config = hydra.compose("generate", list(overrides))
+    except HydraException as error:
+        raise ConfigError(in_one_line(error, "generate")) from error
+    if config.get("corpus") is not None:
+        del config.dataset  # a corpus chooses a dataset that has questions, too
+    for _ in leaves(config):  # raises where a value is missing
+        pass
+    return OmegaConf.create(OmegaConf.to_container(config, resolve=True))  # type: ignore[return-value]
+
+
+def _plan(config: DictConfig, options: dict[str, object], types: tuple[str, ...]) -> Plan:
+    from ragsweep.core.constraints import as_configured, rules_of
+    from ragsweep.generation import Plan
+
+    values = options | {name: config.get(name) for name in SETTINGS}
+    for name, rule in rules_of(Plan).items():
+        if name in values and not rule.accepts(values[name]):
+            shown = f"--{name}" if name in OPTIONS else name
+            raise ConfigError(f"{shown}: found {as_configured(values[name])}, expected {rule.expected}")
+    return Plan(types=types, **values)  # type: ignore[arg-type]
+
+
+def _built(config: DictConfig, name: str) -> Any:
+    from ragsweep.core.components import build
+    from ragsweep.core.config import check_component
+
+    check_component(name, config.get(name))
+    return build(config[name], name)
+
+
+def _corpus(config: DictConfig, overrides: Sequence[str]) -> tuple[Corpus, str]:
+    """The documents, and the settings that choose them in a sweep."""
+    from ragsweep.datasets import PdfDataset, PdfDocuments
+
+    if config.get("corpus") is not None:
+        chosen = [each for each in overrides if re.match(r"\+*corpus[.=]", each)]
+        return _built(config, "corpus"), shlex.join(chosen)
+    dataset = _built(config, "dataset")
+    if not isinstance(dataset, PdfDataset):
+        raise DatasetError("corpus: nothing is chosen; choose documents with corpus=pdf corpus.path=DIR, for example")
+    documents = PdfDocuments(dataset.documents, dataset.page_numbers, dataset.skip, dataset.store)
+    path = Path(dataset.documents).resolve()
+    shown = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+    settings = f"corpus=pdf corpus.path={_quoted(str(shown))}"
+    if dataset.page_numbers != "physical":
+        settings += f" corpus.page_numbers={dataset.page_numbers}"
+    if dataset.skip:
+        settings += f" corpus.skip=[{','.join(map(_quoted, dataset.skip))}]"
+    return documents, settings
+
+
+def _quoted(value: str) -> str:
+    """A value as it is typed for Hydra in a shell."""
+    if PLAIN.fullmatch(value):
+        return value
+    return shlex.quote("'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'")
+
+
+def _shown(config: DictConfig) -> dict[str, object]:
+    """The settings of the generator and of the encoder for the data sheet; the store changes nothing."""
+    from ragsweep.core.project import portable
+    from ragsweep.core.settings import leaves
+
+    nodes = {name: value for name, value in config.items() if name in ("generator", "encoder")}
+    found = leaves(type(config)(nodes))
+    return {name: portable(value) for name, value in found if ".store." not in name and not name.endswith("._target_")}

@@ -1,0 +1,179 @@
+"""Checks drafts: their references, their wording, and their place among the other questions and passages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from ragsweep.core.terminal import one_line, shortened
+from ragsweep.generation.drafts import UNANSWERABLE, Draft, Request
+from ragsweep.generation.references import locate
+from ragsweep.generation.searching import CorpusSearch, Found
+from ragsweep.generation.wording import flaw_of_context, flaw_of_form
+from ragsweep.generation.words import content_terms, share_within
+from ragsweep.retrieval.encoder import Embeddings
+
+# The checks in their order, each with what it accepts. A draft that fails one does not reach the next.
+CHECKS = {
+    "response": "the model returned a question in the form that was asked for",
+    "form": "the question is a short text with words of content",
+    "context": "the question can be understood without its passage",
+    "reference": "every reference is in the passage",
+    "subject": "the question has a word of its references, or one that is out of scope a word of its passage",
+    "copy": "the question is not a near copy of an earlier one",
+    "elsewhere": "no other passage answers the question; one that is out of scope is answered by none",
+}
+ALIKE = 90  # similarity of two near copies by their words, from 0 to 100
+SAME = 0.95  # cosine of two near copies
+SHOWN = 80  # characters of a text in a reason
+EASY_RANK = 1
+
+Span = tuple[int, int]
+
+
+class Accepted(NamedTuple):
+    """A question that passed all checks.
+
+    Attributes:
+        request: What was asked for.
+        question: The question, in one line.
+        references: Spans of the document that answer it, in order; none for a question that is out of scope.
+        copied: Share of its words of content that its references have, too; None if it is out of scope.
+        rank: The rank, from 1, at which BM25 finds its passage; None if not within the first 100, or out of scope.
+    """
+
+    request: Request
+    question: str
+    references: tuple[Span, ...]
+    copied: float | None
+    rank: int | None
+
+    @property
+    def is_easy(self) -> bool:
+        """Whether BM25 finds its passage first, before any other."""
+        return self.rank == EASY_RANK
+
+
+class Rejected(NamedTuple):
+    """A draft that failed a check, and why."""
+
+    request: Request
+    draft: Draft
+    check: str
+    reason: str
+
+
+class _Candidate(NamedTuple):
+    """A draft that passed the checks for which nothing has to be searched."""
+
+    at: int
+    question: str
+    references: tuple[Span, ...]
+
+
+@dataclass
+class Checker:
+    """Checks drafts one batch after another, and remembers the questions that it has accepted.
+
+    Attributes:
+        search: Searches the corpus.
+        questions: What was accepted so far.
+        embeddings: Their embeddings, an array for each batch.
+    """
+
+    search: CorpusSearch
+    questions: list[str] = field(default_factory=list)
+    embeddings: list[Embeddings] = field(default_factory=list)
+
+    def check(self, requests: Sequence[Request], drafts: Sequence[Draft]) -> list[Accepted | Rejected]:
+        """The outcome of each draft, in their order."""
+        outcomes: dict[int, Accepted | Rejected] = {}
+        candidates = []
+        for at, (request, draft) in enumerate(zip(requests, drafts, strict=True)):
+            checked = _alone(at, request, draft)
+            if isinstance(checked, Rejected):
+                outcomes[at] = checked
+            else:
+                candidates.append(checked)
+        questions = [each.question for each in candidates]
+        origins = [requests[each.at].source for each in candidates]
+        embeddings = self.search.embeddings_of(questions)
+        for row, (each, found) in enumerate(zip(candidates, self.search.find(questions, origins), strict=True)):
+            request, draft = requests[each.at], drafts[each.at]
+            vector = None if embeddings is None else embeddings[row]
+            failed = self._among_others(each, request, vector, found)
+            if failed:
+                outcomes[each.at] = Rejected(request, draft, *failed)
+                continue
+            self.questions.append(each.question)
+            if vector is not None:
+                self.embeddings.append(vector)
+            outcomes[each.at] = _accepted(each, request, found)
+        return [outcomes[at] for at in range(len(drafts))]
+
+    def _among_others(
+        self, each: _Candidate, request: Request, vector: Embeddings | None, found: Found
+    ) -> tuple[str, str] | None:
+        """The check that a candidate fails, and why; None if it passes."""
+        if earlier := self._copy_of(each.question, vector):
+            return "copy", f"it is a near copy of {shortened(earlier, SHOWN)!r}"
+        if request.query_type == UNANSWERABLE:
+            elsewhere = self.search.maybe_answered(each.question, request.source, found)
+        else:
+            elsewhere = self.search.answered_elsewhere(each.question, _answer(request, each.references), found)
+        if elsewhere:
+            return "elsewhere", f"{elsewhere.document}, page {elsewhere.page_number} may answer it"
+        return None
+
+    def _copy_of(self, question: str, vector: Embeddings | None) -> str | None:
+        from rapidfuzz import fuzz, process, utils
+
+        processor = utils.default_process  # lower case, without punctuation
+        score = fuzz.token_sort_ratio
+        found = process.extractOne(question, self.questions, scorer=score, processor=processor, score_cutoff=ALIKE)
+        if found:
+            return str(found[0])
+        if vector is not None and self.embeddings:
+            cosines = np.array(self.embeddings) @ vector
+            if cosines.max() >= SAME:
+                return self.questions[int(cosines.argmax())]
+        return None
+
+
+def _alone(at: int, request: Request, draft: Draft) -> _Candidate | Rejected:
+    """The outcome of the checks that need nothing but the draft and its passage."""
+    question = one_line(draft.question)
+    if draft.flaw:
+        return Rejected(request, draft, "response", draft.flaw)
+    if flaw := flaw_of_form(question):
+        return Rejected(request, draft, "form", flaw)
+    if flaw := flaw_of_context(question):
+        return Rejected(request, draft, "context", flaw)
+    spans = [locate(reference, request.source.text) for reference in draft.references]
+    out_of_scope = request.query_type == UNANSWERABLE
+    if out_of_scope == bool(spans):
+        return Rejected(request, draft, "reference", "it has references" if out_of_scope else "it has none")
+    if None in spans:
+        missing = shortened(one_line(draft.references[spans.index(None)]), SHOWN)
+        return Rejected(request, draft, "reference", f"the passage does not contain {missing!r}")
+    places = sorted({(request.source.start + start, request.source.start + end) for start, end in filter(None, spans)})
+    text = request.source.text if out_of_scope else _answer(request, places)
+    if not content_terms(question) & content_terms(text):
+        return Rejected(request, draft, "subject", "it has no word of what should answer it")
+    return _Candidate(at, question, tuple(places))
+
+
+def _accepted(each: _Candidate, request: Request, found: Found) -> Accepted:
+    if request.query_type == UNANSWERABLE:
+        return Accepted(request, each.question, (), None, None)
+    copied = share_within(content_terms(each.question), content_terms(_answer(request, each.references)))
+    return Accepted(request, each.question, each.references, copied, found.rank)
+
+
+def _answer(request: Request, spans: Sequence[Span]) -> str:
+    """The text of the references."""
+    source = request.source
+    return " ".join(source.text[start - source.start : end - source.start] for start, end in spans)

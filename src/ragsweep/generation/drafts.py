@@ -1,0 +1,71 @@
+"""What a generator is asked for, and what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+UNANSWERABLE = "unanswerable"  # the type of questions that the documents do not answer
+
+
+class Source(NamedTuple):
+    """A passage that a question is made from: characters `start` to `end` of a document, within one page."""
+
+    document: str
+    page_number: str
+    start: int
+    end: int
+    text: str
+
+
+class Request(NamedTuple):
+    """The wish for one question.
+
+    Attributes:
+        source: The passage that it is made from.
+        query_type: One of the generator's types, or `UNANSWERABLE`.
+        attempt: How many questions of this kind were asked for from this passage before.
+    """
+
+    source: Source
+    query_type: str
+    attempt: int = 0
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A question that a generator proposes. It is not checked yet.
+
+    Attributes:
+        question: The question.
+        references: Texts that answer it, which the generator claims to have copied from the passage.
+        flaw: Why there is no question; empty if there is one.
+        tokens_in: Tokens of the prompts; None if not known.
+        tokens_out: Tokens of the responses; None if not known.
+    """
+
+    question: str
+    references: tuple[str, ...] = ()
+    flaw: str = ""
+    tokens_in: int | None = 0
+    tokens_out: int | None = 0
+
+
+class Generator(Protocol):
+    """Makes questions from passages. To add one, write a class with these two members.
+
+    A generator that also makes questions that the documents do not answer has `UNANSWERABLE` among its types. One with
+    a model has `prompts`, texts by their names. One whose requests cost money has `estimate_of(requests)`, which
+    returns what they will cost as a line; `spent`, the tokens that were paid for; and `price_in` and `price_out`,
+    prices of a million tokens.
+    """
+
+    @property
+    def types(self) -> Sequence[str]:
+        """The types of questions that it makes, such as `factual`."""
+        ...
+
+    def draft(self, requests: Sequence[Request]) -> Sequence[Draft]:
+        """A draft for each request, in the same order, and the same one for the same request."""
+        ...

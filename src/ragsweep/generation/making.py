@@ -1,0 +1,176 @@
+"""Makes a test set: asks a generator for drafts, batch after batch, until enough of them pass the checks."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Annotated
+
+from ragsweep.core.code import kind_of
+from ragsweep.core.constraints import Between
+from ragsweep.core.errors import ConfigError, GeneratorError
+from ragsweep.core.run_settings import Seed
+from ragsweep.core.terminal import counted
+from ragsweep.generation.checking import CHECKS, Accepted, Checker, Rejected
+from ragsweep.generation.drafts import UNANSWERABLE, Draft, Generator, Request, Source
+
+BATCH = 40  # drafts that are asked for at once; if as many in a row fail the checks, no more are asked for
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many questions are wanted, of which kind, and how long to try.
+
+    Attributes:
+        count: Questions, in all.
+        unanswerable: The share of them that the documents do not answer.
+        types: Types of the others; empty takes all types of the generator.
+        drafts_per_question: How many drafts may be asked for, for each question that is wanted.
+        passage_size: The most characters of a passage that a question is made from.
+        shortest_passage: The fewest words of such a passage.
+        seed: Of the choice of passages.
+    """
+
+    count: Annotated[int, Between(1, 100_000)]
+    unanswerable: Annotated[float, Between(0, 0.9)]
+    types: tuple[str, ...]
+    drafts_per_question: Annotated[int, Between(1, 100)]
+    passage_size: Annotated[int, Between(200, 20_000)]
+    shortest_passage: Annotated[int, Between(1, 1000)]
+    seed: Seed
+
+    @property
+    def out_of_scope(self) -> int:
+        """How many questions the documents should not answer."""
+        return round(self.count * self.unanswerable)
+
+    @property
+    def most_drafts(self) -> int:
+        """How many drafts may be asked for."""
+        return max(BATCH, self.drafts_per_question * self.count)
+
+
+@dataclass
+class Outcome:
+    """What became of all drafts.
+
+    Attributes:
+        accepted: The questions, in the order in which they were made.
+        rejected: The drafts that failed a check.
+        tokens_in: Tokens of all prompts; None if not known.
+        tokens_out: Tokens of all responses; None if not known.
+        shortfall: Why there are fewer questions than wanted; empty if there are enough.
+    """
+
+    accepted: list[Accepted] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
+    tokens_in: int | None = 0
+    tokens_out: int | None = 0
+    shortfall: str = ""
+
+    @property
+    def drafts(self) -> int:
+        """How many drafts there were."""
+        return len(self.accepted) + len(self.rejected)
+
+    def failed(self) -> Counter[str]:
+        """How many drafts failed each check."""
+        return Counter(each.check for each in self.rejected)
+
+
+def types_of(generator: Generator, plan: Plan) -> tuple[str, ...]:
+    """The types of answerable questions to ask for.
+
+    Raises:
+        ConfigError: The generator does not make one of the wanted types.
+    """
+    known = [each for each in generator.types if each != UNANSWERABLE]
+    for name in plan.types:
+        if name not in known:
+            raise ConfigError(f"--types: found {name}, expected some of {', '.join(known)}")
+    if plan.out_of_scope and UNANSWERABLE not in generator.types:
+        raise ConfigError("--unanswerable: this generator makes no out-of-scope questions; generator=openai does")
+    return plan.types or tuple(known)
+
+
+def make(generator: Generator, sources: Sequence[Source], checker: Checker, plan: Plan) -> Outcome:
+    """Ask for drafts until enough of them have passed the checks.
+
+    Args:
+        generator: Makes the drafts.
+        sources: The passages, in the order in which they are used. They are used again for other types.
+        checker: Checks the drafts.
+        plan: What is wanted.
+
+    Raises:
+        GeneratorError: No draft passed the checks.
+    """
+    outcome = Outcome()
+    kinds = [(types_of(generator, plan), plan.count - plan.out_of_scope), ((UNANSWERABLE,), plan.out_of_scope)]
+    if callable(estimate := getattr(generator, "estimate_of", None)):
+        wished = [request for types, number in kinds for request in islice(_requests(sources, types), number)]
+        if line := estimate(wished):
+            print(line, file=sys.stderr)
+    for types, number in kinds:
+        _make_some(generator, _requests(sources, types), checker, outcome, number=number, most=plan.most_drafts)
+    if not outcome.accepted:
+        [(check, times)] = outcome.failed().most_common(1)
+        example = next(each for each in outcome.rejected if each.check == check)
+        raise GeneratorError(
+            f"generator: none of {counted(outcome.drafts, 'draft')} passed the checks, so nothing was written; {times} "
+            f"failed {check!r} ({CHECKS[check]}), such as: {example.reason}"
+        )
+    return outcome
+
+
+def _requests(sources: Sequence[Source], types: Sequence[str]) -> Iterator[Request]:
+    """Each passage with each type: first all passages, with types that take turns, then all passages again."""
+    for turn in range(len(types)):
+        for at, source in enumerate(sources):
+            yield Request(source, types[(at + turn) % len(types)], turn)
+
+
+def _make_some(
+    generator: Generator, requests: Iterator[Request], checker: Checker, outcome: Outcome, *, number: int, most: int
+) -> None:
+    """Add `number` accepted questions to the outcome, of at most `most` drafts, or fewer with the reason."""
+    wanted, left, in_a_row = len(outcome.accepted) + number, most, 0
+    while missing := wanted - len(outcome.accepted):
+        batch = list(islice(requests, min(missing, BATCH, left)))
+        if not batch:
+            reason = (
+                f"{most:,} drafts were asked for (drafts_per_question)" if left == 0 else "the passages are used up"
+            )
+            outcome.shortfall = f"{missing} of {number} questions are missing: {reason}"
+            return
+        left -= len(batch)
+        drafts = _checked(generator, batch)
+        for way in ("tokens_in", "tokens_out"):
+            tokens = [getattr(outcome, way), *(getattr(draft, way) for draft in drafts)]
+            setattr(outcome, way, None if None in tokens else sum(tokens))
+        for each in checker.check(batch, drafts):
+            if isinstance(each, Accepted):
+                outcome.accepted.append(each)
+                in_a_row = 0
+            else:
+                outcome.rejected.append(each)
+                in_a_row += 1
+        if in_a_row >= BATCH:
+            outcome.shortfall = (
+                f"{missing} of {number} questions are missing: {in_a_row} drafts in a row failed the checks"
+            )
+            return
+
+
+def _checked(generator: Generator, requests: Sequence[Request]) -> Sequence[Draft]:
+    drafts = generator.draft(requests)
+    if not isinstance(drafts, list | tuple) or len(drafts) != len(requests):
+        found = f"{len(drafts)} drafts" if isinstance(drafts, list | tuple) else type(drafts).__name__
+        raise GeneratorError(f"{kind_of(generator)}: returned {found}, expected a list of {len(requests)} drafts")
+    for draft in drafts:
+        if not isinstance(draft, Draft):
+            raise GeneratorError(f"{kind_of(generator)}: returned {type(draft).__name__}, expected a Draft")
+    return drafts

@@ -1,0 +1,83 @@
+"""Finds a reference, as a model has copied it, in the passage that it is said to be from."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+Span = tuple[int, int]
+
+THRESHOLD = 90  # least similarity of a reference and what the passage has, from 0 to 100
+SHORTEST = 3  # words of a reference
+NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+NEGATION = re.compile(
+    r"\b(?:no|not|never|none|nor|neither|without|cannot|nicht|kein\w*|nie)\b|n['\u2019]t\b", re.IGNORECASE
+)
+QUOTES = {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'}
+DASHES = {"\u2013": "-", "\u2014": "-", "\u2212": "-"}
+ALIKE = str.maketrans({**QUOTES, **DASHES, "\u00a0": " "})
+
+
+def locate(reference: str, text: str) -> Span | None:
+    """Where a reference is in a text.
+
+    It is looked for as it is, then with any white space, case and kind of quotes and dashes, and then as the most
+    similar part of the text by `rapidfuzz`. A similar part is refused if a number or a negation differs, since "50 mg"
+    is not "15 mg". The span is that of the text, so what is recorded is what the text says.
+
+    Args:
+        reference: What a model returned.
+        text: The passage.
+
+    Returns:
+        The span, or None if the text does not contain the reference.
+    """
+    reference = reference.strip().strip('"“”').strip()
+    words = reference.split()
+    if len(words) < SHORTEST:
+        return None
+    start = text.find(reference)
+    if start >= 0:
+        return start, start + len(reference)
+    pattern = r"\s+".join(re.escape(word.translate(ALIKE)) for word in words)
+    if found := re.search(pattern, text.translate(ALIKE), re.IGNORECASE):  # both have the same length as before
+        return found.span()
+    return _similar(reference, text)
+
+
+def _similar(reference: str, text: str) -> Span | None:
+    from rapidfuzz import fuzz
+
+    if len(reference) > len(text):
+        return None
+    plain, searched = _folded(reference), _folded(text)
+    aligned = fuzz.partial_ratio_alignment(plain, searched, score_cutoff=THRESHOLD)
+    if aligned is None:
+        return None
+    start, end = _whole_words(text, aligned.dest_start, aligned.dest_end)
+    part = searched[start:end]
+    same = _marks(plain) == _marks(part)
+    return (start, end) if same and fuzz.ratio(plain, " ".join(part.split())) >= THRESHOLD else None
+
+
+def _folded(text: str) -> str:
+    """The text in lower case, with one kind of quotes, dashes and white space. Its length stays the same."""
+    lower = "".join(each.lower() if len(each.lower()) == 1 else each for each in text)
+    return re.sub(r"\s", " ", lower.translate(ALIKE))
+
+
+def _marks(text: str) -> Counter[str]:
+    """What must not differ: numbers and negations."""
+    return Counter([*NUMBER.findall(text), *("not" for _ in NEGATION.findall(text))])
+
+
+def _whole_words(text: str, start: int, end: int) -> Span:
+    while start > 0 and not text[start - 1].isspace():
+        start -= 1
+    while end < len(text) and not text[end].isspace():
+        end += 1
+    while start < end and text[start].isspace():
+        start += 1
+    while start < end and text[end - 1].isspace():
+        end -= 1
+    return start, end
