@@ -25,7 +25,7 @@ class Request(NamedTuple):
     Attributes:
         source: The passage that it is made from.
         query_type: One of the generator's types, or `UNANSWERABLE`.
-        attempt: How many questions of this kind were asked for from this passage before.
+        attempt: How many questions were asked for from this passage before.
     """
 
     source: Source
@@ -55,10 +55,10 @@ class Draft:
 class Generator(Protocol):
     """Makes questions from passages. To add one, write a class with these two members.
 
-    A generator that also makes questions that the documents do not answer has `UNANSWERABLE` among its types. One with
-    a model has `prompts`, texts by their names. One whose requests cost money has `estimate_of(requests)`, which
-    returns what they will cost as a line; `spent`, the tokens that were paid for; and `price_in` and `price_out`,
-    prices of a million tokens.
+    A generator that also makes questions that the documents do not answer has `UNANSWERABLE` among its types. One that
+    makes several drafts of one passage and type has `repeats`, the number. One with a model has `prompts`, texts by
+    their names. One whose requests cost money has `estimate_of(requests)`, which returns what they will cost as a line;
+    `spent`, the tokens that were paid for; and `price_in` and `price_out`, prices of a million tokens.
     """
 
     @property

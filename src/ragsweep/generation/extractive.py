@@ -30,6 +30,7 @@ class ExtractiveGenerator:
     """
 
     types: ClassVar[tuple[str, ...]] = ("keywords", "sentence")
+    repeats: ClassVar[int] = 5
 
     words: Annotated[int, Between(LEAST_KEYWORDS, 40)] = 6
     seed: Seed = 0

@@ -110,12 +110,15 @@ def make(generator: Generator, sources: Sequence[Source], checker: Checker, plan
     """
     outcome = Outcome()
     kinds = [(types_of(generator, plan), plan.count - plan.out_of_scope), ((UNANSWERABLE,), plan.out_of_scope)]
+    repeats = getattr(generator, "repeats", 1)
     if callable(estimate := getattr(generator, "estimate_of", None)):
-        wished = [request for types, number in kinds for request in islice(_requests(sources, types), number)]
+        wished = [request for types, number in kinds for request in islice(_requests(sources, types, repeats), number)]
         if line := estimate(wished):
             print(line, file=sys.stderr)
     for types, number in kinds:
-        _make_some(generator, _requests(sources, types), checker, outcome, number=number, most=plan.most_drafts)
+        _make_some(
+            generator, _requests(sources, types, repeats), checker, outcome, number=number, most=plan.most_drafts
+        )
     if not outcome.accepted:
         [(check, times)] = outcome.failed().most_common(1)
         example = next(each for each in outcome.rejected if each.check == check)
@@ -126,9 +129,9 @@ def make(generator: Generator, sources: Sequence[Source], checker: Checker, plan
     return outcome
 
 
-def _requests(sources: Sequence[Source], types: Sequence[str]) -> Iterator[Request]:
+def _requests(sources: Sequence[Source], types: Sequence[str], repeats: int) -> Iterator[Request]:
     """Each passage with each type: first all passages, with types that take turns, then all passages again."""
-    for turn in range(len(types)):
+    for turn in range(repeats * len(types)):
         for at, source in enumerate(sources):
             yield Request(source, types[(at + turn) % len(types)], turn)
 

@@ -38,6 +38,7 @@ class SmolLM2Generator:
     """
 
     types: ClassVar[tuple[str, ...]] = ("sentence",)
+    repeats: ClassVar[int] = 5
     libraries: ClassVar[tuple[str, ...]] = LIBRARIES
 
     store: Store
