@@ -165,7 +165,7 @@ print(rank(SparseRetriever(store), Search(("iron iron zinc", "iron zinc tea and 
     ("file", "was", "becomes"),
     [
         ("retrieval/bm25.py", "frequency * (k1 + 1)", "frequency * (k1 + 4)"),
-        ("datasets/chunking.py", "pieces[last + 1][1] - pieces[first][0] <= self.size:", "False:"),
+        ("datasets/chunkers/pieces.py", "ruler.length(parts[first][0], parts[last + 1][1]) <= size:", "False:"),
     ],
     ids=["bm25", "chunking"],
 )

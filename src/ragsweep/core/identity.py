@@ -14,7 +14,8 @@ from ragsweep.core.digest import version
 from ragsweep.core.hardware import cpu_abilities
 from ragsweep.core.store import Store
 
-STAGES = ("rank", "rewrite", "fuse", "rerank", "encode", "open")  # a component that is no dataclass has one of these
+# a component that is no dataclass has one of these
+STAGES = ("rank", "rewrite", "fuse", "rerank", "encode", "open", "offsets")
 
 
 def identity(component: object) -> list[object]:

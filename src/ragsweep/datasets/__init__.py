@@ -4,7 +4,13 @@ from ragsweep.datasets.beir import BeirDataset, BeirQuestions
 from ragsweep.datasets.case_columns import CaseColumns
 from ragsweep.datasets.case_files import CasesDataset
 from ragsweep.datasets.cases import Case, Option
-from ragsweep.datasets.chunking import PageChunker, RecursiveChunker
+from ragsweep.datasets.chunkers.fixed import FixedChunker
+from ragsweep.datasets.chunkers.markdown import MarkdownChunker
+from ragsweep.datasets.chunkers.page import PageChunker
+from ragsweep.datasets.chunkers.recursive import RecursiveChunker
+from ragsweep.datasets.chunkers.rulers import Tokenizer
+from ragsweep.datasets.chunkers.semantic import SemanticChunker
+from ragsweep.datasets.chunkers.sentence import SentenceChunker
 from ragsweep.datasets.collection import Collection, DatasetFormat, Document, Judgment, Page, Query, Reference
 from ragsweep.datasets.corpora.table import TableCorpus
 from ragsweep.datasets.corpora.text import TextCorpus
@@ -33,8 +39,10 @@ __all__ = [
     "Dataset",
     "DatasetFormat",
     "Document",
+    "FixedChunker",
     "IrDatasetsDataset",
     "Judgment",
+    "MarkdownChunker",
     "Option",
     "OwnDataset",
     "Page",
@@ -48,10 +56,13 @@ __all__ = [
     "Questions",
     "RecursiveChunker",
     "Reference",
+    "SemanticChunker",
+    "SentenceChunker",
     "SpanQuestions",
     "TableCorpus",
     "TableQuestions",
     "TextCorpus",
+    "Tokenizer",
     "TrecCorpus",
     "TrecQuestions",
 ]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +27,14 @@ Indices = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """What is indexed: a chunk of one page, with `text == document.text[start:end]`."""
+    """What is indexed: a chunk of a page, or of several, with `text == document.text[start:end]`.
+
+    Attributes:
+        page: Physical index, from 0, of the page on which it begins.
+        page_number: Number of this page.
+        chunk_id: Its id: the document, this page, and which passage of this page it is.
+        pages: Physical indexes of all pages that it has text of.
+    """
 
     text: str
     source: str
@@ -33,6 +43,7 @@ class Passage:
     chunk_id: str
     start: int
     end: int
+    pages: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -58,13 +69,16 @@ class Dataset:
         digest: Digest of corpus, queries, qrels and cases, independent of chunking. Runs with equal digests can be
             compared.
         units: All units of the corpus in corpus order, then judged units that are not in the corpus.
-        passage_units: Position in `units` of the unit of each passage, shape [passages].
+        passage_units: Position in `units` of the unit of each passage, shape [passages]. If a passage has several
+            units, because it has several pages, this is the first.
         empty_pages: Pages without text, as `source#page_number`. They are never retrieved.
         skipped: Documents that the user left out.
         cases: The multiple-choice case of each query, in the order of the queries; empty if the dataset has none. Only
             a dataset with cases may have no passages or no judgments.
         references: The spans that answer the queries, each with its text, if the dataset judges spans. The qrels follow
             from them.
+        further_units: The further units of passages that have several: rows of passage and unit, in the order of the
+            passages and then of the pages, shape [further units, 2].
     """
 
     name: str
@@ -79,6 +93,7 @@ class Dataset:
     skipped: tuple[str, ...] = ()
     cases: tuple[Case, ...] = ()
     references: tuple[Reference, ...] = ()
+    further_units: Indices = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
 
     @classmethod
     def from_collection(
@@ -99,17 +114,21 @@ class Dataset:
         check(collection)
         passages: list[Passage] = []
         keys: list[str] = []
+        further: list[tuple[int, str]] = []
         positions: dict[str, int] = {}
         empty: list[str] = []
         spans = spans_of(collection, chunker, store)
-        for document in collection.documents:
+        for document, its in zip(collection.documents, spans, strict=True):
+            with_text: set[int] = set()
+            for passage, pages in _passages_of(document, its):
+                units = [passage.chunk_id] if collection.unit == "passage" else [page.unit for page in pages]
+                keys.append(units[0])
+                further += [(len(passages), unit) for unit in dict.fromkeys(units[1:]) if unit != units[0]]
+                passages.append(passage)
+                with_text |= {page.start for page in pages}
             for page in document.pages:
-                chunks = _passages_of(document, page, next(spans))
-                if not chunks:
+                if page.start not in with_text or page.start == page.end:
                     empty.append(f"{document.source}#{page.page_number}")
-                for passage in chunks:
-                    passages.append(passage)
-                    keys.append(passage.chunk_id if collection.unit == "passage" else page.unit)
                 if collection.unit != "passage":
                     positions.setdefault(page.unit, len(positions))
         if not passages and (collection.documents or not collection.cases):
@@ -140,7 +159,24 @@ class Dataset:
             skipped=collection.skipped,
             cases=collection.cases,
             references=references,
+            further_units=np.array([(row, positions[key]) for row, key in further], dtype=np.int64).reshape(-1, 2),
         )
+
+    @cached_property
+    def found_units(self) -> Indices:
+        """Positions of the units that have a passage, and can therefore be retrieved, in ascending order."""
+        return np.unique(np.concatenate([self.passage_units, self.further_units[:, 1]]))
+
+    def passages_of(self, unit: int) -> Indices:
+        """Positions of the passages of a unit, in corpus order."""
+        further = self.further_units[self.further_units[:, 1] == unit, 0]
+        return np.union1d(np.flatnonzero(self.passage_units == unit), further)
+
+    def units_of(self, passages: Iterable[int]) -> set[int]:
+        """All units of some passages."""
+        given = np.fromiter(passages, dtype=np.int64)
+        further = self.further_units[np.isin(self.further_units[:, 0], given), 1]
+        return {*self.passage_units[given].tolist(), *further.tolist()}
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
@@ -182,9 +218,9 @@ class Dataset:
         return sorted({*self.qrels.query.tolist()} - {*relevant.tolist()})
 
     def coverage(self, relevance_level: int = 1) -> float:
-        """Share of the units of at least this grade that have a passage, and can therefore be retrieved."""
+        """Share of the units of at least this grade that can be retrieved."""
         relevant = np.unique(self.qrels.unit[self.qrels.grade >= relevance_level])
-        return float(np.isin(relevant, self.passage_units).mean()) if len(relevant) else 0.0
+        return float(np.isin(relevant, self.found_units).mean()) if len(relevant) else 0.0
 
 
 def relevant_passages(
@@ -219,19 +255,30 @@ def _with_text(reference: Reference, documents: Mapping[str, Document]) -> Refer
     return reference._replace(text=documents[reference.source].text[reference.start : reference.end])
 
 
-def _passages_of(document: Document, page: Page, spans: Sequence[Span]) -> list[Passage]:
-    return [
-        Passage(
-            text=document.text[page.start + start : page.start + end],
+def _passages_of(document: Document, spans: Sequence[Span]) -> Iterator[tuple[Passage, Sequence[Page]]]:
+    """The passages between these offsets, each with the pages that it has text of."""
+    starts = [page.start for page in document.pages]
+    numbers: Counter[int] = Counter()
+    for start, end in spans:
+        first = bisect_right(starts, start) - 1
+        pages: Sequence[Page] = document.pages[first : bisect_right(starts, end - 1)]
+        if len(pages) > 1:
+            borders = [start, *(page.start for page in pages[1:]), end]
+            texts = (document.text[each:after] for each, after in pairwise(borders))
+            pages = [page for page, text in zip(pages, texts, strict=True) if text.strip()] or pages[:1]
+        page = pages[0]
+        passage = Passage(
+            text=document.text[start:end],
             source=document.source,
             page=page.page,
             page_number=page.page_number,
-            chunk_id=f"{document.source}#{page.page + 1}/{number}",  # labels can repeat, physical pages cannot
-            start=page.start + start,
-            end=page.start + end,
+            chunk_id=f"{document.source}#{page.page + 1}/{numbers[page.page]}",  # labels can repeat, pages cannot
+            start=start,
+            end=end,
+            pages=tuple(each.page for each in pages),
         )
-        for number, (start, end) in enumerate(spans)
-    ]
+        numbers[page.page] += 1
+        yield passage, pages
 
 
 def _indices(values: Iterable[int]) -> Indices:

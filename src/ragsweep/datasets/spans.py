@@ -1,4 +1,4 @@
-"""The spans of the passages of every page. Those of the chunkers of ragsweep are cached."""
+"""The spans of the passages of every document. Those of the chunkers of ragsweep are cached."""
 
 from __future__ import annotations
 
@@ -8,45 +8,69 @@ from typing import Protocol
 
 import numpy as np
 
-from ragsweep.core.code import code_of, kind_of
+from ragsweep.core.code import kind_of
 from ragsweep.core.digest import digest_texts
 from ragsweep.core.errors import DatasetError
+from ragsweep.core.identity import identity
 from ragsweep.core.store import Arrays, Store
-from ragsweep.datasets.collection import Collection
+from ragsweep.datasets.collection import Collection, Document
 
 Span = tuple[int, int]
 
 
 class Chunker(Protocol):
-    """Splits the text of a page into passages."""
+    """Splits the text of a page into passages.
+
+    A chunker with `across_pages = True` gets the text of a whole document, with a form feed between pages. One with a
+    method `split_all(texts)`, which yields the spans of each text, is asked once for all texts.
+    """
 
     def split(self, text: str) -> Sequence[Span]:
         """Spans `(start, end)` of the passages in `text`, in order. Empty for a blank text."""
         ...
 
 
-def spans_of(collection: Collection, chunker: Chunker, store: Store) -> Iterator[Sequence[Span]]:
-    """The spans of the passages of each page."""
-    pages = [document.text[page.start : page.end] for document in collection.documents for page in document.pages]
+def spans_of(collection: Collection, chunker: Chunker, store: Store) -> Iterator[list[Span]]:
+    """The spans of the passages of each document, in its text."""
+    across_pages = bool(getattr(chunker, "across_pages", False))
+    places = [_places(document, across_pages) for document in collection.documents]
+    texts = [
+        document.text[start:end]
+        for document, its in zip(collection.documents, places, strict=True)
+        for start, end in its
+    ]
 
     def build() -> Arrays:
-        spans = [_checked_spans(chunker.split(page), page, chunker) for page in pages]
-        flat = np.array([span for page in spans for span in page], dtype=np.int64).reshape(-1, 2)
-        return {"spans": flat, "ends": np.cumsum([len(page) for page in spans], dtype=np.int64)}
+        split_all = getattr(chunker, "split_all", lambda texts: map(chunker.split, texts))
+        spans = [_checked_spans(each, text, chunker) for each, text in zip(split_all(texts), texts, strict=True)]
+        flat = np.array([span for text in spans for span in text], dtype=np.int64).reshape(-1, 2)
+        return {"spans": flat, "ends": np.cumsum([len(text) for text in spans], dtype=np.int64)}
 
     ours = type(chunker).__module__.startswith("ragsweep.")
-    kept = store.get("spans", [repr(chunker), code_of(chunker), digest_texts(pages)], build) if ours else build()
+    kept = store.get("spans", [identity(chunker), digest_texts(texts)], build) if ours else build()
     flat, ends = [(start, end) for start, end in kept["spans"].tolist()], kept["ends"].tolist()
-    for start, end in zip([0, *ends], ends, strict=False):
-        yield flat[start:end]
+    parts = iter(zip([0, *ends], ends, strict=False))
+    for its in places:
+        yield [
+            (place + start, place + end)
+            for (place, _), (first, last) in zip(its, parts, strict=False)
+            for start, end in flat[first:last]
+        ]
 
 
-def _checked_spans(spans: object, page: str, chunker: Chunker) -> Sequence[Span]:
-    """Check the spans that a chunker returned. Raises `DatasetError` if one is not within the text of the page."""
-    wanted = f"expected (start, end) with 0 <= start < end <= {len(page)}, whole numbers"
+def _places(document: Document, across_pages: bool) -> list[Span]:
+    """What a chunker gets of a document: each page, or everything from the first page on."""
+    if not across_pages:
+        return [(page.start, page.end) for page in document.pages]
+    return [(document.pages[0].start, len(document.text))] if document.pages else []
+
+
+def _checked_spans(spans: object, text: str, chunker: Chunker) -> Sequence[Span]:
+    """Check the spans that a chunker returned. Raises `DatasetError` if one is not within the text."""
+    wanted = f"expected (start, end) with 0 <= start < end <= {len(text)}, whole numbers"
     for span in spans if isinstance(spans, Sequence | np.ndarray) else [spans]:
         pair = tuple(span) if isinstance(span, Sequence | np.ndarray) else ()
         whole = len(pair) == 2 and all(isinstance(each, Integral) for each in pair)
-        if not whole or not 0 <= pair[0] < pair[1] <= len(page):
+        if not whole or not 0 <= pair[0] < pair[1] <= len(text):
             raise DatasetError(f"chunker: {kind_of(chunker)}.split: found {span!r:.80}, {wanted}")
     return spans  # type: ignore[return-value]

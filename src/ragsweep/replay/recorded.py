@@ -24,7 +24,7 @@ from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.parsing import MalformedError, from_yaml
 from ragsweep.core.project import CONF, conf_folders, placed, project, register_resolvers
 from ragsweep.retrieval.model_files import MINILM
-from ragsweep.retrieval.prompt_tokens import WORDS
+from ragsweep.retrieval.tokenizer import WORDS
 from ragsweep.sweeps import DecisionSettings
 
 STORES = ("ragsweep.core.store.Store", "ragsweep.store.Store")  # the second name is in records of version 0.1.0

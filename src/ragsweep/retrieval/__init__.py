@@ -12,6 +12,7 @@ from ragsweep.retrieval.ranking import NOTHING, Fusion, Names, Ranker, Ranking, 
 from ragsweep.retrieval.run_file import RunFileRetriever
 from ragsweep.retrieval.sparse import SparseRetriever
 from ragsweep.retrieval.stages import rank
+from ragsweep.retrieval.tokenizer import ModelTokenizer
 from ragsweep.retrieval.trace import Trace, Words, trace
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "HybridRetriever",
     "Index",
     "IvfPqIndex",
+    "ModelTokenizer",
     "Names",
     "PipelineRetriever",
     "Ranker",

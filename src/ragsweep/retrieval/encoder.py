@@ -120,6 +120,7 @@ class SentenceTransformerEncoder:
             return self._encode(texts, role)
 
     def _encode(self, texts: Sequence[str], role: Role) -> Embeddings:
+        texts = [text.replace("\f", " ") for text in texts]  # BERT drops page breaks: the words around would be one
         model = _load(self.folder, str(self.device), self.backend, self.precision, self.store)
         encode = partial(model.encode_query if role == "query" else model.encode_document, normalize_embeddings=True)
         if self._kind == "cpu":

@@ -12,6 +12,7 @@ from ragsweep.answering import Answer, Evidence, Question
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Dataset
 from ragsweep.retrieval import NOTHING, Ranking
+from ragsweep.tasks.ranking.units import units_of_ranking
 
 Source = Literal["retrieved", "none", "judged", "placebo"]
 Contexts = Sequence[Sequence[int]]  # the passages of each question, best first
@@ -40,7 +41,7 @@ def has_source(dataset: Dataset, source: Source, relevance_level: int) -> bool:
     """Whether a dataset has evidence of this kind."""
     if source == "judged":
         relevant = dataset.qrels.unit[dataset.qrels.grade >= relevance_level]
-        return bool(np.isin(dataset.passage_units, relevant).any())
+        return bool(np.isin(dataset.found_units, relevant).any())
     if source == "placebo" and len(dataset.cases) < 2:  # there is no other question
         return False
     return source == "none" or bool(dataset.passages)
@@ -71,22 +72,31 @@ def contexts(dataset: Dataset, source: Source, ranking: Ranking | None, k: int, 
     retrieved = [row[row != NOTHING].tolist() for row in ranking.passages[:, :k]]
     if source == "retrieved":
         return retrieved
-    units = [{*dataset.passage_units[passages].tolist()} for passages in retrieved]
+    units = [dataset.units_of(passages) for passages in retrieved]
     return [retrieved[other] for other in _others(units, relevant)]
 
 
 def questions(dataset: Dataset, contexts: Contexts) -> list[Question]:
-    """The cases as questions with their evidence, without the correct answers."""
-    units = [dataset.units[unit] for unit in dataset.passage_units]
+    """The cases as questions with their evidence, without the correct answers.
+
+    A passage of several pages is named by the one that it stands for; see `units_of_ranking`.
+    """
+    ranked = np.full((len(contexts), max(map(len, contexts), default=0)), NOTHING, dtype=np.int64)
+    for row, passages in enumerate(contexts):
+        ranked[row, : len(passages)] = passages
+    units = units_of_ranking(ranked, dataset)
     return [
         Question(
             case.query_id,
             case.case,
             case.question,
             case.options,
-            tuple(Evidence(units[passage], dataset.texts[passage]) for passage in passages),
+            tuple(
+                Evidence(dataset.units[unit], dataset.texts[passage])
+                for unit, passage in zip(its.tolist(), passages, strict=False)
+            ),
         )
-        for case, passages in zip(dataset.cases, contexts, strict=True)
+        for case, passages, its in zip(dataset.cases, contexts, units, strict=True)
     ]
 
 
@@ -127,7 +137,8 @@ def _relevant_units(dataset: Dataset, relevance_level: int) -> list[frozenset[in
 
 def _passages_of_units(dataset: Dataset) -> dict[int, list[int]]:
     passages: dict[int, list[int]] = {}
-    for passage, unit in enumerate(dataset.passage_units.tolist()):
+    pairs = [*enumerate(dataset.passage_units.tolist()), *dataset.further_units.tolist()]
+    for passage, unit in sorted(pairs):
         passages.setdefault(unit, []).append(passage)
     return passages
 

@@ -16,10 +16,11 @@ from ragsweep.core.method import Method
 from ragsweep.core.run_settings import Cutoff, Seed
 from ragsweep.core.store import Store
 from ragsweep.datasets import Chunker, Dataset, DatasetFormat
-from ragsweep.retrieval import NOTHING, Ranker, Ranking, rank
+from ragsweep.retrieval import Ranker, Ranking, rank
 from ragsweep.retrieval.checks import expect_method
-from ragsweep.retrieval.prompt_tokens import WORDS, token_counts
+from ragsweep.retrieval.prompt_tokens import token_counts
 from ragsweep.retrieval.stages import check_search
+from ragsweep.retrieval.tokenizer import WORDS
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.answers import charts, scores, tables, words
 from ragsweep.tasks.answers.answered import Answered
@@ -41,6 +42,7 @@ from ragsweep.tasks.answers.scores import ACCURACY, MEASURES
 from ragsweep.tasks.answers.settings import AnswerSettings
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.ranking.explain import find
+from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep.tasks.search import search_of
 from ragsweep.tasks.task import Measurement, Record
 
@@ -190,8 +192,7 @@ class AnswersTask:
         ranked = given = as_units(answered.units, items)
         if self._source == "retrieved" and not answered.retrieved:
             assert ranking is not None
-            found = ranking.passages != NOTHING
-            ranked = np.where(found, items.passage_units[ranking.passages], NOTHING)
+            ranked = units_of_ranking(ranking.passages, items)
         collapse = self.evaluation.collapse
         return evidence_quality(ranked, given, items, self.k, collapse=collapse, relevance_level=self._level)
 

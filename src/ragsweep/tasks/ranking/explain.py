@@ -19,6 +19,7 @@ from ragsweep.retrieval import Ranker, Ranking, Search, Trace, minmax, trace
 from ragsweep.tasks.ranking.evaluation import Evaluation
 from ragsweep.tasks.ranking.judging import NOTHING
 from ragsweep.tasks.ranking.ranking_text import Line, Place, ranking_text
+from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep.tasks.task import Record
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ class Explanation:
         self, unit: int, passage: int, judgment: str, rank: int | None = None, score: float | None = None
     ) -> Line:
         parts = {name: places.get(passage) for name, places in self.parts.items()}
-        remarks = [] if rank else [f"not in the ranking, which ends at rank {len(self.ranked)}"]
+        remarks = [] if rank else [self._reason(unit, passage)]
         if self.words is not None:
             added = {word: float(scores[passage]) for word, scores in self.words.items() if scores[passage]}
             heaviest = sorted(added, key=lambda word: -added[word])
@@ -188,9 +189,17 @@ class Explanation:
         text = self.dataset.texts[passage]
         return Line(rank, score, self._name(unit), judgment, parts, remarks, text)
 
+    def _reason(self, unit: int, passage: int) -> str:
+        """Why a relevant unit is not in the ranking."""
+        ranks = np.flatnonzero(self.ranking.passages[self.query] == passage)
+        if not len(ranks):
+            return f"not in the ranking, which ends at rank {len(self.ranked)}"
+        stands_for = int(units_of_ranking(self.ranking.passages, self.dataset)[self.query, ranks[0]])
+        return f"its passage is at rank {ranks[0] + 1}, where it stands for {self._name(stands_for)}"
+
     def _absent(self, unit: int) -> Line:
         """A relevant unit that the ranking lacks, with its passage that came nearest to being retrieved."""
-        passages = np.flatnonzero(self.dataset.passage_units == unit).tolist()
+        passages = self.dataset.passages_of(unit).tolist()
         if not passages:
             never = ["has no passage: it can never be found"]
             return Line(None, None, self._name(unit), "missed", dict.fromkeys(self.parts), never, "")
@@ -200,7 +209,8 @@ class Explanation:
             added = sum(float(scores[passage]) for scores in (self.words or {}).values())
             return max((place.normalised for place in places), default=-1.0), added
 
-        return self._line(unit, max(passages, key=nearness), "missed")
+        ranked = [each for each in self.ranking.passages[self.query].tolist() if each in passages]  # has other pages
+        return self._line(unit, ranked[0] if ranked else max(passages, key=nearness), "missed")
 
     def _name(self, unit: int) -> str:
         """A unit's name, without the document if there is only one document."""

@@ -66,7 +66,7 @@ def facts(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
 def absent_units(evaluation: Evaluation, dataset: Dataset) -> list[str]:
     """The relevant units that have no passage."""
     relevant = dataset.qrels.grade >= evaluation.judged.relevance_level
-    absent = sorted(set(dataset.qrels.unit[relevant].tolist()) - set(dataset.passage_units.tolist()))
+    absent = sorted(set(dataset.qrels.unit[relevant].tolist()) - set(dataset.found_units.tolist()))
     return [dataset.units[unit] for unit in absent]
 
 

@@ -18,8 +18,9 @@ from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import Chunker, Dataset, DatasetFormat
 from ragsweep.retrieval import NOTHING, Ranker, Ranking, rank
 from ragsweep.retrieval.checks import expect_method
-from ragsweep.retrieval.prompt_tokens import WORDS, token_counts
+from ragsweep.retrieval.prompt_tokens import token_counts
 from ragsweep.retrieval.stages import check_search
+from ragsweep.retrieval.tokenizer import WORDS
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import Metric, metric_of
 from ragsweep.tasks.ranking import charts, costs, tables, trec
@@ -29,6 +30,7 @@ from ragsweep.tasks.ranking.judging import judge
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.spans.needs import check_spans, needs_spans
 from ragsweep.tasks.ranking.spans.spans import spans_of
+from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep.tasks.search import search_of
 from ragsweep.tasks.task import Curve, Measurement, Record, Score
 
@@ -91,7 +93,7 @@ class RankingTask:
         level = self.evaluation.relevance_level
         irrelevant = dataset.without_relevant(level)
         unjudged = set(range(len(dataset.queries))) - set(dataset.qrels.query.tolist())
-        absent = set(dataset.qrels.unit.tolist()) - set(dataset.passage_units.tolist())
+        absent = set(dataset.qrels.unit.tolist()) - set(dataset.found_units.tolist())
         no_relevant = f"queries without a {dataset.unit} of grade {level} or more, scoring 0 except in NDCG"
         _notice(dataset.skipped, "documents left out by dataset.skip")
         _notice(dataset.empty_pages, "pages without text, never retrieved")
@@ -131,11 +133,9 @@ class RankingTask:
 
     def evaluate(self, items: Dataset, ranking: Ranking) -> Evaluation:
         """Judge the ranking and measure it."""
-        found = ranking.passages != NOTHING
-        units = np.where(found, items.passage_units[ranking.passages], NOTHING)
         qrels = items.qrels
         judged = judge(
-            units,
+            units_of_ranking(ranking.passages, items),
             qrels.query,
             qrels.unit,
             qrels.grade,

@@ -1,0 +1,1 @@
+"""Chunkers: each cuts a text into passages, given as character offsets."""

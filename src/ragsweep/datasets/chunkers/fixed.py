@@ -1,0 +1,44 @@
+"""Windows of a fixed size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from ragsweep.core.constraints import Between
+from ragsweep.datasets.chunkers.pieces import stripped
+from ragsweep.datasets.chunkers.rulers import Ruler
+from ragsweep.datasets.chunkers.sized import SizedChunker
+from ragsweep.datasets.spans import Span
+
+
+@dataclass(frozen=True)
+class FixedChunker(SizedChunker):
+    """Windows of exactly `size` tokens or characters, each `size - overlap` after the one before; the last is shorter.
+
+    As the fixed token windows of Chroma's evaluation of chunkers (https://research.trychroma.com/evaluating-chunking).
+    A window can begin or end within a word, but not within a character: tokens that share one stay together.
+
+    Attributes:
+        size, overlap, unit, across_pages, tokenizer: See `SizedChunker`.
+    """
+
+    size: Annotated[int, Between(1)] = 200
+    unit: Literal["characters", "tokens"] = "tokens"
+
+    def cut(self, text: str, ruler: Ruler) -> Sequence[Span]:
+        """Spans of the passages of a text, in order."""
+        spans: list[Span] = []
+        start = end = 0
+        while end < len(text):
+            end = ruler.end_of(start, self.size)
+            first, last = stripped(text, start, end)
+            if spans and first == spans[-1][0]:  # only white space is before it that the previous one has not
+                spans.pop()
+            if first < last and (not spans or last > spans[-1][1]):
+                spans.append((first, last))
+            following = ruler.end_of(end, 1) if end < len(text) else end
+            # a later start than the overlap asks for, where the next token, which cannot be cut, needs the room
+            start = min(max(ruler.start_of(end, self.overlap), ruler.start_of(following, self.size)), end)
+        return spans

@@ -1,0 +1,80 @@
+"""Cuts a text into small adjacent pieces, and joins them into passages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ragsweep.datasets.chunkers.rulers import Ruler
+from ragsweep.datasets.spans import Span
+
+SEPARATORS = ("\n\n", "\n", ". ", " ", "")  # from the coarsest to the finest
+
+
+def pieces(text: str, span: Span, ruler: Ruler, size: int, separators: Sequence[str]) -> Iterator[Span]:
+    """Split `span` into adjacent pieces of at most `size`. Each piece ends with its separator.
+
+    Args:
+        text: The text.
+        span: What to split.
+        ruler: Measures the text.
+        size: Longest piece.
+        separators: Where to split, the coarsest separator first. The empty one, which comes last, splits anywhere.
+    """
+    start, end = span
+    if ruler.length(start, end) <= size:
+        yield span
+        return
+    separator, *finer = separators
+    while start < end:
+        if not separator:
+            cut = min(ruler.end_of(start, size), end)
+            yield (start, cut)
+        else:
+            found = text.find(separator, start, end)
+            cut = found + len(separator) if found >= 0 else end
+            yield from pieces(text, (start, cut), ruler, size, finer)
+        start = cut
+
+
+def joined(text: str, parts: Sequence[Span], ruler: Ruler, size: int, overlap: int) -> list[Span]:
+    """Join adjacent pieces in order into passages that are as long as `size` allows.
+
+    Args:
+        text: The text.
+        parts: The pieces.
+        ruler: Measures the text.
+        size: Longest passage. A single piece may be longer.
+        overlap: Longest part of a passage that the next one repeats, in whole pieces.
+
+    Returns:
+        The passages without surrounding white space.
+    """
+    spans: list[Span] = []
+    first = 0
+    while first < len(parts):
+        last = first
+        while last + 1 < len(parts) and ruler.length(parts[first][0], parts[last + 1][1]) <= size:
+            last += 1
+        start, end = stripped(text, parts[first][0], parts[last][1])
+        if start < end and (not spans or end > spans[-1][1]):  # otherwise it only repeats the previous one
+            spans.append((start, end))
+        if last + 1 == len(parts):
+            break
+        opening = last + 1
+        while (
+            opening - 1 > first
+            and ruler.length(parts[opening - 1][0], parts[last][1]) <= overlap
+            and ruler.length(parts[opening - 1][0], parts[last + 1][1]) <= size
+        ):
+            opening -= 1
+        first = opening
+    return spans
+
+
+def stripped(text: str, start: int, end: int) -> Span:
+    """The span without surrounding white space."""
+    while start < end and text[start].isspace():
+        start += 1
+    while start < end and text[end - 1].isspace():
+        end -= 1
+    return start, end

@@ -1,0 +1,31 @@
+"""Passages of whole sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragsweep.datasets.chunkers.pieces import joined, pieces
+from ragsweep.datasets.chunkers.rulers import Ruler
+from ragsweep.datasets.chunkers.sentences import LIBRARIES, sentences_of
+from ragsweep.datasets.chunkers.sized import SizedChunker
+from ragsweep.datasets.spans import Span
+
+WITHIN = ("\n", " ", "")  # where a sentence breaks that is longer than a passage may be
+
+
+@dataclass(frozen=True)
+class SentenceChunker(SizedChunker):
+    """As many whole sentences as `size` allows. A sentence that is longer breaks at lines, words or characters.
+
+    Attributes:
+        size, overlap, unit, across_pages, tokenizer: See `SizedChunker`. Whole sentences overlap.
+    """
+
+    libraries: ClassVar[Sequence[str]] = LIBRARIES
+
+    def cut(self, text: str, ruler: Ruler) -> Sequence[Span]:
+        """Spans of the passages of a text, in order."""
+        parts = [part for each in sentences_of(text) for part in pieces(text, each, ruler, self.size, WITHIN)]
+        return joined(text, parts, ruler, self.size, self.overlap)

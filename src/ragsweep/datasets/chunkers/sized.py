@@ -1,0 +1,74 @@
+"""The settings that all chunkers with a size have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from ragsweep.core.constraints import Between
+from ragsweep.core.errors import ConfigError
+from ragsweep.datasets.chunkers.rulers import Characters, Ruler, Tokenizer, Tokens
+from ragsweep.datasets.collection import PAGE_BREAK
+from ragsweep.datasets.spans import Span
+
+AT_ONCE = 256  # texts that are tokenized at once
+
+
+@dataclass(frozen=True)
+class SizedChunker:
+    """Cuts a text into passages of at most `size`; a subclass says where, in `cut`.
+
+    Attributes:
+        size: Longest passage.
+        overlap: Longest part of a passage that the next one repeats.
+        unit: Of size and overlap: `characters`, or `tokens` of the tokenizer. The tokens are those of the whole text. A
+            passage that begins or ends within a word can have other tokens by itself.
+        across_pages: True cuts documents, so that a passage can have the end of one page and the beginning of the next.
+            False cuts each page by itself.
+        tokenizer: Counts the tokens.
+    """
+
+    size: Annotated[int, Between(1)] = 500
+    overlap: Annotated[int, Between(0)] = 0
+    unit: Literal["characters", "tokens"] = "characters"
+    across_pages: bool = False
+    tokenizer: Tokenizer | None = None
+
+    def __post_init__(self) -> None:
+        if self.overlap >= self.size:
+            raise ConfigError(f"chunker.overlap: found {self.overlap}, expected less than chunker.size ({self.size})")
+        if self.unit == "tokens" and self.tokenizer is None:
+            raise ConfigError("chunker.tokenizer: found null, expected a tokenizer for chunker.unit=tokens")
+
+    @property
+    def without_effect(self) -> tuple[str, ...]:
+        """Settings that have no effect."""
+        return ("tokenizer",) if self.unit == "characters" else ()
+
+    def split(self, text: str) -> Sequence[Span]:
+        """Spans of the passages of a text, in order."""
+        return next(iter(self.split_all([text])))
+
+    def split_all(self, texts: Sequence[str]) -> Iterator[Sequence[Span]]:
+        """Spans of the passages of each text."""
+        for text, ruler in self.measured(texts):
+            yield self.cut(text, ruler)
+
+    def measured(self, texts: Sequence[str]) -> Iterator[tuple[str, Ruler]]:
+        """Each text as `in_lines`, and what measures it."""
+        for first in range(0, len(texts), AT_ONCE):
+            some = [self.in_lines(text) for text in texts[first : first + AT_ONCE]]
+            if self.unit == "characters" or self.tokenizer is None:
+                yield from ((text, Characters(len(text))) for text in some)
+            else:
+                for text, offsets in zip(some, self.tokenizer.offsets(some), strict=True):
+                    yield text, Tokens.of(text, offsets)
+
+    def in_lines(self, text: str) -> str:
+        """The text of a document with each page break as a line break; the text of a page as it is."""
+        return text.replace(PAGE_BREAK, "\n") if self.across_pages else text
+
+    def cut(self, text: str, ruler: Ruler) -> Sequence[Span]:
+        """Spans of the passages of a text, in order."""
+        raise NotImplementedError
