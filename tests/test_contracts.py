@@ -207,6 +207,82 @@ class TestMap(MetricContract):
     metric = ragsweep.evaluation.average_precision
 
 
+class TestTokenIou(MetricContract):
+    metric = ragsweep.evaluation.token_iou
+
+
+class TestTokenPrecision(MetricContract):
+    metric = ragsweep.evaluation.token_precision
+
+
+class TestTokenRecall(MetricContract):
+    metric = ragsweep.evaluation.token_recall
+
+
+class TestTokenF1(MetricContract):
+    metric = ragsweep.evaluation.token_f1
+
+
+class TestTokenPrecisionOmega(MetricContract):
+    metric = ragsweep.evaluation.token_precision_omega
+
+
+class TestPassageCoverage(MetricContract):
+    metric = ragsweep.evaluation.passage_coverage
+
+
+class TestPassageAccuracy(MetricContract):
+    metric = ragsweep.evaluation.passage_accuracy
+
+
+class TestPassagePrecision(MetricContract):
+    metric = ragsweep.evaluation.passage_precision
+
+
+class TestPassageRecall(MetricContract):
+    metric = ragsweep.evaluation.passage_recall
+
+
+class TestPassageF1(MetricContract):
+    metric = ragsweep.evaluation.passage_f1
+
+
+class TestDocumentCoverage(MetricContract):
+    metric = ragsweep.evaluation.document_coverage
+
+
+class TestDocumentAccuracy(MetricContract):
+    metric = ragsweep.evaluation.document_accuracy
+
+
+class TestDocumentPrecision(MetricContract):
+    metric = ragsweep.evaluation.document_precision
+
+
+class TestDocumentRecall(MetricContract):
+    metric = ragsweep.evaluation.document_recall
+
+
+class TestDocumentPassages(MetricContract):
+    metric = ragsweep.evaluation.document_passages
+
+
+class TestWordsInOrder(MetricContract):
+    metric = partial(ragsweep.evaluation.token_f1, token="ordered_word")
+
+
+class TestPassagesOfWords(MetricContract):
+    metric = partial(ragsweep.evaluation.passage_f1, token="word", threshold=0.5)
+
+
+class TestIouOfChroma(MetricContract):
+    metric = partial(ragsweep.evaluation.token_iou, overlap="chroma")
+
+
+class TestOmegaOfChroma(MetricContract):
+    metric = partial(ragsweep.evaluation.token_precision_omega, overlap="chroma")
+
+
 class TestRankingTask(TaskContract):
     component = RankingTask
 

@@ -17,10 +17,12 @@ from ragsweep.tasks.charts import draw
 from ragsweep.tasks.files import write_measurement
 from ragsweep.tasks.metric import metric_of
 from ragsweep.tasks.ranking.judging import NOTHING, Judged, judge
+from ragsweep.tasks.ranking.spans.spans import Spans
 from ragsweep.tasks.task import Items, Measurement, Task
 from ragsweep.testing.component import ComponentContract
 
 DEPTH, QUERIES = 12, 30
+WORDS = ("iron", "tea", "fever", "daily", "The", "dose,", "water", "child")
 CUTOFFS = (1, 3, 10, DEPTH, 2 * DEPTH)
 
 
@@ -35,8 +37,12 @@ class MetricContract:
 
     @pytest.fixture(params=["after_cutoff", "before_cutoff"])
     def judged(self, request: pytest.FixtureRequest) -> Judged:
-        """Judged rankings: with and without hits, shorter than the cutoff, with repeated units, of graded units."""
-        return judge(*_judgments(), collapse=request.param)
+        """Judged rankings: with and without hits, shorter than the cutoff, with repeated units, of graded units.
+
+        Their queries have references, too: some overlap, and some are in no passage.
+        """
+        judged = judge(*_judgments(), collapse=request.param)
+        return replace(judged, spans=_spans(judged))
 
     @pytest.fixture
     def function(self) -> Callable[[Judged, int], Any]:
@@ -65,6 +71,8 @@ class MetricContract:
     def test_what_stands_behind_the_cutoff_does_not_count(self, function: Any, judged: Judged, k: int) -> None:
         """A metric at k is a property of the first k ranks and of the judgments."""
         cut = {name: getattr(judged, name)[:, :k] for name in ("units", "ranks", "repeated", "gains", "hits")}
+        if judged.spans:
+            cut["spans"] = replace(judged.spans, passages=judged.spans.passages[:, :k])
         assert function(replace(judged, **cut), k).tolist() == function(judged, k).tolist()
 
     def test_it_leaves_the_judged_ranking_as_it_was(self, function: Any, judged: Judged) -> None:
@@ -163,8 +171,47 @@ def _judgments() -> Iterator[Any]:
     yield from (units, query[judged], unit[judged], random.integers(0, 4, judged.sum()))
 
 
+def _spans(judged: Judged) -> Spans:
+    """References of the judged queries, and passages that are the units: drawn at random, the same each time."""
+    random = np.random.default_rng(1)
+
+    def places(number: int) -> Any:
+        start = random.integers(0, 150, number)
+        return np.column_stack([start, start + random.integers(1, 20, number)])
+
+    def texts(number: int) -> tuple[str, ...]:
+        return tuple(" ".join(random.choice(WORDS, 8)) for _ in range(number))
+
+    rows = np.sort(np.append(np.arange(len(judged.queries)), random.integers(0, len(judged.queries), QUERIES)))
+    return Spans(
+        passages=judged.units,
+        rows=rows,
+        spans=places(20),
+        documents=random.integers(0, 3, 20),
+        texts=texts(20),
+        reference_spans=places(len(rows)),
+        reference_documents=random.integers(0, 3, len(rows)),
+        reference_texts=texts(len(rows)),
+        relevant=np.argwhere(random.random((len(judged.queries), 20)) < 0.1),
+    )
+
+
 def _rows(judged: Judged, rows: list[int]) -> Judged:
     """The judged rankings of some queries."""
     arrays = {field.name: getattr(judged, field.name) for field in fields(judged)}
     cut: dict[str, Any] = {name: each[rows] for name, each in arrays.items() if isinstance(each, np.ndarray)}
-    return replace(judged, **cut)
+    return replace(judged, **cut, spans=judged.spans and _spans_of_rows(judged.spans, rows))
+
+
+def _spans_of_rows(spans: Spans, rows: list[int]) -> Spans:
+    """The spans of some queries."""
+    mine, relevant = np.isin(spans.rows, rows), np.isin(spans.relevant[:, 0], rows)
+    return replace(
+        spans,
+        passages=spans.passages[rows],
+        rows=np.searchsorted(rows, spans.rows[mine]),
+        reference_spans=spans.reference_spans[mine],
+        reference_documents=spans.reference_documents[mine],
+        reference_texts=tuple(text for text, kept in zip(spans.reference_texts, mine, strict=True) if kept),
+        relevant=np.column_stack([np.searchsorted(rows, spans.relevant[relevant, 0]), spans.relevant[relevant, 1]]),
+    )

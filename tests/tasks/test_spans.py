@@ -1,0 +1,391 @@
+"""The metrics of spans, against sets of characters, multisets of words and published tables."""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ragsweep.evaluation as metrics
+from ragsweep.core.errors import ConfigError
+from ragsweep.core.store import NO_STORE
+from ragsweep.datasets import Collection, Dataset, Document, OwnDataset, Query, Reference, SpanQuestions, TextCorpus
+from ragsweep.datasets.words import words_of
+from ragsweep.evaluation import judge
+from ragsweep.retrieval import NOTHING, DenseRetriever, SentenceTransformerEncoder, SparseRetriever
+from ragsweep.tasks.ranking.settings import EvaluationSettings
+from ragsweep.tasks.ranking.spans.spans import spans_of
+from ragsweep.tasks.ranking.task import RankingTask
+
+LENGTH, DEPTH = 30, 6
+CUTOFFS = (1, 2, 4, DEPTH, 2 * DEPTH)
+TOKENS = [metrics.token_iou, metrics.token_precision, metrics.token_recall, metrics.token_f1]
+PASSAGES = [metrics.passage_coverage, metrics.passage_accuracy, metrics.passage_precision, metrics.passage_f1]
+DOCUMENTS = [
+    metrics.document_coverage,
+    metrics.document_accuracy,
+    metrics.document_precision,
+    metrics.document_passages,
+]
+ALL = [*TOKENS, metrics.token_precision_omega, *PASSAGES, *DOCUMENTS]
+
+
+@dataclass(frozen=True)
+class Given:
+    """Cuts the documents, which have one page each, where it is told to; the documents have different texts."""
+
+    cuts: dict[str, list[tuple[int, int]]]
+
+    def split(self, text):
+        return self.cuts[text]
+
+
+def judged(documents, cuts, references, ranking):
+    """The rankings of the queries `0`, `1`, ..., each a list of positions of passages, with their spans."""
+    documents = tuple(Document.from_pages(name, [("1", f"{name}#1", text)]) for name, text in documents.items())
+    names = sorted({reference.query_id for reference in references} | {str(row) for row in range(len(ranking))})
+    collection = Collection(
+        "s", "passage", documents, tuple(Query(name, "?") for name in names), (), (), (), references
+    )
+    dataset = Dataset.from_collection(
+        collection, Given({each.text: cuts[each.source] for each in documents if each.source in cuts})
+    )
+    passages = np.full((len(names), DEPTH), NOTHING)
+    for row, found in enumerate(ranking):
+        passages[row, : len(found)] = found
+    units = np.where(passages == NOTHING, NOTHING, dataset.passage_units[passages])
+    found = judge(units, dataset.qrels.query, dataset.qrels.unit, dataset.qrels.grade)
+    return replace(found, spans=spans_of(dataset, found.queries, passages[found.queries])), dataset
+
+
+LETTERS = st.text(st.sampled_from("abc d. "), min_size=LENGTH, max_size=LENGTH).map(lambda text: f"x{text}x")
+SPANS = st.tuples(st.integers(0, LENGTH), st.integers(1, LENGTH + 2)).filter(lambda pair: pair[0] < pair[1])
+
+
+@st.composite
+def measured(draw):
+    """Two documents, passages that may overlap, references that may overlap, and rankings of two queries."""
+    documents = {"a": draw(LETTERS) + "1", "b": draw(LETTERS) + "2"}
+    cuts = {name: draw(st.lists(SPANS, min_size=1, max_size=5)) for name in documents}
+    places = draw(st.lists(st.tuples(st.sampled_from("01"), st.sampled_from("ab"), SPANS), min_size=1, max_size=6))
+    references = tuple(Reference(query, name, *span) for query, name, span in places)
+    number = sum(map(len, cuts.values()))
+    ranking = [draw(st.permutations(range(number)))[: draw(st.integers(0, DEPTH))] for _ in range(2)]
+    return judged(documents, cuts, references, ranking)
+
+
+def each_query(found, dataset):
+    """Of each judged query: its row, its references, and the passages at its ranks."""
+    for row, query in enumerate(found.queries):
+        references = [each for each in dataset.references if each.query_id == dataset.queries[query].query_id]
+        ranks = found.spans.passages[row]
+        yield row, references, [dataset.passages[place] for place in ranks[ranks != NOTHING]]
+
+
+def characters(*spans):
+    return {(span.source, place) for span in spans for place in range(span.start, span.end)}
+
+
+def length(spans):
+    return sum(span.end - span.start for span in spans)
+
+
+def share(part, whole):
+    return part / whole if whole else 0.0
+
+
+@given(measured())
+def test_characters_are_counted_as_sets_of_characters(case):
+    found, dataset = case
+    for k in CUTOFFS:
+        values = [metric(found, k) for metric in TOKENS]
+        for row, references, ranking in each_query(found, dataset):
+            wanted, retrieved = characters(*references), characters(*ranking[:k])
+            shared = len(wanted & retrieved)
+            precision, recall = share(shared, len(retrieved)), share(shared, len(wanted))
+            expected = [share(shared, len(wanted | retrieved)), precision, recall]
+            expected.append(share(2 * precision * recall, precision + recall))
+            assert [each[row] for each in values] == pytest.approx(expected)
+
+
+@given(measured())
+def test_chromas_code_counts_every_passage_and_what_every_reference_misses(case):
+    found, dataset = case
+    for k in CUTOFFS:
+        values = [metric(found, k, overlap="chroma") for metric in TOKENS[:3]]
+        for row, references, ranking in each_query(found, dataset):
+            retrieved = characters(*ranking[:k])
+            shared = len(characters(*references) & retrieved)
+            unused = sum(len(characters(reference) - retrieved) for reference in references)
+            total = length(ranking[:k])
+            expected = [share(shared, total + unused), share(shared, total), shared / length(references)]
+            assert [each[row] for each in values] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("overlap", ["union", "chroma"])
+@given(case=measured(), k=st.integers(1, DEPTH))
+def test_precision_omega_is_the_precision_of_all_passages_with_a_part_of_a_reference(overlap, case, k):
+    found, dataset = case
+    values = metrics.token_precision_omega(found, k, overlap=overlap)
+    touching = 1 if overlap == "chroma" else 0
+    for row, references, _ in each_query(found, dataset):
+        relevant = [
+            passage
+            for passage in dataset.passages
+            if any(
+                passage.source == each.source
+                and min(passage.end, each.end) - max(passage.start, each.start) + touching > 0
+                for each in references
+            )
+        ]
+        wanted, retrieved = characters(*references), characters(*relevant)
+        whole = retrieved | wanted if overlap == "chroma" else retrieved
+        assert values[row] == pytest.approx(share(len(retrieved & wanted), len(whole)))
+
+
+@pytest.mark.parametrize("threshold", [0.3, 0.8, 1.0])
+@given(case=measured())
+def test_a_passage_holds_a_reference_with_enough_of_its_characters(threshold, case):
+    found, dataset = case
+    for k in CUTOFFS:
+        coverage, accuracy, precision, f1 = (metric(found, k, threshold=threshold) for metric in PASSAGES)
+        recall = metrics.passage_recall(found, k, threshold=threshold)
+        for row, references, ranking in each_query(found, dataset):
+            holds = [
+                [len(characters(each) & characters(passage)) / length([each]) >= threshold for each in references]
+                for passage in ranking[:k]
+            ]
+            hits = [any(column) for column in zip(*holds, strict=True)] or [False] * len(references)
+            expected = sum(hits) / len(references), share(sum(map(any, holds)), len(ranking[:k]))
+            assert (coverage[row], precision[row]) == pytest.approx(expected)
+            assert recall[row] == coverage[row]
+            assert accuracy[row] == all(hits)
+            assert f1[row] == pytest.approx(share(2 * expected[0] * expected[1], sum(expected)))
+
+
+@given(measured())
+def test_documents_are_those_of_the_references(case):
+    found, dataset = case
+    for k in CUTOFFS:
+        coverage, accuracy, precision, passages = (metric(found, k) for metric in DOCUMENTS)
+        for row, references, ranking in each_query(found, dataset):
+            wanted, sources = {each.source for each in references}, [each.source for each in ranking[:k]]
+            count = sum(source in wanted for source in sources)
+            assert passages[row] == count
+            assert precision[row] == pytest.approx(share(count, len(sources)))
+            assert coverage[row] == metrics.document_recall(found, k)[row] == len(wanted & {*sources}) / len(wanted)
+            assert accuracy[row] == (wanted <= {*sources})
+
+
+@pytest.mark.parametrize("token", ["character", "word", "ordered_word"])
+@given(case=measured())
+def test_a_larger_cutoff_finds_no_less(token, case):
+    found, _ = case
+    rising = (metrics.token_recall, metrics.passage_coverage)
+    for metric in (*(partial(each, token=token) for each in rising), metrics.document_coverage):
+        values = np.array([metric(found, k) for k in range(1, DEPTH + 2)])
+        assert (np.diff(values, axis=0) >= -1e-12).all()
+
+
+WORDS = st.lists(st.sampled_from(["Iron", "iron,", "tea", "a", "fever"]), min_size=1, max_size=6).map(" ".join)
+
+
+@st.composite
+def texts(draw):
+    """A document of several passages, a query, and references without offsets."""
+    pieces = draw(st.lists(WORDS, min_size=1, max_size=DEPTH))
+    ends = np.cumsum([len(piece) for piece in pieces]).tolist()
+    cuts = list(zip([0, *ends], ends, strict=False))
+    references = draw(st.lists(WORDS, min_size=1, max_size=3))
+    ranking = draw(st.permutations(range(len(pieces))))
+    found, _ = judged(
+        {"a": "".join(pieces)}, {"a": cuts}, tuple(Reference("0", "a", 0, 0, text) for text in references), [ranking]
+    )
+    return found, pieces, references, ranking
+
+
+def longest_common_subsequence(first, second):
+    """By the textbook's table."""
+    table = np.zeros((len(first) + 1, len(second) + 1), dtype=int)
+    for i, one in enumerate(first):
+        for j, other in enumerate(second):
+            table[i + 1, j + 1] = table[i, j] + 1 if one == other else max(table[i, j + 1], table[i + 1, j])
+    return int(table[-1, -1])
+
+
+@pytest.mark.parametrize("token", ["word", "ordered_word"])
+@given(case=texts())
+def test_words_are_counted_as_one_multiset_or_as_one_sequence(token, case):
+    found, pieces, references, ranking = case
+    wanted = [word for text in references for word in words_of(text)]
+    for k in CUTOFFS:
+        retrieved = [word for place in sorted(ranking[:k]) for word in words_of(pieces[place])]
+        in_order = longest_common_subsequence(wanted, retrieved)
+        shared = in_order if token == "ordered_word" else sum((Counter(wanted) & Counter(retrieved)).values())
+        expected = [
+            share(shared, len(wanted) + len(retrieved) - shared),
+            share(shared, len(retrieved)),
+            share(shared, len(wanted)),
+            share(2 * shared, len(wanted) + len(retrieved)),
+        ]
+        assert [metric(found, k, token=token)[0] for metric in TOKENS] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("token", ["word", "ordered_word"])
+@given(case=texts())
+def test_a_passage_holds_a_reference_with_enough_of_its_words(token, case):
+    found, pieces, references, ranking = case
+    for k in CUTOFFS:
+        hits = []
+        for reference in map(words_of, references):
+            passages = [words_of(pieces[place]) for place in ranking[:k]]
+            counts = [
+                longest_common_subsequence(reference, passage)
+                if token == "ordered_word"
+                else sum(word in passage for word in reference)
+                for passage in passages
+            ]
+            hits.append(max(counts) / len(reference) >= 0.8)
+        assert metrics.passage_coverage(found, k, token=token)[0] == pytest.approx(np.mean(hits))
+
+
+def one(text, references, ranking, cuts=None):
+    """A document in one passage, or cut like that, and a query with these references."""
+    return judged({"a": text}, {"a": cuts or [(0, len(text))]}, tuple(references), [ranking])[0]
+
+
+@pytest.mark.parametrize("token", ["character", "word", "ordered_word"])
+@pytest.mark.parametrize("cuts", [[(0, 40)], [(0, 20), (20, 40)], [(0, 10), (10, 20), (20, 30), (30, 40)]])
+def test_a_text_scores_the_same_as_one_two_or_four_references(token, cuts):
+    """The code of the reference document gives a precision of .5, .25 and .125."""
+    text = "iron with milk tube iron give once dose " + "pain hurt cold warm pain rest home calm "
+    found = one(text, [Reference("0", "a", *pair) for pair in cuts], [0], [(0, 80)])
+    assert metrics.token_precision(found, 1, token=token)[0] == 0.5
+    assert metrics.token_recall(found, 1, token=token)[0] == 1
+
+
+@pytest.mark.parametrize("token", ["character", "word", "ordered_word"])
+def test_an_empty_result_scores_0(token):
+    """The code of the reference document raises KeyError."""
+    found = one("Iron helps.", [Reference("0", "a", 0, 4)], [])
+    of_tokens = [partial(metric, token=token) for metric in (*TOKENS, *PASSAGES)]
+    assert [metric(found, 5)[0] for metric in (*of_tokens, *DOCUMENTS)] == [0] * 12
+
+
+def test_a_small_text_counted_by_hand():
+    """Three passages of 10 characters, of which the first two overlap by 4; a reference of 6 characters in both."""
+    cuts = [(0, 10), (6, 16), (16, 26)]
+    found = one("abcdefghijklmnopqrstuvwxyz", [Reference("0", "a", 4, 10)], [2, 1, 0], cuts)
+    assert [metrics.token_recall(found, k)[0] for k in (1, 2, 3)] == pytest.approx([0, 4 / 6, 1])
+    assert [metrics.token_precision(found, k)[0] for k in (1, 2, 3)] == pytest.approx([0, 4 / 20, 6 / 26])
+    assert [metrics.token_iou(found, k)[0] for k in (1, 2, 3)] == pytest.approx([0, 4 / 22, 6 / 26])
+    assert metrics.token_precision(found, 3, overlap="chroma")[0] == pytest.approx(6 / 30)
+    assert metrics.token_precision_omega(found, 1)[0] == pytest.approx(6 / 16)
+
+
+def test_a_passage_that_only_touches_a_reference_counts_in_chromas_omega():
+    found = one("abcdefghijklmnopqrst", [Reference("0", "a", 4, 10)], [0], [(0, 10), (10, 20)])
+    assert metrics.token_precision_omega(found, 1)[0] == pytest.approx(6 / 10)
+    assert metrics.token_precision_omega(found, 1, overlap="chroma")[0] == pytest.approx(6 / 20)
+
+
+def test_words_in_another_order_are_shared_as_words_only():
+    found = one("with water iron take", [Reference("0", "a", 0, 0, "Take iron with water.")], [0])
+    assert metrics.token_recall(found, 1, token="word")[0] == 1
+    assert metrics.token_recall(found, 1, token="ordered_word")[0] == 0.5
+
+
+def test_a_query_whose_reference_is_in_no_passage_scores_0():
+    found = one("Iron helps. Tea hinders.", [Reference("0", "a", 12, 24)], [0], [(0, 11)])
+    assert len(found.queries) == 1
+    assert [metric(found, 1)[0] for metric in (*TOKENS, metrics.token_precision_omega)] == [0] * 5
+
+
+def task(dataset, chosen, chunker, retriever=None, **settings):
+    evaluation = EvaluationSettings("after_cutoff", 1, "linear", 100, chosen, **settings)
+    return RankingTask(dataset, chunker, retriever or SparseRetriever(NO_STORE), evaluation, 10, 0, NO_STORE)
+
+
+def test_a_metric_of_spans_needs_references():
+    plain = judged({"a": "Iron helps."}, {"a": [(0, 11)]}, (Reference("0", "a", 0, 4),), [[0]])[1]
+    measures = task(None, {"recall": metrics.recall, "token/iou": metrics.token_iou}, None)
+    measures.check(plain)
+    with pytest.raises(ConfigError, match=r"^evaluation\.metrics\.token/iou: compares spans of text, and s judges"):
+        measures.check(replace(plain, references=()))
+
+
+def test_characters_need_offsets():
+    found = judged({"a": "Iron. Iron."}, {"a": [(0, 11)]}, (Reference("0", "a", 0, 0, "Iron."),), [[0]])[1]
+    by_words = partial(metrics.token_iou, token="word")
+    task(None, {"token/iou": by_words, "document/recall": metrics.document_recall}, None).check(found)
+    message = (
+        r"^evaluation\.metrics\.token/f1: compares characters, and 1 references of s have no offsets "
+        r"\(the first: query 0, 'Iron\.'\); expected evaluation\.token=word or ordered_word$"
+    )
+    with pytest.raises(ConfigError, match=message):
+        task(None, {"token/iou": by_words, "token/f1": metrics.token_f1}, None).check(found)
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Passages that end at these characters and at the end, of a document that has one page."""
+
+    ends: tuple[int, ...]
+
+    def split(self, text):
+        return list(zip((0, *self.ends), (*self.ends, len(text)), strict=True))
+
+
+# Where 200 tokens of cl100k_base end in the State of the Union of Chroma's corpora.
+ENDS_OF_200_TOKENS = (
+    *(
+        956,
+        1889,
+        2827,
+        3730,
+        4652,
+        5626,
+        6566,
+        7413,
+        8365,
+        9314,
+        10272,
+        11282,
+        12253,
+        13174,
+        14049,
+        14959,
+        15862,
+        16734,
+    ),
+    *(17607, 18563, 19461, 20332, 21366, 22273, 23216, 24090, 24997, 25997, 26873, 27691, 28566, 29550, 30337, 31157),
+    *(32082, 32969, 33870, 34809, 35642, 36628, 37553, 38458, 39433, 40468, 41465, 42465, 43382, 44323, 45201, 46114),
+    *(46942, 47854),
+)
+# Means in percent for 1 to 10 passages of 200 tokens by all-MiniLM-L6-v2, with the standard deviations for 5 passages,
+# from results_table.csv of github.com/polinak1r/Chunking_Evaluation (2025), which counts like Chroma's code.
+PUBLISHED = {
+    metrics.token_recall: ([61.98, 84.2, 88.14, 88.84, 91.43, 94.72, 96.48, 97.34, 97.34, 98.04], 24.54),
+    metrics.token_precision: ([13.3, 9.01, 6.21, 4.69, 3.83, 3.29, 2.85, 2.52, 2.23, 2.03], 2.74),
+    metrics.token_iou: ([12.95, 8.97, 6.2, 4.68, 3.83, 3.28, 2.85, 2.51, 2.23, 2.02], 2.73),
+}
+
+
+@pytest.mark.real_data
+def test_a_published_table_of_chunks_of_200_tokens_is_reproduced(real_data, tmp_path):
+    folder, path = real_data / "chunking_evaluation", tmp_path / "questions.csv"
+    table = pd.read_csv(folder / "questions_df.csv")
+    table[table["corpus_id"] == "state_of_the_union"].to_csv(path, index=False)
+    corpus = TextCorpus(str(folder / "corpora" / "state_of_the_union.md"))
+    retriever = DenseRetriever(SentenceTransformerEncoder(), NO_STORE)
+    chosen = {metric.__name__: partial(metric, overlap="chroma") for metric in PUBLISHED}
+    measures = task(OwnDataset("s", corpus, SpanQuestions(str(path))), chosen, Cuts(ENDS_OF_200_TOKENS), retriever)
+    items = measures.load()
+    found = measures.evaluate(items, measures.rank(items))
+    for (means, deviation), values in zip(PUBLISHED.values(), 100 * found.values, strict=True):
+        assert values[:10].mean(axis=1) == pytest.approx(means, abs=0.006)
+        assert values[4].std() == pytest.approx(deviation, abs=0.006)
