@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
@@ -31,7 +32,9 @@ from ragsweep.retrieval import (
     HnswIndex,
     HybridRetriever,
     IvfPqIndex,
+    Names,
     PipelineRetriever,
+    RunFileRetriever,
     Search,
     SentenceTransformerEncoder,
     SparseRetriever,
@@ -98,6 +101,26 @@ class TestFused(RankerContract):
 class TestPipeline(RankerContract):
     component = PipelineRetriever
     settings: ClassVar = {"ranker": SPARSE}
+
+
+def names(search):
+    """Names of queries and passages, each passage a document."""
+    passages = tuple(f"d{number}" for number in range(len(search.passages)))
+    return Names(tuple(f"q{number}" for number in range(len(search.queries))), passages, passages, passages)
+
+
+class TestRunFile(RankerContract):
+    component = RunFileRetriever
+    search = replace(RankerContract.search, names=partial(names, RankerContract.search))
+
+    test_a_corpus_of_one_passage_can_be_searched = None  # the file names passages that it does not have
+    test_another_corpus_does_not_take_the_ranking_of_this_one = None  # another corpus has other names
+
+    @pytest.fixture(autouse=True)
+    def run_file(self, tmp_path):
+        lines = [f"q{query} Q0 d{each} 1 {each % 3} me\n" for query in (0, 1, 4) for each in (7, 2, 9, 4, 0)]
+        (tmp_path / "run.trec").write_text("".join(lines))
+        type(self).settings = {"path": str(tmp_path / "run.trec")}
 
 
 class TestWeightedSum(FusionContract):

@@ -75,9 +75,14 @@ class RunFileRetriever:
         """Read the file, and print what it lacks or what is left out of it.
 
         Raises:
-            DatasetError: A line cannot be read, or names a document that the dataset does not have.
+            DatasetError: A line cannot be read, or names a document that the dataset does not have; or the dataset has
+                none of the queries.
         """
         found = self._found(search)
+        if len(found.without_ranking) == len(search.queries):
+            queries = f"the queries {_some(found.other_queries)}" if found.other_queries else "no line"
+            expected = f"expected some of the dataset's: {_some(found.without_ranking)}"
+            raise DatasetError(f"{self.path}: found {queries}, {expected}")
         _notice(found.without_ranking, f"queries without a line in {self.name}")
         _notice(found.other_queries, f"queries in {self.name} that are not in the dataset, left out")
         _notice(found.without_passage, f"documents in {self.name} without a passage in the dataset, left out")
@@ -150,9 +155,6 @@ def _read(path: str, fingerprint: str, names: Names) -> _Found:
         if place is not None:
             for column, value in zip(columns, (query, *place, score, number), strict=True):
                 column.append(value)
-    if not ranked:
-        expected = f"expected some of the dataset's: {_some(names.queries)}"
-        raise DatasetError(f"{path}: found {f'the queries {_some(others)}' if others else 'no line'}, {expected}")
     passages, scores = _ranked(_Lines(*map(np.array, columns)), known, names, path)
     missing = tuple(name for row, name in enumerate(names.queries) if row not in ranked)
     return _Found(passages, scores, missing, tuple(others), tuple(known.without_passage))

@@ -1,0 +1,358 @@
+"""Rankings of other systems: what a line stands for, what is refused, and what an exported run gives."""
+
+import gzip
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+import ragsweep
+from ragsweep.core.errors import DatasetError
+from ragsweep.core.store import NO_STORE
+from ragsweep.datasets import Collection, Document, Judgment, PageChunker, PdfDataset, Query, RecursiveChunker
+from ragsweep.evaluation import average_precision, f1, hit_rate, mrr, ndcg, precision, recall
+from ragsweep.retrieval import NOTHING, Names, RunFileRetriever, Search, SparseRetriever, rank
+from ragsweep.tasks.ranking.settings import EvaluationSettings
+from ragsweep.tasks.ranking.task import RankingTask
+
+METRICS = {
+    "precision": precision,
+    "recall": recall,
+    "f1": f1,
+    "mrr": mrr,
+    "hit_rate": hit_rate,
+    "ndcg": ndcg,
+    "map": average_precision,
+}
+NAMES = Names(
+    queries=("q1", "q 2"),
+    passages=("m#1/0", "m#1/1", "m#2/0", "a@b#1/0"),
+    units=("m#1", "m#1", "m#2", "a@b#1"),
+    documents=("m", "m", "m", "a@b"),
+    without_passage=frozenset({"m#3"}),
+)
+SEARCH = Search(("one", "two", "three", "four"), ("first", "second"), lambda: NAMES)
+
+
+def found(tmp_path, *lines, search=SEARCH, depth=100):
+    """The passages that each query gets from a file with these lines."""
+    path = tmp_path / "run.trec"
+    path.write_text("".join(f"{line}\n" for line in lines))
+    ranking = rank(RunFileRetriever(str(path)), search, depth)
+    return [[passage for passage in row if passage != NOTHING] for row in ranking.passages.tolist()]
+
+
+def test_a_line_names_a_unit_or_a_passage(tmp_path):
+    assert found(tmp_path, "q1 Q0 m#2 1 0.9 me", "q1 Q0 m#1/1 2 0.8 me", "q1 Q0 a@b#1/0 3 0.7 me")[0] == [2, 1, 3]
+
+
+def test_the_score_decides_and_equal_scores_keep_the_order_of_the_file(tmp_path):
+    lines = ["q1 Q0 m#1/0 1 -2 me", "q1 Q0 a@b#1 2 3e0 me", "q1 Q0 m#2 3 3 me", "q1 Q0 m#1/1 4 3 me"]
+    assert found(tmp_path, *lines)[0] == [3, 2, 1, 0]
+
+
+def test_a_unit_that_is_listed_again_stands_for_its_next_passage(tmp_path):
+    assert found(tmp_path, "q1 Q0 m#1 1 3 me", "q1 Q0 m#1 2 2 me")[0] == [0, 1]
+
+
+def test_a_unit_stands_for_a_passage_that_no_line_names(tmp_path):
+    assert found(tmp_path, "q1 Q0 m#1 1 3 me", "q1 Q0 m#1/0 2 2 me")[0] == [1, 0]
+
+
+def test_what_ragsweep_has_written_is_read_as_it_was_meant(tmp_path):
+    lines = ["q%202 Q0 m#1 1 3 ragsweep", "q%202 Q0 m#1@m#1/0 2 2 ragsweep", "q1 Q0 nothing-retrieved 1 0.0 ragsweep"]
+    assert found(tmp_path, *lines) == [[], [1, 0]]
+    assert found(tmp_path, "q1 Q0 a@b#1@a@b#1/0 1 2 ragsweep")[0] == [3]
+
+
+@pytest.mark.parametrize(("tag", "expected"), [("ragsweep", 0), ("other", 1)])
+def test_a_percent_sign_is_an_escape_in_our_own_files(tmp_path, tag, expected):
+    names = NAMES._replace(units=("a b", "a%20b", "c", "d"), queries=("q1",))
+    search = Search(SEARCH.passages, ("first",), lambda: names)
+    assert found(tmp_path, f"q1 Q0 a%20b 1 1.0 {tag}", search=search) == [[expected]]
+
+
+def test_a_ranking_is_cut_at_the_depth(tmp_path):
+    assert found(tmp_path, "q1 Q0 m#1 1 3 me", "q1 Q0 m#2 2 2 me", depth=1) == [[0], []]
+
+
+def test_files_may_be_zipped_and_have_comments_and_the_line_ends_of_windows(tmp_path):
+    path = tmp_path / "run.trec.gz"
+    path.write_bytes(gzip.compress(b"\xef\xbb\xbf# made by me\r\n\r\nq1\tQ0\tm#2\t1\t1e-3\tme\r\n"))
+    assert rank(RunFileRetriever(str(path)), SEARCH, 5).passages.tolist() == [[2], [NOTHING]]
+
+
+MALFORMED = [
+    ("q1 Q0 m#1 1 me", "line 1: found 5 columns, expected 'query Q0 document rank score tag'"),
+    ("q1 Q0 m 1 1.0 2 me", "line 1: found 7 columns"),
+    ("q1 Q0 m#1 1 nan me", "line 1: found the score 'nan', expected a number from -1e+30 to 1e+30"),
+    ("q1 Q0 m#1 1 -inf me", "line 1: found the score '-inf'"),
+    ("q1 Q0 m#1 1 1e31 me", "line 1: found the score '1e31'"),
+    ("q1 Q0 m#1 1 1_0 me", "line 1: found the score '1_0'"),
+    ("q1 Q0 m#1 1 high me", "line 1: found the score 'high'"),
+    ("q1 Q0 x 1 1.0 me", "line 1: found 'x', expected what is judged, such as 'm#1', or a passage, such as 'm#1/0'"),
+    ("q1 Q0 m 1 1.0 me", "line 1: found 'm', a document, of which parts are judged; expected what is judged"),
+    ("q1 Q0 m#1/0 1 2 me\nq1 Q0 m#1/0 2 1 me", "line 2: the passage 'm#1/0' is in line 1, too; expected it once"),
+    ("q1 Q0 m#2 1 2 me\nq1 Q0 m#2 2 1 me", "line 2: 'm#2' is listed more often for a query than it has passages (1)"),
+    ("q9 Q0 m#1 1 1.0 me", "found the queries 'q9', expected some of the dataset's: 'q1', 'q 2'"),
+    ("", "found no line, expected some of the dataset's: 'q1', 'q 2'"),
+    ("#q1 Q0 m#1 1 1.0 me", "line 1: found '#q1' before the columns of an entry"),
+    (b"q1 Q0 m#1 1 1.0 caf\xe9", "cannot be read as a TREC file (not UTF-8 (line 1))"),
+    (b"q" * 1_100_000, "cannot be read as a TREC file (larger than 1 MB (line 1))"),
+    (b"\x1f\x8b\x00\x00", "cannot be read as a TREC file (not UTF-8 (line 1))"),
+]
+
+
+@pytest.mark.parametrize(("content", "said"), MALFORMED, ids=range(len(MALFORMED)))
+def test_a_malformed_run_file(tmp_path, content, said):
+    path = tmp_path / "run.trec"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(DatasetError) as refused:
+        RunFileRetriever(str(path)).check(SEARCH)
+    assert said in str(refused.value)
+    assert str(path) in str(refused.value)
+    assert len(str(refused.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("make", "said"), [(None, "does not exist"), (os.mkdir, "is not a file"), (os.mkfifo, "is not a file")]
+)
+def test_what_is_no_file_is_refused(tmp_path, make, said):
+    if make:
+        make(tmp_path / "place")
+    with pytest.raises(DatasetError, match=rf"retriever\.path: .*place {said}; expected a TREC run file"):
+        RunFileRetriever(str(tmp_path / "place")).check(SEARCH)
+
+
+def test_a_truncated_zipped_file_is_refused(tmp_path):
+    path = tmp_path / "run.gz"
+    path.write_bytes(gzip.compress(b"q1 Q0 m#1 1 1.0 me\n" * 50)[:-9])
+    with pytest.raises(DatasetError, match=r"run\.gz cannot be read as a TREC file \(cannot be unzipped to its end"):
+        RunFileRetriever(str(path)).check(SEARCH)
+
+
+def test_what_is_left_out_or_missing_is_counted(tmp_path, capsys):
+    path = tmp_path / "partial.trec"
+    path.write_text("q1 Q0 m#1 1 2 me\nq1 Q0 m#3 2 1 me\nq7 Q0 anything 1 1 me\n")
+    RunFileRetriever(str(path), "other").check(SEARCH)
+    assert capsys.readouterr().err.splitlines() == [
+        "queries without a line in other: 1 ('q 2')",
+        "queries in other that are not in the dataset, left out: 1 ('q7')",
+        "documents in other without a passage in the dataset, left out: 1 ('m#3')",
+    ]
+
+
+def test_the_fingerprint_is_that_of_the_content(tmp_path):
+    one, two = (tmp_path / name for name in ("one", "two"))
+    one.write_text("q1 Q0 m#1 1 1 me\n")
+    two.write_text("q1 Q0 m#1 1 1 me\n")
+    first = RunFileRetriever(str(one)).fingerprint
+    assert first == RunFileRetriever(str(two)).fingerprint
+    one.write_text("q1 Q0 m#2 1 1 me\n")
+    assert RunFileRetriever(str(one)).fingerprint != first
+
+
+LINES = st.lists(st.sampled_from(["q1", "Q0", "m#1", "m#1/0", "nan", "1", "-2.5", "#", "%20", "me", "\n", "\0", "é"]))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=100) | LINES.map(lambda words: " ".join(words).encode()))
+def test_whatever_a_file_contains_it_is_ranked_or_refused_in_one_line(tmp_path, content):
+    path = tmp_path / "any.trec"
+    path.write_bytes(content)
+    said = ""
+    try:
+        rank(RunFileRetriever(str(path)), SEARCH, 5)
+    except DatasetError as error:
+        said = str(error)
+    assert len(said.splitlines()) <= 1
+
+
+# Metrics
+
+
+def task(dataset, retriever, k=5, chunker=None, collapse="after_cutoff"):
+    evaluation = EvaluationSettings(collapse, 1, "linear", 10, METRICS)
+    return RankingTask(dataset, chunker or PageChunker(), retriever, evaluation, k, 0, NO_STORE)
+
+
+def values(measured):
+    """All metrics of all queries."""
+    return np.array([score.per_item for score in measured.scores])
+
+
+def exported(folder, measured):
+    """The files of a run."""
+    for name in ("ranking.trec", "qrels.trec"):
+        (folder / name).write_text("".join(measured.files[name]))
+    return folder / "ranking.trec"
+
+
+class Fixed:
+    """A ranker that has its candidates for each query."""
+
+    def __init__(self, candidates):
+        self.candidates = candidates
+
+    def rank(self, search, depth):
+        width = max(1, *map(len, self.candidates))
+        rows = [[*each, *[NOTHING] * (width - len(each))] for each in self.candidates]
+        scores = [[*each.values(), *[0.0] * (width - len(each))] for each in self.candidates]
+        return ragsweep.retrieval.ranked(np.array(rows), np.array(scores), depth)
+
+
+@st.composite
+def measurements(draw):
+    """Pages with names that must be escaped, several passages on a page, judgments, and tied scores."""
+    names = draw(st.lists(st.text("a @%#/é", min_size=1).filter(str.strip), min_size=2, max_size=4, unique=True))
+    documents = tuple(Document.from_pages(name, [("1", f"{name}#1", "xx"), ("2", f"{name}#2", "x")]) for name in names)
+    asked = draw(st.lists(st.text("q @%#é", min_size=1).filter(str.strip), min_size=2, max_size=3, unique=True))
+    units = st.sampled_from([page.unit for document in documents for page in document.pages])
+    judged = draw(st.dictionaries(st.tuples(st.sampled_from(asked), units), st.integers(-1, 3), min_size=1))
+    assume(max(judged.values()) > 0)
+    candidates = st.dictionaries(st.integers(0, 3 * len(names) - 1), st.integers(-2, 2) | st.floats(-9, 9))
+    collection = Collection(
+        "small",
+        "page",
+        documents,
+        tuple(Query(each, "q") for each in asked),
+        tuple(Judgment(*pair, grade) for pair, grade in judged.items()),
+    )
+    return collection, draw(st.lists(candidates, min_size=len(asked), max_size=len(asked)))
+
+
+class Loaded:
+    def __init__(self, collection):
+        self.collection = collection
+
+    def load(self):
+        return self.collection
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@given(measurements(), st.sampled_from(["after_cutoff", "before_cutoff"]))
+def test_an_exported_run_gives_the_metrics_of_the_run_to_the_last_bit(tmp_path, measurement, collapse):
+    collection, candidates = measurement
+    letters = RecursiveChunker(1, 0)
+    own = task(Loaded(collection), Fixed(candidates), chunker=letters, collapse=collapse)
+    dataset = own.load()
+    measured = own.measure(dataset)
+    path = exported(tmp_path, measured)
+    again = replace(own, retriever=RunFileRetriever(str(path))) if path.stat().st_size else own
+    if any(candidates[row] for row in set(dataset.qrels.query.tolist())):
+        np.testing.assert_array_equal(values(again.measure(dataset)), values(measured))
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([1.0, 0.5, -1.0])), min_size=1, unique_by=lambda x: x[0]))
+def test_a_file_gives_the_numbers_of_ragsweep_evaluate(tmp_path_factory, lines):
+    names = [f"d{number}" for number in range(4)]
+    collection = Collection(
+        "small",
+        "document",
+        tuple(Document.from_pages(name, [("1", name, "x")]) for name in names),
+        (Query("q1", "q"),),
+        (Judgment("q1", "d0", 1), Judgment("q1", "d2", 3)),
+    )
+    path = tmp_path_factory.getbasetemp() / "ties.trec"
+    path.write_text("".join(f"q1 Q0 {names[each]} 0 {score} me\n" for each, score in lines))
+    own = task(Loaded(collection), RunFileRetriever(str(path)), k=3)
+    theirs = ragsweep.evaluate(path, {"q1": {"d0": 1, "d2": 3}}, k=3, metrics=METRICS, resamples=1)
+    assert own.measure(own.load()).values == pytest.approx(theirs.means, abs=1e-12)
+
+
+def test_a_query_that_the_file_lacks_scores_0(manual, tmp_path):
+    own = task(Loaded(manual), SparseRetriever(NO_STORE))
+    dataset = own.load()
+    path = exported(tmp_path, own.measure(dataset))
+    first = dataset.queries[0].query_id
+    path.write_text("".join(line for line in path.open() if line.split()[0] != first))
+    left = values(replace(own, retriever=RunFileRetriever(str(path))).measure(dataset))
+    assert not left[:, 0].any()
+    np.testing.assert_array_equal(left[:, 1:], values(own.measure(dataset))[:, 1:])
+
+
+def test_a_run_of_the_manual_read_back_has_its_metrics(manual, tmp_path):
+    own = task(Loaded(manual), SparseRetriever(NO_STORE), chunker=RecursiveChunker())
+    dataset = own.load()
+    measured = own.measure(dataset)
+    again = replace(own, retriever=RunFileRetriever(str(exported(tmp_path, measured)))).measure(dataset)
+    np.testing.assert_array_equal(values(again), values(measured))
+
+
+@pytest.mark.real_data
+def test_a_run_of_scifact_read_back_has_its_metrics(scifact, tmp_path):
+    own = task(Loaded(None), SparseRetriever(NO_STORE), k=10)
+    measured = own.measure(scifact)
+    again = replace(own, retriever=RunFileRetriever(str(exported(tmp_path, measured)))).measure(scifact)
+    np.testing.assert_array_equal(values(again), values(measured))
+
+
+# Through the command
+
+
+@pytest.fixture
+def runs(dataset, tmp_path):
+    """Two run files for the small dataset: the best ranking that there is, and a worse one."""
+    values = dict(each.partition("=")[::2] for each in dataset)
+    small = PdfDataset("small", values["dataset.documents"], values["dataset.queries"]).load()
+    best = [f"{query} Q0 {unit} 1 {1 - row / 100} best\n" for row, (query, unit, _) in enumerate(small.judgments)]
+    (tmp_path / "best.trec").write_text("".join(best))
+    (tmp_path / "worse.trec").write_text("".join(line.replace("fever.pdf#2", "fever.pdf#4") for line in best))
+    return tmp_path
+
+
+def test_files_and_a_retriever_are_compared_in_a_sweep_that_ends_in_a_decision(application, dataset, runs):
+    options = application.home / "conf" / "retriever"
+    options.mkdir(parents=True)
+    for name in ("best", "worse"):
+        (options / f"{name}.yaml").write_text(f"defaults: [run_file]\npath: {runs / name}.trec\n")
+    command = [sys.executable, "-m", "ragsweep", "run"]
+    arguments = application.arguments("-m", *dataset, "retriever=best,worse,sparse", "k=2")
+    process = subprocess.run([*command, *arguments], cwd=application.home, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
+    [parent] = application.parents()
+    assert parent.data.tags["best.configuration"] == "retriever=best"
+    ndcg = {run.info.run_name: run.data.metrics["ndcg"] for run in application.children()}
+    assert ndcg["retriever=best"] == 1
+    assert ndcg["retriever=worse"] == pytest.approx(0.8)
+    by_name = {run.info.run_name: run for run in application.children()}
+    assert by_name["retriever=best"].data.params["retriever.name"] == "best.trec"
+
+
+def test_resume_notices_that_a_file_has_changed_and_explain_reads_it(application, dataset, runs):
+    arguments = (
+        "-m",
+        *dataset,
+        "retriever=run_file",
+        f"retriever.path={runs}/best.trec",
+        "k=2",
+        "tracking.resume=true",
+    )
+    assert application.run(*arguments).returncode == 0
+    assert "(finished before)" in application.run(*arguments).stdout
+    (runs / "best.trec").write_text((runs / "worse.trec").read_text())
+    assert "(finished before)" not in application.run(*arguments).stdout
+    run = application.children()[-1]
+    assert run.data.metrics["ndcg"] == pytest.approx(0.8)
+    explained = application.script(
+        "explain", run.info.run_id, "malaria", *dataset[2:], f"retriever.path={runs}/best.trec"
+    )
+    assert explained.returncode == 0, explained.stderr
+    assert "fever.pdf#2" in explained.stdout
+
+
+def test_an_unknown_document_is_refused_before_anything_is_recorded(application, dataset, runs):
+    (runs / "best.trec").write_text("1 Q0 fever.pdf#99 1 1.0 me\n")
+    process = application.run(*dataset, "retriever=run_file", f"retriever.path={runs}/best.trec")
+    assert process.returncode == 2
+    assert (
+        "best.trec, line 1: found 'fever.pdf#99', expected what is judged, such as" in process.stderr.splitlines()[-1]
+    )
+    assert "Traceback" not in process.stderr
+    assert application.runs() == []
