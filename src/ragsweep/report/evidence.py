@@ -159,9 +159,9 @@ def _wrong_judgments(decision: Decision) -> Iterator[str]:
     worst, drawn = (f"{100 * number / found.items:.1f} %" for number in (found.worst, found.at_random))
     tied = " Fewer can change which of the tied ones measures best." if len(choice.tied) > 1 else ""
     yield (
-        f"{sweep.label(rival)} would measure better than {sweep.label(choice.best)}{at(sweep, choice)} if the judgments "
-        f"of {found.worst} of {found.items} queries ({worst}) were wrong in the worst way, or of {found.at_random} "
-        f"({drawn}) drawn at random.{tied}"
+        f"{sweep.label(rival)} would measure better than {sweep.label(choice.best)}{at(sweep, choice)} if the "
+        f"judgments of {found.worst} of {found.items} queries ({worst}) were wrong in the worst way, or of "
+        f"{found.at_random} ({drawn}) drawn at random.{tied}"
     )
 
 
