@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from ragsweep.core.terminal import one_line, shortened
+
+SHOWN = 3  # examples in a sentence
+LONGEST = 80  # characters of an example
 
 
 @dataclass(frozen=True)
@@ -30,3 +35,19 @@ class Finding:
     out_of: int
     examples: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """Problem, cost and advice, for a report."""
+        return " ".join(each for each in (self.problem, self.cost, self.advice) if each)
+
+
+def named(names: Sequence[str], separator: str = ", ") -> str:
+    """The first names in parentheses, after a space; nothing if there are none."""
+    more = separator + "..." if len(names) > SHOWN else ""
+    return f" ({separator.join(names[:SHOWN])}{more})" if names else ""
+
+
+def quoted(text: str) -> str:
+    """A text of the dataset in quotes, in one line, shortened."""
+    return f'"{shortened(one_line(text), LONGEST)}"'

@@ -1,0 +1,98 @@
+"""What cannot be found or measured: units and pages without text, queries without judgments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ragsweep.core.terminal import counted
+from ragsweep.datasets.audit.finding import Finding, named, quoted
+from ragsweep.datasets.audit.unit_ranks import relevant
+from ragsweep.datasets.dataset import Dataset, Indices
+from ragsweep.statistics.intervals import Array
+
+
+def absent_units(dataset: Dataset, level: int) -> list[str]:
+    """The units of at least this grade that have no passage."""
+    absent = sorted(set(relevant(dataset, level)[1].tolist()) - set(dataset.passage_units.tolist()))
+    return [dataset.units[unit] for unit in absent]
+
+
+def findable(dataset: Dataset, level: int) -> tuple[Indices, Array]:
+    """The queries with a relevant unit, and the share of their relevant units with a passage, each [queries]."""
+    query, unit = relevant(dataset, level)
+    queries, row = np.unique(query, return_inverse=True)
+    shares: Array = np.bincount(row, np.isin(unit, dataset.passage_units), len(queries)) / np.bincount(row)
+    return queries, shares
+
+
+def coverage(dataset: Dataset, level: int) -> Iterator[Finding]:
+    """Findings about what no retriever can find, and about queries that no metric can measure.
+
+    Args:
+        dataset: The dataset.
+        level: The lowest grade that counts as relevant.
+    """
+    unit = dataset.unit
+    if absent := absent_units(dataset, level):
+        _, shares = findable(dataset, level)
+        judged = len(np.unique(relevant(dataset, level)[1]))
+        unanswerable = int((shares == 0).sum())
+        ceiling = f"Recall can reach at most {shares.mean():.3f}"
+        if unanswerable:
+            ceiling += f", as nothing relevant can be found for {counted(unanswerable, 'query')} of {len(shares)}"
+        yield Finding(
+            "absent_units",
+            f"{counted(len(absent), f'relevant {unit}')} without a passage{named(absent)}, never found.",
+            f"{ceiling}.",
+            "Add the documents, run OCR on scanned pages, or remove the judgments.",
+            len(absent),
+            judged,
+            tuple(absent),
+            {"highest_recall": float(shares.mean()), "unanswerable_queries": unanswerable},
+        )
+    if empty := dataset.empty_pages:
+        pages = {(passage.source, passage.page_number) for passage in dataset.passages}
+        yield Finding(
+            "pages_without_text",
+            f"{counted(len(empty), 'page')} without text{named(empty)}.",
+            "They are never retrieved.",
+            "Run OCR on those that are scanned; blank pages are harmless.",
+            len(empty),
+            len(empty) + len(pages),
+            tuple(empty),
+        )
+    judged_queries = {*dataset.qrels.query.tolist()}
+    unjudged = [query for row, query in enumerate(dataset.queries) if row not in judged_queries]
+    if unjudged:
+        yield Finding(
+            "queries_without_judgments",
+            f"{counted(len(unjudged), 'query')} without a judgment{named([quoted(query.text) for query in unjudged])}.",
+            "They are left out of every mean.",
+            "Judge them, or remove them.",
+            len(unjudged),
+            len(dataset.queries),
+            tuple(query.query_id for query in unjudged),
+        )
+    if irrelevant := [dataset.queries[row] for row in dataset.without_relevant(level)]:
+        yield Finding(
+            "queries_without_relevant",
+            f"{counted(len(irrelevant), 'query')} without a relevant {unit}"
+            f"{named([quoted(query.text) for query in irrelevant])}.",
+            "They score 0 except in NDCG.",
+            "Judge what answers them, lower evaluation.relevance_level, or remove them.",
+            len(irrelevant),
+            len(dataset.queries),
+            tuple(query.query_id for query in irrelevant),
+        )
+    if skipped := dataset.skipped:
+        yield Finding(
+            "skipped_documents",
+            f"{counted(len(skipped), 'document')} left out by dataset.skip{named(skipped)}.",
+            "What they contain cannot be retrieved.",
+            "Repair the files if they matter.",
+            len(skipped),
+            len(skipped) + len({passage.source for passage in dataset.passages}),
+            tuple(skipped),
+        )

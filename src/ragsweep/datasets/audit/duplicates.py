@@ -1,0 +1,194 @@
+"""Queries and passages that are copies or near copies of each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ragsweep.core.terminal import counted
+from ragsweep.datasets.audit.finding import Finding, named, quoted
+from ragsweep.datasets.audit.unit_ranks import relevant
+from ragsweep.datasets.audit.wording import content_words
+from ragsweep.datasets.dataset import Dataset
+
+WORD = re.compile(r"\w+")
+SHINGLE = 3  # words
+FEWEST_WORDS = 8  # of a passage that is compared
+FEWEST_CONTENT = 3  # content words of a query that is compared
+MOST_SHARING = 1000  # passages; a shingle of more passages does not make two of them candidates
+
+CANDIDATES_AT_ONCE = 1 << 16
+ROUNDING = 1e-9
+
+Pairs = npt.NDArray[np.int64]
+
+
+def duplicate_queries(dataset: Dataset, near: float) -> Iterator[Finding]:
+    """A finding about queries that ask the same in other words.
+
+    Two queries are copies if the content words of one are in the other, in the same order, and the Jaccard similarity
+    of both sets is at least `near`. Queries that differ by a number, a negation, or a replaced or moved word are not
+    copies: they ask something else.
+
+    Args:
+        dataset: The dataset.
+        near: Least Jaccard similarity.
+    """
+    words = [content_words(query.text) for query in dataset.queries]
+    compared = [row for row, found in enumerate(words) if len({*found}) >= FEWEST_CONTENT]
+    pairs = [
+        (compared[one], compared[other])
+        for one, other in similar([sorted({*words[row]}) for row in compared], near).tolist()
+        if _is_copy(words[compared[one]], words[compared[other]])
+    ]
+    if not pairs:
+        return
+    judged: dict[int, set[int]] = {}
+    for query, unit in zip(*(each.tolist() for each in relevant(dataset, 1)), strict=True):
+        judged.setdefault(query, set()).add(unit)
+    differing = [pair for pair in pairs if judged.get(pair[0]) != judged.get(pair[1])]
+    texts = [dataset.queries[pair[0]].text for pair in pairs]
+    copies = {other for _, other in pairs}
+    advice = "Remove the copies."
+    if differing:
+        advice = "Give both queries of a pair the same judgments, or remove one of them."
+    yield Finding(
+        kind="duplicate_queries",
+        problem=f"{len(copies)} of {len(dataset.queries)} queries are copies of another one"
+        f"{named([quoted(text) for text in texts])}; {len(differing)} of {len(pairs)} pairs have different judgments.",
+        cost="Copies make the intervals too narrow"
+        + (", and where judgments differ, one of the two is counted wrong." if differing else "."),
+        advice=advice,
+        count=len(copies),
+        out_of=len(dataset.queries),
+        examples=tuple(" and ".join(dataset.queries[row].query_id for row in pair) for pair in pairs),
+        details={"pairs": len(pairs), "pairs_with_different_judgments": len(differing)},
+    )
+
+
+def _is_copy(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether the longer list of words has those of the shorter one in their order, and adds no number."""
+    shorter, longer = sorted((one, other), key=len)
+    rest = iter(longer)
+    return all(word in rest for word in shorter) and not any(map(_has_digit, {*longer} - {*shorter}))
+
+
+def _has_digit(word: str) -> bool:
+    return any(map(str.isdigit, word))
+
+
+def duplicate_passages(dataset: Dataset, near: float, relevance_level: int) -> Iterator[Finding]:
+    """A finding about passages of different units with the same text, or nearly.
+
+    Two passages are near copies if the Jaccard similarity of their sets of three consecutive words is at least `near`.
+
+    Args:
+        dataset: The dataset.
+        near: Least Jaccard similarity.
+        relevance_level: The lowest grade that counts as relevant.
+    """
+    words = [WORD.findall(text.lower()) for text in dataset.texts]
+    compared = [row for row, found in enumerate(words) if len(found) >= FEWEST_WORDS]
+    shingles = [_shingles(words[row]) for row in compared]
+    found = similar(shingles, near)
+    units = dataset.passage_units[compared]
+    found = found[units[found[:, 0]] != units[found[:, 1]]] if len(found) else found
+    overlap = [_overlap(dataset, compared[one], compared[other]) for one, other in found.tolist()]
+    found = found[~np.array(overlap, dtype=bool)]
+    if not len(found):
+        return
+    pairs = np.array(compared)[found]
+    copies_of: dict[int, set[int]] = {}
+    for one, other in dataset.passage_units[pairs].tolist():
+        copies_of.setdefault(one, set()).add(other)
+        copies_of.setdefault(other, set()).add(one)
+    judged = set(zip(*(each.tolist() for each in relevant(dataset, relevance_level)), strict=True))
+    affected = {query for query, unit in judged for copy in copies_of.get(unit, ()) if (query, copy) not in judged}
+    count = len(np.unique(pairs))
+    names = [" and ".join(_place(dataset, row) for row in pair) for pair in pairs.tolist()]
+    cost = "None of these is relevant for a query, so that no metric is wrong; they crowd each other in a ranking."
+    if affected:
+        cost = (
+            f"For {counted(len(affected), 'query')}, a {dataset.unit} with a copy of a relevant passage is not judged "
+        )
+        cost += "relevant, so that finding the copy counts as a miss."
+    yield Finding(
+        kind="duplicate_passages",
+        problem=f"{count:,} of {len(dataset.passages):,} passages have nearly the same text as one of another "
+        f"{dataset.unit}{named(names)}.",
+        cost=cost,
+        advice="Judge the copies, too, or remove them from the documents.",
+        count=count,
+        out_of=len(dataset.passages),
+        examples=tuple(names),
+        details={"pairs": len(pairs), "affected_queries": [dataset.queries[row].query_id for row in sorted(affected)]},
+    )
+
+
+def _shingles(words: Sequence[str]) -> list[str]:
+    return sorted({" ".join(words[start : start + SHINGLE]) for start in range(len(words) - SHINGLE + 1)})
+
+
+def _overlap(dataset: Dataset, one: int, other: int) -> bool:
+    """Whether two passages share characters of a document."""
+    first, second = dataset.passages[one], dataset.passages[other]
+    return first.source == second.source and first.start < second.end and second.start < first.end
+
+
+def _place(dataset: Dataset, row: int) -> str:
+    passage = dataset.passages[row]
+    return passage.source if dataset.unit == "document" else f"{passage.source}#{passage.page_number}"
+
+
+def similar(sets: Sequence[Sequence[str]], least: float) -> Pairs:
+    """All pairs of sets whose Jaccard similarity is at least `least`, shape [pairs, 2], in order.
+
+    Candidates are found by prefix filtering (Bayardo, Ma and Srikant, WWW 2007): two sets that are so similar share one
+    of the rarest members of each. Equal sets are compared once: of those, the first is paired with each other one, and
+    alone with the sets that resemble it. A member of more than `MOST_SHARING` different sets finds no candidates.
+
+    Args:
+        sets: Distinct members of each set.
+        least: More than 0.
+    """
+    from scipy import sparse
+
+    first_with: dict[tuple[str, ...], int] = {}
+    equal, different = [], []
+    for at, members in enumerate(map(tuple, sets)):
+        first = first_with.setdefault(members, at)
+        if first < at and members:
+            equal.append((first, at))
+        elif members:
+            different.append(at)
+    sizes = np.array([len(sets[at]) for at in different], dtype=np.int64)
+    numbers: dict[str, int] = {}
+    member = np.fromiter(
+        (numbers.setdefault(each, len(numbers)) for at in different for each in sets[at]), np.int64, sizes.sum()
+    )
+    frequency = np.bincount(member, minlength=len(numbers))
+    row = np.repeat(np.arange(len(different)), sizes)
+    order = np.lexsort((member, frequency[member], row))  # the rarest members of each set first
+    place = np.arange(len(member)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    in_prefix = place < (sizes - np.ceil(least * sizes - ROUNDING) + 1)[row]
+    kept = order[in_prefix & (frequency[member[order]] > 1) & (frequency[member[order]] <= MOST_SHARING)]
+
+    def matrix(chosen: Pairs) -> sparse.csr_array:
+        ones = np.ones(len(chosen), np.int32)
+        return sparse.csr_array((ones, (row[chosen], member[chosen])), shape=(len(different), len(numbers)))
+
+    prefixes, whole = matrix(kept), matrix(order)
+    one, other = sparse.triu(prefixes @ prefixes.T, 1).nonzero()
+    near: list[tuple[int, int]] = []
+    for first in range(0, len(one), CANDIDATES_AT_ONCE):
+        some = slice(first, first + CANDIDATES_AT_ONCE)
+        shared = whole[one[some]].multiply(whole[other[some]]).sum(axis=1)
+        alike = shared >= least * (sizes[one[some]] + sizes[other[some]] - shared) - ROUNDING
+        near += [
+            (different[left], different[right])
+            for left, right in zip(one[some][alike], other[some][alike], strict=True)
+        ]
+    return np.array(sorted([*equal, *near]), dtype=np.int64).reshape(-1, 2)
