@@ -1,10 +1,10 @@
-"""Tables of a measured ranking, and findings about the dataset."""
+"""Tables and facts of a measured ranking."""
 
 import numpy as np
 
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query
 from ragsweep.evaluation import evaluate, judge, recall
-from ragsweep.tasks.ranking.tables import facts, findings, queries, retrieved
+from ragsweep.tasks.ranking.tables import facts, queries, retrieved
 
 PAGES = [("1", "a.pdf#1", "iron and tea"), ("2", "a.pdf#2", ""), ("3", "a.pdf#3", "fever")]
 
@@ -20,16 +20,10 @@ def measured(judgments, skipped=()):
     return evaluate(judged, {"recall": recall}, 1, (None,) * len(judged.queries), resamples=100), dataset
 
 
-def test_problems_of_the_dataset_are_found():
-    judgments = (Judgment("q1", "a.pdf#3", 1), Judgment("q1", "a.pdf#90", 1), Judgment("q2", "a.pdf#1", 0))
-    assert findings(facts(*measured(judgments, skipped=("c.pdf",)))) == [
-        "1 relevant page (a.pdf#90) without a passage, which no retriever can find: "
-        "50.0% of the relevant pages can be found.",
-        "1 page (a.pdf#2) without text, never retrieved.",
-        "1 query (q3) without a judgment, left out of every mean.",
-        "1 query (q2) without a relevant page, scoring 0 except in NDCG.",
-        "1 document (c.pdf) left out by dataset.skip.",
-    ]
+def test_queries_that_can_be_answered_are_also_measured_alone():
+    judgments = (Judgment("q1", "a.pdf#3", 1), Judgment("q2", "a.pdf#90", 1), Judgment("q2", "a.pdf#1", 0))
+    assert facts(*measured(judgments))["answerable"] == {"queries": 1, "metrics": {"recall": 1.0}}
+    assert facts(*measured(judgments[:1]))["answerable"] == {}
 
 
 def test_retrieved_and_relevant_units_are_listed():

@@ -16,6 +16,7 @@ from ragsweep.core.terminal import BAD_INPUT, end_of_script, guard, one_line, sh
 COMMANDS = {
     "init": "prepare this folder: a place for PDF files, a template for questions, a dataset for both",
     "run": "measure one configuration, or a sweep over many with -m",
+    "audit": "say what is wrong with a dataset before a sweep is wasted on it",
     "generate": "make a test set from your own documents",
     "compare": "compare runs and sweeps, and say which differences are more than chance",
     "gate": "check that a run is not worse than another one by more than a margin",

@@ -16,10 +16,10 @@ from hydra.errors import HydraException, MissingConfigException, OverrideParseEx
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from ragsweep.core.errors import JobFailed, RagsweepError, first_line
+from ragsweep.core.errors import AuditError, JobFailed, RagsweepError, first_line
 from ragsweep.core.project import CONF, conf_folders, options_of
 from ragsweep.core.settings import nearest
-from ragsweep.core.terminal import BAD_INPUT, INTERRUPTED
+from ragsweep.core.terminal import BAD_INPUT, INTERRUPTED, NOT_ACCEPTED
 
 VERBOSE = "RAGSWEEP_VERBOSE"  # in the environment: show tracebacks
 LAUNCHERS = {"hydra_plugins", "joblib", "loky", "ray", "submitit"}  # packages that start jobs
@@ -39,6 +39,8 @@ def explained(error: BaseException) -> int:
     if isinstance(error, JobFailed):
         return FAILED
     print(f"ragsweep: {in_one_line(error)}", file=sys.stderr)
+    if isinstance(error, AuditError):
+        return NOT_ACCEPTED
     bad_input = isinstance(error, RagsweepError | HydraException | OmegaConfBaseException) or _is_from_hydra(error)
     return BAD_INPUT if bad_input else FAILED
 

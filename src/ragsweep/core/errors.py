@@ -15,6 +15,10 @@ class DatasetError(RagsweepError):
     """A document, query or judgment that cannot be read or does not fit the others."""
 
 
+class AuditError(RagsweepError):
+    """A dataset with findings that the user does not accept (`audit.fail_on`)."""
+
+
 class EncoderError(RagsweepError):
     """An encoder whose files are not there or not the expected ones, or whose embeddings are invalid."""
 

@@ -16,7 +16,7 @@ from omegaconf.errors import OmegaConfBaseException
 from ragsweep.core.address import check_arguments
 from ragsweep.core.errors import RagsweepError
 
-BAD_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143  # exit statuses
+BAD_INPUT, NOT_ACCEPTED, INTERRUPTED, TERMINATED = 2, 3, 130, 143  # exit statuses
 FULL_ERROR = "HYDRA_FULL_ERROR"  # in the environment: 1 shows tracebacks
 LONGEST = 120  # characters of a name
 

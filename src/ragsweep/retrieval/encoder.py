@@ -22,7 +22,7 @@ from ragsweep.core.hardware import cpu_has_bf16, fastest_device
 from ragsweep.core.progress import advance, progress
 from ragsweep.core.store import NO_STORE, Store
 from ragsweep.retrieval.backends import PRECISIONS, Backend, Precision, packages, run_in
-from ragsweep.retrieval.model_files import MINILM, digest_of_model, model_folder
+from ragsweep.retrieval.model_files import MINILM, digest_of_model, model_folder, window_of
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -105,6 +105,11 @@ class SentenceTransformerEncoder:
     def folder(self) -> Path:
         """Where the model's files are; raises `EncoderError` where they cannot be had."""
         return model_folder(self.model)
+
+    @cached_property
+    def window(self) -> int | None:
+        """How many tokens of a text are read, with the special ones; None if the model's files do not tell."""
+        return window_of(self.folder)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -201,3 +201,9 @@ def digest_of_model(folder: Path) -> str:
         return digest([(file.relative_to(folder).as_posix(), _digest(file)) for file in files])
     except OSError as error:
         raise EncoderError(f"encoder.model: {error.filename} cannot be read ({error.strerror})") from error
+
+
+def window_of(folder: Path) -> int | None:
+    """The tokens of a text that a model reads, with the special ones; None if its files do not tell."""
+    lengths = [_json(file).get("max_seq_length") for file in sorted(folder.rglob("sentence_*_config.json"))]
+    return next((length for length in lengths if isinstance(length, int)), None)

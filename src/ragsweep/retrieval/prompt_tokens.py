@@ -44,3 +44,8 @@ def token_counts(texts: Sequence[str], tokenizer: str, store: Store) -> Indices 
     inputs = [digest_of_module(__name__), digest_of(file), version("tokenizers"), digest_texts(texts)]
     with progress(f"counting the tokens of {len(texts):,} passages"):
         return store.get("tokens", inputs, build)["tokens"]
+
+
+def room(model: str, window: int) -> int:
+    """How many tokens of a text fit into a model's window beside the special ones that the model adds."""
+    return window - int(opened(file_of(model)).num_special_tokens_to_add(is_pair=False))

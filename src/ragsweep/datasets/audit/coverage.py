@@ -15,7 +15,7 @@ from ragsweep.statistics.intervals import Array
 
 def absent_units(dataset: Dataset, level: int) -> list[str]:
     """The units of at least this grade that have no passage."""
-    absent = sorted(set(relevant(dataset, level)[1].tolist()) - set(dataset.passage_units.tolist()))
+    absent = sorted(set(relevant(dataset, level)[1].tolist()) - set(dataset.found_units.tolist()))
     return [dataset.units[unit] for unit in absent]
 
 
@@ -23,7 +23,7 @@ def findable(dataset: Dataset, level: int) -> tuple[Indices, Array]:
     """The queries with a relevant unit, and the share of their relevant units with a passage, each [queries]."""
     query, unit = relevant(dataset, level)
     queries, row = np.unique(query, return_inverse=True)
-    shares: Array = np.bincount(row, np.isin(unit, dataset.passage_units), len(queries)) / np.bincount(row)
+    shares: Array = np.bincount(row, np.isin(unit, dataset.found_units), len(queries)) / np.bincount(row)
     return queries, shares
 
 

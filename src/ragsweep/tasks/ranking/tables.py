@@ -1,21 +1,20 @@
-"""Tables and facts of a measured ranking, and findings about the dataset."""
+"""Tables and facts of a measured ranking."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ragsweep.core.terminal import one_line
 from ragsweep.datasets import Dataset
+from ragsweep.datasets.audit.coverage import absent_units, findable
 from ragsweep.tasks.ranking.evaluation import Evaluation
 from ragsweep.tasks.ranking.judging import NOTHING
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_NAMES = 10
 LONGEST = 60  # characters of a reference
 
 
@@ -57,17 +56,11 @@ def facts(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
         "queries_without_relevant": [dataset.queries[row].query_id for row in dataset.without_relevant(level)],
         "documents_skipped": list(dataset.skipped),
         "pages_without_text": list(dataset.empty_pages),
-        "units_without_passage": absent_units(evaluation, dataset),
+        "units_without_passage": absent_units(dataset, level),
         "references_without_offsets": without_offsets(dataset),
         "coverage": dataset.coverage(level),
+        "answerable": answerable(evaluation, dataset),
     }
-
-
-def absent_units(evaluation: Evaluation, dataset: Dataset) -> list[str]:
-    """The relevant units that have no passage."""
-    relevant = dataset.qrels.grade >= evaluation.judged.relevance_level
-    absent = sorted(set(dataset.qrels.unit[relevant].tolist()) - set(dataset.found_units.tolist()))
-    return [dataset.units[unit] for unit in absent]
 
 
 def without_offsets(dataset: Dataset) -> list[str]:
@@ -76,36 +69,15 @@ def without_offsets(dataset: Dataset) -> list[str]:
     return [f"query {each.query_id}: {one_line(each.text)[:LONGEST]}" for each in unplaced]
 
 
-def findings(known: Mapping[str, Any]) -> list[str]:
-    """The problems of the dataset, one sentence each, or a sentence that there are none.
+def answerable(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
+    """The means over the queries of which something relevant has a passage; empty if these are all or none.
 
-    Args:
-        known: The `facts` about the dataset.
+    Returns:
+        `queries`, how many these are, and `metrics`, their means by name.
     """
-    return list(_problems(known)) or [
-        "Every relevant unit can be found, every page has text, every query has a judgment."
-    ]
-
-
-def _problems(known: Mapping[str, Any]) -> Iterator[str]:
-    unit = known["dataset"]["unit"]
-    if absent := known["units_without_passage"]:
-        yield (
-            f"{_named(absent, f'relevant {unit}')} without a passage, which no retriever can find: "
-            f"{known['coverage']:.1%} of the relevant {unit}s can be found."
-        )
-    if without_text := known["pages_without_text"]:
-        yield f"{_named(without_text, 'page')} without text, never retrieved."
-    if unjudged := known["queries_without_judgments"]:
-        yield f"{_named(unjudged, 'query', 'queries')} without a judgment, left out of every mean."
-    if unplaced := known["references_without_offsets"]:
-        yield f"{_named(unplaced, 'reference')} that are not at one place of their document, found by their words."
-    if irrelevant := known["queries_without_relevant"]:
-        yield f"{_named(irrelevant, 'query', 'queries')} without a relevant {unit}, scoring 0 except in NDCG."
-    if skipped := known["documents_skipped"]:
-        yield f"{_named(skipped, 'document')} left out by dataset.skip."
-
-
-def _named(names: Sequence[str], one: str, many: str = "") -> str:
-    shown = ", ".join(names[:MOST_NAMES]) + (", ..." if len(names) > MOST_NAMES else "")
-    return f"{len(names)} {one if len(names) == 1 else many or f'{one}s'} ({shown})"
+    queries, shares = findable(dataset, evaluation.judged.relevance_level)
+    rows = np.isin(evaluation.judged.queries, queries[shares > 0])
+    if rows.all() or not rows.any():
+        return {}
+    means = evaluation.per_query[:, rows].mean(axis=1).tolist()
+    return {"queries": int(rows.sum()), "metrics": dict(zip(evaluation.names, means, strict=True))}

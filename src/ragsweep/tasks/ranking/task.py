@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ragsweep.core.store import Store
 from ragsweep.core.terminal import one_line, say_once
 from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import Chunker, Dataset, DatasetFormat
+from ragsweep.datasets.audit.finding import Finding
 from ragsweep.retrieval import NOTHING, Ranker, Ranking, rank
 from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.prompt_tokens import token_counts
@@ -24,6 +25,8 @@ from ragsweep.retrieval.tokenizer import WORDS
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import Metric, metric_of
 from ragsweep.tasks.ranking import charts, costs, tables, trec
+from ragsweep.tasks.ranking.audit import as_json, audit, refuse
+from ragsweep.tasks.ranking.audit_settings import AuditSettings
 from ragsweep.tasks.ranking.evaluation import CURVE, Evaluation, evaluate
 from ragsweep.tasks.ranking.explain import Explanation, find
 from ragsweep.tasks.ranking.judging import judge
@@ -37,6 +40,7 @@ from ragsweep.tasks.task import Curve, Measurement, Record, Score
 LEAST_DEPTH = 100  # a ranking has at least this many passages, and at least k
 WITH_INTERVALS = ("recall",)  # metrics whose curves get intervals; for all metrics they would take too long
 SHOWN = 3  # names in a notice
+NO_FINDINGS = "The audit found nothing wrong with the dataset."
 
 
 @dataclass(frozen=True)
@@ -52,9 +56,11 @@ class RankingTask:
         seed: Of the bootstrap.
         store: Keeps where documents were cut, and how many tokens passages have.
         tokenizer: Counts the tokens of the context: a model by its folder or name on the hub, or `words`.
+        audit: What is looked for in the dataset, and which findings are not accepted.
     """
 
     cutoff: ClassVar[str] = "k"
+    without_effect: ClassVar[Sequence[str]] = ("audit",)
     loads: ClassVar[Sequence[str]] = (
         *("dataset", "chunker", "store", "evaluation.relevance_level"),
         "evaluation.fuzzy_threshold",
@@ -68,6 +74,7 @@ class RankingTask:
     seed: Seed
     store: Store
     tokenizer: Text = WORDS
+    audit: AuditSettings = field(default_factory=AuditSettings)
 
     def __post_init__(self) -> None:
         expect_method(self.retriever, "rank", "retriever")
@@ -107,9 +114,15 @@ class RankingTask:
         return dataset
 
     def check(self, items: Dataset) -> None:
-        """Raise an error if the retriever cannot search this dataset, or a metric needs references that it lacks."""
+        """Raise an error if this dataset cannot be searched or measured, or if `audit.fail_on` does not accept it."""
         check_search(self.retriever, search_of(items))
         check_spans(items, self.evaluation.metrics)
+        if self.audit.fail_on:
+            refuse(items.name, self.findings(items), self.audit.fail_on)
+
+    def findings(self, items: Dataset) -> Sequence[Finding]:
+        """What is wrong with the dataset."""
+        return audit(items, self.audit, self.evaluation.relevance_level, self.store, self.retriever)
 
     def measure(self, items: Dataset) -> Measurement:
         """Retrieve, judge and measure."""
@@ -165,7 +178,7 @@ class RankingTask:
         intervals = zip(evaluation.ci_low.tolist(), evaluation.ci_high.tolist(), strict=True)
         values = zip(evaluation.metrics, evaluation.means.values(), intervals, evaluation.per_query, strict=True)
         tokens = self._context_tokens(items, ranking, evaluation)
-        facts = tables.facts(evaluation, items)
+        findings, facts = self.findings(items), tables.facts(evaluation, items)
         return Measurement(
             items=tables.queries(evaluation, items),
             scores=[Score(metric, mean, *interval, row) for metric, mean, interval, row in values],
@@ -180,11 +193,13 @@ class RankingTask:
             ),
             cutoff=self.cutoff,
             facts=facts,
-            findings=tables.findings(facts),
+            findings=[each.text for each in findings] or [NO_FINDINGS],
+            sections=_sections(evaluation, facts["answerable"]),
             method=self._method,
             files={
                 "ranking.trec": trec.run_lines(evaluation.judged, ranking.passages, ranking.scores, items, TAG),
                 "qrels.trec": trec.qrels_lines(items),
+                "audit.json": [as_json(items, findings)],
             },
             condition=f"at k = {self.k}",
             charts=(charts.draw, evaluation),
@@ -202,6 +217,20 @@ class RankingTask:
         if counts is None:
             return None
         return costs.context_tokens(evaluation.judged, ranking.passages, counts, evaluation.values.shape[1])
+
+
+def _sections(evaluation: Evaluation, answerable: Mapping[str, Any]) -> dict[str, list[str]]:
+    """What the report says of the queries that can be answered, if those are not all."""
+    if not answerable:
+        return {}
+    means = [
+        f"{metric.title} {answerable['metrics'][metric.name]:.3f} ({evaluation.means[metric.name]:.3f})"
+        for metric in evaluation.metrics
+    ]
+    count = f"{answerable['queries']} of {len(evaluation.judged.queries)} queries"
+    return {
+        "Answerable queries": [f"Something relevant can be found for {count}. On these (on all): {', '.join(means)}."]
+    }
 
 
 def _notice(names: Sequence[str], what: str) -> None:

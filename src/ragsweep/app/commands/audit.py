@@ -1,0 +1,72 @@
+"""Say what is wrong with a dataset: judged pages that are missing or look shifted, copies, damaged text, and so on.
+
+ragsweep audit                                            # the bundled manual
+ragsweep audit dataset=pdf dataset.documents=my_pdfs dataset.queries=my_questions.json
+ragsweep audit dataset=beir dataset.path=DIR --json       # for programs
+ragsweep audit 'audit.fail_on=[shifted_pages,absent_units]'
+
+Exit status: 0; 3 where a finding is of a kind in audit.fail_on; 2 for bad input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ragsweep.app.commands import parser_of
+
+if TYPE_CHECKING:
+    from ragsweep.datasets import Dataset
+    from ragsweep.datasets.audit.finding import Finding
+
+
+def main() -> int:
+    """Print the findings about the dataset that the arguments choose."""
+    parser = parser_of("audit", __doc__)
+    parser.add_argument("overrides", nargs="*", metavar="name=value", help="settings, as for ragsweep run")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    arguments = parser.parse_intermixed_args()
+
+    from ragsweep.app.messages import explained
+    from ragsweep.core.terminal import NOT_ACCEPTED
+
+    try:
+        task = _task(arguments.overrides)
+        items = task.load()
+        findings = task.findings(items)
+    except Exception as error:
+        return explained(error)
+    if arguments.json:
+        from ragsweep.tasks.ranking.audit import as_json
+
+        print(as_json(items, findings), end="")
+    else:
+        print(*_lines(items, findings), sep="\n")
+    return NOT_ACCEPTED if any(each.kind in task.audit.fail_on for each in findings) else 0
+
+
+def _task(overrides: Sequence[str]) -> Any:
+    """The task that the overrides describe, for which nothing but its settings is checked."""
+    import hydra
+
+    from ragsweep.core.components import build_around
+    from ragsweep.core.errors import ConfigError
+    from ragsweep.core.project import CONF, register_resolvers
+    from ragsweep.experiment import checked
+
+    register_resolvers()
+    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+        config = checked(hydra.compose("config", list(overrides)))
+    task = build_around(config, "task")
+    if not hasattr(task, "findings"):
+        raise ConfigError(f"task: {config.task._target_} has no audit; use task=ranking")
+    return task
+
+
+def _lines(items: Dataset, findings: Sequence[Finding]) -> Iterator[str]:
+    yield f"{items.name}: {', '.join(f'{count:,} {what}' for what, count in items.profile.items())}"
+    if not findings:
+        yield "Nothing was found to be wrong."
+    for finding in findings:
+        yield f"\n{finding.kind} ({finding.count:,} of {finding.out_of:,})"
+        yield from (f"  {sentence}" for sentence in (finding.problem, finding.cost, finding.advice))

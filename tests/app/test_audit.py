@@ -1,0 +1,83 @@
+"""`ragsweep audit`, and the audit in runs and sweeps."""
+
+import json
+
+import pytest
+from application import assert_refused
+
+KEPT = ["retriever=sparse"]
+
+
+def audit(application, *given):
+    return application.script("audit", *given, *KEPT)
+
+
+def test_findings_are_printed_with_what_they_cost_and_what_to_do(application, dataset):
+    process = audit(application, *dataset)
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.splitlines() == [
+        "small: 6 passages, 7 units, 5 queries, 6 judgments",
+        "",
+        "pages_without_text (1 of 7)",
+        "  1 page without text (fever.pdf#3).",
+        "  They are never retrieved.",
+        "  Run OCR on those that are scanned; blank pages are harmless.",
+    ]
+
+
+def test_the_bundled_manual_has_no_findings(application):
+    process = audit(application)
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.endswith("\nNothing was found to be wrong.\n")
+
+
+def test_findings_as_json_are_those_of_a_run(application, dataset):
+    assert application.run(*dataset, *KEPT).returncode == 0
+    [run] = application.runs()
+    results = application.artifacts(run) / "results"
+    process = audit(application, *dataset, "--json")
+    found = json.loads(process.stdout)
+    assert found == json.loads((results / "audit.json").read_text())
+    assert found["findings"][0]["examples"] == ["fever.pdf#3"]
+    [sentences] = json.loads((results / "evaluation.json").read_text())["findings"]
+    assert sentences.startswith("1 page without text (fever.pdf#3). They are never retrieved.")
+
+
+def test_a_kind_that_is_not_accepted_is_exit_status_3(application, dataset):
+    process = audit(application, *dataset, "audit.fail_on=[pages_without_text]")
+    assert process.returncode == 3
+    assert "pages_without_text (1 of 7)" in process.stdout
+    assert audit(application, *dataset, "audit.fail_on=[shifted_pages]").returncode == 0
+
+
+@pytest.mark.parametrize("mode", [[], ["-m", "k=1,2"]], ids=["run", "sweep"])
+def test_a_kind_that_is_not_accepted_stops_a_run_or_a_sweep_before_it_starts(application, dataset, mode):
+    process = application.run(*mode, *dataset, *KEPT, "audit.fail_on=[pages_without_text]")
+    assert process.returncode == 3
+    assert process.stderr.splitlines()[-1] == (
+        "ragsweep: small: audit.fail_on does not accept pages_without_text (1); ragsweep audit shows them"
+    )
+    assert application.runs() == []
+
+
+def test_the_audit_changes_no_parameter_and_no_digest(application, dataset):
+    assert application.run("-m", *dataset, *KEPT, "audit.level=0.01,0.02").returncode == 0
+    one, other = application.children()
+    assert one.data.tags["config.digest"] == other.data.tags["config.digest"]
+    assert not any(name.startswith("audit") for name in one.data.params)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (["audit.fail_on=[shifted]"], "audit.fail_on: found ['shifted'], expected a list, each absent_units or "),
+        (["audit.level=2"], "audit.level: found 2, expected a number from 0 to 1"),
+        (["audit.levl=0.1"], "audit.levl: no such setting (did you mean audit.level?)"),
+        (["dataset=nosuch"], "dataset=nosuch: expected one of "),
+        (["task=answers"], "task: ragsweep.tasks.answers.task.AnswersTask has no audit; use task=ranking"),
+        (["dataset.documents=nosuch.pdf"], "nosuch.pdf does not exist"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_bad_input_gets_one_line(application, given, expected):
+    assert_refused(audit(application, *given), application, expected)
