@@ -18,6 +18,7 @@ from ragsweep.core.constraints import (
     is_component,
     is_group,
     parameters,
+    required,
     rule_of,
     rules_of,
 )
@@ -97,11 +98,12 @@ def _check_names(name: str, node: DictConfig, known: Collection[str] | None) -> 
 
 
 def _check_group(name: str, group: object, annotated: Callable[..., Any]) -> None:
+    """Check the settings of a group. One that is not there takes its default if it has one."""
     if isinstance(group, DictConfig):
         _check_names(name, group, parameters(annotated))
     for key, rule in rules_of(annotated).items():
-        value = group.get(key) if isinstance(group, DictConfig) else None
-        _check(f"{name}.{key}", value, rule)
+        if not isinstance(group, DictConfig) or key in group or key in required(annotated):
+            _check(f"{name}.{key}", group.get(key) if isinstance(group, DictConfig) else None, rule)
     for path, node in _nodes(name, group, annotated) if isinstance(group, DictConfig) else ():
         check_component(path, node)
 

@@ -150,6 +150,13 @@ def parameters(target: Callable[..., Any]) -> tuple[str, ...] | None:
 
 
 @cache
+def required(target: Callable[..., Any]) -> frozenset[str]:
+    """The names of a class's or function's parameters that have no default."""
+    found = inspect.signature(target).parameters.values()
+    return frozenset(each.name for each in found if each.default is each.empty)
+
+
+@cache
 def rules_of(target: Callable[..., Any]) -> Mapping[str, Rule]:
     """The rules of a class's or function's parameters, by their names; each accepts the parameter's own default."""
     defaults: Mapping[str, object] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ragsweep.core.terminal import counted
 from ragsweep.report.decision_charts import differences_of, other_than_best, outcomes_of
-from ragsweep.report.sweep_charts import AGAINST, BY_CUTOFF, COMBINATIONS, FRONT, HEAT_MAP, ONE_SETTING
+from ragsweep.report.sweep_charts import AGAINST, BY_CUTOFF, COMBINATIONS, FRONT, HEAT_MAP, ONE_SETTING, PLOTS
 from ragsweep.report.tables import three_digits
 from ragsweep.report.words import at, bought
 from ragsweep.sweeps import Decision
@@ -15,6 +15,7 @@ def captions_of(decision: Decision) -> dict[str, str]:
     return {
         BY_CUTOFF: _by_cutoff(decision),
         FRONT: _fronts(decision),
+        PLOTS: _plots(decision),
         HEAT_MAP: _ties(decision),
         ONE_SETTING: _ties(decision),
         AGAINST: _against(decision),
@@ -42,6 +43,15 @@ def _fronts(decision: Decision) -> str:
             f"{three_digits(cheapest.value(front.cost) or 0)} {front.sweep.metric_info[front.cost].unit}."
         )
     return " ".join(sentences)
+
+
+def _plots(decision: Decision) -> str:
+    sweep, named = decision.sweep, decision.named
+    measured = ", ".join(
+        f"{sweep.title(name)} {three_digits(named.value(name) or 0)}"
+        for name in dict.fromkeys(name for pair in decision.plots for name in pair)
+    )
+    return f"The choice, {named.name}: {measured}."
 
 
 def _ties(decision: Decision) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,20 +25,22 @@ from ragsweep.core.style import (
     ticks,
     whiskers,
 )
+from ragsweep.report.against_charts import against
 from ragsweep.report.decision_charts import best_against_baseline, by_cutoff, cost_fronts
 from ragsweep.report.settings_charts import heat_map, one_setting, parallel_coordinates
 from ragsweep.report.words import at
 from ragsweep.sweeps import Decision, Sweep
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 BY_CUTOFF, FRONT, HEAT_MAP = "by_cutoff.svg", "cost_fronts.svg", "heat_map.svg"
 ONE_SETTING, AGAINST, COMBINATIONS = "one_setting.svg", "best_against_baseline.svg", "parallel_coordinates.svg"
+PLOTS = "against_each_other.svg"
 MOST_ROWS = 40
 MOST_METHODS = 6
 MOST_LINES = 7
+MOST_IN_A_LINE = 8  # titles of metrics
 
 
 class Known(NamedTuple):
@@ -58,12 +61,14 @@ KNOWN = {  # the settings of which the reference has charts
 
 
 def report_charts(decision: Decision) -> Iterator[tuple[str, Figure]]:
-    """The figures of the report with their file names: at most five."""
+    """The figures of the report with their file names: at most six."""
     sweep, level = decision.sweep, decision.headline.allowed
     if decision.gain and decision.gain in decision.named.facts.curves and sweep.cutoff:
         yield BY_CUTOFF, by_cutoff(decision, decision.gain)
     if decision.fronts:
         yield FRONT, cost_fronts(decision)
+    if decision.plots:
+        yield PLOTS, against(decision)
     if len(level.table) == 1:
         return
     axes = _by_use(level)
@@ -199,20 +204,23 @@ def _some(decision: Decision, name: str) -> list[Any]:
 
 def all_metrics(decision: Decision) -> Figure:
     """Which configuration is best, by every metric?"""
+    from matplotlib.patches import Rectangle
+
     sweep = decision.headline.allowed
     rows = sweep.table.head(MOST_ROWS)
     left_out = f"; the best {MOST_ROWS} of {len(sweep.table)}" if len(sweep.table) > MOST_ROWS else ""
     names = [*map(shown, rows["name"])]
-    beside = 0.3 + 0.092 * max(map(len, names))
+    beside, many = 0.3 + 0.092 * max(map(len, names)), len(sweep.metrics) > MOST_IN_A_LINE
+    titles = [textwrap.fill(title, 11) if many else title for title in map(sweep.title, sweep.metrics)]
     drawing = figure(
-        beside + 7,
+        beside + max(7, 0.85 * len(sweep.metrics)),
         1.4 + 0.3 * len(rows),
         f"Which configuration is best, by every metric{at(decision.sweep, decision.headline)}?",
         f"Mean over queries, sorted by {sweep.metric_title}{left_out}; dark is better within a column, "
         "framed is its best\nBold names: cannot be told apart from the best (p > 0.05)",
         left=beside,
         bottom=0.2,
-        top=1.2,
+        top=1.35 if many else 1.2,
     )
     axes = drawing.subplots()
     values = rows[list(sweep.metrics)].to_numpy()
@@ -232,8 +240,8 @@ def all_metrics(decision: Decision) -> Figure:
             fontweight="bold" if better[y, x] == high[x] else None,
         )
         if better[y, x] == high[x]:
-            _frame(axes, x, y)
-    axes.set_xticks(range(len(sweep.metrics)), [sweep.title(name) for name in sweep.metrics])
+            axes.add_patch(Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, fill=False, edgecolor=BEST, linewidth=2))
+    axes.set_xticks(range(len(sweep.metrics)), titles)
     axes.set_yticks(range(len(rows)), names)
     for name, tied in zip(axes.get_yticklabels(), sweep.standings.with_best.tied[rows["outcome"]], strict=True):
         name.set_fontweight("bold" if tied else "normal")
@@ -289,9 +297,3 @@ def radar(decision: Decision) -> Figure:
 def _means_and_whiskers(row: pd.Series, metrics: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
     means, low, high = (np.array([row[f"{name}{end}"] for name in metrics]) for end in ("", "_low", "_high"))
     return means, np.array([means - low, high - means]).clip(min=0)
-
-
-def _frame(axes: Axes, x: int, y: int) -> None:
-    from matplotlib.patches import Rectangle
-
-    axes.add_patch(Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, fill=False, edgecolor=BEST, linewidth=2))

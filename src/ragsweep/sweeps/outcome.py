@@ -63,6 +63,16 @@ class Outcome:
             return self._means[name]
         return self.facts.measures[name].value if name in self.facts.measures else None
 
+    def interval(self, name: str) -> tuple[float, float] | None:
+        """The 95 % interval of a metric or measure; None if it has none."""
+        if name in self.facts.metrics:
+            return self.statistics[name][f"{name}_low"], self.statistics[name][f"{name}_high"]
+        if name not in self.per_query:
+            return None
+        values = np.array([self.per_query[name]], dtype=float)
+        (low,), (high,) = confidence_intervals(values, resamples=self.resamples, seed=self.seed)
+        return float(low), float(high)
+
     @cached_property
     def _means(self) -> dict[str, float]:
         return {name: float(self.per_query[name].mean()) for name in self.facts.metrics if name in self.per_query}

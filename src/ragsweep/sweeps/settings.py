@@ -28,6 +28,7 @@ class DecisionSettings:
         target: A promise to certify: the share of questions for which a metric is 1.
         gains: What a larger cutoff buys. The first is in the headline.
         costs: What it costs. The first is in the headline.
+        plots: Pairs of metrics or costs that the report draws against each other, the vertical one first.
         tokenizer: Counts the tokens of the context.
     """
 
@@ -39,6 +40,7 @@ class DecisionSettings:
     target: Mapping[str, Annotated[float, Between(0, 1)]] | None = None
     gains: Sequence[Text] = ()
     costs: Sequence[Text] = ()
+    plots: Sequence[Sequence[Text]] = ()
     tokenizer: Text | None = None
 
 
@@ -81,6 +83,7 @@ def check_decision(settings: DecisionSettings, metrics: Sequence[Metric], measur
         "target": settings.target or (),
         "gains": settings.gains,
         "costs": settings.costs,
+        "plots": [name for pair in settings.plots for name in pair],
     }
     for setting, names in named.items():
         for name in names:
@@ -89,6 +92,9 @@ def check_decision(settings: DecisionSettings, metrics: Sequence[Metric], measur
                     f"decision.{setting}: found {name!r}, expected something that is measured"
                     f"{nearest(name, list(known))}: {', '.join(known)}"
                 )
+    for pair in settings.plots:
+        if len(pair) != 2 or pair[0] == pair[1]:
+            raise ConfigError(f"decision.plots: found {list(pair)}, expected two names, such as [recall, precision]")
     decides = scores[settings.metric]
     check_margin("decision.margin", settings.margin, decides)
     for name, bound in (settings.require or {}).items():

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 LIGHT_BLUE = "#9ecae1"
 TENTHS = 10
+MOST_IN_A_PANEL = 7  # metrics
+FEWEST = 3  # places in a panel, so that the bars of one metric are not very wide
 WIDE_ENOUGH = 0.3  # share of the queries whose bar has room for a number
 
 
@@ -40,42 +42,61 @@ def draw(evaluation: Evaluation) -> Iterator[tuple[str, Figure]]:
 
 def metrics(evaluation: Evaluation) -> Figure:
     """How good is this configuration, and how are the values of the queries distributed?"""
-    queries = evaluation.per_query.shape[1]
+    queries, groups = evaluation.per_query.shape[1], _groups(evaluation)
     drawing = figure(
         9,
-        4.4,
+        1.2 + _height(groups) * len(groups),
         f"How good is this configuration at k = {evaluation.k}?",
         f"Diamond: mean over {queries} queries, with its 95 % bootstrap interval; "
         "bars: share of the queries in each tenth of the range",
     )
-    axes = drawing.subplots()
-    edges = np.linspace(*_range(evaluation.per_query), TENTHS + 1)
-    shares = np.array([np.histogram(values, edges)[0] / queries for values in evaluation.per_query])
+    for axes, group in zip(_stacked(drawing, len(groups)), groups, strict=True):
+        _draw_values(evaluation, group, axes)
+    return drawing
+
+
+def _draw_values(evaluation: Evaluation, group: list[int], axes: Axes) -> None:
+    """Draw the values of the queries of some metrics, with their means."""
+    per_query = evaluation.per_query[group]
+    edges = np.linspace(*_range(per_query), TENTHS + 1)
+    shares = np.array([np.histogram(values, edges)[0] / per_query.shape[1] for values in per_query])
     place, tenth = shares.nonzero()
     left, middle, shown_shares = place - 0.4, (edges[tenth] + edges[tenth + 1]) / 2, shares[place, tenth]
     axes.hlines(middle, left, left + 0.7 * shown_shares, color=LIGHT_BLUE, linewidth=19, capstyle="butt")
     for x, y, share in zip(left, middle, shown_shares, strict=True):
         if share >= WIDE_ENOUGH:
             axes.text(x + 0.03, y, f"{share:.0%}", va="center", fontsize=8, color="#222222")
-    places, means = np.arange(len(evaluation.metrics)), np.array(list(evaluation.means.values()))
-    whiskers = np.abs([means - evaluation.ci_low, evaluation.ci_high - means])
+    places, means = np.arange(len(group)), per_query.mean(axis=1)
+    whiskers = np.abs([means - evaluation.ci_low[group], evaluation.ci_high[group] - means])
     axes.errorbar(places + 0.38, means, yerr=whiskers, fmt="D", color=BEST, capsize=4, markersize=6)
-    labels = [f"{_title(metric)}\n{mean:.3f}" for metric, mean in zip(evaluation.metrics, means, strict=True)]
-    axes.set_xticks(places, labels)
-    axes.set_xlim(-0.5, len(places) - 0.5)
+    titles = [_title(evaluation.metrics[position]) for position in group]
+    axes.set_xticks(places, [f"{title}\n{mean:.3f}" for title, mean in zip(titles, means, strict=True)])
+    axes.set_xlim(-0.5, max(len(places), FEWEST) - 0.5)
     axes.set_ylabel("value of a query")
     _show_range(axes, edges[0], edges[-1])
     dress(axes)
-    return drawing
 
 
 def metrics_by_cutoff(evaluation: Evaluation) -> Figure:
     """How do the metrics depend on the cutoff?"""
-    queries = evaluation.per_query.shape[1]
-    drawing = figure(8, 4.6, "How do the metrics depend on the cutoff?", f"Mean over {queries} queries", right=1.3)
-    axes = drawing.subplots()
-    cutoffs = np.arange(1, evaluation.curves.shape[1] + 1)
-    for place, (metric, curve) in enumerate(zip(evaluation.metrics, evaluation.curves, strict=True)):
+    queries, groups = evaluation.per_query.shape[1], _groups(evaluation)
+    drawing = figure(
+        8,
+        1.4 + _height(groups) * len(groups),
+        "How do the metrics depend on the cutoff?",
+        f"Mean over {queries} queries",
+        right=1.3 if len(groups) == 1 else 2,
+    )
+    for axes, group in zip(_stacked(drawing, len(groups)), groups, strict=True):
+        _draw_curves(evaluation, group, axes)
+    return drawing
+
+
+def _draw_curves(evaluation: Evaluation, group: list[int], axes: Axes) -> None:
+    """Draw the means of some metrics over the cutoff."""
+    curves = evaluation.curves[group]
+    cutoffs = np.arange(1, curves.shape[1] + 1)
+    for place, (position, curve) in enumerate(zip(group, curves, strict=True)):
         axes.plot(
             cutoffs,
             curve,
@@ -83,7 +104,7 @@ def metrics_by_cutoff(evaluation: Evaluation) -> Figure:
             marker=MARKERS[place % len(MARKERS)],
             markersize=4,
             markevery=2,
-            label=in_legend(_title(metric)),
+            label=in_legend(_title(evaluation.metrics[position])),
         )
     axes.axvline(evaluation.k, color="#444444", linewidth=1, linestyle=":")
     axes.text(
@@ -93,11 +114,33 @@ def metrics_by_cutoff(evaluation: Evaluation) -> Figure:
     axes.set_ylabel("mean over queries")
     axes.set_xlim(0.5, cutoffs[-1] + 0.5)
     axes.set_xticks(cutoff_ticks(len(cutoffs)))
-    low, high = _range(evaluation.curves)
+    low, high = _range(curves)
     _show_range(axes, low, high + 0.08 * (high - low))
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
     dress(axes)
-    return drawing
+
+
+def _groups(evaluation: Evaluation) -> list[list[int]]:
+    """Positions of the metrics of each panel: those of one kind, such as `token/`, and of one range."""
+    groups: dict[tuple[str, float], list[int]] = {}
+    for position, metric in enumerate(evaluation.metrics):
+        groups.setdefault((metric.name.rpartition("/")[0], metric.high), []).append(position)
+    if len(evaluation.metrics) <= MOST_IN_A_PANEL:
+        return [list(range(len(evaluation.metrics)))]
+    return [
+        group[start : start + MOST_IN_A_PANEL]
+        for group in groups.values()
+        for start in range(0, len(group), MOST_IN_A_PANEL)
+    ]
+
+
+def _height(groups: list[list[int]]) -> float:
+    """Inches of a panel."""
+    return 3.2 if len(groups) == 1 else 2.6
+
+
+def _stacked(drawing: Figure, number: int) -> list[Axes]:
+    return list(drawing.subplots(number, 1, squeeze=False, gridspec_kw={"hspace": 0.45})[:, 0])
 
 
 def _range(values: npt.NDArray[np.float64]) -> tuple[float, float]:
