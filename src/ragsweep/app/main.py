@@ -22,6 +22,7 @@ COMMANDS = {
     "gate": "check that a run is not worse than another one by more than a margin",
     "explain": "show what a run retrieved for a query, and why",
     "reproduce": "run a recorded run or sweep again, and compare every number",
+    "convert": "write a dataset of any format as another one",
     "push": "upload runs that the tracking server could not take when they were made",
     "store": "show or clear the stored embeddings, indexes and rankings",
     "ui": "show the runs of this folder in MLflow",

@@ -1,0 +1,57 @@
+"""Write a dataset of any format as another one: documents, queries and judgments.
+
+ragsweep convert dataset=beir dataset.path=scifact --to trec --out scifact_trec
+ragsweep convert corpus=text corpus.path=texts questions=spans questions.path=questions.csv --to spans --out copy
+ragsweep convert dataset=cho_manual --to table --out manual    # the bundled manual: a page a row, a question a row
+
+The settings are those of ragsweep run. The folder is new; nothing is left there if something goes wrong. What the
+format cannot express is named and counted.
+
+Exit status: 2 where the dataset cannot be read, or the format cannot express what is judged.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+from ragsweep.app.commands import parser_of
+
+
+def main() -> int:
+    """Convert what the arguments name."""
+    from ragsweep.datasets.conversion import FORMATS, convert
+
+    parser = parser_of("convert", __doc__)
+    parser.add_argument("overrides", nargs="+", metavar="NAME=VALUE", help="the dataset, as for ragsweep run")
+    parser.add_argument("--to", choices=FORMATS, required=True, help="the format")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the new folder")
+    arguments = parser.parse_intermixed_args()
+
+    import hydra
+    from hydra.errors import HydraException
+
+    from ragsweep.app.messages import in_one_line
+    from ragsweep.core.components import build
+    from ragsweep.core.errors import ConfigError
+    from ragsweep.core.project import CONF, register_resolvers
+    from ragsweep.datasets.checks import check
+    from ragsweep.experiment import checked
+
+    register_resolvers()
+    try:
+        with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+            config = checked(hydra.compose("config", arguments.overrides))
+    except HydraException as error:
+        raise ConfigError(in_one_line(error)) from error
+    collection = build(config.dataset, "dataset").load()
+    check(collection)
+    written = convert(collection, arguments.to, arguments.out)
+    for sentence in written.lost:
+        print(f"lost: {sentence}", file=sys.stderr)
+    found = f"{len(collection.documents):,} documents, {len(collection.queries):,} queries"
+    judged = len(collection.judgments) or len(collection.references)
+    print(f"{arguments.out}: {found}, {judged:,} {'judgments' if collection.judgments else 'references'}")
+    print(f"read it with: ragsweep run {written.settings.replace('{}', shlex.quote(str(arguments.out)))}")
+    return 0

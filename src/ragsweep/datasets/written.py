@@ -1,0 +1,97 @@
+"""What a dataset is written as in another format: names that the format can have, and what is lost in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+from ragsweep.core.errors import DatasetError
+from ragsweep.core.terminal import counted
+from ragsweep.datasets.collection import Collection, Query
+
+BOM = "\ufeff"  # readers take one at the beginning of a file for a mark
+
+
+@dataclass(frozen=True)
+class Written:
+    """A dataset in another format.
+
+    Attributes:
+        settings: What `ragsweep run` needs to read it; `{}` stands for the folder.
+        files: The pieces of text of each file, by its path in the folder.
+        lost: What the format cannot express, one sentence each.
+    """
+
+    settings: str
+    files: Mapping[str, Iterable[str]]
+    lost: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Units:
+    """What is judged, as documents: their new ids and texts, and the new id of every unit."""
+
+    texts: list[tuple[str, str]]
+    ids: Mapping[str, str]
+    change: Callable[[str], str]
+
+    def name(self, unit: str) -> str:
+        """The id of a judged unit, which may not be in the corpus."""
+        return self.ids.get(unit) or self.change(unit)
+
+
+def units_of(collection: Collection, to: str, change: Callable[[str], str], lost: list[str]) -> Units:
+    """The documents or pages that are judged; `change` makes ids of their names that the format can have."""
+    if collection.unit == "passage":
+        raise DatasetError(f"{collection.name}: judges spans of text, which {to} cannot express; expected --to spans")
+    if not collection.judgments:
+        raise DatasetError(f"{collection.name}: has no judgments; expected some to convert")
+    documents = collection.documents
+    if collection.unit == "document":
+        found = [(document.pages[0].unit, document.text) for document in documents if document.pages]
+        note(lost, (document for document in documents if len(document.pages) > 1), "document", "the pages of {}")
+    else:
+        found = [(page.unit, document.text[page.start : page.end]) for document in documents for page in document.pages]
+        lost.append(f"which document each of {len(found)} pages is of: each is a document now")
+    if len({unit for unit, _ in found}) < len(found):
+        raise DatasetError(f"{collection.name}: judges page numbers of any document; expected --to table")
+    ids = renamed((unit for unit, _ in found), collection.unit, change, lost)
+    return Units([(ids[unit], text) for unit, text in found], ids, change)
+
+
+def query_ids(collection: Collection, change: Callable[[str], str], lost: list[str]) -> dict[str, str]:
+    """The ids of the queries that the format can have, by the old ones."""
+    return renamed((query.query_id for query in collection.queries), "query id", change, lost)
+
+
+def renamed(names: Iterable[str], what: str, change: Callable[[str], str], lost: list[str]) -> dict[str, str]:
+    """The names that a format can have. Raises `DatasetError` if two names would become the same."""
+    new_names = {name: change(name) for name in names}
+    taken: dict[str, str] = {}
+    for name, new in new_names.items():
+        if taken.setdefault(new, name) != name:
+            raise DatasetError(
+                f"the {what}s {taken[new]!r} and {name!r} would both be {new!r}; expected different ones"
+            )
+    changed = [name for name, new in new_names.items() if new != name]
+    example = f", such as {changed[0]!r}, which is {new_names[changed[0]]!r} now" if changed else ""
+    note(lost, changed, what, f"the names of {{}}{example}")
+    return new_names
+
+
+def note_fields(queries: Iterable[Query], lost: list[str]) -> None:
+    """Note what is lost if queries cannot have types and fields."""
+    note(lost, (query for query in queries if query.query_type or query.fields), "query", "types and fields of {}")
+
+
+def note(lost: list[str], found: Iterable[object], noun: str, sentence: str) -> None:
+    """Note what is lost if anything is; `{}` stands for how many there are."""
+    if number := sum(1 for _ in found):
+        lost.append(sentence.replace("{}", counted(number, noun), 1))
+
+
+def one_word(name: str) -> str:
+    """A name without white space, and not like the beginning of SGML."""
+    return re.sub(rf"\s|^<|^{BOM}", lambda found: quote(found[0]), name)
