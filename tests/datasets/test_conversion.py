@@ -146,7 +146,7 @@ def test_spans_keep_every_character_and_offset(tmp_path):
     assert lost == [
         "the names of 3 documents, such as 'a b.pdf', which is 'a b.pdf.txt' now",
         "the ids of 2 queries, which are numbered from 1 now",
-        "types and fields of 2 queries",
+        "types and fields of 1 query",
     ]
 
 
@@ -340,7 +340,7 @@ def test_the_command_writes_what_it_says(tmp_path):
     assert process.stderr == (
         "lost: which document each of 140 pages is of: each is a document now\nlost: types and fields of 133 queries\n"
     )
-    assert process.stdout.splitlines()[0].startswith("made/here: 1 documents, 133 queries, ")
+    assert process.stdout.splitlines()[0].startswith("made/here: 1 document, 133 queries, ")
     assert sorted(path.name for path in (tmp_path / "made/here").iterdir()) == [
         "corpus.jsonl",
         "qrels.txt",

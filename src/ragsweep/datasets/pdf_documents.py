@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -22,6 +23,7 @@ from ragsweep.datasets.pages import nearest
 PageNumbers = Literal["physical", "label"]
 
 PLAIN = re.compile(r"[\w./-]+", re.ASCII)  # Hydra reads these without quotes
+MARK = b"%PDF"  # near the beginning of every PDF
 HYPHEN = "\ufffe"  # written by pdfium for a hyphen that breaks a word at the end of a line
 
 
@@ -133,11 +135,17 @@ def _pages_of(path: Path, *, labelled: bool) -> Iterator[tuple[str, str]]:
                 label = pdf.get_page_label(index) if labelled else ""
                 yield label or str(index + 1), _normalised(pdf[index].get_textpage().get_text_range())
     except (pypdfium2.PdfiumError, OSError) as error:
-        raise DatasetError(f"{path}: cannot be read as a PDF ({_reason(error)})") from error
+        raise DatasetError(f"{path}: cannot be read as a PDF ({_reason(error, path)})") from error
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: Exception, path: Path) -> str:
     reason = str(error).removeprefix("Failed to load document ").strip("(). ").removeprefix("PDFium: ")
+    if "password" in reason:
+        return "it is encrypted; expected one without a password"
+    with suppress(OSError), path.open("rb") as file:
+        if MARK not in (beginning := file.read(1024)):
+            found = f"it begins with {beginning[:8].decode('latin-1')!r}" if beginning else "it is empty"
+            return f"{found}; expected {MARK.decode()}"
     return f"{reason[:1].lower()}{reason[1:]}"
 
 

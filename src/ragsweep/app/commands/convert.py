@@ -36,6 +36,7 @@ def main() -> int:
     from ragsweep.core.components import build
     from ragsweep.core.errors import ConfigError
     from ragsweep.core.project import CONF, register_resolvers
+    from ragsweep.core.terminal import counted
     from ragsweep.datasets.checks import check
     from ragsweep.experiment import checked
 
@@ -50,8 +51,8 @@ def main() -> int:
     written = convert(collection, arguments.to, arguments.out)
     for sentence in written.lost:
         print(f"lost: {sentence}", file=sys.stderr)
-    found = f"{len(collection.documents):,} documents, {len(collection.queries):,} queries"
-    judged = len(collection.judgments) or len(collection.references)
-    print(f"{arguments.out}: {found}, {judged:,} {'judgments' if collection.judgments else 'references'}")
+    judged = ("judgment", collection.judgments) if collection.judgments else ("reference", collection.references)
+    parts = [("document", collection.documents), ("query", collection.queries), judged]
+    print(f"{arguments.out}: {', '.join(counted(len(found), noun) for noun, found in parts)}")
     print(f"read it with: ragsweep run {written.settings.replace('{}', shlex.quote(str(arguments.out)))}")
     return 0

@@ -1,0 +1,266 @@
+"""Malformed PDF, Word and Parquet files and datasets of the catalogue; and what the command says of malformed input."""
+
+import gzip
+import io
+import json
+import zipfile
+
+import docx
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from reportlab.pdfgen.canvas import Canvas
+
+from ragsweep.core.errors import DatasetError
+from ragsweep.datasets import (
+    Dataset,
+    Document,
+    IrDatasetsDataset,
+    OwnDataset,
+    PageChunker,
+    PdfDocuments,
+    SpanQuestions,
+    TableCorpus,
+    TableQuestions,
+    TextCorpus,
+    TrecCorpus,
+    TrecQuestions,
+)
+
+DOCUMENTS = (Document.from_pages("m", [("1", "m#1", "Iron tablets.")]),)
+
+
+def pdf(**options):
+    file = io.BytesIO()
+    canvas = Canvas(file, invariant=1, **options)
+    canvas.drawString(20, 700, "Iron tablets")
+    canvas.save()
+    return file.getvalue()
+
+
+def word():
+    file, document = io.BytesIO(), docx.Document()
+    document.add_paragraph("Iron tablets")
+    document.save(file)
+    return file.getvalue()
+
+
+def parquet(**columns):
+    file = io.BytesIO()
+    pd.DataFrame(columns).to_parquet(file)
+    return file.getvalue()
+
+
+def zipped(content):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("word/document.xml", content)
+    return file.getvalue()
+
+
+ENTITIES = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 20}">' for n in range(1, 9))
+BOMB = f'<!DOCTYPE a [<!ENTITY e0 "iron">{ENTITIES}]><a>&e8;</a>'
+BINARY = [  # reader, file, content, what is said
+    (PdfDocuments, "a.pdf", zipped("x"), "(it begins with 'PK\\x03\\x04"),
+    (PdfDocuments, "a.pdf", b"", "(it is empty; expected %PDF)"),
+    (PdfDocuments, "a.pdf", b"<html>", "(it begins with '<html>'; expected %PDF)"),
+    (PdfDocuments, "a.pdf", gzip.compress(pdf()), "(it begins with '\\x1f"),
+    (PdfDocuments, "a.pdf", pdf(encrypt="secret"), "(it is encrypted; expected one without a password)"),
+    (PdfDocuments, "a.pdf", pdf()[:300], "cannot be read as a PDF ("),
+    (TextCorpus, "a.docx", b"", "cannot be read as a Word document"),
+    (TextCorpus, "a.docx", pdf(), "cannot be read as a Word document"),
+    (TextCorpus, "a.docx", word()[:-100], "cannot be read as a Word document"),
+    (TextCorpus, "a.docx", zipped(BOMB), "cannot be read as a Word document"),
+    (TextCorpus, "a.docx", zipped("<a>" * 10_000), "cannot be read as a Word document"),
+    (TextCorpus, "a.txt", "ü".encode("utf-16"), "line 1: not UTF-8"),
+    (TableCorpus, "a.parquet", b"\x80\x04\x95.", "not a Parquet file"),
+    (TableCorpus, "a.parquet", parquet(id=["a"], text=["x"])[:-20], "not a Parquet file"),
+    (TableCorpus, "a.parquet", parquet(id=["a"], text=[b"x"]), "row 1: the field 'text' is of type bytes"),
+    (TableCorpus, "a.parquet", parquet(id=["a", None], text=["x", "y"]), "row 2: the field 'id' is of type NoneType"),
+    (TableCorpus, "a.parquet", parquet(id=["a", "a"], text=["x", "y"]), "row 2: the document 'a' is in the file twice"),
+    (TrecCorpus, "a.bin", b"\x00\x01", "line 1: found '\\x00\\x01', expected an id, a tab and a text"),
+    (TrecCorpus, "a.jsonl", b'{"id": "a", "text": "x"}', "line 1: the field 'contents' is missing; found 'id', 'text'"),
+    (TrecCorpus, "a.sgml", b"<html>x</html>", "contains no documents"),
+]
+
+
+@pytest.mark.parametrize(("reader", "name", "content", "said"), BINARY, ids=range(len(BINARY)))
+def test_a_malformed_file_is_refused_in_one_line(tmp_path, reader, name, content, said):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(DatasetError) as refused:
+        reader(str(path)).read()
+    assert said in str(refused.value)
+    assert str(path) in str(refused.value)
+    assert len(str(refused.value).splitlines()) == 1
+
+
+def test_an_entity_of_a_word_document_reads_no_other_file(tmp_path):
+    secret = tmp_path / "secret.txt"
+    secret.write_text("the secret")
+    body = '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body><w:p><w:r><w:t>'
+    entity = f'<!DOCTYPE a [<!ENTITY e SYSTEM "{secret.as_uri()}">]>'
+    (tmp_path / "a.docx").write_bytes(zipped(f"{entity}{body}&e;</w:t></w:r></w:p></w:body></w:document>"))
+    said = ""
+    try:
+        said = TextCorpus(str(tmp_path / "a.docx")).read()[0].text
+    except DatasetError as error:
+        said = str(error)
+    assert "the secret" not in said
+
+
+CATALOGUE = [  # docs, queries, qrels, what is said
+    ("d\tx\n", "q\ty\n", "q 0 d x\n", "small cannot be read (invalid literal for int"),
+    ("d x\n", "q\ty\n", "q 0 d 1\n", "small cannot be read (expected 2 fields, got 1)"),
+    ("d\tx\n", "q\ty\n", "q 0 d\n", "small cannot be read (expected 4 columns, got 3)"),
+    ("d\tx\nd\ty\n", "q\ty\n", "q 0 d 1\n", "the document 'd' occurs 2 times; expected once"),
+    ("d\tx\n", "q\ty\n", "z 0 d 1\n", "judgment of 'd' for query 'z': the query does not exist"),
+    ("d\tx\n", "q\ty\n", "", "no query has a judgment"),
+    ("", "q\ty\n", "q 0 d 1\n", "the documents contain no text"),
+    ("d\tx\n", "q\ty\n", "q 0 d 99999999999\n", "found the grade 99999999999, expected a whole number"),
+    (b"d\t\xe9\n", "q\ty\n", "q 0 d 1\n", "small cannot be read ('utf-8' codec can't decode"),
+    ("d\tx\n", "q\t \n", "q 0 d 1\n", "the text of query 'q' is blank"),
+]
+
+
+@pytest.mark.parametrize(("docs", "queries", "qrels", "said"), CATALOGUE, ids=range(len(CATALOGUE)))
+def test_a_malformed_dataset_of_the_catalogue(tmp_path, docs, queries, qrels, said):
+    ir_datasets = pytest.importorskip("ir_datasets", reason="ir_datasets is not installed")
+    for name, content in (("docs.tsv", docs), ("queries.tsv", queries), ("qrels", qrels)):
+        (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    places = {"docs_tsv": "docs.tsv", "queries_tsv": "queries.tsv", "qrels_trec": "qrels"}
+    dataset = ir_datasets.create_dataset(**{kind: str(tmp_path / name) for kind, name in places.items()})
+    ir_datasets.registry.register(name := f"{tmp_path.name}-small", dataset)
+    with pytest.raises(DatasetError) as refused:
+        Dataset.from_collection(IrDatasetsDataset("small", name).load(), PageChunker())
+    assert said in str(refused.value)
+    assert len(str(refused.value).splitlines()) == 1
+
+
+# Fuzzing: a valid file with some of its bytes or values changed
+
+FILES = {
+    "a.pdf": (PdfDocuments, pdf()),
+    "a.docx": (TextCorpus, word()),
+    "a.parquet": (TableCorpus, parquet(id=["a", "b"], text=["x", "y"])),
+    "a.jsonl.gz": (TableCorpus, gzip.compress(b'{"id": "a", "text": "x"}\n' * 3)),
+    "a.sgml": (TrecCorpus, b"<DOC>\n<DOCNO>a</DOCNO>\n<TEXT>iron</TEXT>\n</DOC>\n"),
+    "a.html": (TextCorpus, b"<html><body><h1>Iron</h1><table><tr><td>x</td></tr></table></body></html>"),
+}
+CHANGES = st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), max_size=8)
+
+
+@pytest.mark.parametrize("name", FILES)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@given(changes=CHANGES, cut=st.just(1.0) | st.floats(0, 1))
+def test_a_damaged_file_is_read_or_refused_in_one_line(tmp_path, name, changes, cut):
+    reader, content = FILES[name]
+    damaged = bytearray(content)
+    for place, byte in changes:
+        damaged[int(place * len(damaged))] = byte
+    path = tmp_path / name
+    path.write_bytes(damaged[: int(cut * len(damaged))])
+    said = ""
+    try:
+        reader(str(path)).read()
+    except DatasetError as error:
+        said = str(error)
+    assert len(said.splitlines()) <= 1
+
+
+ODD = st.sampled_from(
+    ["", " ", "m", "1", "m#1", "Iron", "a\nb", "\ud83e", 0, 4, -1, 1.5, 10**400, True, None, [], {}, [[]], {"1": 1}]
+)
+REFERENCES = st.lists(st.dictionaries(st.sampled_from(["content", "start_index", "end_index"]), ODD) | ODD, max_size=2)
+FIELDS = st.sampled_from(["id", "text", "page", "title", "query", "relevant_docs", "question", "corpus_id", "other"])
+ENTRIES = st.dictionaries(FIELDS, ODD | st.lists(ODD, max_size=2) | st.dictionaries(st.sampled_from(["1", "9"]), ODD))
+ASKED = st.builds(
+    lambda entry, references: {"question": "q", "corpus_id": "m", "references": references, **entry},
+    ENTRIES,
+    REFERENCES,
+)
+LOADERS = {
+    "table": lambda path: TableCorpus(path, title="title", page="page").read(),
+    "trec": lambda path: TrecCorpus(path).read(),
+    "questions": lambda path: TableQuestions(path).read(DOCUMENTS),
+    "documents": lambda path: TableQuestions(path, "document", id="id").read(DOCUMENTS),
+    "spans": lambda path: SpanQuestions(path).read(DOCUMENTS),
+}
+
+
+@pytest.mark.parametrize("name", LOADERS)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=80)
+@given(st.lists(ASKED | ENTRIES | ODD, max_size=3), st.booleans())
+def test_odd_values_are_read_or_refused_in_one_line(tmp_path, name, entries, in_lines):
+    path = tmp_path / "any.jsonl"
+    path.write_text("\n".join(map(json.dumps, entries)) if in_lines else json.dumps(entries))
+    said = ""
+    try:
+        LOADERS[name](str(path))
+    except DatasetError as error:
+        said = str(error)
+    assert len(said.splitlines()) <= 1
+
+
+WORDS = st.sampled_from(
+    ["1", "q", "0", "m", "absent", "nan", "-1", "9" * 30, "\t", " ", "\n", "<top>", "<num>", "é", "#"]
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=80)
+@given(st.lists(WORDS).map("".join), st.lists(WORDS).map(" ".join))
+def test_odd_topics_and_qrels_are_read_or_refused_in_one_line(tmp_path, topics, qrels):
+    (tmp_path / "topics").write_text(f"1\tq\n{topics}")
+    (tmp_path / "qrels").write_text(f"1 0 m 1\n{qrels}")
+    said = ""
+    try:
+        OwnDataset(
+            "any", TextCorpus(str(tmp_path)), TrecQuestions(str(tmp_path / "topics"), str(tmp_path / "qrels"))
+        ).load()
+    except DatasetError as error:
+        said = str(error)
+    assert len(said.splitlines()) <= 1
+
+
+# Through the command
+
+REFUSED = [  # files, settings, what is said
+    (
+        {"docs/a.txt": "Iron.", "q.csv": "query,relevant_docs\nwhat,a.txt\n"},
+        "corpus=text corpus.path={}/docs questions=table questions.path={}/q.csv",
+        "q.csv, line 2: page 'a.txt' is not in the documents (a.txt has pages 1 to 1)",
+    ),
+    (
+        {"docs.jsonl": '{"id": "a", "text": "x"}\n' * 2, "q.csv": "query,relevant_docs\nwhat,a\n"},
+        "corpus=table corpus.path={}/docs.jsonl questions=table questions.path={}/q.csv questions.unit=document",
+        "docs.jsonl, line 2: the document 'a' is in the file twice; expected once",
+    ),
+    (
+        {"c.sgml": "<DOC>\n<DOCNO>a</DOCNO>x</DOC>\n", "t": "1\tq\n", "r": "1 0 a nan\n"},
+        "corpus=trec corpus.path={}/c.sgml questions=trec questions.topics={}/t questions.qrels={}/r",
+        "r, line 1: the grade is 'nan'; expected a whole number",
+    ),
+    (
+        {"docs/a.md": "Iron.", "s.csv": 'question,corpus_id,references\nq,a,"[{""content"": ""Rust""}]"\n'},
+        "corpus=text corpus.path={}/docs questions=spans questions.path={}/s.csv",
+        "s.csv, line 2: 'Rust' occurs 0 times in a.md; expected once, or start_index and end_index",
+    ),
+    (
+        {"docs/a.pdf": b"PK\x03\x04", "q.json": "[]"},
+        "corpus=pdf corpus.path={}/docs questions=table questions.path={}/q.json",
+        "docs/a.pdf: cannot be read as a PDF (it begins with 'PK",
+    ),
+]
+
+
+@pytest.mark.parametrize(("files", "chosen", "said"), REFUSED, ids=range(len(REFUSED)))
+def test_the_command_refuses_malformed_input_and_records_nothing(tmp_path, application, files, chosen, said):
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    process = application.run(*chosen.replace("{}", str(tmp_path)).split(), "retriever=sparse")
+    assert process.returncode == 2
+    [line] = process.stderr.splitlines()
+    assert said in line
+    assert application.runs() == []
