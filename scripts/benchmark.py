@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 
 import pandas as pd
-from bench import answers, encoding, measures, reporting, retrieval, scale, sweeps
+from bench import answers, encoding, loading, measures, reporting, retrieval, scale, sweeps
 from bench.timing import Rows, Timing
 
 from ragsweep.core.store import Store
@@ -24,7 +24,19 @@ from ragsweep.core.style import BEST, dress, figure, save
 from ragsweep.datasets import BeirDataset, Dataset, PageChunker, PdfDataset, RecursiveChunker
 
 CLONE = Path(__file__).resolve().parents[1]
-BENCHMARKS = ("sweeps", "loop", "sparse", "dense", "metrics", "encoding", "report", "answers", "thousand", "scale")
+BENCHMARKS = (
+    "sweeps",
+    "loop",
+    "sparse",
+    "dense",
+    "metrics",
+    "encoding",
+    "report",
+    "answers",
+    "loading",
+    "thousand",
+    "scale",
+)
 SIZES = {False: (10_000, 100_000, 1_000_000), True: (1_000, 10_000)}
 
 
@@ -83,6 +95,8 @@ def chosen_rows(arguments: argparse.Namespace, folder: Path) -> Iterator[Rows]:
         yield reporting.rows(rounds, quick=quick)
     if "answers" in only:
         yield answers.rows(folder, quick=quick)
+    if "loading" in only:
+        yield loading.rows(folder, arguments.scifact, rounds, quick=quick)
     if "thousand" in only and not quick:
         yield sweeps.thousand(folder)
     if "scale" in only:
