@@ -246,7 +246,10 @@ def test_a_model_is_the_word_of_the_user_of_today(logged, today):
         trusted(recorded, today, {}, ())
     with pytest.raises(ConfigError, match=r"allow it by encoder\.model=MODEL$"):
         trusted(recorded, today, {"task.tokenizer": "words"}, ())
-    config = trusted(recorded, today, {"encoder.model": "good/model", "task.tokenizer": "good/model"}, ())
+    counting = {"task.tokenizer": "good/model", "chunker.tokenizer.model": "good/model"}
+    with pytest.raises(ConfigError, match=r"allow it by encoder\.model=MODEL$"):
+        trusted(recorded, today, counting, ())
+    config = trusted(recorded, today, {"encoder.model": "good/model", **counting}, ())
     assert config.retriever.dense.encoder.model == config.encoder.model == "good/model"
 
 
