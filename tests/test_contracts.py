@@ -21,10 +21,14 @@ from ragsweep.datasets import (
     BeirDataset,
     CaseColumns,
     CasesDataset,
+    FixedChunker,
+    MarkdownChunker,
     PageChunker,
     PdfDataset,
     PubMedQADataset,
     RecursiveChunker,
+    SemanticChunker,
+    SentenceChunker,
 )
 from ragsweep.retrieval import (
     DenseRetriever,
@@ -32,6 +36,7 @@ from ragsweep.retrieval import (
     HnswIndex,
     HybridRetriever,
     IvfPqIndex,
+    ModelTokenizer,
     Names,
     PipelineRetriever,
     RunFileRetriever,
@@ -149,6 +154,59 @@ class TestRecursive(ChunkerContract):
 class TestShortAndOverlapping(ChunkerContract):
     component = RecursiveChunker
     settings: ClassVar = {"size": 30, "overlap": 20}
+
+
+IN_TOKENS = {"unit": "tokens", "tokenizer": ModelTokenizer(), "size": 12, "overlap": 5}
+
+
+class TestRecursiveInTokens(ChunkerContract):
+    component = RecursiveChunker
+    settings: ClassVar = IN_TOKENS
+
+
+class TestRecursiveAcrossPages(ChunkerContract):
+    component = RecursiveChunker
+    settings: ClassVar = {"across_pages": True}
+
+
+class TestFixed(ChunkerContract):
+    component = FixedChunker
+    settings: ClassVar = IN_TOKENS | {"across_pages": True}
+
+
+class TestFixedInCharacters(ChunkerContract):
+    component = FixedChunker
+    settings: ClassVar = {"unit": "characters", "size": 7, "overlap": 6}
+
+
+class TestSentences(ChunkerContract):
+    component = SentenceChunker
+    settings: ClassVar = {"size": 60, "overlap": 30}
+
+
+class TestSentencesInTokens(ChunkerContract):
+    component = SentenceChunker
+    settings: ClassVar = IN_TOKENS | {"across_pages": True}
+
+
+class TestMarkdown(ChunkerContract):
+    component = MarkdownChunker
+    settings: ClassVar = {"size": 80, "overlap": 30, "across_pages": True}
+
+
+class TestMarkdownInTokens(ChunkerContract):
+    component = MarkdownChunker
+    settings: ClassVar = IN_TOKENS | {"level": 1}
+
+
+class TestSemantic(ChunkerContract):
+    component = SemanticChunker
+    settings: ClassVar = {"encoder": LetterEncoder(), "size": 80, "overlap": 30, "across_pages": True, "amount": 50}
+
+
+class TestSemanticInTokens(ChunkerContract):
+    component = SemanticChunker
+    settings: ClassVar = IN_TOKENS | {"encoder": LetterEncoder(), "threshold": "standard_deviation", "amount": 1}
 
 
 class TestPdf(DatasetContract):

@@ -23,11 +23,16 @@ TEXTS = (
     "One line\nand the next,\twith  odd   spaces \r\n and Windows ends.\r\n",
     "Ein Satz. 日本語の文章。 Ångström 🙂 é.",
     ".",
+    "日本語の文章。" * 50,
+    "e\u0301\u0323 🙂👩‍👩‍👧 שלום עולם. " * 20,
+    "The first page.\fThe second\f\f \f# The fifth\n\fand the sixth.",
 )
 
 
 class ChunkerContract(ComponentContract):
     """What must hold of a chunker.
+
+    A chunker with a `size` of characters or, with `unit = "tokens"`, of the tokens of its `tokenizer`, must keep to it.
 
     Attributes:
         texts: What it cuts.
@@ -59,12 +64,34 @@ class ChunkerContract(ComponentContract):
         assert list(made.split(text)) == []
 
     def test_a_passage_is_the_text_between_its_offsets(self, made: Any) -> None:
-        """Also where the same sentence occurs a hundred times."""
+        """Also where the same sentence occurs a hundred times, and across pages."""
         document = Document.from_pages("a", [(str(page), f"a#{page}", text) for page, text in enumerate(self.texts, 1)])
         query = Query("1", "iron")
         collection = Collection("texts", "page", (document,), (query,), (Judgment("1", "a#1", 1),))
-        for passage in Dataset.from_collection(collection, made).passages:
+        passages = Dataset.from_collection(collection, made).passages
+        assert {page for passage in passages for page in passage.pages} == set(range(len(self.texts)))
+        assert len({passage.chunk_id for passage in passages}) == len(passages)
+        for passage in passages:
             assert passage.text == document.text[passage.start : passage.end]
+
+    def test_no_passage_is_longer_than_the_size(self, made: Any) -> None:
+        """In its unit. A single character can be longer than so many tokens."""
+        size, tokenizer = getattr(made, "size", None), getattr(made, "tokenizer", None)
+        if size is None:
+            pytest.skip("has no size")
+        for text in self.texts:
+            if getattr(made, "unit", "characters") == "characters":
+                assert all(end - start <= size for start, end in made.split(text))
+            else:
+                [tokens] = tokenizer.offsets([text])
+                for start, end in made.split(text):
+                    assert end - start == 1 or sum(first < end and last > start for first, last in tokens) <= size
+
+    def test_it_cuts_many_texts_as_it_cuts_each(self, made: Any) -> None:
+        """Where it can be asked for all at once."""
+        if not hasattr(made, "split_all"):
+            pytest.skip("is asked for one text at a time")
+        assert [list(each) for each in made.split_all(self.texts)] == [list(made.split(text)) for text in self.texts]
 
     def test_it_cuts_the_same_way_each_time(self, store: Store) -> None:
         """Two objects of the same settings cut at the same places."""
