@@ -9,11 +9,12 @@ from hypothesis.extra.numpy import arrays
 
 import ragsweep
 from ragsweep.core.trec_files import strictly_falling
-from ragsweep.datasets import Collection, Dataset, Document, Judgment, Query, RecursiveChunker
+from ragsweep.datasets import Collection, Dataset, Document, FixedChunker, Judgment, Query, RecursiveChunker
 from ragsweep.evaluation import average_precision, f1, hit_rate, judge, mrr, ndcg, precision, recall
 from ragsweep.retrieval import ranked
 from ragsweep.tasks.ranking.judging import NOTHING
 from ragsweep.tasks.ranking.trec import qrels_lines, run_lines
+from ragsweep.tasks.ranking.units import units_of_ranking
 
 METRICS = {
     "P": precision,
@@ -26,13 +27,14 @@ METRICS = {
 OURS = METRICS | {"f1": f1}
 ZERO = dict.fromkeys(METRICS, 0.0)
 LETTERS = RecursiveChunker(size=1, overlap=0)  # one passage per letter
+ACROSS_PAGES = FixedChunker(size=5, overlap=2, unit="characters", across_pages=True)
 
 
-def small(pages, judgments, source="a.pdf", queries=("q1", "q2", "q3")):
+def small(pages, judgments, source="a.pdf", queries=("q1", "q2", "q3"), chunker=LETTERS):
     """A dataset of pages with these texts, and the judged queries."""
     document = Document.from_pages(source, [(str(n), f"{source}#{n}", text) for n, text in enumerate(pages, start=1)])
     asked = tuple(Query(query, query) for query in queries)
-    return Dataset.from_collection(Collection("small", "page", (document,), asked, tuple(judgments)), LETTERS)
+    return Dataset.from_collection(Collection("small", "page", (document,), asked, tuple(judgments)), chunker)
 
 
 def exported(dataset, candidates, **settings):
@@ -41,7 +43,7 @@ def exported(dataset, candidates, **settings):
     passages = np.array([[*found, *[NOTHING] * (width - len(found))] for found in candidates])
     scores = np.array([[*found.values(), *[0.0] * (width - len(found))] for found in candidates])
     ranking = ranked(passages, scores, width, latency_ms=np.empty(0))
-    units = np.where(ranking.passages == NOTHING, NOTHING, dataset.passage_units[ranking.passages])
+    units = units_of_ranking(ranking.passages, dataset)
     judged = judge(units, dataset.qrels.query, dataset.qrels.unit, dataset.qrels.grade, **settings)
     return judged, list(run_lines(judged, ranking.passages, ranking.scores, dataset, "tag"))
 
@@ -65,15 +67,19 @@ def keys(k):
 
 @st.composite
 def measurements(draw):
-    """Pages with several passages, graded judgments (some of pages that do not exist), and tied scores."""
+    """Pages with several passages, or passages with several pages; graded judgments (some of pages that do not exist),
+    and tied scores.
+    """
     pages = draw(st.lists(st.text("x", min_size=1, max_size=4), min_size=1, max_size=5))
     units = st.sampled_from([*(f"a.pdf#{n}" for n in range(1, len(pages) + 1)), "lost.pdf#1"])
     judged = draw(st.dictionaries(st.tuples(st.sampled_from(["q1", "q2", "q3"]), units), st.integers(0, 3), min_size=1))
-    passages = st.integers(0, sum(map(len, pages)) - 1)
+    chunker = draw(st.sampled_from([LETTERS, ACROSS_PAGES]))
+    dataset = small(pages, [Judgment(*pair, grade) for pair, grade in judged.items()], chunker=chunker)
+    passages = st.integers(0, len(dataset.passages) - 1)
     candidates = draw(
         st.lists(st.dictionaries(passages, st.integers(-2, 2) | st.floats(-9, 9)), min_size=3, max_size=3)
     )
-    return small(pages, [Judgment(*pair, grade) for pair, grade in judged.items()]), candidates
+    return dataset, candidates
 
 
 @pytest.mark.parametrize("collapse", ["after_cutoff", "before_cutoff"])

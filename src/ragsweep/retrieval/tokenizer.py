@@ -74,8 +74,9 @@ def digest_of(file: Path) -> str:
     return digest_file(file)
 
 
+@cache
 def opened(file: Path) -> Tokenizer:
-    """The tokenizer in a file, for whole texts. Raises `EncoderError` if it cannot be read."""
+    """The tokenizer in a file, for whole texts, read once per process. Raises `EncoderError` if it cannot be read."""
     from tokenizers import Tokenizer
 
     try:

@@ -1,0 +1,130 @@
+"""Passages of several pages, and which of them they stand for in a ranking."""
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragsweep.datasets import Collection, Dataset, Document, FixedChunker, Judgment, PageChunker, Qrels, Query
+from ragsweep.retrieval import NOTHING
+from ragsweep.tasks.ranking.units import units_of_ranking
+
+LETTERS = FixedChunker(size=5, overlap=0, unit="characters", across_pages=True)  # three pages of a letter each
+
+
+def dataset(pages, grades, chunker=LETTERS):
+    """Pages with these texts, and grades by query and page number."""
+    document = Document.from_pages("a", [(str(n), f"a#{n}", text) for n, text in enumerate(pages, start=1)])
+    judgments = tuple(Judgment(query, f"a#{page}", grade) for (query, page), grade in grades.items())
+    queries = (Query("q", "q"), Query("r", "r"))
+    return Dataset.from_collection(Collection("small", "page", (document,), queries, judgments), chunker)
+
+
+def stands_for(small, *rankings):
+    """The page numbers that the passages of each ranking stand for."""
+    width = max(map(len, rankings))
+    passages = np.array([[*ranking, *[NOTHING] * (width - len(ranking))] for ranking in rankings], np.int64)
+    units = units_of_ranking(passages, small)
+    assert ((units == NOTHING) == (passages == NOTHING)).all()
+    return [[int(small.units[unit].partition("#")[2]) for unit in row if unit != NOTHING] for row in units]
+
+
+def slow_and_obvious(small, query, ranking):
+    """The rule of `docs/data.md`, page by page."""
+    grades = {
+        small.units[unit]: grade
+        for row, unit, grade in zip(*(each.tolist() for each in vars(small.qrels).values()), strict=True)
+        if row == query
+    }
+    taken, chosen = set(), []
+    for passage in ranking:
+        pages = [f"a#{page + 1}" for page in small.passages[passage].pages]
+        left = [page for page in pages if page not in taken]
+        relevant = [page for page in left if grades.get(page, 0) > 0]
+        best = max((grades[page] for page in relevant), default=0)
+        page = next((page for page in relevant if grades[page] == best), (left or pages)[0])
+        taken.add(page)
+        chosen.append(int(page.partition("#")[2]))
+    return chosen
+
+
+def test_a_passage_knows_its_pages():
+    passages = dataset(["a", "b", " ", "d", "e"], {("q", 1): 1}).passages
+    assert [(each.text, each.page, each.page_number, each.pages) for each in passages] == [
+        ("a\fb", 0, "1", (0, 1)),  # the third page has no text
+        ("d\fe", 3, "4", (3, 4)),
+    ]
+
+
+def test_ids_are_counted_from_the_page_on_which_a_passage_begins():
+    assert [each.chunk_id for each in dataset(["abcdefgh", "i"], {("q", 1): 1}).passages] == ["a#1/0", "a#1/1"]
+
+
+def test_the_units_of_a_passage_are_those_of_all_its_pages():
+    small = dataset(["a", "b", "c", "d"], {("q", 9): 1})
+    assert [small.units[unit] for unit in small.passage_units] == ["a#1", "a#4"]
+    assert [(passage, small.units[unit]) for passage, unit in small.further_units] == [(0, "a#2"), (0, "a#3")]
+    assert [small.units[unit] for unit in small.found_units] == ["a#1", "a#2", "a#3", "a#4"]
+    assert small.passages_of(small.units.index("a#3")).tolist() == [0]
+    assert small.units_of([0]) == {0, 1, 2}
+    assert small.coverage() == 0
+    assert dataset(["a", "b"], {("q", 2): 1, ("q", 9): 1}).coverage() == 0.5
+
+
+def test_a_page_without_text_is_empty_in_the_middle_of_a_passage():
+    assert dataset(["a", " ", "c"], {("q", 1): 1}).empty_pages == ("a#2",)
+
+
+def test_pages_of_one_document_are_one_unit_if_documents_are_judged():
+    document = Document.from_pages("a", [("1", "a", "x"), ("2", "a", "y")])
+    collection = Collection("small", "document", (document,), (Query("q", "q"),), (Judgment("q", "a", 1),))
+    assert not len(Dataset.from_collection(collection, LETTERS).further_units)
+
+
+def test_a_passage_stands_for_its_best_page():
+    assert stands_for(dataset("abc", {("q", 2): 1, ("q", 3): 2, ("r", 1): 1}), [0], [0]) == [[3], [1]]
+
+
+def test_of_equal_pages_a_passage_stands_for_the_first():
+    assert stands_for(dataset("abc", {("q", 2): 2, ("q", 3): 2}), [0]) == [[2]]
+
+
+def test_a_passage_without_a_relevant_page_stands_for_its_first():
+    assert stands_for(dataset("abc", {("q", 2): 0, ("q", 3): -1}), [0]) == [[1]]
+
+
+def test_a_page_is_stood_for_once_while_another_is_left():
+    overlapping = FixedChunker(size=5, overlap=4, unit="characters", across_pages=True)  # abc, bcd, cde
+    small = dataset("abcde", {("q", 3): 1, ("r", 3): 1}, overlapping)
+    assert [each.pages for each in small.passages] == [(0, 1, 2), (1, 2, 3), (2, 3, 4)]
+    assert stands_for(small, [0, 1, 2], [2, 1, 0]) == [[3, 2, 4], [3, 2, 1]]
+
+
+TEXTS = st.lists(st.sampled_from(["a", "bb", " ", "", "ccccccc"]), min_size=1, max_size=7)
+
+
+@given(st.data())
+def test_every_rank_stands_for_what_the_slow_rule_says(data):
+    pages = [*data.draw(TEXTS), "z"]
+    size = data.draw(st.integers(1, 12))
+    chunker = FixedChunker(size, data.draw(st.integers(0, size - 1)), "characters", across_pages=True)
+    some = st.tuples(st.sampled_from("qr"), st.integers(1, len(pages) + 1))
+    small = dataset(pages, data.draw(st.dictionaries(some, st.integers(-1, 3), min_size=1)), chunker)
+    orders = st.permutations(range(len(small.passages))).flatmap(
+        lambda order: st.integers(0, len(order)).map(lambda length: order[:length])
+    )
+    rankings = [data.draw(orders), data.draw(orders)]
+    assert stands_for(small, *rankings) == [slow_and_obvious(small, row, its) for row, its in enumerate(rankings)]
+
+
+def test_a_ranking_of_single_pages_is_looked_up():
+    small = dataset("abc", {("q", 2): 1}, PageChunker())
+    passages = np.array([[2, 0, NOTHING], [1, 1, 2]])
+    assert units_of_ranking(passages, small).tolist() == [[2, 0, NOTHING], [1, 1, 2]]
+
+
+def test_without_judgments_a_passage_stands_for_its_first_page():
+    small = dataset("abc", {("q", 3): 1})
+    none = Qrels(*(each[:0] for each in vars(small.qrels).values()))
+    assert stands_for(replace(small, qrels=none), [0], [0]) == [[1], [1]]
