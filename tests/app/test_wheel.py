@@ -17,7 +17,7 @@ import pytest
 from application import PROJECT
 from small import arguments
 
-COMMANDS = "init run compare gate explain reproduce convert push store ui".split()
+COMMANDS = "init run audit generate compare gate explain reproduce convert push store ui".split()
 HEX = r"[0-9a-f]{32}"
 OWN_RETRIEVER = """
 from dataclasses import dataclass

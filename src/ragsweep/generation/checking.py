@@ -10,7 +10,7 @@ import numpy as np
 
 from ragsweep.core.terminal import one_line, shortened
 from ragsweep.generation.drafts import UNANSWERABLE, Draft, Request
-from ragsweep.generation.references import locate
+from ragsweep.generation.references import NUMBER, locate
 from ragsweep.generation.searching import CorpusSearch, Found
 from ragsweep.generation.wording import flaw_of_context, flaw_of_form
 from ragsweep.generation.words import content_terms, share_within
@@ -22,7 +22,7 @@ CHECKS = {
     "form": "the question is a short text with words of content",
     "context": "the question can be understood without its passage",
     "reference": "every reference is in the passage",
-    "subject": "the question has a word of its references, or one that is out of scope a word of its passage",
+    "subject": "the question has a word of content in common with its passage",
     "copy": "the question is not a near copy of an earlier one",
     "elsewhere": "no other passage answers the question; one that is out of scope is answered by none",
 }
@@ -81,7 +81,7 @@ class Checker:
     Attributes:
         search: Searches the corpus.
         questions: What was accepted so far.
-        embeddings: Their embeddings, an array for each batch.
+        embeddings: Their embeddings, each of shape [dimensions]; none without an encoder.
     """
 
     search: CorpusSearch
@@ -129,18 +129,19 @@ class Checker:
         return None
 
     def _copy_of(self, question: str, vector: Embeddings | None) -> str | None:
+        """An earlier question that is nearly the same. Questions with other numbers are not: "at 5 kg", "at 10 kg"."""
         from rapidfuzz import fuzz, process, utils
 
         processor = utils.default_process  # lower case, without punctuation
         score = fuzz.token_sort_ratio
-        found = process.extractOne(question, self.questions, scorer=score, processor=processor, score_cutoff=ALIKE)
-        if found:
-            return str(found[0])
+        scores = process.extract(
+            question, self.questions, scorer=score, processor=processor, score_cutoff=ALIKE, limit=None
+        )
+        alike = [at for _, _, at in scores]
         if vector is not None and self.embeddings:
-            cosines = np.array(self.embeddings) @ vector
-            if cosines.max() >= SAME:
-                return self.questions[int(cosines.argmax())]
-        return None
+            alike += np.flatnonzero(np.array(self.embeddings) @ vector >= SAME).tolist()
+        numbers = NUMBER.findall(question)
+        return next((self.questions[at] for at in alike if NUMBER.findall(self.questions[at]) == numbers), None)
 
 
 def _alone(at: int, request: Request, draft: Draft) -> _Candidate | Rejected:
@@ -160,9 +161,8 @@ def _alone(at: int, request: Request, draft: Draft) -> _Candidate | Rejected:
         missing = shortened(one_line(draft.references[spans.index(None)]), SHOWN)
         return Rejected(request, draft, "reference", f"the passage does not contain {missing!r}")
     places = sorted({(request.source.start + start, request.source.start + end) for start, end in filter(None, spans)})
-    text = request.source.text if out_of_scope else _answer(request, places)
-    if not content_terms(question) & content_terms(text):
-        return Rejected(request, draft, "subject", "it has no word of what should answer it")
+    if not content_terms(question) & content_terms(request.source.text):
+        return Rejected(request, draft, "subject", "it has no word of the passage")
     return _Candidate(at, question, tuple(places))
 
 

@@ -80,9 +80,7 @@ def cost_of(recipe: Recipe, outcome: Outcome) -> str:
     if all(isinstance(price, int | float) for price in prices):
         line += f", {(outcome.tokens_in * prices[0] + outcome.tokens_out * prices[1]) / 1e6:.2f} at the given prices"  # type: ignore[operator]
     spent = getattr(recipe.generator, "spent", None)
-    return (
-        line + (f"; this start asked for {spent:,} of these tokens, the others were kept" * (spent is not None)) + "."
-    )
+    return f"{line}." if spent is None else f"{line}; this start paid for {spent:,} tokens, the others were kept."
 
 
 def data_sheet(recipe: Recipe, outcome: Outcome) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ragsweep.answering.reasoning.prompt import MARK, prompt_beside
+from ragsweep.answering.language_model import Message
+from ragsweep.answering.reasoning.prompt import MARK, as_data, prompt_beside
 from ragsweep.core.terminal import one_line
 from ragsweep.generation.drafts import UNANSWERABLE, Draft, Request
 
@@ -29,6 +30,16 @@ def prompt_of(request: Request, *, as_json: bool) -> str:
     if request.query_type != UNANSWERABLE:
         task = PROMPTS["question"].replace("{type}", PROMPTS[request.query_type])
     return f"Passage: {passage}\n\n{task}\n\n{PROMPTS['json' if as_json else 'text']}"
+
+
+def chat_about(sentence: str) -> list[Message]:
+    """A chat that asks for a question that a sentence answers, by examples: a small model follows no longer task."""
+    task, *examples = PROMPTS["sentence"].split("\n\n")
+    chat = [Message("system", task)]
+    for example in examples:
+        shown, question = example.splitlines()
+        chat += [Message("user", shown), Message("assistant", question.removeprefix("Question: "))]
+    return [*chat, Message("user", f"Sentence: {as_data(sentence)}")]
 
 
 def draft_of_json(text: str) -> Draft:

@@ -13,6 +13,7 @@ NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 NEGATION = re.compile(
     r"\b(?:no|not|never|none|nor|neither|without|cannot|nicht|kein\w*|nie)\b|n['\u2019]t\b", re.IGNORECASE
 )
+MARKS = ("'", '"', "\u201c", "\u201d", "\u2018", "\u2019")
 QUOTES = {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'}
 DASHES = {"\u2013": "-", "\u2014": "-", "\u2212": "-"}
 ALIKE = str.maketrans({**QUOTES, **DASHES, "\u00a0": " "})
@@ -32,7 +33,9 @@ def locate(reference: str, text: str) -> Span | None:
     Returns:
         The span, or None if the text does not contain the reference.
     """
-    reference = reference.strip().strip('"“”').strip()
+    reference = reference.strip()
+    if reference[:1] in MARKS and reference[-1:] in MARKS:  # a model often puts what it copies into quotes
+        reference = reference[1:-1].strip()
     words = reference.split()
     if len(words) < SHORTEST:
         return None
@@ -72,12 +75,12 @@ def _marks(text: str) -> Counter[str]:
 
 
 def _whole_words(text: str, start: int, end: int) -> Span:
-    while start > 0 and not text[start - 1].isspace():
-        start -= 1
-    while end < len(text) and not text[end].isspace():
-        end += 1
     while start < end and text[start].isspace():
         start += 1
     while start < end and text[end - 1].isspace():
         end -= 1
+    while 0 < start < end and not text[start - 1].isspace():
+        start -= 1
+    while start < end < len(text) and not text[end].isspace():
+        end += 1
     return start, end

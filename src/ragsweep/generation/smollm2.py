@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Annotated, ClassVar
 
-from ragsweep.answering.language_model import Message
-from ragsweep.answering.reasoning.prompt import as_data
 from ragsweep.answering.smollm2 import CONTEXT, SmolLM2
 from ragsweep.answering.smollm2_files import LIBRARIES, check_packages
 from ragsweep.core.constraints import Between
@@ -20,7 +18,7 @@ from ragsweep.core.store import Store
 from ragsweep.core.terminal import counted
 from ragsweep.generation.drafts import Draft, Request
 from ragsweep.generation.extractive import NO_SENTENCE
-from ragsweep.generation.prompts import PROMPTS, REFUSED, question_in
+from ragsweep.generation.prompts import PROMPTS, REFUSED, chat_about, question_in
 from ragsweep.generation.sentences import chosen_sentence
 
 
@@ -67,8 +65,7 @@ class SmolLM2Generator:
         sentence = chosen_sentence(request, self.seed)
         if sentence is None:
             return Draft("", flaw=NO_SENTENCE)
-        prompt = f"Sentence: {as_data(sentence)}\n\n{PROMPTS['sentence']}"
-        said = SmolLM2(self.store, self.max_tokens, stop).complete([Message("user", prompt)])
+        said = SmolLM2(self.store, self.max_tokens, stop).complete(chat_about(sentence))
         advance(1)
         question = question_in(said.text)
         flaw = "" if question.endswith("?") else "it is no question" if question else REFUSED

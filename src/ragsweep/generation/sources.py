@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
@@ -89,10 +90,12 @@ def _topics(embeddings: npt.NDArray[np.float64], count: int, random: np.random.G
     """The cluster of each passage, shape [passages]."""
     from scipy.cluster.vq import kmeans2
 
-    number = min(count, MOST_TOPICS, len(embeddings))
+    number = min(count, MOST_TOPICS, len(np.unique(embeddings, axis=0)))
     if number < 2:
         return np.zeros(len(embeddings), dtype=np.int64)
-    topics: Topics = kmeans2(embeddings, number, minit="++", seed=random, missing="warn")[1].astype(np.int64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a cluster that became empty: there is one topic less
+        topics: Topics = kmeans2(embeddings, number, minit="++", seed=random)[1].astype(np.int64)
     return topics
 
 

@@ -13,8 +13,12 @@ LEAST_CONTENT = 2  # words that are not function words
 
 # What only the passage has: a reader of the question does not see it.
 TEXTS = "(?:passage|text|paragraph|excerpt|article|author|sentence|snippet)s?"
+SPEAKS = (
+    "says?|states?|mentions?|describes?|recommends?|suggests?|explains?|gives?|lists?|is|are|does|do|to|about|on|for"
+)
 POINTERS = re.compile(
-    rf"\b(?:(?:this|that|these|those|the|given|above|following|provided) (?:given |above |following |provided )?{TEXTS}"
+    rf"\b(?:(?:this|that|these|those|given|above|following|provided) {TEXTS}"
+    rf"|the {TEXTS}(?=\s*$|\s*[^\w\s]|\s+(?:{SPEAKS})\b)|(?:passage|excerpt|snippet)"
     r"|according to (?:it|them|this|the (?:document|section|page|table|figure))"
     r"|(?:in|from|of|by) (?:the above|the following|the given) \w+"
     r"|(?:mentioned|described|listed|shown|given|stated|discussed|provided) (?:above|below|here|earlier)"
@@ -22,7 +26,7 @@ POINTERS = re.compile(
     re.IGNORECASE,
 )
 DEMONSTRATIVES = re.compile(
-    r"\b(?:this|these|those)\b|\b(?:of|in|for|to|with|about|after|is|was|does|do) that\b", re.IGNORECASE
+    r"\b(?:this|these|those)\b|\b(?:of|in|for|from|to|with|by|like|about|after|is|was|does|do) that\b", re.IGNORECASE
 )
 PRONOUNS = re.compile(r"\b(?:it|its|they|them|their|he|him|his|she|her|hers)\b", re.IGNORECASE)
 WORD = re.compile(r"[^\W\d_]+")
