@@ -89,9 +89,7 @@ def judged_first(queries, unjudged):
     return find_unjudged(dataset(judged, queries, queries + 1), alike([[query] for query in range(queries)]))
 
 
-@pytest.mark.parametrize(
-    ("unjudged", "alarm"), [(0, False), (10, False), (15, False), (16, True), (20, True), (21, False)]
-)
+@pytest.mark.parametrize(("unjudged", "alarm"), [(0, False), (15, False), (16, True), (20, True), (21, False)])
 def test_the_alarm_needs_clearly_more_than_a_quarter_and_at_most_half_of_the_first_units(unjudged, alarm):
     """By scipy.stats.binomtest(15, 40, 0.25, alternative="greater"), p is 0.054; with 16, it is 0.026."""
     assert (judged_first(40, unjudged) is not None) == alarm

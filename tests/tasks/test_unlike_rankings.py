@@ -65,10 +65,12 @@ def assert_removed_judgments_are_listed(dataset, rankings, share):
     before = agreed(dataset, rankings)
     usual = pairs(before.unjudged())
     high = set(zip(before.query[before.worst <= 3].tolist(), before.unit[before.worst <= 3].tolist(), strict=True))
+    some = False
     for seed in range(5):
         fewer, gone = without(dataset, share, seed)
-        assert gone & high
+        some = some or bool(gone & high)
         assert pairs(agreed(fewer, rankings).unjudged()) == usual | (gone & high)
+    assert some
 
 
 @pytest.mark.parametrize("share", [0.05, 0.2])

@@ -21,6 +21,7 @@ COMMANDS = {
     "compare": "compare runs and sweeps, and say which differences are more than chance",
     "gate": "check that a run is not worse than another one by more than a margin",
     "explain": "show what a run retrieved for a query, and why",
+    "review": "judge pages that nobody judged and that retrievers agree on, and see what that changes",
     "reproduce": "run a recorded run or sweep again, and compare every number",
     "convert": "write a dataset of any format as another one",
     "push": "upload runs that the tracking server could not take when they were made",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from ragsweep.core.parsing import MalformedError, from_json, read_lines
 from ragsweep.datasets.collection import Collection, Document, Judgment, Query
 from ragsweep.datasets.fields import LARGEST_GRADE, flaw_of_name, flaw_of_text, grade_of, listed, shown_value
 from ragsweep.datasets.files import what_is
+from ragsweep.datasets.judging import JudgmentFile, lines_with
 from ragsweep.datasets.own import Asked
 from ragsweep.datasets.pages import with_keys
 
@@ -43,6 +44,10 @@ class BeirDataset:
         asked = BeirQuestions(self.path, self.split).read(tuple(_documents(root / "corpus.jsonl")))
         return Collection(self.name, asked.unit, asked.documents, asked.queries, asked.judgments)
 
+    def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
+        """The qrels of the split with further judgments."""
+        return BeirQuestions(self.path, self.split).with_judgments(judgments, documents, "dataset")
+
 
 @dataclass(frozen=True)
 class BeirQuestions:
@@ -71,6 +76,14 @@ class BeirQuestions:
         if missing:
             raise DatasetError(f"{qrels}: query {min(missing)!r} is not in queries.jsonl ({len(missing)} such queries)")
         return Asked("document", with_keys(documents, "document"), queries, judgments)
+
+    def with_judgments(
+        self, judgments: Sequence[Judgment], documents: tuple[Document, ...], group: str = "questions"
+    ) -> JudgmentFile:
+        """The qrels of the split with further judgments, for the group that names the split."""
+        qrels = Path(self.path) / "qrels"
+        lines = [f"{query_id}\t{unit}\t{grade}" for query_id, unit, grade in judgments]
+        return lines_with(qrels / f"{self.split}.tsv", lines, f"{group}.split={{name}}, once it is in {qrels}")
 
 
 def read_qrels(path: Path) -> Iterator[tuple[int, Judgment]]:

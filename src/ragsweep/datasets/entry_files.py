@@ -72,10 +72,10 @@ def read_entries(
         DatasetError: The file cannot be read, is not in such a format, or is too large.
     """
     setting = setting or f"dataset.{contents}"
-    if _ending(path) == ".parquet":
+    if ending_of(path) == ".parquet":
         with reading(path, setting, f"a Parquet file of {contents}", f"a Parquet file of {contents}"):
             yield from parquet_rows(path)
-    elif (ending := _ending(path)) in DELIMITERS:
+    elif (ending := ending_of(path)) in DELIMITERS:
         yield from _rows(path, lines_of(path, setting, contents, in_all_mb), DELIMITERS[ending])
     elif _first_character(lines_of(path, setting, contents, in_all_mb)) == "[":
         for number, value in enumerate(read_json(path, contents, setting=setting, allow_nan=allow_nan), start=1):
@@ -101,10 +101,11 @@ def _first_character(lines: Iterator[tuple[int, str]]) -> str | None:
 
 def is_csv(path: Path) -> bool:
     """Whether `read_entries` reads a file as CSV or TSV, so that its cells are strings."""
-    return _ending(path) in DELIMITERS
+    return ending_of(path) in DELIMITERS
 
 
-def _ending(path: Path) -> str:
+def ending_of(path: Path) -> str:
+    """The ending of a file's name that tells its format, without `.gz`, in small letters."""
     return Path(path.name.removesuffix(".gz")).suffix.lower()
 
 

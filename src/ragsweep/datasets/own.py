@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from ragsweep.core.code import kind_of
 from ragsweep.core.constraints import Text
+from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.collection import Collection, Document, Judgment, Query, Reference, Unit
+from ragsweep.datasets.judging import JudgmentFile
 
 
 class Corpus(Protocol):
@@ -71,3 +74,11 @@ class OwnDataset:
             skipped=tuple(sorted(set(skipped))),
             references=asked.references,
         )
+
+    def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
+        """The file of judgments with further ones. Raises `DatasetError` if these questions cannot take any."""
+        add = getattr(self.questions, "with_judgments", None)
+        if not callable(add):
+            raise DatasetError(f"questions: {kind_of(self.questions)} cannot add judgments to its file")
+        made: JudgmentFile = add(judgments, documents)
+        return made

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from ragsweep.core.constraints import Text
 from ragsweep.core.store import NO_STORE, Store
-from ragsweep.datasets.collection import Collection
+from ragsweep.datasets.collection import Collection, Document, Judgment
+from ragsweep.datasets.judging import JudgmentFile
 from ragsweep.datasets.pages import OF_PDF, Match, PageOrDocument, keys_of
 from ragsweep.datasets.pdf_documents import PageNumbers, PdfDocuments, checked_skip
 from ragsweep.datasets.questions.table import TableQuestions
@@ -52,3 +53,8 @@ class PdfDataset:
         asked = questions.read(documents, OF_PDF)
         skipped = tuple(sorted(set(self.skip)))
         return Collection(self.name, asked.unit, asked.documents, asked.queries, asked.judgments, skipped)
+
+    def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
+        """The questions with further judgments."""
+        questions = TableQuestions(self.queries, keys_of(self.unit, self.match))
+        return questions.with_judgments(judgments, documents, OF_PDF.questions)

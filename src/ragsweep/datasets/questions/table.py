@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from ragsweep.core.constraints import Text
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.collection import Document, Judgment, Query, Unit
 from ragsweep.datasets.entry_files import Entry, further_fields, grades_in, id_of, read_entries, text_of, type_in
+from ragsweep.datasets.judging import JudgmentFile, table_with
 from ragsweep.datasets.own import Asked
 from ragsweep.datasets.pages import OF_OWN, Key, Pages, Settings, with_keys
 
@@ -68,6 +70,16 @@ class TableQuestions:
         if not has_type:
             raise DatasetError(f"{self.path}: no query has the field {self.type!r} (questions.type)")
         return Asked(unit, documents, tuple(queries), tuple(judgments))
+
+    def with_judgments(
+        self, judgments: Sequence[Judgment], documents: tuple[Document, ...], setting: str = OF_OWN.questions
+    ) -> JudgmentFile:
+        """The file with further judgments, for the setting that names it."""
+        added: dict[str, dict[str, int]] = {}
+        bare = self.unit == "page" and len(documents) == 1  # the page number is enough, and probably what the file has
+        for query_id, unit, grade in judgments:
+            added.setdefault(query_id, {})[unit.rpartition("#")[2] if bare else unit] = grade
+        return table_with(Path(self.path), self.relevant, self.id, added, f"{setting}={{path}}")
 
     def _query(self, row: Entry, where: str, number: int) -> Query:
         text = text_of(row, self.query, where)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -14,6 +14,7 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.collection import Document, Judgment, Query, Unit
 from ragsweep.datasets.entry_files import lines_of
 from ragsweep.datasets.fields import LARGEST_GRADE, flaw_of_name, grade_of
+from ragsweep.datasets.judging import JudgmentFile, lines_with
 from ragsweep.datasets.own import Asked
 from ragsweep.datasets.pages import Key, with_keys
 
@@ -55,6 +56,14 @@ class TrecQuestions:
             raise DatasetError(f"{self.qrels}: query {unknown.query_id!r} is not in {self.topics}")
         unit: Unit = "document" if self.unit == "document" else "page"
         return Asked(unit, documents, queries, judgments)
+
+    def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
+        """The qrels with further judgments."""
+        for unit in (judgment.unit for judgment in judgments):
+            if len(unit.split()) > 1:
+                raise DatasetError(f"{self.qrels}: {unit!r} has white space, so qrels of TREC cannot name it")
+        lines = [f"{query_id} 0 {unit} {grade}" for query_id, unit, grade in judgments]
+        return lines_with(Path(self.qrels), lines, "questions.qrels={path}")
 
     def _queries(self) -> Iterator[Query]:
         path = Path(self.topics)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,9 +16,9 @@ from ragsweep.core.run_settings import Cutoff, Seed
 from ragsweep.core.store import Store
 from ragsweep.core.terminal import one_line, say_once
 from ragsweep.core.trec_files import TAG
-from ragsweep.datasets import Chunker, Dataset, DatasetFormat
+from ragsweep.datasets import Chunker, Collection, Dataset, DatasetFormat, Judgment
 from ragsweep.datasets.audit.finding import Finding
-from ragsweep.retrieval import NOTHING, Ranker, Ranking, rank
+from ragsweep.retrieval import NOTHING, Encoder, Ranker, Ranking, rank
 from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.prompt_tokens import token_counts
 from ragsweep.retrieval.stages import check_search
@@ -30,10 +31,12 @@ from ragsweep.tasks.ranking.audit_settings import AuditSettings
 from ragsweep.tasks.ranking.evaluation import CURVE, Evaluation, evaluate
 from ragsweep.tasks.ranking.explain import Explanation, find
 from ragsweep.tasks.ranking.judging import judge
+from ragsweep.tasks.ranking.review import ToReview, Verdicts, judged_also, read_review, to_review
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.spans.needs import check_spans, needs_spans
 from ragsweep.tasks.ranking.spans.spans import spans_of
 from ragsweep.tasks.ranking.units import units_of_ranking
+from ragsweep.tasks.ranking.unlike_rankings import unlike_rankings
 from ragsweep.tasks.search import search_of
 from ragsweep.tasks.task import Curve, Measurement, Record, Score
 
@@ -139,6 +142,20 @@ class RankingTask:
         measured = self.measured(items, ranking, evaluation).per_item
         search = search_of(items)
         return Explanation(record, items, search, self.retriever, row, ranking, evaluation, measured).text(width)
+
+    def to_review(self, items: Dataset, encoder: Encoder | None, depth: int) -> ToReview:
+        """What nobody judged and unlike retrievers, one of which uses the encoder, all rank among the first `depth`."""
+        rankings = unlike_rankings(items, encoder, self.store)
+        return to_review(items, rankings, self.evaluation.relevance_level, depth)
+
+    def reviewed(self, table: Path) -> tuple[Verdicts, Collection]:
+        """What a table says that people have filled in, and the collection that it is about."""
+        collection = self.dataset.load()
+        return read_review(table, collection, self.evaluation.relevance_level), collection
+
+    def judged_anew(self, items: Dataset, judgments: Iterable[Judgment]) -> Evaluation:
+        """The values of the metrics with further judgments of the queries that have some."""
+        return self.evaluate(judged_also(items, judgments), self.rank(items))
 
     def rank(self, items: Dataset) -> Ranking:
         """Rank the passages for every query."""

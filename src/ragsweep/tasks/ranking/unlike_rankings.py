@@ -46,12 +46,12 @@ class LetterRetriever:
         )
 
 
-def unlike_rankings(items: Dataset, encoder: Encoder, store: Store, depth: int = DEPTH) -> Mapping[str, Indices]:
+def unlike_rankings(items: Dataset, encoder: Encoder | None, store: Store, depth: int = DEPTH) -> Mapping[str, Indices]:
     """Rank the passages for every query by BM25, by embeddings, and by sequences of letters.
 
     Args:
         items: What is searched.
-        encoder: Gives the embeddings.
+        encoder: Gives the embeddings; None leaves that ranking out.
         store: Keeps the rankings.
         depth: Ranks of each ranking.
 
@@ -60,9 +60,7 @@ def unlike_rankings(items: Dataset, encoder: Encoder, store: Store, depth: int =
         last passage that was found.
     """
     search = Search(items.texts, tuple(query.text for query in items.queries))
-    rankers: dict[str, Ranker] = {
-        "words": SparseRetriever(store),
-        "meaning": DenseRetriever(encoder, store),
-        "letters": LetterRetriever(store),
-    }
+    rankers: dict[str, Ranker] = {"words": SparseRetriever(store), "letters": LetterRetriever(store)}
+    if encoder is not None:
+        rankers["meaning"] = DenseRetriever(encoder, store)
     return {name: rank(ranker, search, depth).passages for name, ranker in rankers.items()}
