@@ -208,6 +208,16 @@ def test_similar_sets_are_those_that_comparing_all_pairs_finds(sets, least):
         ("What was the revenue of Boeing in 2021?", "What was the revenue of Boeing in 2022?", False),
         ("Venules have a larger diameter than arterioles.", "Arterioles have a larger diameter than venules.", False),
         ("Vitamin D lowers the risk of fractures.", "Vitamin D does not lower the risk of fractures.", False),
+        (
+            "Mice without the enzyme DNA polymerase reveal a larger sensitivity to ionizing radiation at night.",
+            "Mice without the enzyme DNA polymerase fail to reveal a larger sensitivity to ionizing radiation at night.",
+            False,
+        ),
+        (
+            "Adults who are older than most others and live in London walk to work each day in summer.",
+            "Adults who are older than most others and live in London don't walk to work each day in summer.",
+            False,
+        ),
         ("Aspirin raises blood pressure in rats.", "Aspirin lowers blood pressure in rats.", False),
     ],
 )
@@ -263,7 +273,7 @@ def test_copied_questions_are_those_whose_words_stand_in_a_row_in_the_answer():
     [
         ("What does it say about this?", True),
         ("How is it treated?", True),
-        ("According to the passage, which test finds malaria?", True),
+        ("Which test finds malaria, as described in the text?", False),
         ("What does this document say on worms?", True),
         ("Can you explain?", True),
         ("How is anaemia treated, and is it dangerous?", False),

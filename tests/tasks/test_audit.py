@@ -33,7 +33,7 @@ def faulty(manual):
     ]
     text = (
         f"{IRON}, says the book.\f{IRON}, says the book again.\fW a s h y o u r h a n d s before you eat or cook "
-        "a meal at home, and let your children wash their hands, too, each time that they come home from school or from play."
+        "a meal at home, and let your children wash their hands, too, when they come home from school or from play."
     )
     extra = Document.from_pages(
         "more.pdf", [(str(n), f"more.pdf#{n}", page) for n, page in enumerate(text.split("\f"), 1)]

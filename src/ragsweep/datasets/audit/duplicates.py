@@ -20,6 +20,10 @@ FEWEST_WORDS = 8  # of a passage that is compared
 FEWEST_CONTENT = 3  # content words of a query that is compared
 MOST_SHARING = 1000  # passages; a shingle of more passages does not make two of them candidates
 
+NEGATIONS = frozenset(
+    "no not never none nor neither cannot without except fail lack unabl don doesn didn isn aren wasn weren won "
+    "can couldn shouldn wouldn hasn haven hadn".split()
+)  # as stems; "doesn't" is read as two words
 CANDIDATES_AT_ONCE = 1 << 16
 ROUNDING = 1e-9
 
@@ -70,10 +74,11 @@ def duplicate_queries(dataset: Dataset, near: float) -> Iterator[Finding]:
 
 
 def _is_copy(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether the longer list of words has those of the shorter one in their order, and adds no number."""
+    """Whether the longer list of words has those of the shorter one in their order, and adds no number or negation."""
     shorter, longer = sorted((one, other), key=len)
     rest = iter(longer)
-    return all(word in rest for word in shorter) and not any(map(_has_digit, {*longer} - {*shorter}))
+    added = {*longer} - {*shorter}
+    return all(word in rest for word in shorter) and not any(map(_has_digit, added)) and NEGATIONS.isdisjoint(added)
 
 
 def _has_digit(word: str) -> bool:

@@ -82,7 +82,7 @@ def shifted_pages(dataset: Dataset, ranks: UnitRanks, relevance_level: int, leve
     everywhere = [each for each in shifts if not each.source]
     alone = [each for each in shifts if each.source]
     share = level / 2 if alone else level
-    telling = {}
+    telling: dict[str, _Shift] = {}
     for some in (alone, everywhere):
         found = sorted((each for each in some if each.p <= share / len(some)), key=lambda each: -each.p)
         telling |= {each.source: each for each in found}

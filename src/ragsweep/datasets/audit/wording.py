@@ -28,8 +28,7 @@ EMPTY_WORDS = frozenset(
 )
 POINTING = re.compile(
     r"\b(this|that|the (above|following|given|present)|above(-mentioned)?) "
-    r"(document|text|passage|paragraph|section|page|article|excerpt|figure|table)\b"
-    r"|\b(according to|in|from) the (text|passage|excerpt|paragraph)\b",
+    r"(document|text|passage|paragraph|section|page|article|excerpt|figure|table)\b",
     re.IGNORECASE,
 )
 
@@ -89,8 +88,8 @@ def copied_queries(dataset: Dataset, share: float, relevance_level: int) -> Iter
 def dependent_queries(dataset: Dataset, least_words: int) -> Iterator[Finding]:
     """A finding about English queries that nobody can understand on their own, like "What does it say about this?".
 
-    Such a query points to a text that its reader has in front of them ("according to the passage"), or it has a pronoun
-    and fewer than `least_words` words with a meaning of their own, or it has no such word at all.
+    Such a query points to a text that only its writer has in front of them ("this passage"), or it has a pronoun and
+    fewer than `least_words` words with a meaning of their own, or it has no such word at all.
 
     Args:
         dataset: The dataset.
