@@ -193,10 +193,7 @@ def _spans(collection: Collection) -> Written:
         yield _row("question", "references", "corpus_id")
         for query in asked:
             found = by_query[query.query_id]
-            spans = [
-                {"content": texts[source][start:end], "start_index": start, "end_index": end}
-                for _, source, start, end in found
-            ]
+            spans = [_span(each, texts[each.source]) for each in found]
             yield _row(query.text, json.dumps(spans), ids[found[0].source])
 
     corpus = {
@@ -215,6 +212,14 @@ FORMATS: Mapping[str, Callable[[Collection], Written]] = {
     "table": _table,
     "spans": _spans,
 }
+
+
+def _span(reference: Reference, text: str) -> dict[str, object]:
+    """A reference in the text of its document, with its offsets if they are known."""
+    if not reference.has_offsets:
+        return {"content": reference.text}
+    start, end = reference.start, reference.end
+    return {"content": text[start:end], "start_index": start, "end_index": end}
 
 
 def _has_other_pages(document: Document) -> bool:

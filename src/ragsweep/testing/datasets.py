@@ -76,14 +76,14 @@ class ChunkerContract(ComponentContract):
 
     def test_no_passage_is_longer_than_the_size(self, made: Any) -> None:
         """In its unit. A single character can be longer than so many tokens."""
-        size, tokenizer = getattr(made, "size", None), getattr(made, "tokenizer", None)
+        size = getattr(made, "size", None)
         if size is None:
             pytest.skip("has no size")
         for text in self.texts:
             if getattr(made, "unit", "characters") == "characters":
                 assert all(end - start <= size for start, end in made.split(text))
             else:
-                [tokens] = tokenizer.offsets([text])
+                [tokens] = made.tokenizer.offsets([text])
                 for start, end in made.split(text):
                     assert end - start == 1 or sum(first < end and last > start for first, last in tokens) <= size
 
