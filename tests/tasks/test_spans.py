@@ -330,42 +330,68 @@ def test_characters_need_offsets():
         task(None, {"token/iou": by_words, "token/f1": metrics.token_f1}, None).check(found)
 
 
-@dataclass(frozen=True)
-class Cuts:
-    """Passages that end at these characters and at the end, of a document that has one page."""
+# Where each 200 tokens of cl100k_base end in two of Chroma's corpora.
+ENDS = {
+    "state_of_the_union": (
+        "956 1889 2827 3730 4652 5626 6566 7413 8365 9314 10272 11282 12253 13174 14049 14959 15862 16734 17607 "
+        "18563 19461 20332 21366 22273 23216 24090 24997 25997 26873 27691 28566 29550 30337 31157 32082 32969 "
+        "33870 34809 35642 36628 37553 38458 39433 40468 41465 42465 43382 44323 45201 46114 46942 47854 "
+    ),
+    "wikitexts": (
+        "824 1826 2896 3884 4877 5852 6800 7741 8658 9661 10594 11611 12659 13491 14473 15393 16394 17433 18280 "
+        "19128 20060 20695 21640 22603 23490 24565 25525 26540 27563 28539 29172 29958 30933 31916 32888 33776 "
+        "34616 35401 36282 37198 38163 39052 40064 40993 41989 42977 43900 44790 45705 46547 47386 48317 49242 "
+        "50052 50957 51977 52770 53607 54372 55150 55793 56502 57157 57801 58531 59413 60257 60975 62038 62838 "
+        "63714 64524 65418 66296 67148 67985 68820 69712 70661 71584 72484 73369 74229 75190 76092 77068 78007 "
+        "78978 79895 80912 81862 82787 83694 84532 85459 86353 87134 88029 88859 89729 90667 91549 92482 93384 "
+        "94328 95196 96068 96980 97960 98864 99725 100626 101485 102437 103224 103995 104782 105563 106293 107170 "
+        "107836 108765 109658 110573 111228 112011 112600 113541 114552 115534 116411 117265 118152 "
+    ),
+}
 
-    ends: tuple[int, ...]
+
+@dataclass(frozen=True)
+class FixedTokens:
+    """Chroma's TokenTextSplitter with cl100k_base, for these two documents; `size` and `overlap` in tokens."""
+
+    size: int
+    overlap: int = 0
 
     def split(self, text):
-        return list(zip((0, *self.ends), (*self.ends, len(text)), strict=True))
+        name = "wikitexts" if len(text) > 100_000 else "state_of_the_union"
+        places = [0, *map(int, ENDS[name].split()), len(text)]
+        long, step = self.size // 200, (self.size - self.overlap) // 200
+        last = next(first for first in range(0, len(places), step) if first + long >= len(places) - 1)
+        return [(places[first], places[min(first + long, len(places) - 1)]) for first in range(0, last + 1, step)]
 
 
-# Where 200 tokens of cl100k_base end in the State of the Union of Chroma's corpora.
-ENDS_OF_200_TOKENS = (
-    *(
-        956,
-        1889,
-        2827,
-        3730,
-        4652,
-        5626,
-        6566,
-        7413,
-        8365,
-        9314,
-        10272,
-        11282,
-        12253,
-        13174,
-        14049,
-        14959,
-        15862,
-        16734,
-    ),
-    *(17607, 18563, 19461, 20332, 21366, 22273, 23216, 24090, 24997, 25997, 26873, 27691, 28566, 29550, 30337, 31157),
-    *(32082, 32969, 33870, 34809, 35642, 36628, 37553, 38458, 39433, 40468, 41465, 42465, 43382, 44323, 45201, 46114),
-    *(46942, 47854),
+def chroma(real_data):
+    folder = real_data / "chunking_evaluation"
+    return TextCorpus(str(folder / "corpora")), SpanQuestions(str(folder / "questions_df.csv"))
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(
+    ("chunker", "published"),
+    [
+        (FixedTokens(800, 400), {"state_of_the_union": (3.3, 2.1), "wikitexts": (4.6, 2.4)}),
+        (FixedTokens(400, 200), {"state_of_the_union": (6.2, 3.6), "wikitexts": (8.5, 4.1)}),
+        (FixedTokens(400), {"state_of_the_union": (9.4, 6.2), "wikitexts": (12.8, 6.7)}),
+        (FixedTokens(200), {"state_of_the_union": (16.8, 9.6), "wikitexts": (21.9, 10.3)}),
+    ],
+    ids=str,
 )
+def test_precision_omega_is_that_of_chromas_tables(real_data, chunker, published):
+    """Of the appendix of the report: mean and standard deviation in percent, of each corpus."""
+    omega = partial(metrics.token_precision_omega, overlap="chroma")
+    measures = task(OwnDataset("s", *chroma(real_data)), {"omega": omega}, chunker)
+    items = measures.load()
+    found = measures.evaluate(items, measures.rank(items))
+    for corpus, expected in published.items():
+        values = 100 * found.per_query[0, [each == corpus for each in found.query_types]]
+        assert (values.mean(), values.std()) == pytest.approx(expected, abs=0.051)
+
+
 # Means in percent for 1 to 10 passages of 200 tokens by all-MiniLM-L6-v2, with the standard deviations for 5 passages,
 # from results_table.csv of github.com/polinak1r/Chunking_Evaluation (2025), which counts like Chroma's code.
 PUBLISHED = {
@@ -377,13 +403,15 @@ PUBLISHED = {
 
 @pytest.mark.real_data
 def test_a_published_table_of_chunks_of_200_tokens_is_reproduced(real_data, tmp_path):
-    folder, path = real_data / "chunking_evaluation", tmp_path / "questions.csv"
-    table = pd.read_csv(folder / "questions_df.csv")
+    corpus, questions = chroma(real_data)
+    table = pd.read_csv(questions.path)
+    path = tmp_path / "questions.csv"
     table[table["corpus_id"] == "state_of_the_union"].to_csv(path, index=False)
-    corpus = TextCorpus(str(folder / "corpora" / "state_of_the_union.md"))
+    dataset = OwnDataset("s", TextCorpus(f"{corpus.path}/state_of_the_union.md"), SpanQuestions(str(path)))
     retriever = DenseRetriever(SentenceTransformerEncoder(), NO_STORE)
-    chosen = {metric.__name__: partial(metric, overlap="chroma") for metric in PUBLISHED}
-    measures = task(OwnDataset("s", corpus, SpanQuestions(str(path))), chosen, Cuts(ENDS_OF_200_TOKENS), retriever)
+    measures = task(
+        dataset, {each.__name__: partial(each, overlap="chroma") for each in PUBLISHED}, FixedTokens(200), retriever
+    )
     items = measures.load()
     found = measures.evaluate(items, measures.rank(items))
     for (means, deviation), values in zip(PUBLISHED.values(), 100 * found.values, strict=True):
