@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from ragsweep.core.constraints import Between
-from ragsweep.datasets.chunkers.pieces import stripped
+from ragsweep.datasets.chunkers.pieces import add, stripped
 from ragsweep.datasets.chunkers.rulers import Ruler
 from ragsweep.datasets.chunkers.sized import SizedChunker
 from ragsweep.datasets.spans import Span
@@ -33,11 +33,7 @@ class FixedChunker(SizedChunker):
         start = end = 0
         while end < len(text):
             end = ruler.end_of(start, self.size)
-            first, last = stripped(text, start, end)
-            if spans and first == spans[-1][0]:  # only white space is before it that the previous one has not
-                spans.pop()
-            if first < last and (not spans or last > spans[-1][1]):
-                spans.append((first, last))
+            add(spans, stripped(text, start, end))
             following = ruler.end_of(end, 1) if end < len(text) else end
             # a later start than the overlap asks for, where the next token, which cannot be cut, needs the room
             start = min(max(ruler.start_of(end, self.overlap), ruler.start_of(following, self.size)), end)

@@ -55,9 +55,7 @@ def joined(text: str, parts: Sequence[Span], ruler: Ruler, size: int, overlap: i
         last = first
         while last + 1 < len(parts) and ruler.length(parts[first][0], parts[last + 1][1]) <= size:
             last += 1
-        start, end = stripped(text, parts[first][0], parts[last][1])
-        if start < end and (not spans or end > spans[-1][1]):  # otherwise it only repeats the previous one
-            spans.append((start, end))
+        add(spans, stripped(text, parts[first][0], parts[last][1]))
         if last + 1 == len(parts):
             break
         opening = last + 1
@@ -69,6 +67,16 @@ def joined(text: str, parts: Sequence[Span], ruler: Ruler, size: int, overlap: i
             opening -= 1
         first = opening
     return spans
+
+
+def add(spans: list[Span], span: Span) -> None:
+    """Append a span, unless it is empty or within the last one; if the last one is within it, it takes its place."""
+    start, end = span
+    if start == end or (spans and end <= spans[-1][1]):
+        return
+    if spans and start == spans[-1][0]:  # only white space is between their beginnings
+        spans.pop()
+    spans.append(span)
 
 
 def stripped(text: str, start: int, end: int) -> Span:

@@ -1,0 +1,284 @@
+"""Chunkers by tokens, sentences, headings and topics."""
+
+import shutil
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from letters import LetterEncoder
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from ragsweep.core.errors import ConfigError
+from ragsweep.datasets import (
+    Collection,
+    Dataset,
+    Document,
+    FixedChunker,
+    Judgment,
+    MarkdownChunker,
+    Query,
+    RecursiveChunker,
+    SemanticChunker,
+    SentenceChunker,
+)
+from ragsweep.datasets.chunkers.rulers import Tokens
+from ragsweep.datasets.chunkers.sentences import sentences_of
+from ragsweep.retrieval import ModelTokenizer, SentenceTransformerEncoder
+
+MINILM, WORDS = ModelTokenizer(), ModelTokenizer("words")
+LATIN = ["a", "Ab", ". ", "! ", " ", "\n", "\r\n", "\n\n", "\t", "\f", "# ", "## b\n", "===\n", "```\n", "> ", "- "]
+OTHERS = ["日本", "。", "e\u0301", "\u0323", "🙂", "👩\u200d👧", "שלום", "\u200f", "\u200b", "\x00", "\u2028", "\xa0"]
+NASTY = st.lists(st.sampled_from([*LATIN, *OTHERS, "unbelievable"]), max_size=40).map("".join)
+KINDS = (RecursiveChunker, FixedChunker, SentenceChunker, MarkdownChunker, SemanticChunker)
+
+
+@pytest.fixture(scope="module")
+def byte_level(tmp_path_factory):
+    """A tokenizer that takes each byte as a token, as byte-level BPE does with what it has never seen."""
+    folder = tmp_path_factory.mktemp("bytes")
+    vocabulary = {character: number for number, character in enumerate(pre_tokenizers.ByteLevel.alphabet())}
+    tokenizer = Tokenizer(models.BPE(vocabulary, []))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return ModelTokenizer(str(folder))
+
+
+def built(kind, **given):
+    return kind(**given, **({"encoder": LetterEncoder()} if kind is SemanticChunker else {}))
+
+
+def texts(chunker, text):
+    return [text[start:end] for start, end in chunker.split(text)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(st.data())
+def test_whatever_the_text_passages_are_in_order_within_their_size_and_lose_nothing(byte_level, kind, data):
+    text = data.draw(NASTY)
+    size = data.draw(st.integers(1, 30))
+    overlap = data.draw(st.integers(0, size - 1))
+    tokenizer = data.draw(st.sampled_from([None, MINILM, WORDS, byte_level]))
+    unit, across_pages = "tokens" if tokenizer else "characters", data.draw(st.booleans())
+    given = {"size": size, "overlap": overlap, "unit": unit, "tokenizer": tokenizer, "across_pages": across_pages}
+    chunker = built(kind, **given)
+    spans = list(chunker.split(text))
+    assert all(text[start:end] == text[start:end].strip() != "" for start, end in spans)
+    assert all(one[0] < other[0] and one[1] < other[1] for one, other in pairwise(spans))
+    covered = {place for start, end in spans for place in range(start, end)}
+    assert all(character.isspace() for place, character in enumerate(text) if place not in covered)
+    if tokenizer is None:
+        assert all(end - start <= size for start, end in spans)
+        assert all(one[1] - other[0] <= overlap for one, other in pairwise(spans))
+    else:
+        [tokens] = tokenizer.offsets([chunker.in_lines(text)])
+        counts = [sum(first < end and last > start for first, last in tokens) for start, end in spans]
+        assert all(count <= size or end - start == 1 for count, (start, end) in zip(counts, spans, strict=True))
+
+
+@pytest.mark.parametrize("text", ["x", "日", " ", "🙂", "\f", "a. ", "# a\n"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_long_text_of_one_thing_is_cut_at_once(kind, text):
+    for unit in ("characters", "tokens"):
+        chunker = built(kind, size=200, overlap=50, unit=unit, tokenizer=MINILM, across_pages=True)
+        spans = chunker.split(text * 20_000)
+        assert unit == "tokens" or all(end - start <= 200 for start, end in spans)
+
+
+def test_windows_have_exactly_so_many_tokens():
+    text = "The haemoglobin of unregistered women, measured twice. " * 9
+    passages = texts(FixedChunker(16, 4, tokenizer=MINILM), text)
+    tokens = [text[start:end] for start, end in MINILM.offsets([text])[0]]
+    windows = [tokens[first : first + 16] for first in range(0, len(tokens) - 4, 12)]
+    assert ["".join(each.split()) for each in passages] == ["".join(window) for window in windows]
+
+
+def test_windows_of_characters():
+    assert texts(FixedChunker(4, 1, "characters"), "abcdefghij") == ["abcd", "defg", "ghij"]
+
+
+def test_the_tokens_of_one_character_stay_together(byte_level):
+    assert texts(FixedChunker(3, 0, tokenizer=byte_level), "ab🙂c") == ["ab", "🙂", "c"]  # four bytes
+    assert texts(FixedChunker(5, 0, tokenizer=byte_level), "ab🙂c") == ["ab", "🙂c"]
+
+
+def test_characters_without_a_token_belong_to_the_token_before_them():
+    text = "\u200b\u200biron\u200b\u200b tea"  # BERT drops zero-width spaces
+    assert texts(FixedChunker(1, tokenizer=MINILM), text) == ["\u200b\u200biron\u200b\u200b", "tea"]
+    assert texts(FixedChunker(1, tokenizer=MINILM), "\u200b\u200b") == ["\u200b\u200b"]
+
+
+@given(NASTY, st.integers(0, 9), st.integers(1, 9))
+def test_a_part_of_a_text_has_the_tokens_that_touch_it(text, start, length):
+    [tokens] = WORDS.offsets([text])
+    end = start + length
+    touching = sum(first < end and last > start for first, last in tokens)
+    assert Tokens.of(text, tokens).length(start, end) == touching
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("Dr. Rao came. She left!  Why?", ["Dr. Rao came. ", "She left!  ", "Why?"]),
+        ("A line\nthat goes on. Next", ["A line\nthat goes on. ", "Next"]),
+        ("A title\n \nA text.", ["A title\n \n", "A text."]),
+        ("これは文。次の文。", ["これは文。", "次の文。"]),
+        ("\n\n One. \n", ["\n\n One. \n"]),
+    ],
+)
+def test_where_a_sentence_ends(text, sentences):
+    assert [text[start:end] for start, end in sentences_of(text)] == sentences
+
+
+def test_passages_have_whole_sentences():
+    text = "One two three. Four five six. Seven."
+    assert texts(SentenceChunker(size=25), text) == ["One two three.", "Four five six. Seven."]
+    assert texts(SentenceChunker(size=25, overlap=16), text) == ["One two three.", "Four five six. Seven."]
+    assert texts(SentenceChunker(size=30, overlap=16), text) == [
+        "One two three. Four five six.",
+        "Four five six. Seven.",
+    ]
+
+
+def test_a_sentence_that_is_too_long_breaks_between_words():
+    assert texts(SentenceChunker(size=9), "One two three. Four.") == ["One two", "three.", "Four."]
+
+
+MARKDOWN = "Before.\n# Iron\n## Dose\nOne.\n```\n# no heading\n```\n## Age\nTwo.\n\nTea\n---\n> # quoted\n# Last"
+
+
+def test_passages_begin_at_headings():
+    assert texts(MarkdownChunker(), MARKDOWN) == [
+        "Before.",
+        "# Iron\n## Dose\nOne.\n```\n# no heading\n```",
+        "## Age\nTwo.",
+        "Tea\n---\n> # quoted",
+        "# Last",
+    ]
+
+
+def test_a_level_says_which_headings_begin_a_passage():
+    assert len(texts(MarkdownChunker(level=1), MARKDOWN)) == 3
+
+
+def test_no_passage_has_the_text_of_two_sections():
+    assert texts(MarkdownChunker(size=8, overlap=4), "# A\nb c d e f\n# G\nh") == [
+        "# A\nb c",
+        "b c d e",
+        "d e f",
+        "# G\nh",
+    ]
+
+
+def test_a_heading_at_the_top_of_a_page_begins_a_passage():
+    assert texts(MarkdownChunker(across_pages=True), "# A\nb\f# C\nd") == ["# A\nb", "# C\nd"]
+
+
+@cache
+def two_topics():
+    iron = "Iron tablets treat anaemia. Anaemia is a lack of haemoglobin. Haemoglobin needs iron in the blood. "
+    ball = "The striker scored a goal. The football match ended in a draw. The referee showed a red card. "
+    return iron, ball
+
+
+def test_topics_are_cut_where_they_change():
+    iron, ball = two_topics()
+    encoder = SentenceTransformerEncoder()
+    chunker = SemanticChunker(encoder=encoder, neighbours=0, threshold="standard_deviation", amount=1.5)
+    assert texts(chunker, iron + ball) == [iron.strip(), ball.strip()]
+
+
+def test_distances_are_those_of_windows_of_sentences(store):
+    iron, ball = two_topics()
+    text, encoder = iron + ball, LetterEncoder()
+    sentences = [text[start:end] for start, end in sentences_of(text)]
+    windows = ["".join(sentences[max(place - 2, 0) : place + 3]).strip() for place in range(len(sentences))]
+    vectors = encoder.encode(windows, "passage").astype(float)
+    distances = [1 - float(one @ other) for one, other in pairwise(vectors)]
+    limit = np.mean(distances) + 0.5 * np.std(distances)
+    ends = [place for place, distance in enumerate(distances, start=1) if distance > limit]
+    expected = ["".join(sentences[a:b]).strip() for a, b in pairwise([0, *ends, len(sentences)])]
+    limits = {"neighbours": 2, "threshold": "standard_deviation", "amount": 0.5}
+    chunker = SemanticChunker(10**6, encoder=encoder, store=store, **limits)
+    assert len(expected) > 1
+    assert texts(chunker, text) == expected
+    assert [texts(chunker, each) for each in ("", text)] == [[], expected]
+
+
+def test_texts_are_encoded_once_for_all_thresholds(store):
+    encoder, text = LetterEncoder(), "".join(two_topics())
+    cuts = [texts(SemanticChunker(encoder=encoder, store=store, amount=amount), text) for amount in (50, 80)]
+    assert len(encoder.asked) == 6
+    assert len(cuts[0]) > len(cuts[1])
+
+
+LINES = [f"Word {'abcdefghij'[k % 10] * (k % 7 + 1)} is about tea. And iron {k * 7 % 11}.\n" for k in range(300)]
+PAGES = ["".join([*LINES[k : k + 6], "\n## Tea\n", *LINES[k + 6 : k + 9]]) + "And on" for k in range(0, 300, 9)]
+SETTINGS = {"size": 90, "overlap": 0, "unit": "characters", "tokenizer": MINILM}
+CHANGES = [{"size": 60}, {"overlap": 60}, {"unit": "tokens"}, {"across_pages": True}]
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [
+        *((kind, change) for kind in KINDS for change in CHANGES),
+        (MarkdownChunker, {"level": 1}),
+        (SemanticChunker, {"amount": 10}),
+        (SemanticChunker, {"neighbours": 4}),
+        (SemanticChunker, {"threshold": "standard_deviation", "amount": 2}),
+    ],
+)
+def test_every_setting_changes_the_passages(kind, changes):
+    document = Document.from_pages("a", [(str(n), f"a#{n}", text) for n, text in enumerate(PAGES, 1)])
+    collection = Collection("book", "page", (document,), (Query("q", "q"),), (Judgment("q", "a#1", 1),))
+    chunkers = (built(kind, **SETTINGS | given) for given in ({}, changes))
+    one, other = (Dataset.from_collection(collection, each).digest_of_passages for each in chunkers)
+    assert one != other
+
+
+def test_stored_passages_are_found_by_what_decides_them(store, tmp_path):
+    """A copy of the same tokenizer, in another object, is the same; other words are not."""
+    folder = tmp_path / "copy"
+    folder.mkdir()
+    shutil.copy(MINILM.file, folder)
+    document = Document.from_pages("a", [("1", "a#1", "One two three.")])
+    collection = Collection("book", "page", (document,), (Query("q", "q"),), (Judgment("q", "a#1", 1),))
+    for tokenizer in (MINILM, ModelTokenizer(), WORDS):
+        Dataset.from_collection(collection, FixedChunker(tokenizer=tokenizer), store)
+    for encoder in (LetterEncoder(), LetterEncoder(), LetterEncoder("others")):
+        Dataset.from_collection(collection, SemanticChunker(encoder=encoder), store)
+    assert ModelTokenizer(str(folder)).fingerprint == MINILM.fingerprint
+    assert len([entry for entry in store.entries() if entry.stage == "spans"]) == 4
+
+
+def test_another_tokenizer_counts_other_tokens():
+    text = "unregistered haemoglobin measurements " * 20
+    one, other = (FixedChunker(10, tokenizer=each).split(text) for each in (MINILM, WORDS))
+    assert one != other
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_tokenizer_has_an_effect_only_if_tokens_are_counted(kind):
+    assert "tokenizer" in built(kind, unit="characters", tokenizer=MINILM).without_effect
+    assert "tokenizer" not in built(kind, unit="tokens", tokenizer=MINILM).without_effect
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"size": 5, "overlap": 5}, "chunker.overlap: found 5, expected less than chunker.size"),
+        ({"unit": "tokens", "tokenizer": None}, "chunker.tokenizer: found null, expected a tokenizer"),
+    ],
+)
+def test_impossible_settings_are_refused(kind, settings, message):
+    with pytest.raises(ConfigError, match=message):
+        built(kind, **settings)
+
+
+def test_a_percentile_is_at_most_100():
+    with pytest.raises(ConfigError, match=r"chunker.amount: found 101, expected a percentile from 0 to 100"):
+        built(SemanticChunker, amount=101)
+    built(SemanticChunker, amount=101, threshold="standard_deviation")
