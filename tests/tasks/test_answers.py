@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score, brier_score_loss, confusion_matrix
 from ragsweep.answering import Answer, Question, answer
 from ragsweep.core.errors import AnswererError, DatasetError
 from ragsweep.core.store import NO_STORE
-from ragsweep.datasets import CaseColumns, CasesDataset, Dataset, PageChunker
+from ragsweep.datasets import CaseColumns, CasesDataset, Dataset, FixedChunker, PageChunker
 from ragsweep.datasets.cases import Case, Option
 from ragsweep.retrieval import Ranking, SparseRetriever
 from ragsweep.tasks.answers.contexts import contexts, questions
@@ -125,6 +125,18 @@ def test_a_placebo_is_what_was_retrieved_for_another_question_and_not_relevant(d
     for row, passages in enumerate(others):
         assert passages in [*own[:row], *own[row + 1 :]]
         assert small.CASES[row][2] not in {dataset.units[dataset.passage_units[passage]] for passage in passages}
+
+
+def test_evidence_knows_all_pages_of_its_passages(files):
+    across = Dataset.from_collection(files.load(), FixedChunker(90, 0, "characters", across_pages=True))
+    assert len(across.further_units)
+    pages = [{f"{each.source}#{page + 1}" for page in each.pages} for each in across.passages]
+    judged = contexts(across, "judged", None, 1, 1)
+    for (_, _, relevant, *_), passages in zip(small.CASES, judged, strict=True):
+        assert passages == [passage for passage, its in enumerate(pages) if relevant in its]
+    assert [each.evidence[0].unit for each in questions(across, judged)] == [case[2] for case in small.CASES]
+    placebo = contexts(across, "placebo", SparseRetriever(NO_STORE).rank(search_of(across), 1), 1, 1)
+    assert not any(small.CASES[row][2] in pages[passage] for row, its in enumerate(placebo) for passage in its)
 
 
 def test_a_question_does_not_contain_its_correct_answer(dataset):

@@ -56,6 +56,12 @@ def test_a_long_text_is_not_cut():
     assert long == 2000
 
 
+def test_a_page_break_is_between_two_tokens():
+    from ragsweep.retrieval.model_files import MINILM
+
+    assert token_counts(["iron\ftea", "iron\f", "iron tea"], MINILM, NO_STORE).tolist() == [2, 1, 2]
+
+
 def test_words_need_no_model():
     assert token_counts(TEXTS, "words", NO_STORE).tolist() == [3, 0, 6, 3]
 

@@ -1,14 +1,21 @@
 """Passages of several pages, and which of them they stand for in a ranking."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragsweep.core.store import NO_STORE
 from ragsweep.datasets import Collection, Dataset, Document, FixedChunker, Judgment, PageChunker, Qrels, Query
-from ragsweep.retrieval import NOTHING
+from ragsweep.evaluation import recall
+from ragsweep.retrieval import NOTHING, SparseRetriever
+from ragsweep.tasks.ranking.settings import EvaluationSettings
+from ragsweep.tasks.ranking.task import RankingTask
 from ragsweep.tasks.ranking.units import units_of_ranking
+from ragsweep.tasks.task import Record
 
 LETTERS = FixedChunker(size=5, overlap=0, unit="characters", across_pages=True)  # three pages of a letter each
 
@@ -128,3 +135,23 @@ def test_without_judgments_a_passage_stands_for_its_first_page():
     small = dataset("abc", {("q", 3): 1})
     none = Qrels(*(each[:0] for each in vars(small.qrels).values()))
     assert stands_for(replace(small, qrels=none), [0], [0]) == [[1], [1]]
+
+
+def test_a_relevant_page_whose_passage_stands_for_another_is_explained():
+    document = Document.from_pages("a", [("1", "a#1", "iron tea"), ("2", "a#2", "iron milk")])
+    judgments = (Judgment("q", "a#1", 1), Judgment("q", "a#2", 1))
+    collection = Collection("small", "page", (document,), (Query("q", "iron"),), judgments)
+    task = RankingTask(
+        dataset=SimpleNamespace(load=lambda: collection),
+        chunker=FixedChunker(size=50, unit="characters", across_pages=True),
+        retriever=SparseRetriever(NO_STORE),
+        evaluation=EvaluationSettings("after_cutoff", 1, "linear", 100, {"recall": recall}),
+        k=1,
+        seed=0,
+        store=NO_STORE,
+    )
+    items = task.load()
+    record = Record("small", "1", pd.DataFrame({"query_id": ["q"]}), {"k": "1"})
+    text = " ".join(" ".join(task.explain(items, "q", record, 100)).split())
+    assert "its passage is at rank 1, where it stands for 1" in text
+    assert task.measure(items).values["recall"] == 0.5

@@ -137,8 +137,8 @@ def _relevant_units(dataset: Dataset, relevance_level: int) -> list[frozenset[in
 
 def _passages_of_units(dataset: Dataset) -> dict[int, list[int]]:
     passages: dict[int, list[int]] = {}
-    pairs = [*enumerate(dataset.passage_units.tolist()), *dataset.further_units.tolist()]
-    for passage, unit in sorted(pairs):
+    further = ((passage, unit) for passage, unit in dataset.further_units.tolist())
+    for passage, unit in sorted([*enumerate(dataset.passage_units.tolist()), *further]):
         passages.setdefault(unit, []).append(passage)
     return passages
 

@@ -28,13 +28,14 @@ def units_of_ranking(passages: Indices, dataset: Dataset) -> Indices:
     if not len(dataset.further_units):
         return units
     candidates = _candidates(dataset)  # padded with NOTHING
+    grades = _Grades(dataset)
     several = (candidates[:, 1] != NOTHING)[passages] & (passages != NOTHING)
     for rank in np.flatnonzero(several.any(axis=0)).tolist():  # by rank, since each depends on those before
         rows = np.flatnonzero(several[:, rank])
         its = candidates[passages[rows, rank]]
         taken = (its[:, :, None] == units[rows, None, :rank]).any(axis=2)
         # of most worth: an untaken unit by its grade, then an untaken page, then the first page, which argmax takes
-        worth = np.where(taken, 0, 1 + _grades(dataset, rows, its))
+        worth = np.where(taken, 0, 1 + grades.of(rows, its))
         worth[its == NOTHING] = -1
         units[rows, rank] = np.take_along_axis(its, worth.argmax(axis=1)[:, None], axis=1)[:, 0]
     return units
@@ -50,13 +51,20 @@ def _candidates(dataset: Dataset) -> Indices:
     return candidates
 
 
-def _grades(dataset: Dataset, rows: Indices, units: Indices) -> Indices:
-    """The grade of each unit for the query of its row, shape of `units`; 0 if it is not judged, or below 0."""
-    qrels, width = dataset.qrels, len(dataset.units) + 1  # leaves room for NOTHING
-    if not len(qrels.grade):
-        return np.zeros_like(units)
-    keys = qrels.query * width + qrels.unit
-    order = np.argsort(keys)
-    wanted = rows[:, None] * width + units
-    place = order[np.searchsorted(keys[order], wanted).clip(max=len(keys) - 1)]
-    return np.where(keys[place] == wanted, qrels.grade[place].clip(min=0), 0)
+class _Grades:
+    """Finds the grades of units for queries."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        qrels = dataset.qrels
+        self._width = len(dataset.units) + 1  # leaves room for NOTHING
+        keys = qrels.query * self._width + qrels.unit
+        order = np.argsort(keys)
+        self._keys, self._grades = keys[order], qrels.grade[order].clip(min=0)
+
+    def of(self, rows: Indices, units: Indices) -> Indices:
+        """The grade of each unit for the query of its row, shape of `units`; 0 if it is not judged, or below 0."""
+        if not len(self._keys):
+            return np.zeros_like(units)
+        wanted = rows[:, None] * self._width + units
+        place = np.searchsorted(self._keys, wanted).clip(max=len(self._keys) - 1)
+        return np.where(self._keys[place] == wanted, self._grades[place], 0)
