@@ -76,6 +76,8 @@ def test_whatever_the_text_passages_are_in_order_within_their_size_and_lose_noth
         [tokens] = tokenizer.offsets([chunker.in_lines(text)])
         counts = [sum(first < end and last > start for first, last in tokens) for start, end in spans]
         assert all(count <= size or end - start == 1 for count, (start, end) in zip(counts, spans, strict=True))
+        for (_, end), (start, _) in pairwise(spans):
+            assert sum(first < end and last > start for first, last in tokens if start < end) <= overlap
 
 
 @pytest.mark.parametrize("text", ["x", "日", " ", "🙂", "\f", "a. ", "# a\n"])

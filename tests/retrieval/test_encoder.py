@@ -49,6 +49,11 @@ def test_minilm_has_384_dimensions(embeddings):
     assert embeddings.shape == (2, 384)
 
 
+def test_a_page_break_is_between_two_words(embeddings):
+    broken, spaced = SentenceTransformerEncoder().encode(["iron\ftea", "iron tea"], "passage")
+    assert (broken == spaced).all()
+
+
 def test_an_embedding_has_length_1(embeddings):
     np.testing.assert_allclose(np.linalg.norm(embeddings, axis=1), 1, atol=1e-6)
 
