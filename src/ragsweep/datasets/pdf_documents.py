@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -62,11 +62,17 @@ class PdfDocuments:
             DatasetError: A file cannot be read.
         """
         files = self._files(group, path)
-        documents = []
+        documents: list[Document] = []
+        failed: dict[str, DatasetError] = {}
         with progress(f"reading {len(files):,} PDF file{'s' * (len(files) > 1)}", len(files)):
             for source, file in files.items():
-                documents.append(self._document(file, source, f"{group}.skip", alone=len(files) == 1))
+                try:
+                    documents.append(self._document(file, source))
+                except DatasetError as error:
+                    failed[source] = error
                 advance(1)
+        if failed:
+            raise self._error(failed, f"{group}.skip", alone=len(files) == 1)
         return tuple(documents)
 
     def _files(self, group: str, path: str) -> dict[str, Path]:
@@ -91,15 +97,18 @@ class PdfDocuments:
                 raise DatasetError(f"{root}: the file name {source!r} {flaw}; rename the file")
         return left
 
-    def _document(self, path: Path, source: str, skip: str, *, alone: bool) -> Document:
-        try:
-            pages = list(self._pages(path))
-        except DatasetError as error:
-            if alone:  # no other document to continue with
-                raise
-            names = ",".join(name if PLAIN.fullmatch(name) else repr(name) for name in (*self.skip, source))
-            raise DatasetError(f"{error}; {skip}=[{names}] leaves it out") from error
+    def _document(self, path: Path, source: str) -> Document:
+        pages = self._pages(path)
         return Document.from_pages(source, ((number, f"{source}#{number}", text) for number, text in pages))
+
+    def _error(self, failed: Mapping[str, DatasetError], skip: str, *, alone: bool) -> DatasetError:
+        """The first error, with the setting that leaves out all files that cannot be read."""
+        first = next(iter(failed.values()))
+        if alone:  # no other document to continue with
+            return first
+        names = ",".join(name if PLAIN.fullmatch(name) else repr(name) for name in (*self.skip, *failed))
+        others = f"; {len(failed) - 1} more cannot be read" if len(failed) > 1 else ""
+        return DatasetError(f"{first}{others}; {skip}=[{names}] leaves {'them' if others else 'it'} out")
 
     def _pages(self, path: Path) -> Iterator[tuple[str, str]]:
         """The number and the text of each page."""
