@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import ragsweep
+from ragsweep.core import trec_files
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.store import NO_STORE
 from ragsweep.datasets import Collection, Document, Judgment, PageChunker, PdfDataset, Query, RecursiveChunker
@@ -134,6 +135,13 @@ def test_a_truncated_zipped_file_is_refused(tmp_path):
     path.write_bytes(gzip.compress(b"q1 Q0 m#1 1 1.0 me\n" * 50)[:-9])
     with pytest.raises(DatasetError, match=r"run\.gz cannot be read as a TREC file \(cannot be unzipped to its end"):
         RunFileRetriever(str(path)).check(SEARCH)
+
+
+def test_a_file_that_is_very_large_once_unzipped_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(trec_files, "LARGEST_MB", 1)
+    (tmp_path / "run.gz").write_bytes(gzip.compress(b"\n" * 60_000))
+    with pytest.raises(DatasetError, match=r"run\.gz cannot be read as a TREC file \(larger than 1 MB\)"):
+        RunFileRetriever(str(tmp_path / "run.gz")).check(SEARCH)
 
 
 def test_what_is_left_out_or_missing_is_counted(tmp_path, capsys):

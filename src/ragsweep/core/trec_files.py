@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ragsweep.core.errors import DatasetError, first_line
-from ragsweep.core.parsing import MalformedError, read_lines
+from ragsweep.core.parsing import MB, MalformedError, read_lines
 
 RUN = ("query", "Q0", "document", "rank", "score", "tag")
 QRELS = ("query", "0", "document", "grade")
@@ -22,6 +22,8 @@ NOTHING_RETRIEVED = "nothing-retrieved"  # the document of a query without resul
 TAG = "ragsweep"  # of our own runs, whose names are escaped
 
 LONGEST_LINE_MB = 1
+LARGEST_MB = 10_000  # unzipped; a run of 7 million lines has 300
+SHORTEST_LINE = 20  # characters that a line counts for: a small zipped file can have a billion empty ones
 SAFE = "/#:,@()[]+=&~"  # not escaped in ids; white space must be escaped because it separates columns
 
 
@@ -40,9 +42,12 @@ def trec_lines(
     Raises:
         DatasetError: The file cannot be read, or a line has another number of cells.
     """
-    place = columns.index(number)
+    place, characters = columns.index(number), 0
     try:
         for line_number, line in read_lines(path, LONGEST_LINE_MB):
+            characters += max(len(line), SHORTEST_LINE)
+            if characters > LARGEST_MB * MB:
+                raise MalformedError(f"larger than {LARGEST_MB:,} MB")
             cells = line.split()
             complete = len(cells) == len(columns)
             if cells and cells[0].startswith("#"):
