@@ -39,6 +39,24 @@ def test_the_unit_is_the_document(folder):
     assert [page.unit for document in load(folder).documents for page in document.pages] == ["d1", "d2"]
 
 
+def test_what_else_is_known_of_a_query_becomes_further_fields(folder):
+    lines = ['{"_id": "q1", "text": "iron?", "kind": "short", "metadata": {"n": 1}}', '{"_id": "q2", "text": "tea?"}']
+    (folder / "queries.jsonl").write_text("\n".join(lines))
+    (folder / "qrels" / "test.tsv").write_text("q1\td1\t1\nq2\td1\t1\n")
+    queries = {query.query_id: query for query in load(folder).queries}
+    assert queries["q1"].fields == (("kind", "short"), ("metadata", '{"n": 1}'))
+    assert (queries["q1"].query_type, queries["q2"].fields) == (None, ())
+
+
+def test_a_field_can_be_the_type(folder):
+    (folder / "queries.jsonl").write_text('{"_id": "q1", "text": "iron?", "kind": "short"}')
+    (folder / "qrels" / "test.tsv").write_text("q1\td1\t1\n")
+    [query] = BeirDataset("small", str(folder), type="kind").load().queries
+    assert (query.query_type, query.fields) == ("short", ())
+    with pytest.raises(DatasetError, match=r"queries\.jsonl: no judged query has the field 'sort' \(type\)"):
+        BeirDataset("small", str(folder), type="sort").load()
+
+
 def test_only_judged_queries_are_loaded(folder):
     assert [query.query_id for query in load(folder).queries] == ["q1"]
 

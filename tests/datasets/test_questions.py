@@ -77,6 +77,15 @@ def test_judgments_are_a_list_or_grades_also_in_a_text(tmp_path, relevant, expec
     assert judged(written(tmp_path, [{"query": "q", "relevant_docs": relevant}])) == expected
 
 
+def test_a_list_may_be_zipped(tmp_path):
+    questions = written(tmp_path, [{"query": "q", "relevant_docs": ["7"]}])
+    (tmp_path / "questions.json.gz").write_bytes(gzip.compress((tmp_path / "questions.json").read_bytes()))
+    assert judged(TableQuestions(f"{questions.path}.gz")) == judged(questions)
+    (tmp_path / "questions.json.gz").write_bytes(gzip.compress(b"[" + b"1" * 99)[:-9])
+    with pytest.raises(DatasetError, match=r"questions\.json\.gz: cannot be unzipped to its end"):
+        judged(TableQuestions(f"{questions.path}.gz"))
+
+
 @pytest.mark.parametrize("name", ["questions.csv", "questions.parquet", "questions.json"])
 def test_questions_are_read_from_each_kind_of_table(tmp_path, name):
     rows = [{"query": "What of iron?", "relevant_docs": "m#1", "query_type": "plain"}]
@@ -138,6 +147,11 @@ def test_topics_are_sgml_or_lines(tmp_path, text):
     assert asked.unit == "document"
 
 
+def test_the_other_fields_of_a_topic_are_kept(tmp_path):
+    first, second = topics(tmp_path).read(DOCUMENTS).queries
+    assert (first.fields, second.fields) == ((("desc", "Does tea matter?"),), ())
+
+
 def test_the_query_may_be_another_field_of_a_topic(tmp_path):
     text = TOPICS.replace("<title>Worms</title>", "<desc>Which worms?</desc>")
     assert [each.text for each in topics(tmp_path, text, field="desc").read(DOCUMENTS).queries] == [
@@ -194,6 +208,11 @@ def test_a_reference_gets_the_offsets_of_its_only_place_or_keeps_its_text(tmp_pa
 def test_a_reference_without_offsets_needs_words(tmp_path):
     with pytest.raises(DatasetError, match=r"line 2: found the reference '\.\.\.'; expected some words"):
         spans(tmp_path, {"question": "q", "corpus_id": "n", "references": '["..."]'}).read(DOCUMENTS)
+
+
+def test_further_columns_of_spans_are_kept(tmp_path):
+    [query] = spans(tmp_path, {**references((0, 6)), "author": "Zoë"}).read(DOCUMENTS).queries
+    assert query.fields == (("author", "Zoë"),)
 
 
 @pytest.mark.real_data

@@ -74,15 +74,19 @@ def from_yaml(text: str) -> Any:
 
 
 def read_text(path: Path, most_mb: float) -> str:
-    """The text of a UTF-8 file, with or without a byte order mark.
+    """The text of a UTF-8 file, with or without a byte order mark; a name that ends in `.gz` is unzipped.
 
     Raises:
-        MalformedError: It is not UTF-8, not a plain file, or larger than `most_mb` megabytes (10^6 bytes).
+        MalformedError: It is not UTF-8, not a plain file, cannot be unzipped, or larger than `most_mb` megabytes (10^6
+            bytes).
         OSError: It cannot be read.
     """
     _refuse_other_than_file(path)
-    with path.open("rb") as file:
-        content = file.read(int(most_mb * MB) + 1)
+    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+        try:
+            content = file.read(int(most_mb * MB) + 1)
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise MalformedError(f"cannot be unzipped to its end ({error})") from error
     if len(content) > most_mb * MB:
         raise MalformedError(f"larger than {most_mb:g} MB")
     try:

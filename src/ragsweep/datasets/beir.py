@@ -11,6 +11,7 @@ from ragsweep.core.constraints import Text
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.parsing import MalformedError, from_json, read_lines
 from ragsweep.datasets.collection import Collection, Document, Judgment, Query
+from ragsweep.datasets.entry_files import further_fields
 from ragsweep.datasets.fields import LARGEST_GRADE, flaw_of_name, flaw_of_text, grade_of, listed, shown_value
 from ragsweep.datasets.files import what_is
 from ragsweep.datasets.judging import JudgmentFile, lines_with
@@ -29,11 +30,13 @@ class BeirDataset:
         name: Name of the dataset and of its experiment in MLflow.
         path: The folder.
         split: Which qrels to use: `test`, `train` or `dev`. Only the queries with judgments in this split are used.
+        type: The field of a query by which results are broken down; None if there is none.
     """
 
     name: Text
     path: Text
     split: Text = "test"
+    type: Text | None = None
 
     def load(self) -> Collection:
         """Read the corpus, the qrels, and the queries that have judgments."""
@@ -41,7 +44,7 @@ class BeirDataset:
         if (found := what_is(root)) != "a folder":
             problem = f"is {found}" if found else "does not exist"
             raise DatasetError(f"dataset.path: {root} {problem}; expected a folder with corpus.jsonl")
-        asked = BeirQuestions(self.path, self.split).read(tuple(_documents(root / "corpus.jsonl")))
+        asked = BeirQuestions(self.path, self.split, self.type).read(tuple(_documents(root / "corpus.jsonl")))
         return Collection(self.name, asked.unit, asked.documents, asked.queries, asked.judgments)
 
     def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
@@ -56,10 +59,12 @@ class BeirQuestions:
     Attributes:
         path: The folder.
         split: Which qrels to use: `test`, `train` or `dev`. Only the queries with judgments in this split are used.
+        type: The field of a query by which results are broken down; None if there is none.
     """
 
     path: Text
     split: Text = "test"
+    type: Text | None = None
 
     def read(self, documents: tuple[Document, ...]) -> Asked:
         """Read the qrels, and the queries that have judgments. Judged documents need not be in the corpus."""
@@ -71,7 +76,7 @@ class BeirQuestions:
         if not {document.source for document in documents} & {judgment.unit for judgment in judgments}:
             raise DatasetError(f"{root}: none of the documents in qrels/{self.split}.tsv is in the corpus")
         judged = {judgment.query_id for judgment in judgments}
-        queries = tuple(_queries(root / "queries.jsonl", judged))
+        queries = tuple(_queries(root / "queries.jsonl", judged, self.type))
         missing = judged - {query.query_id for query in queries}
         if missing:
             raise DatasetError(f"{qrels}: query {min(missing)!r} is not in queries.jsonl ({len(missing)} such queries)")
@@ -126,13 +131,22 @@ def _documents(path: Path) -> Iterator[Document]:
         yield Document.from_pages(entry["_id"], [("1", entry["_id"], f"{title} {entry['text']}".strip())])
 
 
-def _queries(path: Path, judged: Set[str]) -> Iterator[Query]:
+def _queries(path: Path, judged: Set[str], kind: str | None) -> Iterator[Query]:
+    """The judged queries. What else is known of them becomes further fields, such as `metadata`, if it is not empty."""
+    has_type = kind is None
     for where, entry in _entries(path):
         if entry["_id"] not in judged:
             continue
         if not entry["text"].strip():
             raise DatasetError(f"{where}: the field 'text' is blank; expected the text of the query")
-        yield Query(entry["_id"], entry["text"])
+        has_type = has_type or kind in entry
+        further = {name: value for name, value in entry.items() if value not in ("", [], {})}
+        named = further.get(kind) if kind else None
+        if named is not None and (flaw := flaw_of_name(named)):
+            raise DatasetError(f"{where}: the field {kind!r} {flaw}")
+        yield Query(entry["_id"], entry["text"], named, further_fields(further, ("_id", "text", kind), where))
+    if not has_type:
+        raise DatasetError(f"{path}: no judged query has the field {kind!r} (type)")
 
 
 def _entries(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -16,10 +16,20 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.beir import HEADER
 from ragsweep.datasets.collection import PAGE_BREAK, Collection, Document, Reference
 from ragsweep.datasets.pages import Key, with_keys
-from ragsweep.datasets.written import BOM, Written, note, note_fields, one_word, query_ids, renamed, units_of
+from ragsweep.datasets.written import (
+    BOM,
+    TYPE,
+    Written,
+    further_fields,
+    note,
+    note_fields,
+    one_word,
+    query_ids,
+    renamed,
+    units_of,
+)
 
 SPLIT = "test"
-OF_QUESTIONS = ("id", "query", "relevant_docs", "query_type")  # columns of a table of questions
 PLAIN = re.compile(r"[\w][\w .-]{0,200}\.(txt|md)", re.ASCII)  # names that a text file can keep
 
 
@@ -62,12 +72,16 @@ def _beir(collection: Collection) -> Written:
     """`corpus.jsonl`, `queries.jsonl` and `qrels/test.tsv`."""
     lost: list[str] = []
     units, queries = units_of(collection, "beir", str.strip, lost), query_ids(collection, str.strip, lost)
-    note_fields(collection.queries, lost)
+    further = further_fields(collection.queries, ("_id", "text", TYPE), lost)
+    has_types = any(query.query_type for query in collection.queries)
     return Written(
-        "dataset=beir dataset.path={}",
+        "dataset=beir dataset.path={}" + f" dataset.type={TYPE}" * has_types,
         {
             "corpus.jsonl": (_json({"_id": each, "title": "", "text": text}) for each, text in units.texts),
-            "queries.jsonl": (_json({"_id": queries[each.query_id], "text": each.text}) for each in collection.queries),
+            "queries.jsonl": (
+                _json({"_id": queries[each.query_id], "text": each.text, **further[each.query_id]})
+                for each in collection.queries
+            ),
             f"qrels/{SPLIT}.tsv": (
                 f"{line}\n"
                 for line in [
@@ -130,8 +144,7 @@ def _table(collection: Collection) -> Written:
         raise DatasetError(f"{collection.name}: two pages have the same name, DOCUMENT#PAGE; expected different ones")
     note(lost, (each for each in collection.judgments if each.unit not in pages), "judgment",
           "{} of what is not in the corpus")  # fmt: skip
-    clashes = {name for query in collection.queries for name, _ in query.fields} & set(OF_QUESTIONS)
-    note(lost, sorted(clashes), "field", "{} with the name of another column (" + ", ".join(sorted(clashes)) + ")")
+    further = further_fields(collection.queries, ("id", "query", "relevant_docs", TYPE), lost)
     grades: dict[str, dict[str, int]] = {query.query_id: {} for query in collection.queries}
     for query_id, unit, grade in collection.judgments:
         if unit in pages:
@@ -146,8 +159,7 @@ def _table(collection: Collection) -> Written:
     def questions() -> Iterator[str]:
         for query in collection.queries:
             row = {"id": queries[query.query_id], "query": query.text, "relevant_docs": grades[query.query_id]}
-            others = {name: value for name, value in query.fields if name not in clashes}
-            yield _json({**row, "query_type": query.query_type, **others})
+            yield _json({**row, **further[query.query_id]})
 
     return Written(
         "corpus=table corpus.path={}/documents.jsonl corpus.page=page questions=table questions.path={}/questions.jsonl"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -138,15 +138,17 @@ def id_of(entry: Entry, field: str, where: str) -> str:
     return str(found).strip()
 
 
-def further_fields(entry: Entry, used: Container[str | None], where: str) -> Iterator[tuple[str, str]]:
-    """The fields that are not used and not null, as texts. Raises `DatasetError` for an invalid one."""
+def further_fields(entry: Entry, used: Collection[str | None], where: str) -> tuple[tuple[str, str], ...]:
+    """The names and texts of the fields that are not used and not null. Raises `DatasetError` for an invalid one."""
+    further: list[tuple[str, str]] = []
     for name, value in entry.items():
         if name in used or value is None:
             continue
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
         if flaw := flaw_of_name(name) or flaw_of_text(text):
             raise DatasetError(f"{where}: the field {name[:80]!r} {flaw}")
-        yield name, text
+        further.append((name, text))
+    return tuple(further)
 
 
 def type_in(entry: Entry, field: str | None, where: str) -> str | None:

@@ -11,6 +11,7 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import counted
 from ragsweep.datasets.collection import Collection, Query
 
+TYPE = "query_type"  # the column of the types of queries
 BOM = "\ufeff"  # readers take one at the beginning of a file for a mark
 
 
@@ -79,6 +80,17 @@ def renamed(names: Iterable[str], what: str, change: Callable[[str], str], lost:
     example = f", such as {changed[0]!r}, which is {new_names[changed[0]]!r} now" if changed else ""
     note(lost, changed, what, f"the names of {{}}{example}")
     return new_names
+
+
+def further_fields(queries: Iterable[Query], taken: Iterable[str], lost: list[str]) -> dict[str, dict[str, str]]:
+    """The type and the further fields of each query, by its id; without fields whose names are taken."""
+    clashes = sorted({name for query in queries for name, _ in query.fields} & set(taken))
+    note(lost, clashes, "field", f"{{}} with the name of another column ({', '.join(clashes)})")
+    return {
+        query.query_id: ({TYPE: query.query_type} if query.query_type else {})
+        | {name: text for name, text in query.fields if name not in clashes}
+        for query in queries
+    }
 
 
 def note_fields(queries: Iterable[Query], lost: list[str]) -> None:

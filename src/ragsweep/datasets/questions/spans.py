@@ -64,7 +64,7 @@ class SpanQuestions:
                 known = f"{len(named)} documents have this name" if named else f"the corpus has {listed(by_name)}"
                 raise DatasetError(f"{where}: the document {name!r} is not known ({known})")
             query_type = type_in(row, TYPE, where) or (name if len(documents) > 1 else None)
-            query = Query(str(number), text, query_type, tuple(further_fields(row, USED, where)))
+            query = Query(str(number), text, query_type, further_fields(row, USED, where))
             queries.append(query)
             spans = dict.fromkeys(_span(each, named[0], where) for each in _references(row, where))
             ordered = sorted(spans, key=lambda span: span[:2])  # those without offsets stay in the order of the file

@@ -89,5 +89,5 @@ class TableQuestions:
             query_id=id_of(row, self.id, where) if self.id else str(number),
             text=text,
             query_type=type_in(row, self.type, where),
-            fields=tuple(further_fields(row, (self.id, self.query, self.relevant, self.type), where)),
+            fields=further_fields(row, (self.id, self.query, self.relevant, self.type), where),
         )

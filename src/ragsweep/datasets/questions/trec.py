@@ -21,6 +21,8 @@ from ragsweep.datasets.pages import Key, with_keys
 TOPIC = re.compile(r"<top>(.*?)</top>", re.DOTALL | re.IGNORECASE)
 NUMBER = re.compile(r"<num>\s*(?:Number:)?\s*([^\s<]+)", re.IGNORECASE)
 LABELS = {"title": "Topic:", "desc": "Description:", "narr": "Narrative:"}  # some collections repeat the field's name
+Topic = tuple[str, str, str, tuple[tuple[str, str], ...]]  # its place, id, query and further fields
+
 COLUMNS = "query id, iteration, document and grade"
 
 
@@ -34,7 +36,7 @@ class TrecQuestions:
         topics: The file of the topics.
         qrels: The file of the judgments: lines of query id, iteration (not read), document and grade.
         unit: What the judgments name: a `document`, a `page` ("manual.pdf#34") or a `page_number`.
-        field: The field of a topic in SGML that is the query.
+        field: The field of a topic in SGML that is the query. The others become further fields.
     """
 
     topics: Text
@@ -71,7 +73,7 @@ class TrecQuestions:
         text = "".join(line for _, line in lines)
         found = _of_sgml(path, text, self.field) if text.lstrip().startswith("<") else _of_tabs(path, lines)
         seen: set[str] = set()
-        for where, number, query in found:
+        for where, number, query, fields in found:
             if flaw := flaw_of_name(number):
                 raise DatasetError(f"{where}: the query id {number[:80]!r} {flaw}")
             if number in seen:
@@ -79,7 +81,7 @@ class TrecQuestions:
             if not query:
                 raise DatasetError(f"{where}: the text of query {number!r} is blank")
             seen.add(number)
-            yield Query(number, query)
+            yield Query(number, query, fields=fields)
 
 
 def read_trec_qrels(path: Path) -> Iterator[Judgment]:
@@ -108,25 +110,30 @@ def read_trec_qrels(path: Path) -> Iterator[Judgment]:
             yield Judgment(query_id, unit, grade)
 
 
-def _of_sgml(path: Path, text: str, field: str) -> Iterator[tuple[str, str, str]]:
-    """The place, the id and the query of each topic. A field ends where the next one begins."""
-    wanted = re.compile(rf"<{field}>\s*(?:{LABELS[field]})?(.*?)(?=<|\Z)", re.DOTALL | re.IGNORECASE)
-    found = list(TOPIC.finditer(text))
-    if not found:
+def _of_sgml(path: Path, text: str, field: str) -> Iterator[Topic]:
+    """The place, the id, the query and the other fields of each topic. A field ends where the next one begins."""
+    patterns = {
+        name: re.compile(rf"<{name}>\s*(?:{label})?(.*?)(?=<|\Z)", re.DOTALL | re.IGNORECASE)
+        for name, label in LABELS.items()
+    }
+    topics = list(TOPIC.finditer(text))
+    if not topics:
         raise DatasetError(f"{path}: no <top>...</top> in it; expected topics of TREC")
-    for topic in found:
+    for topic in topics:
         where = f"{path}, line {text.count(chr(10), 0, topic.start()) + 1}"
-        number, query = NUMBER.search(topic[1]), wanted.search(topic[1])
-        if number is None or query is None:
+        number = NUMBER.search(topic[1])
+        found = {name: pattern.search(topic[1]) for name, pattern in patterns.items()}
+        texts = {name: " ".join(html.unescape(each[1]).split()) for name, each in found.items() if each}
+        if number is None or field not in texts:
             raise DatasetError(f"{where}: the topic has no <{'num' if number is None else field}>")
-        yield where, number[1], " ".join(html.unescape(query[1]).split())
+        yield where, number[1], texts.pop(field), tuple((name, each) for name, each in texts.items() if each)
 
 
-def _of_tabs(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[str, str, str]]:
+def _of_tabs(path: Path, lines: list[tuple[int, str]]) -> Iterator[Topic]:
     for line_number, line in lines:
         if line.strip():
             number, tab, query = line.partition("\t")
             if not tab:
                 found = f"found {line.strip()[:80]!r}, expected an id, a tab and the text of the query"
                 raise DatasetError(f"{path}, line {line_number}: {found}")
-            yield f"{path}, line {line_number}", number.strip(), query.strip()
+            yield f"{path}, line {line_number}", number.strip(), query.strip(), ()
