@@ -4,7 +4,7 @@ import gzip
 import os
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -17,7 +17,18 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.store import NO_STORE
 from ragsweep.datasets import Collection, Document, Judgment, PageChunker, PdfDataset, Query, RecursiveChunker
 from ragsweep.evaluation import average_precision, f1, hit_rate, mrr, ndcg, precision, recall
-from ragsweep.retrieval import NOTHING, Names, RunFileRetriever, Search, SparseRetriever, rank
+from ragsweep.retrieval import (
+    NOTHING,
+    FusedRetriever,
+    HybridRetriever,
+    Names,
+    PipelineRetriever,
+    RunFileRetriever,
+    Search,
+    SparseRetriever,
+    rank,
+    ranked,
+)
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.task import RankingTask
 
@@ -181,6 +192,47 @@ def test_whatever_a_file_contains_it_is_ranked_or_refused_in_one_line(tmp_path, 
     assert len(said.splitlines()) <= 1
 
 
+@dataclass(frozen=True)
+class Shouting:
+    def rewrite(self, queries):
+        return [query.upper() for query in queries]
+
+
+@dataclass(frozen=True)
+class Backwards:
+    def rerank(self, search, ranking, depth):
+        assert search.names().queries == NAMES.queries[: len(search.queries)]
+        return ranked(ranking.passages, -ranking.scores, depth)
+
+
+WITHIN = {
+    "fused": lambda file: FusedRetriever({"file": file, "words": SparseRetriever(NO_STORE)}),
+    "hybrid": lambda file: HybridRetriever(file, SparseRetriever(NO_STORE), 1.0),
+    "pipeline": lambda file: PipelineRetriever(file, Shouting(), None),
+}
+
+
+@pytest.mark.parametrize("name", WITHIN)
+def test_a_file_can_be_a_stage_of_another_retriever(tmp_path, name):
+    path = tmp_path / "run.trec"
+    path.write_text("q1 Q0 m#2 1 1 me\nq%202 Q0 m#1 1 1 me\n")
+    made = WITHIN[name](RunFileRetriever(str(path)))
+    made.check(SEARCH)
+    assert rank(made, SEARCH, 5).passages[:, 0].tolist() == [2, 0]
+    path.write_text("q1 Q0 unknown 1 1 me\n")
+    with pytest.raises(DatasetError, match="line 1: found 'unknown'"):
+        WITHIN[name](RunFileRetriever(str(path))).check(SEARCH)
+
+
+def test_a_stage_after_a_file_knows_the_names_of_each_single_query(tmp_path):
+    path = tmp_path / "run.trec"
+    path.write_text("q1 Q0 m#1 1 2 me\nq1 Q0 m#2 2 1 me\n")
+    search = replace(SEARCH, queries=SEARCH.queries[:1], names=lambda: NAMES._replace(queries=NAMES.queries[:1]))
+    made = PipelineRetriever(RunFileRetriever(str(path)), None, Backwards())
+    assert rank(made, search, 5).passages.tolist() == [[2, 0]]
+    assert SEARCH.row(1).names().queries == ("q 2",)
+
+
 # Metrics
 
 
@@ -211,7 +263,7 @@ class Fixed:
         width = max(1, *map(len, self.candidates))
         rows = [[*each, *[NOTHING] * (width - len(each))] for each in self.candidates]
         scores = [[*each.values(), *[0.0] * (width - len(each))] for each in self.candidates]
-        return ragsweep.retrieval.ranked(np.array(rows), np.array(scores), depth)
+        return ranked(np.array(rows), np.array(scores), depth)
 
 
 @st.composite
