@@ -1,7 +1,7 @@
 """The audit of a dataset: every kind of finding, on faults that are put into it and on data without them."""
 
 from dataclasses import replace
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from ragsweep.datasets.audit.coverage import coverage
 from ragsweep.datasets.audit.duplicates import duplicate_passages, duplicate_queries, similar
 from ragsweep.datasets.audit.garbled import ACROSS, CAUSES, garbled_text
 from ragsweep.datasets.audit.shifted import shifted_pages, sign_flip_p
-from ragsweep.datasets.audit.swapped import at_least, swapped_judgments
+from ragsweep.datasets.audit.swapped import mutual_p, swapped_judgments
 from ragsweep.datasets.audit.unread import unread_text
 from ragsweep.datasets.audit.wording import copied_queries, dependent_queries
 from ragsweep.tasks.ranking.audit import unit_ranks
@@ -171,15 +171,28 @@ def test_judgments_that_are_swapped_are_found(manual_pages):
 
 def test_the_level_decides_whether_swaps_are_found(manual_pages):
     some = swapped(manual_pages, [(row, row + 60) for row in range(15)])
-    assert not findings_of_swaps(some, 1e-30)
+    assert not findings_of_swaps(some, 1e-6)
     assert not findings_of_swaps(manual_pages)
 
 
-@given(st.integers(1, 400), st.floats(0.001, 300))
-def test_chance_of_pairs_is_poisson(count, mean):
-    from scipy.stats import poisson
+def test_mutual_pulls_are_told_from_others_as_trying_all_labels_tells():
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        pulls = rng.exponential(1, (6, 6)) * (rng.random((6, 6)) < 0.5)
+        np.fill_diagonal(pulls, 0)
+        labels = [list(each) for each in permutations(range(6))]
+        mutual = np.array([(pulls * pulls[np.ix_(each, each)].T).sum() for each in labels])
+        assert mutual_p(pulls) == pytest.approx((mutual >= mutual[0] - 1e-9).mean(), abs=0.06)
 
-    assert at_least(count, mean) == pytest.approx(poisson.sf(count - 1, mean), rel=1e-9, abs=1e-300)
+
+def test_pulls_without_a_direction_seldom_raise_an_alarm():
+    rng = np.random.default_rng(1)
+    alarms = []
+    for _ in range(200):
+        pulls = rng.exponential(1, (30, 30)) * (rng.random((30, 30)) < 0.1)
+        np.fill_diagonal(pulls, 0)
+        alarms.append(mutual_p(pulls) <= 0.05)
+    assert np.mean(alarms) < 0.1
 
 
 @given(st.lists(st.sets(st.sampled_from("abcdefgh")), max_size=12), st.sampled_from([0.5, 0.6, 0.75, 0.8, 1.0]))
@@ -209,8 +222,8 @@ def test_similar_sets_are_those_that_comparing_all_pairs_finds(sets, least):
         ("Venules have a larger diameter than arterioles.", "Arterioles have a larger diameter than venules.", False),
         ("Vitamin D lowers the risk of fractures.", "Vitamin D does not lower the risk of fractures.", False),
         (
-            "Mice without the enzyme DNA polymerase reveal a larger sensitivity to ionizing radiation at night.",
-            "Mice without the enzyme DNA polymerase fail to reveal a larger sensitivity to ionizing radiation at night.",
+            "Mice without the enzyme DNA polymerase reveal a larger sensitivity to ionizing radiation by day.",
+            "Mice without the enzyme DNA polymerase fail to reveal a larger sensitivity to ionizing radiation by day.",
             False,
         ),
         (

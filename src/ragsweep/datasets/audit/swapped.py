@@ -1,26 +1,31 @@
-"""Judgments that look swapped: two queries, each of which finds the judged pages of the other and not its own."""
+"""Judgments that look swapped: two queries, each of which finds the judged units of the other and not its own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 
 from ragsweep.datasets.audit.finding import Finding, named, quoted
 from ragsweep.datasets.audit.unit_ranks import UnitRanks
 from ragsweep.datasets.dataset import Dataset
 
-FOUND = 3  # a unit at a rank below this is found
-LOST = 10  # a unit at this rank or below is lost
+LOST = 5  # a query whose best relevant unit has this rank or a worse one, from 0, has lost it
+LOOKED_AT = 10  # units of other queries at lower ranks than this count
+NAMED = 3  # pairs are named if each query has a unit of the other at a lower rank than this
+PERMUTATIONS = 999
+
+Pulls = npt.NDArray[np.float64]
 
 
 def swapped_judgments(dataset: Dataset, ranks: UnitRanks, relevance_level: int, level: float) -> Iterator[Finding]:
-    """A finding if more pairs of queries look swapped than chance explains.
+    """A finding if the judgments of queries look swapped in pairs.
 
-    A query is lost if none of its relevant units is among the first `LOST`. A lost query points to another lost query
-    if a relevant unit of that one is among its first `FOUND`. Two queries look swapped if each points to the other. If
-    queries point anywhere, m pointers between n queries make m^2 / (2 n (n - 1)) such pairs by chance. The finding is
-    made if a Poisson variable with this mean reaches the number of pairs with a probability of at most `level`.
+    A query that has lost its own units is pulled to another one by `log(own rank / rank) / rank`, where `rank` (from 1)
+    is that of the other one's best unit for it. Swapped judgments make two queries pull each other. So the sum over all
+    pairs of the product of both pulls is compared with what it is if the queries on one side are relabelled at random
+    (Mantel 1967; Hubert and Schultz 1976).
 
     Args:
         dataset: The dataset.
@@ -30,40 +35,50 @@ def swapped_judgments(dataset: Dataset, ranks: UnitRanks, relevance_level: int, 
     """
     query, unit = ranks.relevant(dataset, relevance_level)
     row = np.searchsorted(ranks.queries, query)
-    own = np.full(len(ranks.queries), np.iinfo(np.int32).max)
+    own = np.full(len(ranks.queries), -1)
+    np.maximum.at(own, row, np.iinfo(np.int32).max)
     np.minimum.at(own, row, ranks.of(query, unit))
-    judged = np.isin(np.arange(len(own)), row)
-    lost = np.flatnonzero(judged & (own >= LOST))
-    if len(lost) < 2:
+    lost = np.flatnonzero(own >= LOST)
+    best = np.full((len(lost), len(own)), np.iinfo(np.int32).max)
+    np.minimum.at(best.T, row, ranks.ranks[np.ix_(lost, np.searchsorted(ranks.units, unit))].T)
+    best = best[:, lost] + 1
+    pulls = np.where(best <= LOOKED_AT, np.log((own[lost] + 1)[:, None] / best) / best, 0).clip(min=0)
+    np.fill_diagonal(pulls, 0)
+    p = mutual_p(pulls)
+    first, second = np.nonzero(np.triu((best <= NAMED) & (best.T <= NAMED) & (pulls > 0) & (pulls.T > 0)))
+    if p > level or not len(first):
         return
-    place = np.full(len(own), -1)
-    place[lost] = np.arange(len(lost))
-    of_lost = place[row] >= 0
-    points = np.zeros((len(lost), len(lost)), dtype=bool)
-    column = np.searchsorted(ranks.units, unit[of_lost])
-    found = ranks.ranks[np.ix_(lost, column)] < FOUND
-    np.logical_or.at(points.T, place[row[of_lost]], found.T)
-    first, second = np.nonzero(np.triu(points & points.T, 1))
-    by_chance = points.sum() ** 2 / (2 * len(lost) * (len(lost) - 1))
-    if not len(first) or at_least(len(first), by_chance) > level:
-        return
-    pairs = [[dataset.queries[ranks.queries[lost[each]]] for each in pair] for pair in zip(first, second, strict=True)]
-    examples = [f"{quoted(one.text)} and {quoted(other.text)}" for one, other in pairs]
+    strongest = np.argsort(-(pulls * pulls.T)[first, second], kind="stable")
+    found = [
+        [dataset.queries[ranks.queries[lost[each]]] for each in (first[at], second[at])] for at in strongest.tolist()
+    ]
+    examples = [f"{quoted(one.text)} and {quoted(other.text)}" for one, other in found]
     yield Finding(
         kind="swapped_judgments",
-        problem=f"{len(pairs)} pairs of queries look as if their judgments were swapped: each query finds the relevant "
-        f"{dataset.unit} of the other near the top, and not its own{named(examples, '; ')}.",
+        problem=f"Judgments look swapped: in {len(found)} pairs of queries, each one finds the relevant {dataset.unit} "
+        f"of the other near the top, and not its own{named(examples, '; ')}.",
         cost="Every metric counts the right answers of these queries as wrong.",
-        advice="Compare the judgments of both queries with the documents.",
-        count=2 * len(pairs),
-        out_of=len(own),
-        examples=tuple(f"{one.query_id} and {other.query_id}" for one, other in pairs),
-        details={"pairs": len(pairs), "pairs_by_chance": float(by_chance)},
+        advice="Compare the judgments of both queries with the documents. More may be swapped than are named.",
+        count=2 * len(found),
+        out_of=len(ranks.queries),
+        examples=tuple(f"{one.query_id} and {other.query_id}" for one, other in found),
+        details={"pairs": len(found), "p": p},
     )
 
 
-def at_least(count: int, mean: float) -> float:
-    """Probability that a Poisson variable with this mean is at least `count`."""
-    from scipy.special import gammainc
+def mutual_p(pulls: Pulls) -> float:
+    """Probability that pulls without a direction are as mutual as these, from random relabellings of the queries.
 
-    return float(gammainc(count, mean))
+    Args:
+        pulls: By how much each query is pulled to each other one, not negative, shape [queries, queries].
+    """
+    rows, columns = np.nonzero(pulls)
+    values = pulls[rows, columns]
+
+    def mutual(place: npt.NDArray[np.int64]) -> float:
+        return float((values * pulls[place[columns], place[rows]]).sum())
+
+    rng = np.random.default_rng(0)
+    actual = mutual(np.arange(len(pulls))) * (1 - 1e-12)
+    as_mutual = sum(mutual(rng.permutation(len(pulls))) >= actual for _ in range(PERMUTATIONS))
+    return (1 + as_mutual) / (1 + PERMUTATIONS)
