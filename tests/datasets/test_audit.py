@@ -242,6 +242,13 @@ def test_queries_that_ask_the_same_are_copies(one, other, copies):
     assert all(each.details["pairs_with_different_judgments"] == 1 for each in found)
 
 
+def test_a_copy_of_a_query_is_found_beside_another_one_with_the_same_words():
+    venules, arterioles = "Venules are larger than arterioles.", "Arterioles are larger than venules."
+    queries = [venules, arterioles, arterioles.upper()]
+    [finding] = duplicate_queries(dataset_of({"a.pdf": ["iron"]}, queries), 0.9)
+    assert finding.examples == ("q2 and q3",)
+
+
 LONG = "Iron tablets are taken daily with lemon water and not with tea or coffee since both of them bind the iron " * 2
 
 

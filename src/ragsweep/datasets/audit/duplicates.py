@@ -45,7 +45,7 @@ def duplicate_queries(dataset: Dataset, near: float) -> Iterator[Finding]:
     compared = [row for row, found in enumerate(words) if len({*found}) >= FEWEST_CONTENT]
     pairs = [
         (compared[one], compared[other])
-        for one, other in similar([sorted({*words[row]}) for row in compared], near).tolist()
+        for one, other in similar([[*dict.fromkeys(words[row])] for row in compared], near).tolist()
         if _is_copy(words[compared[one]], words[compared[other]])
     ]
     if not pairs:
@@ -149,14 +149,15 @@ def _place(dataset: Dataset, row: int) -> str:
 
 
 def similar(sets: Sequence[Sequence[str]], least: float) -> Pairs:
-    """All pairs of sets whose Jaccard similarity is at least `least`, shape [pairs, 2], in order.
+    """The pairs of sets whose Jaccard similarity is at least `least`, shape [pairs, 2], in order.
 
-    Candidates are found by prefix filtering (Bayardo, Ma and Srikant, WWW 2007): two sets that are so similar share one
-    of the rarest members of each. Equal sets are compared once: of those, the first is paired with each other one, and
-    alone with the sets that resemble it. A member of more than `MOST_SHARING` different sets finds no candidates.
+    Of sets that are equal and in the same order, the first is paired with each other one, and it alone is compared with
+    further sets. Candidates are found by prefix filtering (Bayardo, Ma and Srikant, WWW 2007): two sets that are so
+    similar share one of the rarest members of each. A member of more than `MOST_SHARING` of the compared sets finds no
+    candidates.
 
     Args:
-        sets: Distinct members of each set.
+        sets: Distinct members of each set, in any order.
         least: More than 0.
     """
     from scipy import sparse
