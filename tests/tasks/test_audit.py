@@ -8,7 +8,7 @@ from rank_bm25 import BM25Okapi
 
 from ragsweep.core.errors import AuditError
 from ragsweep.core.store import NO_STORE
-from ragsweep.datasets import Collection, Dataset, Document, Judgment, Query, RecursiveChunker
+from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, PdfDataset, Query, RecursiveChunker
 from ragsweep.retrieval import DenseRetriever, ExactIndex, SentenceTransformerEncoder, SparseRetriever
 from ragsweep.retrieval.tokens import Tokenizer
 from ragsweep.tasks.ranking.audit import as_json, audit, refuse, unit_ranks
@@ -119,3 +119,25 @@ def test_many_queries_are_ranked_in_a_sample(manual_pages, monkeypatch):
     some = unit_ranks(manual_pages, 1, NO_STORE)
     assert len(some.queries) == 10
     assert {*some.queries[[0, -1]].tolist()} == {0, 132}
+
+
+def test_pages_that_are_pictures_are_told_from_blank_ones(tmp_path, store):
+    from PIL import Image
+    from reportlab.pdfgen.canvas import Canvas
+
+    Image.new("RGB", (20, 20), "red").save(tmp_path / "scan.png")
+    canvas = Canvas(str(tmp_path / "a.pdf"))
+    for draw in ("text", "scan", "nothing"):
+        if draw == "text":
+            canvas.drawString(72, 700, "Iron tablets are taken daily.")
+        if draw == "scan":
+            canvas.drawImage(str(tmp_path / "scan.png"), 72, 600)
+        canvas.showPage()
+    canvas.save()
+    (tmp_path / "q.json").write_text('[{"query": "What of iron?", "relevant_docs": ["1"]}]')
+    pdf = PdfDataset("small", str(tmp_path / "a.pdf"), str(tmp_path / "q.json"), store=store)
+    items = Dataset.from_collection(pdf.load(), PageChunker())
+    assert items.empty_pages == ("a.pdf#2", "a.pdf#3")
+    assert pdf.pictures(items.empty_pages) == ["a.pdf#2"]
+    [finding] = audit(items, AuditSettings(), 1, NO_STORE, SPARSE, pictures=pdf.pictures(items.empty_pages))
+    assert "2 pages without text (a.pdf#2, a.pdf#3); 1 with a picture (a.pdf#2)." in finding.text

@@ -61,6 +61,11 @@ class OwnDataset:
     corpus: Corpus
     questions: Questions
 
+    def pictures(self, pages: Sequence[str]) -> list[str]:
+        """Those of the pages, each as `source#page_number`, that have a picture, if the corpus can tell."""
+        pictures: list[str] = self.corpus.pictures(pages) if hasattr(self.corpus, "pictures") else []
+        return pictures
+
     def load(self) -> Collection:
         """Read the documents, and then the questions about them."""
         asked = self.questions.read(self.corpus.read())

@@ -115,7 +115,10 @@ class Pages:
                 f"{', ...' if len(units) > NAMED else ''}); "
                 f"write {units[0]!r}, or set {self._settings.anywhere} to count it in any of them"
             )
-        raise DatasetError(f"{where}: {self._unit_kind} {key[:SHOWN]!r} is not in the documents ({self._instead(key)})")
+        from_0 = "; pages are counted from 1" if key.rpartition("#")[2] == "0" else ""
+        raise DatasetError(
+            f"{where}: {self._unit_kind} {key[:SHOWN]!r} is not in the documents ({self._instead(key)}{from_0})"
+        )
 
     def judgments(self, query_id: str, grades: Mapping[str, int], where: str) -> list[Judgment]:
         """A judgment of each unit that the keys name, in the order of the units.

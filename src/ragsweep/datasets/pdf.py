@@ -46,6 +46,10 @@ class PdfDataset:
         """An empty `skip` has no effect."""
         return () if self.skip else ("skip",)
 
+    def pictures(self, pages: Sequence[str]) -> list[str]:
+        """Those of the pages, each as `source#page_number`, that have a picture."""
+        return PdfDocuments(self.documents, self.page_numbers, self.skip, self.store).pictures(pages)
+
     def load(self) -> Collection:
         """Read the PDFs and the questions. The pages that the questions name must exist in the PDFs."""
         documents = PdfDocuments(self.documents, self.page_numbers, self.skip, self.store).read("dataset", "documents")

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Literal
+
+import numpy as np
 
 from ragsweep.core.constraints import Text
 from ragsweep.core.digest import digest_file, version
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.progress import advance, progress
-from ragsweep.core.store import NO_STORE, Store, packed, unpacked
+from ragsweep.core.store import NO_STORE, Arrays, Store, packed, unpacked
 from ragsweep.datasets.collection import Document
 from ragsweep.datasets.fields import flaw_of_name
 from ragsweep.datasets.files import files_below, what_is
@@ -74,6 +77,17 @@ class PdfDocuments:
         if failed:
             raise self._error(failed, f"{group}.skip", alone=len(files) == 1)
         return tuple(documents)
+
+    def pictures(self, pages: Collection[str]) -> list[str]:
+        """Those of the pages, each as `source#page_number`, that have a picture. A page without text may be a scan."""
+        found = []
+        for source, file in self._files("corpus", "path").items():
+            if any(page.startswith(f"{source}#") for page in pages):
+                numbers = [number for number, _ in self._pages(file)]
+                inputs = [digest_file(file), version("pypdfium2")]
+                kept = self.store.get("pictures", inputs, partial(_pictures_of, file))["pages"]
+                found += [page for index in kept.tolist() if (page := f"{source}#{numbers[index]}") in pages]
+        return found
 
     def _files(self, group: str, path: str) -> dict[str, Path]:
         """The PDF files by their names relative to the folder, in a stable order."""
@@ -145,6 +159,16 @@ def _pages_of(path: Path, *, labelled: bool) -> Iterator[tuple[str, str]]:
                 yield label or str(index + 1), _normalised(pdf[index].get_textpage().get_text_range())
     except (pypdfium2.PdfiumError, OSError) as error:
         raise DatasetError(f"{path}: cannot be read as a PDF ({_reason(error, path)})") from error
+
+
+def _pictures_of(path: Path) -> Arrays:
+    """The pages with an image, counted from 0."""
+    import pypdfium2
+
+    image = [pypdfium2.raw.FPDF_PAGEOBJ_IMAGE]
+    with pypdfium2.PdfDocument(path) as pdf:
+        pages = [index for index in range(len(pdf)) if any(pdf[index].get_objects(image))]
+    return {"pages": np.array(pages, dtype=np.int64)}
 
 
 def _reason(error: Exception, path: Path) -> str:

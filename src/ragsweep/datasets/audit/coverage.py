@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -27,12 +27,13 @@ def findable(dataset: Dataset, level: int) -> tuple[Indices, Array]:
     return queries, shares
 
 
-def coverage(dataset: Dataset, level: int) -> Iterator[Finding]:
+def coverage(dataset: Dataset, level: int, pictures: Sequence[str] = ()) -> Iterator[Finding]:
     """Findings about what no retriever can find, and about queries that no metric can measure.
 
     Args:
         dataset: The dataset.
         level: The lowest grade that counts as relevant.
+        pictures: Those of the pages without text that have a picture.
     """
     unit = dataset.unit
     if absent := absent_units(dataset, level):
@@ -56,12 +57,14 @@ def coverage(dataset: Dataset, level: int) -> Iterator[Finding]:
         pages = {(passage.source, passage.page_number) for passage in dataset.passages}
         yield Finding(
             "pages_without_text",
-            f"{counted(len(empty), 'page')} without text{named(empty)}.",
+            f"{counted(len(empty), 'page')} without text{named(empty)}"
+            + (f"; {len(pictures)} with a picture{named(pictures)}." if pictures else "."),
             "They are never retrieved.",
             "Run OCR on those that are scanned; blank pages are harmless.",
             len(empty),
             len(empty) + len(pages),
             tuple(empty),
+            {"with_picture": list(pictures)},
         )
     judged_queries = {*dataset.qrels.query.tolist()}
     unjudged = [query for row, query in enumerate(dataset.queries) if row not in judged_queries]

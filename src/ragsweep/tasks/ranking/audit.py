@@ -33,7 +33,13 @@ SCORES_AT_ONCE = 1 << 24
 
 
 def audit(
-    items: Dataset, settings: AuditSettings, relevance_level: int, store: Store, retriever: Ranker
+    items: Dataset,
+    settings: AuditSettings,
+    relevance_level: int,
+    store: Store,
+    retriever: Ranker,
+    *,
+    pictures: Sequence[str] = (),
 ) -> tuple[Finding, ...]:
     """The findings about a dataset.
 
@@ -43,6 +49,7 @@ def audit(
         relevance_level: The lowest grade that counts as relevant.
         store: Keeps the findings that only depend on the dataset and its chunks.
         retriever: Its encoders are compared with the length of the passages.
+        pictures: Those of the pages without text that have a picture.
     """
     thresholds = {name: value for name, value in asdict(settings).items() if name not in ("fail_on", "unread")}
 
@@ -53,7 +60,7 @@ def audit(
 
     kept = unpacked(store.get("audit", [items.digest_of_all, thresholds, relevance_level], build))
     of_dataset = [_read(json.loads(text)) for text in kept]
-    found = chain(coverage(items, relevance_level), of_dataset, _unread(items, settings, store, retriever))
+    found = chain(coverage(items, relevance_level, pictures), of_dataset, _unread(items, settings, store, retriever))
     return tuple(replace(each, examples=each.examples[:MOST_EXAMPLES]) for each in found)
 
 

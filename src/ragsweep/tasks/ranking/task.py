@@ -125,7 +125,9 @@ class RankingTask:
 
     def findings(self, items: Dataset) -> Sequence[Finding]:
         """What is wrong with the dataset."""
-        return audit(items, self.audit, self.evaluation.relevance_level, self.store, self.retriever)
+        pictures = getattr(self.dataset, "pictures", None)
+        scanned = pictures(items.empty_pages) if pictures and items.empty_pages else ()
+        return audit(items, self.audit, self.evaluation.relevance_level, self.store, self.retriever, pictures=scanned)
 
     def measure(self, items: Dataset) -> Measurement:
         """Retrieve, judge and measure."""
