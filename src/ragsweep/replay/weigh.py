@@ -58,6 +58,9 @@ def weigh(request: WeighRequest) -> Iterator[str]:
         for outcome in before.sweep.outcomes:
             run = tracking.fetch_run(today.tracking, outcome.run_id)
             experiment = Experiment.of(trusted(run.config, today, settings, request.modules))
+            if experiment.items.digest != outcome.facts.digest:
+                what = f"{outcome.name}: {outcome.facts.dataset} is not the dataset that was measured"
+                raise ConfigError(f"{what}; name its files, such as dataset.queries=FILE")
             if judgments is None:
                 listed, judgments = _judgments(experiment, table, request.depth)
                 yield listed
@@ -85,8 +88,6 @@ def _judgments(experiment: Experiment, table: Path | None, depth: int) -> tuple[
 def _judged_anew(outcome: Outcome, experiment: Experiment, judgments: Sequence[Judgment]) -> Outcome:
     """The run with the values that its metrics have with the further judgments."""
     task, items = cast(Any, experiment.task), cast(Any, experiment.items)
-    if items.digest != outcome.facts.digest:
-        raise ConfigError(f"{outcome.name}: {items.name} is not the dataset that was measured; name its files")
     evaluation = task.judged_anew(items, judgments)
     columns = dict(zip(evaluation.names, evaluation.per_query, strict=True))
     return replace(outcome, per_query=outcome.per_query.assign(**columns))
