@@ -30,6 +30,7 @@ from ragsweep.datasets import (
     SemanticChunker,
     SentenceChunker,
 )
+from ragsweep.generation import ExtractiveGenerator
 from ragsweep.retrieval import (
     DenseRetriever,
     FusedRetriever,
@@ -53,6 +54,7 @@ from ragsweep.testing import (
     DatasetContract,
     EncoderContract,
     FusionContract,
+    GeneratorContract,
     MetricContract,
     RankerContract,
     TaskContract,
@@ -383,6 +385,10 @@ class TestRankingTask(TaskContract):
 class TestEvidence(AnswererContract):
     component = EvidenceAnswerer
     settings: ClassVar = {"encoder": LetterEncoder()}
+
+
+class TestExtractive(GeneratorContract):
+    component = ExtractiveGenerator
 
 
 def test_every_component_of_the_configuration_has_a_contract():

