@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import ragsweep
 from ragsweep.core import trec_files
-from ragsweep.core.errors import DatasetError
+from ragsweep.core.errors import DatasetError, RetrieverError
 from ragsweep.core.store import NO_STORE
 from ragsweep.datasets import Collection, Document, Judgment, PageChunker, PdfDataset, Query, RecursiveChunker
 from ragsweep.evaluation import average_precision, f1, hit_rate, mrr, ndcg, precision, recall
@@ -87,6 +87,12 @@ def test_a_percent_sign_is_an_escape_in_our_own_files(tmp_path, tag, expected):
     names = NAMES._replace(units=("a b", "a%20b", "c", "d"), queries=("q1",))
     search = Search(SEARCH.passages, ("first",), lambda: names)
     assert found(tmp_path, f"q1 Q0 a%20b 1 1.0 {tag}", search=search) == [[expected]]
+
+
+def test_passages_of_several_pages_are_refused_as_a_line_names_only_one(tmp_path):
+    names = NAMES._replace(several_units=True)
+    with pytest.raises(RetrieverError, match=r"several pages; expected chunker\.across_pages=false"):
+        found(tmp_path, "q1 Q0 m#1 1 2 x", search=replace(SEARCH, names=lambda: names))
 
 
 def test_a_ranking_is_cut_at_the_depth(tmp_path):

@@ -163,9 +163,15 @@ class Dataset:
         )
 
     @cached_property
+    def passages_with_units(self) -> Indices:
+        """Each passage with each of its units: rows of passage and unit, shape [pairs, 2]."""
+        first = np.column_stack([np.arange(len(self.passages)), self.passage_units])
+        return np.concatenate([first, self.further_units])
+
+    @cached_property
     def found_units(self) -> Indices:
         """Positions of the units that have a passage, and can therefore be retrieved, in ascending order."""
-        return np.unique(np.concatenate([self.passage_units, self.further_units[:, 1]]))
+        return np.unique(self.passages_with_units[:, 1])
 
     def passages_of(self, unit: int) -> Indices:
         """Positions of the passages of a unit, in corpus order."""

@@ -58,6 +58,7 @@ class Names(NamedTuple):
         units: What is judged of each passage: its page or document, or the passage itself, shape [passages].
         documents: The document of each passage, shape [passages].
         without_passage: Units that are known, but cannot be retrieved, for example because they have no text.
+        several_units: Whether a passage has several units, such as pages, of which `units` has the first.
     """
 
     queries: tuple[str, ...]
@@ -65,6 +66,7 @@ class Names(NamedTuple):
     units: tuple[str, ...]
     documents: tuple[str, ...]
     without_passage: frozenset[str] = frozenset()
+    several_units: bool = False
 
 
 @dataclass(frozen=True)

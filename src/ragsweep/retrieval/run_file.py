@@ -101,7 +101,10 @@ class RunFileRetriever:
             raise RetrieverError(
                 "retriever=run_file: what is searched has no names, so that no line can be found in it"
             )
-        return _read(self.path, self.fingerprint, search.names())
+        names = search.names()
+        if names.several_units:
+            raise RetrieverError("retriever=run_file: passages have several pages; expected chunker.across_pages=false")
+        return _read(self.path, self.fingerprint, names)
 
 
 class _Found(NamedTuple):

@@ -20,5 +20,6 @@ def names_of(items: Dataset) -> Names:
         passages=tuple(passage.chunk_id for passage in items.passages),
         units=tuple(items.units[unit] for unit in items.passage_units),
         documents=tuple(passage.source for passage in items.passages),
-        without_passage=frozenset(items.units) - {items.units[unit] for unit in items.passage_units},
+        without_passage=frozenset(items.units) - {items.units[unit] for unit in items.found_units},
+        several_units=len(items.further_units) > 0,
     )

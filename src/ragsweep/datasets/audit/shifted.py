@@ -218,8 +218,10 @@ def _sources(dataset: Dataset) -> Indices:
     """
     numbers = {name: number for number, name in enumerate(_names(dataset))}
     sources = np.full(len(dataset.units), -1, dtype=np.int64)
-    sources[dataset.passage_units] = [numbers[passage.source] for passage in dataset.passages]
-    last = int(dataset.passage_units.max(initial=-1))
+    of_passage = np.array([numbers[passage.source] for passage in dataset.passages], dtype=np.int64)
+    passage, unit = dataset.passages_with_units.T
+    sources[unit] = of_passage[passage]
+    last = int(unit.max(initial=-1))
     filled = np.maximum.accumulate(np.where(sources[: last + 1] >= 0, np.arange(last + 1), 0))
     sources[: last + 1] = sources[filled]
     return sources

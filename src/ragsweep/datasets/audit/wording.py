@@ -62,9 +62,10 @@ def copied_queries(dataset: Dataset, share: float, relevance_level: int) -> Iter
         of_query.setdefault(row, []).append(unit)
     needed = {unit for units in of_query.values() for unit in units}
     texts: dict[int, list[str]] = {}
-    for passage, unit in zip(dataset.passages, dataset.passage_units.tolist(), strict=True):
+    for passage, unit in dataset.passages_with_units.tolist():
         if unit in needed:
-            texts.setdefault(unit, []).append(f" {' '.join(WORD.findall(passage.text.lower()))} ")
+            words = WORD.findall(dataset.passages[passage].text.lower())
+            texts.setdefault(unit, []).append(f" {' '.join(words)} ")
     copied = []
     for row, units in sorted(of_query.items()):
         words = WORD.findall(dataset.queries[row].text.lower())

@@ -137,8 +137,7 @@ def _relevant_units(dataset: Dataset, relevance_level: int) -> list[frozenset[in
 
 def _passages_of_units(dataset: Dataset) -> dict[int, list[int]]:
     passages: dict[int, list[int]] = {}
-    further = ((passage, unit) for passage, unit in dataset.further_units.tolist())
-    for passage, unit in sorted([*enumerate(dataset.passage_units.tolist()), *further]):
+    for passage, unit in sorted(dataset.passages_with_units.tolist()):
         passages.setdefault(unit, []).append(passage)
     return passages
 

@@ -101,8 +101,8 @@ def unit_ranks(items: Dataset, relevance_level: int, store: Store) -> UnitRanks:
     queries = queries[np.unique(np.linspace(0, len(queries) - 1, MOST_QUERIES).round().astype(np.int64))]
     judged = unit[np.isin(query, queries)]
     units = np.union1d(judged, neighbours(items, judged))
-    order = np.argsort(items.passage_units, kind="stable")
-    retrievable, starts = np.unique(items.passage_units[order], return_index=True)
+    passages, their_units = items.passages_with_units[np.argsort(items.passages_with_units[:, 1], kind="stable")].T
+    retrievable, starts = np.unique(their_units, return_index=True)
     index = SparseRetriever(store, stop_words="english", stemmer="english").index(items.texts)
     ranks = np.empty((len(queries), len(units)), dtype=np.int32)
     step = max(1, SCORES_AT_ONCE // len(items.passages))
@@ -110,7 +110,7 @@ def unit_ranks(items: Dataset, relevance_level: int, store: Store) -> UnitRanks:
         some = slice(first, first + step)
         scores = np.zeros((len(queries[some]), len(items.units)))
         found = index.scores([items.queries[row].text for row in queries[some]])
-        scores[:, retrievable] = np.maximum.reduceat(found[:, order], starts, axis=1)
+        scores[:, retrievable] = np.maximum.reduceat(found[:, passages], starts, axis=1)
         for row, descending in enumerate(np.sort(-scores, axis=1)):
             ranks[first + row] = np.searchsorted(descending, -scores[row, units])
     return UnitRanks(queries, units, ranks)
