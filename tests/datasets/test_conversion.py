@@ -5,6 +5,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+from application import PROJECT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +13,8 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.store import NO_STORE
 from ragsweep.datasets import (
     BeirDataset,
+    CaseColumns,
+    CasesDataset,
     Collection,
     Document,
     Judgment,
@@ -307,6 +310,16 @@ def test_the_manual_gives_the_same_numbers_in_every_format(tmp_path, manual, to)
     if to == "table":
         assert lost == []
         assert metrics(again, RecursiveChunker()) == metrics(manual, RecursiveChunker())
+
+
+def test_the_bundled_cases_give_the_same_numbers_as_questions(tmp_path):
+    data, own = PROJECT / "data", {"id": "id", "relevant": "relevant_docs", "answer": "correct_answer"}
+    columns = CaseColumns(**own, case="clinical_case", specialty="specialty")
+    cases = CasesDataset("cases", str(data / "clinical_cases/cases.json"), columns, str(data / "cho_manual/documents"))
+    collection = cases.load()
+    lost, again = converted(tmp_path, collection, "table")
+    assert lost == [f"the options and answers of {len(collection.cases)} multiple-choice cases"]
+    assert metrics(again, RecursiveChunker()) == metrics(collection, RecursiveChunker())
 
 
 @pytest.mark.real_data
