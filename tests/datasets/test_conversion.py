@@ -9,6 +9,7 @@ from application import PROJECT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ragsweep.app.commands.convert import TO
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.store import NO_STORE
 from ragsweep.datasets import (
@@ -31,7 +32,7 @@ from ragsweep.datasets import (
     TrecQuestions,
 )
 from ragsweep.datasets.checks import check
-from ragsweep.datasets.conversion import convert
+from ragsweep.datasets.conversion import FORMATS, convert
 from ragsweep.datasets.pages import with_keys
 from ragsweep.evaluation import average_precision, f1, hit_rate, mrr, ndcg, precision, recall
 from ragsweep.retrieval import SparseRetriever
@@ -344,6 +345,10 @@ def test_the_references_of_chroma_give_the_same_numbers(tmp_path, real_data):
 
 
 # Through the command
+
+
+def test_the_command_offers_every_format():
+    assert {*TO} == {*FORMATS}
 
 
 def command(folder, *arguments):

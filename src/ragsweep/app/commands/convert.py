@@ -18,14 +18,14 @@ from pathlib import Path
 
 from ragsweep.app.commands import parser_of
 
+TO = ("beir", "trec", "table", "spans")
+
 
 def main() -> int:
     """Convert what the arguments name."""
-    from ragsweep.datasets.conversion import FORMATS, convert
-
     parser = parser_of("convert", __doc__)
     parser.add_argument("overrides", nargs="+", metavar="NAME=VALUE", help="the dataset, as for ragsweep run")
-    parser.add_argument("--to", choices=FORMATS, required=True, help="the format")
+    parser.add_argument("--to", choices=TO, required=True, help="the format")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the new folder")
     arguments = parser.parse_intermixed_args()
 
@@ -38,6 +38,7 @@ def main() -> int:
     from ragsweep.core.project import CONF, register_resolvers
     from ragsweep.core.terminal import counted
     from ragsweep.datasets.checks import check
+    from ragsweep.datasets.conversion import convert
     from ragsweep.experiment import checked
 
     register_resolvers()
