@@ -158,7 +158,8 @@ def _entries(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         try:
             entry = from_json(line, allow_nan=True)  # NaN may occur in fields that are not read
         except MalformedError as error:
-            raise DatasetError(f"{where}: {str(error).replace('line 1, ', '')}") from error
+            problem = str(error).replace("line 1, ", "")
+            raise DatasetError(f"{where}: {problem}; expected an object with _id and text") from error
         if not isinstance(entry, dict):
             raise DatasetError(f"{where}: expected an object with _id and text, found {shown_value(entry)}")
         if isinstance(entry.get("_id"), int) and not isinstance(entry["_id"], bool):
@@ -195,6 +196,7 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
     except FileNotFoundError as error:
         raise DatasetError(f"{path} does not exist, nor does {zipped.name}") from error
     except MalformedError as error:
-        raise DatasetError(f"{found}: {error}") from error
+        expected = f"lines of {' and '.join(HEADER)}" if path.suffix == ".tsv" else "one JSON object per line"
+        raise DatasetError(f"{found}: {error}; expected {expected}") from error
     except OSError as error:
         raise DatasetError(f"{found}: cannot be read ({error.strerror or error})") from error
