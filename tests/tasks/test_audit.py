@@ -90,6 +90,8 @@ def test_what_is_kept_is_what_was_found(faulty, store, monkeypatch):
     assert (
         as_json(faulty, audited(faulty, store)) == as_json(faulty, findings) == as_json(faulty, audited(faulty, store))
     )
+    with pytest.raises(TypeError):
+        audited(faulty, store, garbled=0.9)  # other settings find something else
     assert {"shifted_pages", "duplicate_passages"} <= {each.kind for each in findings}
 
 
