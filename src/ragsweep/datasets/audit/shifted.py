@@ -21,7 +21,7 @@ from ragsweep.datasets.dataset import Dataset, Indices
 
 OFFSETS = (-2, -1, 1, 2)
 CLEARLY = np.log(3)  # a gain beyond this counts as pointing to an offset: the rank is three times better
-FEWEST = 8  # queries of a document that is tested on its own
+FEWEST = 20  # judgments of a document that is tested on its own; fewer cannot reach the level
 NUMBERED = 5  # pages of a document with a printed number that fits
 HITS_AT = 5
 PRINTED = re.compile(r"(?:page\s+|-\s*)?(\d{1,4})(?:\s*-|\s+of\s+\d+)?", re.IGNORECASE)
