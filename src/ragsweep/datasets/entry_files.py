@@ -20,7 +20,11 @@ LARGEST_CORPUS_MB = 100_000
 SHORTEST_LINE = 200  # characters that a line counts for: a small zipped file can have a billion empty ones
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
-QUOTES = {",": "put a text that contains a comma into double quotes", "\t": "a text must not contain a tab"}
+QUOTES = {
+    ",": "put a text that contains a comma into double quotes",
+    ";": "put a text that contains a semicolon into double quotes",
+    "\t": "a text must not contain a tab",
+}
 
 Entry = dict[str, Any]
 
@@ -42,6 +46,8 @@ def read_json(
     """
     setting = setting or f"dataset.{contents}"
     with reading(path, setting, f"a JSON file of {contents}", f"a JSON {shape} of {contents}"):
+        if path.suffix == ".gz":
+            return from_json("".join(line for _, line in lines_of(path, setting, contents)), allow_nan=allow_nan)
         return from_json(read_text(path, LARGEST_MB), allow_nan=allow_nan)
 
 
@@ -76,7 +82,7 @@ def read_entries(
         with reading(path, setting, f"a Parquet file of {contents}", f"a Parquet file of {contents}"):
             yield from parquet_rows(path)
     elif (ending := ending_of(path)) in DELIMITERS:
-        yield from _rows(path, lines_of(path, setting, contents, in_all_mb), DELIMITERS[ending])
+        yield from rows_of(path, lines_of(path, setting, contents, in_all_mb), DELIMITERS[ending])
     elif _first_character(lines_of(path, setting, contents, in_all_mb)) == "[":
         for number, value in enumerate(read_json(path, contents, setting=setting, allow_nan=allow_nan), start=1):
             yield _object(value, f"{path}, entry {number}")
@@ -205,12 +211,12 @@ def _object(value: object, where: str) -> tuple[str, Entry]:
     return where, value
 
 
-def _rows(path: Path, lines: Iterator[tuple[int, str]], delimiter: str) -> Iterator[tuple[str, Entry]]:
-    """The rows of a CSV or TSV file, by the names in its first one. TSV files have no quotes."""
+def rows_of(path: Path, lines: Iterator[tuple[int, str]], delimiter: str) -> Iterator[tuple[str, Entry]]:
+    """The rows of a table with this delimiter, by the names in its first one. Between tabs, there are no quotes."""
     csv.field_size_limit(LARGEST_MB * MB)
     texts = (line for _, line in lines)
-    if delimiter == ",":
-        reader = csv.reader(texts, strict=True)
+    if delimiter != "\t":
+        reader = csv.reader(texts, delimiter=delimiter, strict=True)
     else:
         reader = csv.reader(texts, delimiter=delimiter, quoting=csv.QUOTE_NONE, strict=True)
     header: list[str] = []

@@ -66,10 +66,8 @@ def weigh(request: WeighRequest) -> Iterator[str]:
                 yield listed
             outcomes.append(_judged_anew(outcome, experiment, judgments))
     after = decide(replace(before.sweep, outcomes=outcomes))
-    yield "As judged:"
-    yield from (f"  {sentence}" for sentence in report.headline(before))
-    yield "With these judgments:" if table else "If all of them were relevant:"
-    yield from (f"  {sentence}" for sentence in report.headline(after))
+    yield f"As judged: {report.headline(before)[0]}"
+    yield f"{'With these judgments' if table else 'If all of them were relevant'}: {report.headline(after)[0]}"
     yield _change(before, after)
 
 

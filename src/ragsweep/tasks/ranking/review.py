@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import counted, one_line, printable
 from ragsweep.datasets import Collection, Dataset, Judgment, Qrels
 from ragsweep.datasets.audit.unjudged import DEPTH, agreed
-from ragsweep.datasets.entry_files import read_entries
+from ragsweep.datasets.entry_files import Entry, lines_of, rows_of
 from ragsweep.datasets.fields import grade_of, listed
 from ragsweep.retrieval.ranking import Indices
 from ragsweep.tasks.ranking.review_page import write_page
@@ -43,6 +44,9 @@ class Row(NamedTuple):
     text: str
     ranks: str
     relevant: str = ""
+
+
+COLUMNS = Row._fields
 
 
 class Verdicts(NamedTuple):
@@ -132,7 +136,7 @@ def write_table(path: Path, rows: Sequence[Row]) -> None:
     """Write the table as CSV that spreadsheets read: with a byte order mark, and without formulas."""
     with path.open("x", encoding="utf-8-sig", newline="") as file:
         writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
-        writer.writerow(Row._fields)
+        writer.writerow(COLUMNS)
         writer.writerows([as_text(cell) for cell in row] for row in rows)
 
 
@@ -151,10 +155,9 @@ def read_review(path: Path, collection: Collection, relevance_level: int) -> Ver
     known = {(judgment.query_id, judgment.unit): judgment.grade for judgment in collection.judgments}
     earlier: dict[tuple[str, str], tuple[int, str]] = {}
     counts = {"relevant": 0, "irrelevant": 0, "open": 0}
-    for where, row in read_entries(path, "judgments", setting="--apply"):
+    for where, row in _rows(path):
         if missing := {"query_id", "unit", "relevant"} - row.keys():
-            hint = "; save it with commas between the cells" if any(";" in name or "\t" in name for name in row) else ""
-            raise DatasetError(f"{path}: the column {min(missing)!r} is missing; found {listed(row)}{hint}")
+            raise DatasetError(f"{path}: the column {min(missing)!r} is missing; found {listed(row)}")
         grade = _grade(row["relevant"], where, relevance_level)
         if grade is None:
             counts["open"] += 1
@@ -170,11 +173,17 @@ def read_review(path: Path, collection: Collection, relevance_level: int) -> Ver
             )
         first, place = earlier.setdefault(pair, (grade, where))
         if first != grade:
-            raise DatasetError(
-                f"{where}, column relevant: found the grade {grade}, but {first} in {place}; expected one"
-            )
+            raise DatasetError(f"{where}, column relevant: found grade {grade}, but {first} in {place}; expected one")
     judgments = tuple(Judgment(*pair, grade) for pair, (grade, _) in earlier.items() if pair not in known)
     return Verdicts(judgments, **counts)
+
+
+def _rows(path: Path) -> Iterator[tuple[str, Entry]]:
+    """The rows of a table with commas or, as spreadsheets write it in some countries, with semicolons."""
+    lines = lines_of(path, "--apply", "judgments")
+    head = next(lines, (1, ""))
+    delimiter = max(",;", key=head[1].count)
+    yield from rows_of(path, chain([head], lines), delimiter)
 
 
 def _grade(cell: object, where: str, relevance_level: int) -> int | None:
