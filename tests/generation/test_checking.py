@@ -202,7 +202,7 @@ def test_drafts_per_question_limits_what_is_asked_for(limit, expected):
     generator = Scripted(lambda request: sentence(request) if next(turn) % 5 == 0 else Draft("", flaw="no"))
     outcome = made(generator, replace(PLAN, count=60, drafts_per_question=limit))
     assert sum(generator.asked) == expected
-    assert f"{expected} drafts were asked for (drafts_per_question)" in outcome.shortfall
+    assert "no more drafts may be asked for (drafts_per_question)" in outcome.shortfall
 
 
 def test_a_corpus_that_gives_no_more_questions_is_said():
@@ -224,6 +224,17 @@ def test_out_of_scope_questions_are_a_share_of_all():
     types = [each.request.query_type for each in outcome.accepted]
     assert (len(types), types.count(UNANSWERABLE)) == (20, 4)
     assert all(not each.references for each in outcome.accepted if each.request.query_type == UNANSWERABLE)
+
+
+def test_each_kind_of_question_that_is_missing_is_said():
+    def tell(request):
+        return Draft("", flaw="no") if request.query_type == UNANSWERABLE else sentence(request)
+
+    outcome = made(Scripted(tell), replace(PLAN, count=50, unanswerable=0.1), many(20))
+    assert outcome.shortfall.split("; ") == [
+        "25 of 45 questions are missing: the passages are used up",
+        "5 of 5 out-of-scope questions are missing: the passages are used up",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -154,6 +154,23 @@ def test_bad_input_gets_one_line_and_writes_nothing(made, arguments, message):
     assert {*generate.folder.iterdir()} == before
 
 
+@pytest.mark.parametrize("dataset", ["dataset=beir", "dataset=clinical_cases"])
+def test_a_dataset_without_pdf_files_is_refused(tmp_path, dataset):
+    path = [f"dataset.path={tmp_path}"] if dataset == "dataset=beir" else []
+    status, _, err = Generate(tmp_path).run(dataset, *path, "--count", "5", "--out", "new")
+    assert status == 2
+    assert "corpus: nothing is chosen; choose documents with corpus=pdf corpus.path=DIR, for example" in err
+
+
+def test_the_encoder_spreads_the_passages_over_topics(made):
+    """By the real model."""
+    generate, _, folder = made
+    status, _, err = generate.run(*generate.documents, "shortest_passage=5", "--count", "16", "--out", "by topics")
+    assert status == 0, err
+    by_topics, by_documents = (lines(each / "questions.jsonl") for each in (generate.folder / "by topics", folder))
+    assert [each["corpus_id"] for each in by_topics] != [each["corpus_id"] for each in by_documents]
+
+
 @pytest.mark.parametrize("given", [["--count", "5"], ["--out", "new"], ["--count", "many", "--out", "new"]])
 def test_what_must_be_given_is_named(made, given):
     generate, _, _ = made

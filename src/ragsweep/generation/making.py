@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from ragsweep.core.code import kind_of
 from ragsweep.core.constraints import Between
@@ -81,6 +81,14 @@ class Outcome:
         return Counter(each.check for each in self.rejected)
 
 
+class _Wish(NamedTuple):
+    """How many questions of some types are wanted, and what they are called."""
+
+    types: tuple[str, ...]
+    number: int
+    noun: str
+
+
 def types_of(generator: Generator, plan: Plan) -> tuple[str, ...]:
     """The types of answerable questions to ask for.
 
@@ -109,16 +117,16 @@ def make(generator: Generator, sources: Sequence[Source], checker: Checker, plan
         GeneratorError: No draft passed the checks.
     """
     outcome = Outcome()
-    kinds = [(types_of(generator, plan), plan.count - plan.out_of_scope), ((UNANSWERABLE,), plan.out_of_scope)]
     repeats = getattr(generator, "repeats", 1)
+    answerable = _Wish(types_of(generator, plan), plan.count - plan.out_of_scope, "questions")
+    wishes = [answerable, _Wish((UNANSWERABLE,), plan.out_of_scope, "out-of-scope questions")]
     if callable(estimate := getattr(generator, "estimate_of", None)):
-        wished = [request for types, number in kinds for request in islice(_requests(sources, types, repeats), number)]
-        if line := estimate(wished):
+        first = [each for wish in wishes for each in islice(_requests(sources, wish.types, repeats), wish.number)]
+        if line := estimate(first):
             print(line, file=sys.stderr)
-    for types, number in kinds:
-        _make_some(
-            generator, _requests(sources, types, repeats), checker, outcome, number=number, most=plan.most_drafts
-        )
+    for wish in wishes:
+        drafts = _Drafts(generator, _requests(sources, wish.types, repeats), plan.most_drafts)
+        _take(wish, drafts, checker, outcome)
     if not outcome.accepted:
         [(check, times)] = outcome.failed().most_common(1)
         example = next(each for each in outcome.rejected if each.check == check)
@@ -136,25 +144,39 @@ def _requests(sources: Sequence[Source], types: Sequence[str], repeats: int) -> 
             yield Request(source, types[(at + turn) % len(types)], turn)
 
 
-def _make_some(
-    generator: Generator, requests: Iterator[Request], checker: Checker, outcome: Outcome, *, number: int, most: int
-) -> None:
-    """Add `number` accepted questions to the outcome, of at most `most` drafts, or fewer with the reason."""
-    wanted, left, in_a_row = len(outcome.accepted) + number, most, 0
-    while missing := wanted - len(outcome.accepted):
-        batch = list(islice(requests, min(missing, BATCH, left)))
+@dataclass
+class _Drafts:
+    """Asks for drafts, batch after batch.
+
+    Attributes:
+        requests: What is asked for.
+        left: How many drafts may still be asked for.
+    """
+
+    generator: Generator
+    requests: Iterator[Request]
+    left: int
+
+    def next(self, number: int) -> tuple[Sequence[Request], Sequence[Draft]]:
+        """At most `number` requests and their drafts; none if there are no more."""
+        batch = list(islice(self.requests, min(number, BATCH, self.left)))
+        self.left -= len(batch)
+        return batch, _checked(self.generator, batch) if batch else []
+
+
+def _take(wish: _Wish, drafts: _Drafts, checker: Checker, outcome: Outcome) -> None:
+    """Add the accepted questions that a wish asks for to the outcome, or fewer with the reason."""
+    wanted, in_a_row, reason = len(outcome.accepted) + wish.number, 0, ""
+    while (missing := wanted - len(outcome.accepted)) and not reason:
+        batch, made = drafts.next(missing)
         if not batch:
             reason = (
-                f"{most:,} drafts were asked for (drafts_per_question)" if left == 0 else "the passages are used up"
+                "the passages are used up" if drafts.left else "no more drafts may be asked for (drafts_per_question)"
             )
-            outcome.shortfall = f"{missing} of {number} questions are missing: {reason}"
-            return
-        left -= len(batch)
-        drafts = _checked(generator, batch)
         for way in ("tokens_in", "tokens_out"):
-            tokens = [getattr(outcome, way), *(getattr(draft, way) for draft in drafts)]
+            tokens = [getattr(outcome, way), *(getattr(draft, way) for draft in made)]
             setattr(outcome, way, None if None in tokens else sum(tokens))
-        for each in checker.check(batch, drafts):
+        for each in checker.check(batch, made):
             if isinstance(each, Accepted):
                 outcome.accepted.append(each)
                 in_a_row = 0
@@ -162,10 +184,10 @@ def _make_some(
                 outcome.rejected.append(each)
                 in_a_row += 1
         if in_a_row >= BATCH:
-            outcome.shortfall = (
-                f"{missing} of {number} questions are missing: {in_a_row} drafts in a row failed the checks"
-            )
-            return
+            reason = f"{in_a_row} drafts in a row failed the checks"
+    if missing:
+        more = f"{missing} of {wish.number} {wish.noun} are missing: {reason}"
+        outcome.shortfall = f"{outcome.shortfall}; {more}" if outcome.shortfall else more
 
 
 def _checked(generator: Generator, requests: Sequence[Request]) -> Sequence[Draft]:
