@@ -182,7 +182,7 @@ def made(generator, plan=PLAN, sources=None):
 
 def test_a_model_that_never_returns_a_question_is_not_asked_for_ever():
     generator = Scripted(lambda request: Draft("", flaw="it is not in the form that was asked for"))
-    with pytest.raises(GeneratorError, match=r"none of 40 drafts passed .* 40 failed 'response' .* such as: it is not"):
+    with pytest.raises(GeneratorError, match=r"no draft of 40 .* 40 failed 'response' .* such as: it is not"):
         made(generator, replace(PLAN, count=100))
     assert sum(generator.asked) == 40
 
@@ -224,6 +224,14 @@ def test_out_of_scope_questions_are_a_share_of_all():
     types = [each.request.query_type for each in outcome.accepted]
     assert (len(types), types.count(UNANSWERABLE)) == (20, 4)
     assert all(not each.references for each in outcome.accepted if each.request.query_type == UNANSWERABLE)
+
+
+def test_out_of_scope_questions_alone_are_no_test_set():
+    def tell(request):
+        return Draft(f"Who sells {request.source.text.split()[1]} beyond Norway in winter?")
+
+    with pytest.raises(GeneratorError, match="is a question with references that passed the checks"):
+        made(Scripted(tell), replace(PLAN, count=1, unanswerable=0.9))
 
 
 def test_each_kind_of_question_that_is_missing_is_said():

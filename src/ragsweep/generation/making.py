@@ -13,7 +13,6 @@ from ragsweep.core.code import kind_of
 from ragsweep.core.constraints import Between
 from ragsweep.core.errors import ConfigError, GeneratorError
 from ragsweep.core.run_settings import Seed
-from ragsweep.core.terminal import counted
 from ragsweep.generation.checking import CHECKS, Accepted, Checker, Rejected
 from ragsweep.generation.drafts import UNANSWERABLE, Draft, Generator, Request, Source
 
@@ -44,8 +43,8 @@ class Plan:
 
     @property
     def out_of_scope(self) -> int:
-        """How many questions the documents should not answer."""
-        return round(self.count * self.unanswerable)
+        """How many questions the documents should not answer; at least one question is another one."""
+        return min(round(self.count * self.unanswerable), self.count - 1)
 
     @property
     def most_drafts(self) -> int:
@@ -114,7 +113,7 @@ def make(generator: Generator, sources: Sequence[Source], checker: Checker, plan
         plan: What is wanted.
 
     Raises:
-        GeneratorError: No draft passed the checks.
+        GeneratorError: No draft of an answerable question passed the checks.
     """
     outcome = Outcome()
     repeats = getattr(generator, "repeats", 1)
@@ -127,12 +126,12 @@ def make(generator: Generator, sources: Sequence[Source], checker: Checker, plan
     for wish in wishes:
         drafts = _Drafts(generator, _requests(sources, wish.types, repeats), plan.most_drafts)
         _take(wish, drafts, checker, outcome)
-    if not outcome.accepted:
+    if not any(each.references for each in outcome.accepted):  # no sweep can run on that
         [(check, times)] = outcome.failed().most_common(1)
         example = next(each for each in outcome.rejected if each.check == check)
         raise GeneratorError(
-            f"generator: none of {counted(outcome.drafts, 'draft')} passed the checks, so nothing was written; {times} "
-            f"failed {check!r} ({CHECKS[check]}), such as: {example.reason}"
+            f"generator: no draft of {outcome.drafts} is a question with references that passed the checks, so nothing "
+            f"was written; {times} failed {check!r} ({CHECKS[check]}), such as: {example.reason}"
         )
     return outcome
 
