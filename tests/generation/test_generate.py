@@ -7,11 +7,12 @@ import shlex
 import pandas as pd
 import pytest
 import small
+from application import PROJECT
 from generation.question_server import Generate, assert_spans, lines, write_documents
 
 from ragsweep.core.errors import GeneratorError
 from ragsweep.core.store import NO_STORE
-from ragsweep.datasets import TextCorpus
+from ragsweep.datasets import PdfDocuments, TextCorpus
 from ragsweep.generation import Checker, CorpusSearch, ExtractiveGenerator, Plan, make, sources_of
 from ragsweep.generation.data_sheet import Recipe
 from ragsweep.generation.folder import write
@@ -204,3 +205,23 @@ def test_a_full_disk_leaves_no_half_of_a_test_set(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"documents"}
     write(tmp_path / "out", recipe, outcome)
     assert (tmp_path / "out" / "questions.jsonl").exists()
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("generator", ["extractive", "smollm2"])
+def test_the_bundled_manual_gives_a_test_set_that_runs_in_a_sweep(tmp_path, application, generator):
+    generate = Generate(tmp_path)
+    settings = [f"generator={generator}", f"store.path={application.cache}"]
+    status, out, err = generate.run(*settings, "--count", "6", "--out", "out")
+    assert status == 0, err
+    manual = PROJECT / "data/cho_manual/documents"
+    text = {document.source: document.text for document in PdfDocuments(str(manual)).read()}
+    questions = lines(tmp_path / "out/questions.jsonl")
+    for each in questions:
+        [reference] = each["references"]
+        assert text[each["corpus_id"]][reference["start_index"] : reference["end_index"]] == reference["content"]
+    path = f"questions.path={tmp_path / 'out/questions.jsonl'}"
+    command = [each for each in shlex.split(out.splitlines()[-1])[2:] if not each.startswith("questions.path=")]
+    process = application.run(*command, path, "retriever=sparse")
+    assert process.returncode == 0, process.stderr
+    assert [run.info.status for run in application.children()] == ["FINISHED"] * 2

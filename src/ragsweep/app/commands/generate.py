@@ -159,4 +159,8 @@ def _shown(config: DictConfig) -> dict[str, object]:
 
     nodes = {name: value for name, value in config.items() if name in ("generator", "encoder")}
     found = leaves(type(config)(nodes))
-    return {name: portable(value) for name, value in found if ".store." not in name and not name.endswith("._target_")}
+    return {
+        name: "null" if value is None else portable(value)
+        for name, value in found
+        if ".store." not in name and not name.endswith("._target_")
+    }
