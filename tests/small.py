@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from reportlab.pdfgen.canvas import Canvas
@@ -53,6 +54,26 @@ def arguments(folder: Path) -> list[str]:
         write_pdf(folder / "pdfs" / name, pages)
     queries = write_queries(folder / "questions.json")
     return ["dataset=pdf", "dataset.name=small", f"dataset.documents={folder / 'pdfs'}", f"dataset.queries={queries}"]
+
+
+SPANS = [  # question, and parts of the page that answer it
+    ("How much paracetamol does a hot child need?", ["give paracetamol 15 mg/kg"]),
+    ("Which test finds malaria?", ["Malaria is found with a rapid test"]),
+    ("Why should iron not be taken with tea?", ["Iron tablets are taken daily", "not with tea"]),
+    ("A tired, pale woman: what is it?", ["Anaemia makes a woman tired and pale"]),
+    ("What clears worms?", ["Albendazole 400 mg clears them."]),
+]
+
+
+def span_arguments(folder: Path, spans: Sequence[tuple[str, Sequence[object]]] = SPANS) -> list[str]:
+    """Write a text, and questions that parts of it answer, into `folder`; the overrides that select them."""
+    (folder / "texts").mkdir(parents=True)
+    text = "\n\n".join(page for pages in PAGES.values() for page in pages if page)
+    (folder / "texts" / "manual.txt").write_text(text, encoding="utf-8")
+    rows = [{"question": question, "corpus_id": "manual", "references": parts} for question, parts in spans]
+    (folder / "spans.json").write_text(json.dumps(rows), encoding="utf-8")
+    corpus = ["corpus=text", f"corpus.path={folder / 'texts'}", "dataset.name=small"]
+    return [*corpus, "questions=spans", f"questions.path={folder / 'spans.json'}"]
 
 
 CASES = [  # question, options with the correct one marked, page, specialty, difficulty

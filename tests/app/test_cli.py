@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from application import PROJECT, assert_refused
-from small import arguments, write_queries
+from small import arguments, span_arguments, write_queries
 
 NAMES_OF_THE_REFERENCE = {
     "Pure_Dense_FAISS": "1.0",
@@ -15,7 +15,7 @@ NAMES_OF_THE_REFERENCE = {
     "Sparse_Heavy_Hybrid": "0.3",
     "Pure_Sparse_BM25": "0.0",
 }
-LARGE = {"alpha_sensitivity", "grid"}
+LARGE = {"alpha_sensitivity", "chunking", "grid"}
 EXPERIMENTS = sorted(path.stem for path in (PROJECT / "conf/experiment").glob("*.yaml"))
 
 BAD_SETTINGS = {
@@ -139,8 +139,14 @@ def test_a_page_without_text_is_reported_once(application, dataset):
     assert process.stderr == "pages without text, never retrieved: 1 (fever.pdf#3)\n"
 
 
+def data_for(experiment, dataset, folder):
+    """The overrides that select data which an experiment can measure."""
+    return span_arguments(folder / "spans") if experiment == "chunking" else dataset
+
+
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
-def test_every_shipped_experiment_plans_its_jobs(application, dataset, experiment):
+def test_every_shipped_experiment_plans_its_jobs(application, dataset, experiment, tmp_path):
+    dataset = data_for(experiment, dataset, tmp_path)
     process = application.run("-m", f"experiment={experiment}", *dataset, "+dry_run=true")
     assert process.returncode == 0, process.stderr
     jobs = process.stdout.count(": would run\n")
@@ -153,7 +159,8 @@ def test_every_shipped_experiment_plans_its_jobs(application, dataset, experimen
 @pytest.mark.parametrize(
     "experiment", [pytest.param(name, marks=[pytest.mark.soak] if name in LARGE else []) for name in EXPERIMENTS]
 )
-def test_every_shipped_experiment_runs(application, dataset, experiment):
+def test_every_shipped_experiment_runs(application, dataset, experiment, tmp_path):
+    dataset = data_for(experiment, dataset, tmp_path)
     process = application.run("-m", f"experiment={experiment}", *dataset)
     assert process.returncode == 0, process.stderr
     if experiment == "retrieval_methods":

@@ -53,7 +53,10 @@ def check_spans(dataset: Dataset, metrics: Mapping[str, Callable[..., Any]]) -> 
 
 def spans_in(judged: Judged) -> Spans:
     """The references of the judged queries."""
-    assert judged.spans is not None  # the task computes them for each function that is marked with `of_spans`
+    if judged.spans is None:
+        raise ConfigError(
+            "a metric of spans needs a dataset with references, and the decorator of_spans if it is yours"
+        )
     return judged.spans
 
 

@@ -1,0 +1,89 @@
+"""The settings of the metrics of spans, as a configuration sets them."""
+
+import pytest
+import small
+from application import PROJECT
+from hydra import compose, initialize_config_dir
+
+from ragsweep.core.errors import ConfigError
+from ragsweep.core.project import register_resolvers
+from ragsweep.experiment import Experiment, checked
+
+UNPLACED = [("Which test finds malaria?", ["found with a rapid test, given at once"]), *small.SPANS[2:]]
+
+
+@pytest.fixture
+def measured(tmp_path):
+    """The values that a configuration of `evaluation=spans` measures of a small text."""
+    register_resolvers()
+
+    def measure(*overrides, spans=small.SPANS, folder="data"):
+        chunks = ["chunker.size=60", "chunker.overlap=30", "retriever=sparse", "k=3", "store.enabled=false"]
+        data = small.span_arguments(tmp_path / folder, spans)
+        with initialize_config_dir(str(PROJECT / "conf"), version_base="1.3"):
+            config = compose("config", [*data, *chunks, "evaluation=spans", "evaluation.resamples=100", *overrides])
+        return Experiment.of(checked(config)).measure()
+
+    return measure
+
+
+def changed(one, other):
+    """The kinds of metrics in which two measurements differ."""
+    return {name.partition("/")[0] for name, value in one.values.items() if value != other.values[name]}
+
+
+def test_each_setting_changes_what_it_is_about(measured):
+    plain = measured()
+    assert changed(plain, measured("evaluation.token=word", folder="1")) == {"token"}
+    assert changed(plain, measured("evaluation.span_overlap=chroma", folder="2")) == {"token"}
+    assert changed(plain, measured("evaluation.fuzzy_threshold=0.2", folder="3")) == {"passage"}
+
+
+def test_a_passage_may_hold_words_of_a_reference_that_stands_elsewhere(measured):
+    spans, loose = [("Is there bleeding and belly pain?", ["tired and pale"])], "evaluation.fuzzy_threshold=0.3"
+    characters, words = (
+        measured(loose, f"evaluation.token={token}", spans=spans, folder=token) for token in ("character", "word")
+    )
+    assert (characters.values["passage/coverage"], words.values["passage/coverage"]) == (0, 1)
+
+
+def test_words_may_have_to_stand_in_order(measured):
+    parts = [("Which test finds malaria?", ["rapid test finds malaria with a"])]
+    words, ordered = (
+        measured(f"evaluation.token={token}", spans=parts, folder=token) for token in ("word", "ordered_word")
+    )
+    assert words.values["token/recall"] > ordered.values["token/recall"] > 0
+
+
+def test_the_threshold_also_decides_which_passages_are_relevant_without_offsets(measured):
+    by_words = "evaluation.token=word"
+    loose, strict = (
+        measured(by_words, f"evaluation.fuzzy_threshold={each}", spans=UNPLACED, folder=each) for each in ("0.6", "0.9")
+    )
+    assert loose.facts["queries_without_relevant"] == []
+    assert strict.facts["queries_without_relevant"] == ["1"]
+    assert any("not at one place of their document" in sentence for sentence in loose.findings)
+
+
+def test_offsets_that_are_missing_are_told_before_anything_is_measured(measured):
+    with pytest.raises(ConfigError, match=r"^evaluation\.metrics\.token/iou: compares characters, and 1 references"):
+        measured(spans=UNPLACED)
+
+
+def test_a_dataset_without_references_is_refused_in_one_line(application, dataset):
+    process = application.run(*dataset, "evaluation=spans", "retriever=sparse")
+    assert process.returncode == 2
+    expected = "evaluation.metrics.token/iou: compares spans of text, and small judges pages; expected a dataset with"
+    assert expected in process.stderr.splitlines()[-1]
+    assert application.runs() == []
+
+
+def test_a_sweep_over_chunks_is_decided_by_spans(application, tmp_path):
+    data = small.span_arguments(tmp_path / "data")
+    sweep = ["chunker.size=60,200", "decision.metric=token/iou", "decision.plots=[[token/recall,context/tokens]]"]
+    process = application.run("-m", *data, "evaluation=spans", "retriever=sparse", "chunker.overlap=0", *sweep)
+    assert process.returncode == 0, process.stderr
+    runs = {run.info.run_name: run.data.metrics for run in application.children()}
+    assert runs["size=60"]["token/precision_omega"] > runs["size=200"]["token/precision_omega"]
+    [parent] = application.parents()
+    assert (application.artifacts(parent) / "charts" / "against_each_other.svg").stat().st_size > 0
