@@ -33,8 +33,7 @@ from ragsweep.tasks.ranking.explain import Explanation, find
 from ragsweep.tasks.ranking.judging import judge
 from ragsweep.tasks.ranking.review import ToReview, Verdicts, judged_also, read_review, to_review
 from ragsweep.tasks.ranking.settings import EvaluationSettings
-from ragsweep.tasks.ranking.spans.needs import check_spans, needs_spans
-from ragsweep.tasks.ranking.spans.spans import spans_of
+from ragsweep.tasks.ranking.spans.needs import check_spans, needs_spans, with_spans
 from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep.tasks.ranking.unlike_rankings import unlike_rankings
 from ragsweep.tasks.search import search_of
@@ -175,11 +174,7 @@ class RankingTask:
             relevance_level=self.evaluation.relevance_level,
         )
         if any(map(needs_spans, self.evaluation.metrics.values())):
-            cutoffs = max(CURVE, self.k)
-            ranks = np.broadcast_to(judged.ranks, judged.units.shape)[:, :cutoffs]
-            passages = np.take_along_axis(ranking.passages[judged.queries], ranks, axis=1)
-            passages = np.where(judged.units[:, :cutoffs] == NOTHING, NOTHING, passages)
-            judged = replace(judged, spans=spans_of(items, judged.queries, passages))
+            judged = with_spans(judged, items, ranking, max(CURVE, self.k))
         queries = [items.queries[row] for row in judged.queries]
         evaluation = evaluate(
             judged,

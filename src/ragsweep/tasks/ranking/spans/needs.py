@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,9 +12,10 @@ import numpy.typing as npt
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.datasets import Dataset
+from ragsweep.retrieval import NOTHING, Ranking
 from ragsweep.tasks.ranking.judging import Judged
 from ragsweep.tasks.ranking.metrics import PerQuery
-from ragsweep.tasks.ranking.spans.spans import Spans
+from ragsweep.tasks.ranking.spans.spans import Spans, spans_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -49,6 +51,21 @@ def check_spans(dataset: Dataset, metrics: Mapping[str, Callable[..., Any]]) -> 
                 f"have no offsets (the first: query {unplaced[0].query_id}, {unplaced[0].text[:LONGEST]!r}); "
                 "expected evaluation.token=word or ordered_word"
             )
+
+
+def with_spans(judged: Judged, dataset: Dataset, ranking: Ranking, cutoffs: int) -> Judged:
+    """Add the references of the judged queries, and the passages at their first ranks.
+
+    Args:
+        judged: The judged rankings.
+        dataset: Has the references.
+        ranking: The ranking of all queries that was judged.
+        cutoffs: The largest cutoff that is measured.
+    """
+    units, ranks = (each[:, :cutoffs] for each in np.broadcast_arrays(judged.units, judged.ranks))
+    passages = np.take_along_axis(ranking.passages[judged.queries], ranks, axis=1)
+    found = np.where(units == NOTHING, NOTHING, passages)
+    return replace(judged, spans=spans_of(dataset, judged.queries, found))
 
 
 def spans_in(judged: Judged) -> Spans:
