@@ -87,3 +87,11 @@ def test_a_sweep_over_chunks_is_decided_by_spans(application, tmp_path):
     assert runs["size=60"]["token/precision_omega"] > runs["size=200"]["token/precision_omega"]
     [parent] = application.parents()
     assert (application.artifacts(parent) / "charts" / "against_each_other.svg").stat().st_size > 0
+
+
+def test_many_metrics_get_a_panel_for_each_kind_and_one_for_counts(measured):
+    draw, evaluation = measured().charts
+    charts = dict(draw(evaluation))
+    for name in ("metrics.png", "metrics_by_cutoff.png"):
+        shown = [axes.get_ylim()[1] > 2 for axes in charts[name].axes]
+        assert shown == [False, False, False, True, False]  # token, passage, document, its count, the ranking's
