@@ -18,7 +18,7 @@ from ragsweep.core.terminal import one_line, say_once
 from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import Chunker, Collection, Dataset, DatasetFormat, Judgment
 from ragsweep.datasets.audit.finding import Finding
-from ragsweep.retrieval import NOTHING, Encoder, Ranker, Ranking, rank
+from ragsweep.retrieval import Encoder, Ranker, Ranking, rank
 from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.prompt_tokens import token_counts
 from ragsweep.retrieval.stages import check_search
