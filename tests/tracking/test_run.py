@@ -10,6 +10,7 @@ import ragsweep
 
 SEVEN = ("precision", "recall", "f1", "mrr", "hit_rate", "ndcg", "map")
 RESULTS = {
+    "audit.json",
     "by_query_type.csv",
     "evaluation.json",
     "per_query.csv",
