@@ -1,18 +1,23 @@
 """The audit as a task composes it: ranks of units, settings, what is kept, and encoders that do not read everything."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import small
 from rank_bm25 import BM25Okapi
 
 from ragsweep.core.errors import AuditError
 from ragsweep.core.store import NO_STORE
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, PdfDataset, Query, RecursiveChunker
+from ragsweep.evaluation import recall
 from ragsweep.retrieval import DenseRetriever, ExactIndex, SentenceTransformerEncoder, SparseRetriever
 from ragsweep.retrieval.tokens import Tokenizer
 from ragsweep.tasks.ranking.audit import as_json, audit, refuse, unit_ranks
 from ragsweep.tasks.ranking.audit_settings import AuditSettings
+from ragsweep.tasks.ranking.settings import EvaluationSettings
+from ragsweep.tasks.ranking.task import RankingTask
 
 SPARSE = SparseRetriever(NO_STORE)
 IRON = "Iron tablets are taken daily with lemon water and not with tea, since tea binds the iron in the gut of a woman"
@@ -143,3 +148,31 @@ def test_pages_that_are_pictures_are_told_from_blank_ones(tmp_path, store):
     assert pdf.pictures(items.empty_pages) == ["a.pdf#2"]
     [finding] = audit(items, AuditSettings(), 1, NO_STORE, SPARSE, pictures=pdf.pictures(items.empty_pages))
     assert "2 pages without text (a.pdf#2, a.pdf#3); 1 with a picture (a.pdf#2)." in finding.text
+
+
+def test_a_run_reports_its_findings_and_the_queries_that_can_be_answered(tmp_path):
+    documents = dict(each.partition("=")[::2] for each in small.arguments(tmp_path))["dataset.documents"]
+    asked = [("Which test finds malaria?", ["fever.pdf#2"], "factual"), ("What is blank?", ["fever.pdf#3"], "factual")]
+    task = RankingTask(
+        dataset=PdfDataset("small", documents, str(small.write_queries(tmp_path / "q.json", asked))),
+        chunker=PageChunker(),
+        retriever=SPARSE,
+        evaluation=EvaluationSettings("after_cutoff", 1, "linear", 100, {"recall": recall}),
+        k=3,
+        seed=0,
+        store=NO_STORE,
+    )
+    measured = task.measure(task.load())
+    assert measured.findings[0].startswith("1 relevant page without a passage (fever.pdf#3), never found. Recall can ")
+    assert measured.sections == {
+        "Answerable queries": [
+            "Something relevant can be found for 1 of 2 queries. On these (on all): Recall 1.000 (0.500)."
+        ]
+    }
+    assert [each["kind"] for each in json.loads("".join(measured.files["audit.json"]))["findings"]] == [
+        "absent_units",
+        "pages_without_text",
+    ]
+    task.check(task.load())
+    with pytest.raises(AuditError):
+        replace(task, audit=AuditSettings(fail_on=["absent_units"])).check(task.load())
