@@ -176,3 +176,15 @@ def test_a_run_reports_its_findings_and_the_queries_that_can_be_answered(tmp_pat
     task.check(task.load())
     with pytest.raises(AuditError):
         replace(task, audit=AuditSettings(fail_on=["absent_units"])).check(task.load())
+
+
+@pytest.mark.parametrize(("unjudged", "kinds"), [(14, ["unjudged"]), (4, [])])
+def test_pages_that_unlike_retrievers_agree_on_and_nobody_judged_are_a_finding(unjudged, kinds):
+    """The better of two pages is not judged for some of 30 queries: p = .008 of 14 or more, .963 of 4 or more."""
+    words = [f"{first}{second}" for first in ("oak", "elm", "ash", "fir", "yew", "ivy") for second in ("bark", *"abcd")]
+    texts = [text for word in words for text in (f"{word} {word}wood grows slowly", f"{word} is burnt here today")]
+    documents = tuple(Document.from_pages(f"d{n}", [("1", f"d{n}#1", text)]) for n, text in enumerate(texts))
+    queries = tuple(Query(str(n), f"where grows {word} {word}wood") for n, word in enumerate(words))
+    judged = tuple(Judgment(query.query_id, f"d{2 * n + (n < unjudged)}#1", 1) for n, query in enumerate(queries))
+    items = Dataset.from_collection(Collection("trees", "page", documents, queries, judged), PageChunker())
+    assert [each.kind for each in audited(items) if each.kind == "unjudged"] == kinds

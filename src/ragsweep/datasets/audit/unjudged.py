@@ -89,13 +89,15 @@ def find_unjudged(dataset: Dataset, rankings: Mapping[str, Indices], relevance_l
         rankings: As in `agreed`.
         relevance_level: The lowest grade that counts as relevant.
     """
-    from scipy.special import bdtrc
-
     found = agreed(dataset, rankings, relevance_level)
     first = found.worst == 1
     missing, all_first = int((first & ~found.judged).sum()), int(first.sum())
     dependable = 2 * int((first & found.relevant).sum()) >= all_first
-    if not missing or not dependable or bdtrc(missing - 1, all_first, USUAL) > LEVEL:
+    if missing <= USUAL * all_first or not dependable:
+        return None
+    from scipy.special import bdtrc  # where it is needed: a warm run does not load it
+
+    if bdtrc(missing - 1, all_first, USUAL) > LEVEL:
         return None
     listed = found.unjudged()
     names = list(rankings)

@@ -21,15 +21,18 @@ from ragsweep.datasets.audit.garbled import garbled_text
 from ragsweep.datasets.audit.shifted import neighbours, shifted_pages
 from ragsweep.datasets.audit.swapped import swapped_judgments
 from ragsweep.datasets.audit.unit_ranks import UnitRanks, relevant
+from ragsweep.datasets.audit.unjudged import find_unjudged
 from ragsweep.datasets.audit.unread import unread_text
 from ragsweep.datasets.audit.wording import copied_queries, dependent_queries
 from ragsweep.retrieval import Ranker, SparseRetriever
 from ragsweep.retrieval.prompt_tokens import room, token_counts
 from ragsweep.tasks.ranking.audit_settings import AuditSettings
+from ragsweep.tasks.ranking.unlike_rankings import unlike_rankings
 
 MOST_EXAMPLES = 20
 MOST_QUERIES = 1000  # that are ranked for the audit, evenly spread
 SCORES_AT_ONCE = 1 << 24
+MOST_PASSAGES = 100_000  # of a corpus that is ranked by sequences of letters, which takes a second for 1,000
 
 
 def audit(
@@ -60,7 +63,12 @@ def audit(
 
     kept = unpacked(store.get("audit", [items.digest_of_all, thresholds, relevance_level], build))
     of_dataset = [_read(json.loads(text)) for text in kept]
-    found = chain(coverage(items, relevance_level, pictures), of_dataset, _unread(items, settings, store, retriever))
+    found = chain(
+        coverage(items, relevance_level, pictures),
+        of_dataset,
+        _unread(items, settings, store, retriever),
+        _unjudged(items, relevance_level, store, retriever),
+    )
     return tuple(replace(each, examples=each.examples[:MOST_EXAMPLES]) for each in found)
 
 
@@ -123,6 +131,16 @@ def _unread(items: Dataset, settings: AuditSettings, store: Store, retriever: Ra
         tokens = token_counts(items.texts, model, store)
         if tokens is not None:
             yield from unread_text(items, tokens, room(model, window), model, settings.unread)
+
+
+def _unjudged(items: Dataset, relevance_level: int, store: Store, retriever: Ranker) -> Iterator[Finding]:
+    """A finding about relevant units that nobody judged. The embeddings are those that the retriever uses, if any."""
+    if len(items.passages) > MOST_PASSAGES:
+        return
+    encoder = next((each for each in _within(retriever) if callable(getattr(each, "encode", None))), None)
+    found = find_unjudged(items, unlike_rankings(items, encoder, store), relevance_level)
+    if found is not None:
+        yield found
 
 
 def _tells_window(part: object) -> bool:

@@ -22,6 +22,7 @@ Kind = Literal[
     "dependent_queries",
     "garbled_text",
     "unread_text",
+    "unjudged",
 ]
 
 
