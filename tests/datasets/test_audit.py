@@ -269,6 +269,13 @@ def test_a_copy_of_a_relevant_page_that_is_not_judged_is_found():
     assert finding.details["affected_queries"] == []
 
 
+def test_in_a_large_corpus_only_exact_copies_are_found(monkeypatch):
+    monkeypatch.setattr("ragsweep.datasets.audit.duplicates.MOST_COMPARED", 2)
+    pages = {"a.pdf": [LONG, LONG.replace("daily", "weekly", 1)], "b.pdf": [LONG.upper()]}
+    [finding] = duplicate_passages(dataset_of(pages), 0.8, 1)
+    assert finding.examples == ("a.pdf#1 and b.pdf#1",)
+
+
 def test_passages_that_overlap_are_no_copies():
     words = " ".join(f"word{number}" for number in range(200))
     dataset = dataset_of({"a.pdf": [words]}, chunker=RecursiveChunker(200, 180), unit="passage")

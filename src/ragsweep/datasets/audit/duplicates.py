@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ WORD = re.compile(r"\w+")
 SHINGLE = 3  # words
 FEWEST_WORDS = 8  # of a passage that is compared
 FEWEST_CONTENT = 3  # content words of a query that is compared
+MOST_COMPARED = 50_000  # passages; of more, only exact copies are found
 MOST_SHARING = 1000  # passages; a shingle of more passages does not make two of them candidates
 
 NEGATIONS = frozenset(
@@ -89,16 +91,17 @@ def duplicate_passages(dataset: Dataset, near: float, relevance_level: int) -> I
     """A finding about passages of different units with the same text, or nearly.
 
     Two passages are near copies if the Jaccard similarity of their sets of three consecutive words is at least `near`.
+    In a corpus of more than `MOST_COMPARED` passages, which would take minutes, only those with all words equal are.
 
     Args:
         dataset: The dataset.
         near: Least Jaccard similarity.
         relevance_level: The lowest grade that counts as relevant.
     """
-    words = [WORD.findall(text.lower()) for text in dataset.texts]
-    compared = [row for row, found in enumerate(words) if len(found) >= FEWEST_WORDS]
-    shingles = [_shingles(words[row]) for row in compared]
-    found = similar(shingles, near)
+    members = _shingles if len(dataset.passages) <= MOST_COMPARED else _whole
+    sets = {row: members(words) for row, words in _words(dataset.texts) if len(words) >= FEWEST_WORDS}
+    compared = [*sets]
+    found = similar([*sets.values()], near)
     units = dataset.passage_units[compared]
     found = found[units[found[:, 0]] != units[found[:, 1]]] if len(found) else found
     overlap = [_overlap(dataset, compared[one], compared[other]) for one, other in found.tolist()]
@@ -131,6 +134,14 @@ def duplicate_passages(dataset: Dataset, near: float, relevance_level: int) -> I
         examples=tuple(names),
         details={"pairs": len(pairs), "affected_queries": [dataset.queries[row].query_id for row in sorted(affected)]},
     )
+
+
+def _words(texts: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+    return ((row, WORD.findall(text.lower())) for row, text in enumerate(texts))
+
+
+def _whole(words: Sequence[str]) -> list[str]:
+    return [sha256(" ".join(words).encode()).hexdigest()]
 
 
 def _shingles(words: Sequence[str]) -> list[str]:
