@@ -17,7 +17,7 @@ import pytest
 from application import PROJECT
 from small import arguments
 
-COMMANDS = "init run audit generate compare gate explain reproduce convert push store ui".split()
+COMMANDS = "init run audit generate compare gate explain review reproduce convert push store ui".split()
 HEX = r"[0-9a-f]{32}"
 OWN_RETRIEVER = """
 from dataclasses import dataclass
@@ -143,7 +143,7 @@ def test_the_users_own_groups_and_classes_are_found(ragsweep, swept, folder):
     refused = ragsweep("run", "retriever=mime")
     assert refused.returncode == 2
     assert refused.stderr.endswith(
-        "expected one of dense, fused, hybrid, mine, pipeline, sparse (did you mean mine?)\n"
+        "expected one of dense, fused, hybrid, mine, pipeline, run_file, sparse (did you mean mine?)\n"
     )
 
 
@@ -172,8 +172,8 @@ def test_an_option_that_hides_behind_ours_is_refused(ragsweep, swept, folder):
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("ragsweep re", ["reproduce"]),
-        ("ragsweep run retriever=", ["dense", "fused", "hybrid", "mine", "pipeline", "sparse"]),
+        ("ragsweep re", ["review", "reproduce"]),
+        ("ragsweep run retriever=", ["dense", "fused", "hybrid", "mine", "pipeline", "run_file", "sparse"]),
     ],
 )
 def test_bash_completes_commands_groups_and_options(swept, folder, environment, line, expected):
