@@ -12,7 +12,7 @@ from application import assert_refused
 from sklearn.metrics import accuracy_score, brier_score_loss, confusion_matrix
 
 from ragsweep.answering import Answer, Question, answer
-from ragsweep.core.errors import AnswererError, DatasetError
+from ragsweep.core.errors import AnswererError, AuditError, DatasetError
 from ragsweep.core.store import NO_STORE
 from ragsweep.datasets import CaseColumns, CasesDataset, Dataset, FixedChunker, PageChunker
 from ragsweep.datasets.cases import Case, Option
@@ -21,6 +21,7 @@ from ragsweep.tasks.answers.contexts import contexts, questions
 from ragsweep.tasks.answers.explain import Explanation
 from ragsweep.tasks.answers.settings import AnswerSettings
 from ragsweep.tasks.answers.task import AnswersTask
+from ragsweep.tasks.ranking.audit_settings import AuditSettings
 from ragsweep.tasks.task import Record
 from ragsweep.testing import TaskContract
 
@@ -327,6 +328,20 @@ def test_a_sweep_is_decided_by_accuracy(sweep, shared_application):
     assert "## Answers" in report
     assert f"The answers are better than guessing: {f'{best:.2f}'.removeprefix('0')}" in report
     assert "It was chosen among 2 by the same queries" in report
+
+
+def test_documents_and_judgments_are_audited_as_for_rankings(files):
+    made = task(files, Reader(), audit=AuditSettings(fail_on=("duplicate_queries",)))
+    items = made.load()
+    made.check(items)
+    assert items.queries[0].text != items.queries[1].text
+    copied = replace(items, queries=(items.queries[0], replace(items.queries[0], query_id="2"), *items.queries[2:]))
+    [finding] = [each for each in made.findings(copied) if each.kind == "duplicate_queries"]
+    measurement = replace(made, audit=AuditSettings()).measure(copied)
+    assert finding.text in measurement.findings
+    assert "duplicate_queries" in "".join(measurement.files["audit.json"])
+    with pytest.raises(AuditError, match=r"audit\.fail_on does not accept duplicate_queries \(1\)"):
+        made.check(copied)
 
 
 def test_a_run_has_the_files_of_the_reference(sweep, shared_application):

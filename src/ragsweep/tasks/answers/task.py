@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import ClassVar
 
@@ -16,6 +16,7 @@ from ragsweep.core.method import Method
 from ragsweep.core.run_settings import Cutoff, Seed
 from ragsweep.core.store import Store
 from ragsweep.datasets import Chunker, Dataset, DatasetFormat
+from ragsweep.datasets.audit.finding import Finding
 from ragsweep.retrieval import Ranker, Ranking, rank
 from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.prompt_tokens import token_counts
@@ -41,12 +42,15 @@ from ragsweep.tasks.answers.measures.retrieved import EvidenceQuality, as_units,
 from ragsweep.tasks.answers.scores import ACCURACY, MEASURES
 from ragsweep.tasks.answers.settings import AnswerSettings
 from ragsweep.tasks.metric import Metric
+from ragsweep.tasks.ranking.audit import as_json, audit, refuse, scanned_pages
+from ragsweep.tasks.ranking.audit_settings import AuditSettings
 from ragsweep.tasks.ranking.explain import find
 from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep.tasks.search import search_of
 from ragsweep.tasks.task import Measurement, Record
 
 LEAST_DEPTH = 100  # a ranking has at least this many passages, and at least k
+OF_RANKING = ("queries_without_judgments", "queries_without_relevant")  # findings that do not change how answers count
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,7 @@ class AnswersTask:
         store: Keeps where documents were cut, and how many tokens passages have.
         evidence: What the questions are answered from; see `contexts`.
         tokenizer: Counts the tokens of the evidence: a model by its folder or name on the hub, or `words`.
+        audit: What is looked for in documents and judgments, and which findings are not accepted.
     """
 
     loads: ClassVar[Sequence[str]] = ("dataset", "chunker", "store")
@@ -78,6 +83,7 @@ class AnswersTask:
     store: Store
     evidence: Source = "retrieved"
     tokenizer: Text = WORDS
+    audit: AuditSettings = field(default_factory=AuditSettings)
 
     def __post_init__(self) -> None:
         expect_method(self.retriever, "rank", "retriever")
@@ -97,8 +103,8 @@ class AnswersTask:
     def without_effect(self) -> Sequence[str]:
         """Settings that have no effect on these answers: recorded ones exist already, others need no retrieval."""
         if self._recorded:
-            return ("retriever", "evidence", "tokenizer", "evaluation.controls")
-        return () if self._retrieves else ("retriever", "k")
+            return ("retriever", "evidence", "tokenizer", "evaluation.controls", "audit")
+        return ("audit",) if self._retrieves else ("retriever", "k", "audit")
 
     def load(self) -> Dataset:
         """Read the cases, and read and cut the documents."""
@@ -118,6 +124,16 @@ class AnswersTask:
             check_source(items, self.evidence, self.evaluation.relevance_level)
             if self._retrieves:
                 check_search(self.retriever, search_of(items))
+        if self.audit.fail_on:
+            refuse(items.name, self.findings(items), self.audit.fail_on)
+
+    def findings(self, items: Dataset) -> Sequence[Finding]:
+        """What is wrong with the documents and the judgments, if there are any."""
+        if not items.passages or not len(items.qrels.grade):
+            return ()
+        retriever, scanned = self.retriever if self._retrieves else None, scanned_pages(self.dataset, items)
+        found = audit(items, self.audit, self._level, self.store, retriever, pictures=scanned)
+        return [each for each in found if each.kind not in OF_RANKING]
 
     def measure(self, items: Dataset) -> Measurement:
         """Retrieve, answer and measure."""
@@ -198,7 +214,7 @@ class AnswersTask:
 
     def _measured(self, items: Dataset, answered: Answered, evaluation: Evaluation) -> Measurement:
         """Everything that is recorded of the answers."""
-        cases = len(items.cases)
+        cases, findings = len(items.cases), self.findings(items)
         bins, resamples = self.evaluation.bins, self.evaluation.resamples
         known = (evaluation.confidence, evaluation.correct)
         confidence = Confidence.of(*known, bins=bins, resamples=resamples, seed=self.seed)
@@ -222,11 +238,14 @@ class AnswersTask:
             curves=evaluation.evidence.curves if evaluation.evidence else {},
             measures=counted,
             facts=tables.facts(answered, evaluation, found, counted, summary.facts() if summary else {}),
-            findings=self._findings(items, answered),
+            findings=[*self._unusual(items, answered), *(each.text for each in findings)],
             sections=words.sections(evaluation, self.evidence, found, counted, summary, scaled=answered.scaled),
             method=self._method,
             tables=tables.tables(answered, evaluation),
-            files={"answers.jsonl": tables.answer_lines(answered, evaluation.confidence)},
+            files={
+                "answers.jsonl": tables.answer_lines(answered, evaluation.confidence),
+                "audit.json": [as_json(items, findings)],
+            },
             condition=f"of {cases} questions",
             control=CONTROLS.get(self._source, ""),
             charts=(charts.draw, evaluation, confidence, self.evidence),
@@ -242,7 +261,7 @@ class AnswersTask:
         totals = [sum(tokens[passage.text] for passage in each.evidence) for each in answered.questions]
         return np.array(totals, dtype=float)
 
-    def _findings(self, items: Dataset, answered: Answered) -> list[str]:
+    def _unusual(self, items: Dataset, answered: Answered) -> list[str]:
         """What is unusual about the dataset and the evidence, one sentence each."""
         judged = len({*items.qrels.query.tolist()})
         if not items.passages:

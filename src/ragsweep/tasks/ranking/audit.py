@@ -13,7 +13,7 @@ import numpy as np
 from ragsweep.core.errors import AuditError
 from ragsweep.core.progress import progress
 from ragsweep.core.store import Arrays, Store, packed, unpacked
-from ragsweep.datasets import Dataset
+from ragsweep.datasets import Dataset, DatasetFormat
 from ragsweep.datasets.audit.coverage import coverage
 from ragsweep.datasets.audit.duplicates import duplicate_passages, duplicate_queries
 from ragsweep.datasets.audit.finding import Finding
@@ -40,7 +40,7 @@ def audit(
     settings: AuditSettings,
     relevance_level: int,
     store: Store,
-    retriever: Ranker,
+    retriever: Ranker | None,
     *,
     pictures: Sequence[str] = (),
 ) -> tuple[Finding, ...]:
@@ -51,7 +51,7 @@ def audit(
         settings: What to look for.
         relevance_level: The lowest grade that counts as relevant.
         store: Keeps the findings that only depend on the dataset and its chunks.
-        retriever: Its encoders are compared with the length of the passages.
+        retriever: Its encoders are compared with the length of the passages; None if nothing is retrieved.
         pictures: Those of the pages without text that have a picture.
     """
     thresholds = {name: value for name, value in asdict(settings).items() if name not in ("fail_on", "unread")}
@@ -70,6 +70,13 @@ def audit(
         _unjudged(items, relevance_level, store, retriever),
     )
     return tuple(replace(each, examples=each.examples[:MOST_EXAMPLES]) for each in found)
+
+
+def scanned_pages(dataset: DatasetFormat, items: Dataset) -> Sequence[str]:
+    """Those of the pages without text that have a picture, if the dataset can tell."""
+    pictures = getattr(dataset, "pictures", None)
+    found: Sequence[str] = pictures(items.empty_pages) if pictures and items.empty_pages else ()
+    return found
 
 
 def _read(value: dict[str, Any]) -> Finding:
@@ -124,7 +131,7 @@ def unit_ranks(items: Dataset, relevance_level: int, store: Store) -> UnitRanks:
     return UnitRanks(queries, units, ranks)
 
 
-def _unread(items: Dataset, settings: AuditSettings, store: Store, retriever: Ranker) -> Iterator[Finding]:
+def _unread(items: Dataset, settings: AuditSettings, store: Store, retriever: Ranker | None) -> Iterator[Finding]:
     """A finding for each model of an encoder that does not read all passages to their end."""
     windows = {each.model: each.window for each in _within(retriever) if _tells_window(each)}
     for model, window in windows.items():
@@ -133,7 +140,7 @@ def _unread(items: Dataset, settings: AuditSettings, store: Store, retriever: Ra
             yield from unread_text(items, tokens, room(model, window), model, settings.unread)
 
 
-def _unjudged(items: Dataset, relevance_level: int, store: Store, retriever: Ranker) -> Iterator[Finding]:
+def _unjudged(items: Dataset, relevance_level: int, store: Store, retriever: Ranker | None) -> Iterator[Finding]:
     """A finding about relevant units that nobody judged. The embeddings are those that the retriever uses, if any."""
     if len(items.passages) > MOST_PASSAGES:
         return

@@ -26,7 +26,7 @@ from ragsweep.retrieval.tokenizer import WORDS
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import Metric, metric_of
 from ragsweep.tasks.ranking import charts, costs, tables, trec
-from ragsweep.tasks.ranking.audit import as_json, audit, refuse
+from ragsweep.tasks.ranking.audit import as_json, audit, refuse, scanned_pages
 from ragsweep.tasks.ranking.audit_settings import AuditSettings
 from ragsweep.tasks.ranking.evaluation import CURVE, Evaluation, evaluate
 from ragsweep.tasks.ranking.explain import Explanation, find
@@ -124,8 +124,7 @@ class RankingTask:
 
     def findings(self, items: Dataset) -> Sequence[Finding]:
         """What is wrong with the dataset."""
-        pictures = getattr(self.dataset, "pictures", None)
-        scanned = pictures(items.empty_pages) if pictures and items.empty_pages else ()
+        scanned = scanned_pages(self.dataset, items)
         return audit(items, self.audit, self.evaluation.relevance_level, self.store, self.retriever, pictures=scanned)
 
     def measure(self, items: Dataset) -> Measurement:
