@@ -151,7 +151,7 @@ def test_spans_keep_every_character_and_offset(tmp_path):
     lost, again = converted(tmp_path, collection, "spans")
     assert sorted(document.text for document in again.documents) == sorted(each.text for each in collection.documents)
     by_name = {document.source: document.text for document in again.documents}
-    found = {(query, by_name[source][start:end], start) for query, source, start, end in again.references}
+    found = {(query, by_name[source][start:end], start) for query, source, start, end, _ in again.references}
     assert found == {("1", "Zinc", 0), ("1", "{} days", 9), ("2", " a\r\n", 1)}
     assert lost == [
         "the names of 3 documents, such as 'a b.pdf', which is 'a b.pdf.txt' now",

@@ -129,7 +129,8 @@ def test_only_processes_on_like_cpus_share_embeddings(store, tmp_path):
 def process(store, end, seconds):
     """Encode `numbered(end)` in a process that says how many texts it encodes at a time."""
     arguments = [sys.executable, letters_module.__file__, store.path, str(end), str(seconds)]
-    return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env={"PYTHONPATH": ":".join(sys.path)})
+    environment = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
+    return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env=environment)
 
 
 def encoding(store):
