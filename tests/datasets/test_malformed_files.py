@@ -239,9 +239,13 @@ REFUSED = [  # files, settings, what is said
         "r, line 1: the grade is 'nan'; expected a whole number",
     ),
     (
-        {"docs/a.md": "Iron.", "s.csv": 'question,corpus_id,references\nq,a,"[{""content"": ""Rust"", ""start_index"": 0, ""end_index"": 4}]"\n'},
-        "corpus=text corpus.path={}/docs questions=spans questions.path={}/s.csv",
-        "s.csv, line 2: characters 0 to 4 of a.md are 'Iron', expected 'Rust'",
+        {
+            "docs/a.md": "Iron.",
+            "s.jsonl": '{"question": "q", "corpus_id": "a", "references": '
+            '[{"content": "Rust", "start_index": 0, "end_index": 4}]}\n',
+        },
+        "corpus=text corpus.path={}/docs questions=spans questions.path={}/s.jsonl",
+        "s.jsonl, line 1: characters 0 to 4 of a.md are 'Iron', expected 'Rust'",
     ),
     (
         {"docs/a.pdf": b"PK\x03\x04", "q.json": "[]"},

@@ -25,7 +25,7 @@ def swapped_judgments(dataset: Dataset, ranks: UnitRanks, relevance_level: int, 
     A query that has lost its own units is pulled to another one by `log(own rank / rank) / rank`, where `rank` (from 1)
     is that of the other one's best unit for it. Swapped judgments make two queries pull each other. So the sum over all
     pairs of the product of both pulls is compared with what it is if the queries on one side are relabelled at random
-    (Mantel 1967; Hubert and Schultz 1976).
+    (after Mantel 1967; Hubert and Schultz 1976).
 
     Args:
         dataset: The dataset.
@@ -67,7 +67,11 @@ def swapped_judgments(dataset: Dataset, ranks: UnitRanks, relevance_level: int, 
 
 
 def mutual_p(pulls: Pulls) -> float:
-    """Probability that pulls without a direction are as mutual as these, from random relabellings of the queries.
+    """Probability that pulls without a direction are as mutual as these, if queries are exchanged in pairs at random.
+
+    The sum has the product of both pulls of two queries twice. If queries are exchanged in pairs, each product is still
+    in the sum twice, so that it varies as much as that of the data. After any other relabelling it would vary less, and
+    there would be too many alarms. A pull is not multiplied with itself; the sum is scaled up by what that leaves out.
 
     Args:
         pulls: By how much each query is pulled to each other one, not negative, shape [queries, queries].
@@ -76,9 +80,21 @@ def mutual_p(pulls: Pulls) -> float:
     values = pulls[rows, columns]
 
     def mutual(place: npt.NDArray[np.int64]) -> float:
-        return float((values * pulls[place[columns], place[rows]]).sum())
+        others = place[columns] != rows
+        return float((values * pulls[place[columns], place[rows]])[others].sum())
 
+    count = len(pulls)
+    if count < 3:  # there is no other way to pair them
+        return 1.0
     rng = np.random.default_rng(0)
-    actual = mutual(np.arange(len(pulls))) * (1 - 1e-12)
-    as_mutual = sum(mutual(rng.permutation(len(pulls))) >= actual for _ in range(PERMUTATIONS))
+    actual = mutual(np.arange(count)) * (1 - 1e-12) * (count - 2) / (count - 1)
+    as_mutual = sum(mutual(_exchanged(count, rng)) >= actual for _ in range(PERMUTATIONS))
     return (1 + as_mutual) / (1 + PERMUTATIONS)
+
+
+def _exchanged(count: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Random pairs of numbers below `count`, each at the place of the other; an odd one stays."""
+    drawn, place = rng.permutation(count), np.arange(count)
+    one, other = drawn[: count // 2], drawn[count // 2 : 2 * (count // 2)]
+    place[one], place[other] = other, one
+    return place
