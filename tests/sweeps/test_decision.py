@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from outcomes import SETTINGS, alpha_k, decided, grid, of_scores
+from outcomes import SETTINGS, alpha_k, decided, grid, of_scores, over_alpha
 
 from ragsweep.report.evidence import evidence
 from ragsweep.report.record import as_record
@@ -176,3 +176,26 @@ def test_pairs_are_tested_only_if_the_metric_is_a_share():
     for pair in pairs.itertuples():
         first, second = (right[names.index(name)] for name in (pair.first, pair.second))
         assert (pair.only_first, pair.only_second) == ((first > second).sum(), (first < second).sum())
+
+
+def test_one_configuration_for_every_k_is_compared_with_what_each_k_allows():
+    """At k = 3, a configuration is allowed that a requirement excludes at 10; it is .3 better there."""
+    level = np.linspace(-0.05, 0.05, 40)
+
+    def run(alpha, k, f1, recall):
+        settings = {"retriever.alpha": str(alpha), "k": str(k)}
+        swept = {"retriever.alpha": alpha, "k": k}
+        return of_scores(f"{alpha} {k}", f1 + level, swept, recall=recall + level, **settings)
+
+    runs = [run(0, 3, 0.4, 0.9), run(0.5, 3, 0.3, 0.9), run(1, 3, 0.7, 0.9)]
+    runs += [run(0, 10, 0.4, 0.9), run(0.5, 10, 0.3, 0.9), run(1, 10, 0.7, 0.2)]
+    found = decided(*runs, settings=replace(SETTINGS, require={"recall": 0.5})).for_all
+    assert found.loss == pytest.approx([0.3, 0.0])
+    assert not found.serves
+
+
+def test_a_wrong_judgment_can_move_a_value_only_as_far_as_values_lie_in_the_sweep():
+    """The lead is .04 on each of 40 queries, 1.6 in all; values are between .1 and .3, so a wrong one takes .24 off."""
+    sweep = over_alpha([np.tile([0.14, 0.3], 20), np.tile([0.1, 0.26], 20)], (0, 1))
+    [choice] = decide(sweep).choices.values()
+    assert choice.bearable.found.worst == 7

@@ -164,11 +164,15 @@ class SelectionForAll:
     for_each: Array
 
 
-def select_for_all(scores: Array, *, folds: int = 5, repeats: int = 100, seed: int = 0) -> SelectionForAll:
+def select_for_all(
+    scores: Array, choices: Sequence[Array] | None = None, *, folds: int = 5, repeats: int = 100, seed: int = 0
+) -> SelectionForAll:
     """Choose one configuration for all conditions, and measure by cross-validation what that loses in each of them.
 
     Args:
         scores: One metric, shape [conditions, configurations, queries]. At least two queries.
+        choices: The scores of the configurations among which that of a condition is chosen, for each condition, of
+            shape [configurations, queries]; None if these are the same for every condition.
         folds: As in `select`.
         repeats: As in `select`.
         seed: Seed of the splits.
@@ -179,7 +183,7 @@ def select_for_all(scores: Array, *, folds: int = 5, repeats: int = 100, seed: i
     together = scores.mean(axis=0)
     fold = _folds(_codes(None, scores.shape[2]), folds, repeats, seed)
     for_all = _chosen(together, fold)
-    for_each = [_held_out(own, _chosen(own, fold)) for own in scores]
+    for_each = [_held_out(own, _chosen(own, fold)) for own in (scores if choices is None else choices)]
     loss = [(own - _held_out(of_condition, for_all)).mean() for own, of_condition in zip(for_each, scores, strict=True)]
     best = int(first_best(together.mean(axis=1)))
     return SelectionForAll(best, np.array(loss), np.array([own.mean() for own in for_each]))

@@ -97,9 +97,8 @@ class Choice:
         worse = np.flatnonzero(~level.standings.with_best.tied)
         if not len(worse) or not level.is_mean(metric):
             return None
-        about, scores = level.metric_info[metric], level.sign(metric) * level.scores(metric)
-        low, high = sorted((level.sign(metric) * about.low, level.sign(metric) * about.high))
-        found = breakdown(scores[level.best], scores[worse], low, high, seed=level.seed)
+        scores = level.sign(metric) * level.scores(metric)  # its bounds could be far from any value that occurs
+        found = breakdown(scores[level.best], scores[worse], scores.min(), scores.max(), seed=level.seed)
         return Bearable(level.outcomes[worse[found.rival]], found) if found else None
 
     @property

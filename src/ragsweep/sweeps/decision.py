@@ -131,8 +131,10 @@ class Decision:
             return None
         labels = list(everywhere)
         runs_at = [[everywhere[label][place].per_query[metric] for label in labels] for place in range(cutoffs)]
-        scores = self.sweep.sign(metric) * np.array(runs_at, dtype=float)
-        found = select_for_all(scores, seed=self.sweep.seed)
+        sign = self.sweep.sign(metric)
+        scores = sign * np.array(runs_at, dtype=float)
+        choices = [sign * choice.allowed.scores(metric) for choice in self.choices.values()]
+        found = select_for_all(scores, choices, seed=self.sweep.seed)
         label = self._serving(everywhere) or labels[found.best]
         place = labels.index(label)
         loss = found.loss if place == found.best else found.for_each - scores[:, place].mean(axis=1)
