@@ -115,6 +115,7 @@ MALFORMED = [
     ("q1 Q0 m#1 1 high me", "line 1: found the score 'high'"),
     ("q1 Q0 x 1 1.0 me", "line 1: found 'x', expected what is judged, such as 'm#1', or a passage, such as 'm#1/0'"),
     ("q1 Q0 m 1 1.0 me", "line 1: found 'm', a document, of which parts are judged; expected what is judged"),
+    ("q1 Q0 m#3 1 2 me\nq1 Q0 m#1 2 1 me", "line 1: found 'm#3', which has no text in the dataset; expected documents"),
     ("q1 Q0 m#1/0 1 2 me\nq1 Q0 m#1/0 2 1 me", "line 2: the passage 'm#1/0' is in line 1, too; expected it once"),
     ("q1 Q0 m#2 1 2 me\nq1 Q0 m#2 2 1 me", "line 2: 'm#2' is listed more often for a query than it has passages (1)"),
     ("q9 Q0 m#1 1 1.0 me", "found the queries 'q9', expected some of the dataset's: 'q1', 'q 2'"),
@@ -163,12 +164,11 @@ def test_a_file_that_is_very_large_once_unzipped_is_refused(tmp_path, monkeypatc
 
 def test_what_is_left_out_or_missing_is_counted(tmp_path, capsys):
     path = tmp_path / "partial.trec"
-    path.write_text("q1 Q0 m#1 1 2 me\nq1 Q0 m#3 2 1 me\nq7 Q0 anything 1 1 me\n")
+    path.write_text("q1 Q0 m#1 1 2 me\nq7 Q0 anything 1 1 me\n")
     RunFileRetriever(str(path), "other").check(SEARCH)
     assert capsys.readouterr().err.splitlines() == [
         "queries without a line in other: 1 ('q 2')",
         "queries in other that are not in the dataset, left out: 1 ('q7')",
-        "documents in other without a passage in the dataset, left out: 1 ('m#3')",
     ]
 
 
@@ -330,6 +330,25 @@ def test_a_file_gives_the_numbers_of_ragsweep_evaluate(tmp_path_factory, lines):
     own = task(Loaded(collection), RunFileRetriever(str(path)), k=3)
     theirs = ragsweep.evaluate(path, {"q1": {"d0": 1, "d2": 3}}, k=3, metrics=METRICS, resamples=1)
     assert own.measure(own.load()).values == pytest.approx(theirs.means, abs=1e-12)
+
+
+def test_a_document_without_text_is_refused_as_its_rank_cannot_stay_empty(tmp_path):
+    path, qrels = tmp_path / "run.trec", {"q1": {"text": 1}}
+    path.write_text("q1 Q0 empty 1 2 me\nq1 Q0 text 2 1 me\n")
+    collection = Collection(
+        "small",
+        "document",
+        (Document.from_pages("e", [("1", "empty", "")]), Document.from_pages("t", [("1", "text", "x")])),
+        (Query("q1", "q"),),
+        (Judgment("q1", "text", 1),),
+    )
+    own = task(Loaded(collection), RunFileRetriever(str(path)))
+    assert ragsweep.evaluate(path, qrels, metrics=["mrr"], resamples=1).means["mrr"] == 0.5
+    with pytest.raises(DatasetError, match="line 1: found 'empty', which has no text in the dataset"):
+        own.measure(own.load())
+    path.write_text("q1 Q0 text 2 1 me\n")  # what the message says: without its lines
+    again = task(Loaded(collection), RunFileRetriever(str(path)))
+    assert again.measure(again.load()).values["mrr"] == 1
 
 
 def test_a_query_that_the_file_lacks_scores_0(manual, tmp_path):

@@ -75,8 +75,8 @@ class RunFileRetriever:
         """Read the file, and print what it lacks or what is left out of it.
 
         Raises:
-            DatasetError: A line cannot be read, or names a document that the dataset does not have; or the dataset has
-                none of the queries.
+            DatasetError: A line cannot be read, or names a document that the dataset does not have or that has no text;
+                or the dataset has none of the queries.
         """
         found = self._found(search)
         if len(found.without_ranking) == len(search.queries):
@@ -85,7 +85,6 @@ class RunFileRetriever:
             raise DatasetError(f"{self.path}: found {queries}, {expected}")
         _notice(found.without_ranking, f"queries without a line in {self.name}")
         _notice(found.other_queries, f"queries in {self.name} that are not in the dataset, left out")
-        _notice(found.without_passage, f"documents in {self.name} without a passage in the dataset, left out")
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """The first passages of the file for every query, at most `depth` of them."""
@@ -115,14 +114,12 @@ class _Found(NamedTuple):
         scores: Strictly falling, same shape; -inf where there is no passage.
         without_ranking: Queries that the file lacks.
         other_queries: Queries of the file that the dataset lacks.
-        without_passage: Known documents that cannot be retrieved; lines with them are left out.
     """
 
     passages: Indices
     scores: Scores
     without_ranking: tuple[str, ...]
     other_queries: tuple[str, ...]
-    without_passage: tuple[str, ...]
 
 
 class _Lines(NamedTuple):
@@ -160,7 +157,7 @@ def _read(path: str, fingerprint: str, names: Names) -> _Found:
                 column.append(value)
     passages, scores = _ranked(_Lines(*map(np.array, columns)), known, names, path)
     missing = tuple(name for row, name in enumerate(names.queries) if row not in ranked)
-    return _Found(passages, scores, missing, tuple(others), tuple(known.without_passage))
+    return _Found(passages, scores, missing, tuple(others))
 
 
 class _Known:
@@ -173,10 +170,9 @@ class _Known:
             self._of_unit.setdefault(unit, []).append(passage)
         self._passages = {name: passage for passage, name in enumerate(names.passages)}
         self._places: dict[tuple[str, bool], tuple[int, int] | None] = {}
-        self.without_passage: dict[str, None] = {}
 
     def place(self, document: str, ours: bool, where: str) -> tuple[int, int] | None:
-        """The first passage of its unit, and the passage or `NOTHING`; None for a document that has no passage.
+        """The first passage of its unit, and the passage or `NOTHING`; None if nothing was retrieved.
 
         Args:
             document: As the file has it.
@@ -184,7 +180,7 @@ class _Known:
             where: The place of the line, for error messages.
 
         Raises:
-            DatasetError: The dataset does not have such a document.
+            DatasetError: The dataset does not have such a document, or it has no passage that could hold the rank.
         """
         if (document, ours) not in self._places:
             self._places[document, ours] = self._find(document, ours, where)
@@ -201,9 +197,9 @@ class _Known:
             passage = self._passages.get(name, next(self._repeated(name), None))
             if passage is not None:
                 return self.in_unit_of(passage)[0], passage
-            if name in self._names.without_passage:
-                self.without_passage[name] = None
-                return None
+            if name in self._names.without_passage:  # leaving it out would move the later ones up
+                expected = "expected documents with text (delete its lines if the ranks below may move up)"
+                raise DatasetError(f"{where}: found {name[:LONGEST]!r}, which has no text in the dataset; {expected}")
         if document == NOTHING_RETRIEVED:
             return None
         hint = "a document, of which parts are judged; " if document in self._names.documents else ""
