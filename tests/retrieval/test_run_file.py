@@ -172,6 +172,29 @@ def test_what_is_left_out_or_missing_is_counted(tmp_path, capsys):
     ]
 
 
+def test_names_are_made_only_to_read_a_file(tmp_path):
+    path, made = tmp_path / "run.trec", []
+
+    def searched(digest, units=NAMES.units):
+        return replace(SEARCH, names=lambda: made.append(digest) or NAMES._replace(units=units), names_digest=digest)
+
+    def first(search):
+        retriever = RunFileRetriever(str(path))
+        retriever.check(search)
+        return rank(retriever, search, 5).passages[0, 0]
+
+    path.write_text("q1 Q0 m#1 1 1 me\n")
+    assert first(searched("a")) == 0
+    assert first(searched("a")) == 0
+    assert first(searched("b", ("m#2", "m#2", "m#1", "a@b#1"))) == 2
+    assert made == ["a", "b"]
+    path.write_text("q1 Q0 m#2 1 1 me\n")
+    assert first(searched("a")) == 2
+    assert made == ["a", "b", "a"]
+    assert SEARCH.row(0).names_digest is None
+    assert len({searched("a").row(0).names_digest, searched("a").row(1).names_digest, "a"}) == 3
+
+
 def test_the_fingerprint_is_that_of_the_content(tmp_path):
     one, two = (tmp_path / name for name in ("one", "two"))
     one.write_text("q1 Q0 m#1 1 1 me\n")

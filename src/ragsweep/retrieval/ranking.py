@@ -78,11 +78,14 @@ class Search:
         queries: The texts of the queries.
         names: Returns their names, for a ranker that asks for them; None if they have none. What a `store` keeps of a
             ranker is found by the texts alone, so a ranker that uses names must not have one.
+        names_digest: Digest of what the names are made of. A ranker may keep what it has read for these names while it
+            runs; None if it must not.
     """
 
     passages: tuple[str, ...]
     queries: tuple[str, ...]
     names: Callable[[], Names] | None = field(default=None, compare=False, repr=False)
+    names_digest: str | None = field(default=None, compare=False, repr=False)
 
     @cached_property
     def digest(self) -> str:
@@ -97,7 +100,8 @@ class Search:
             assert names is not None
             return names()._replace(queries=names().queries[query : query + 1])
 
-        return Search(self.passages, (self.queries[query],), names and of_query)
+        names_digest = self.names_digest and digest([self.names_digest, query])
+        return Search(self.passages, (self.queries[query],), names and of_query, names_digest)
 
 
 class Ranker(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -26,6 +26,7 @@ from ragsweep.retrieval.trace import Trace
 SETTING = "retriever.path"
 SHOWN = 3  # names in a message
 LONGEST = 80  # characters of a name in a message
+MOST_READ = 4  # files whose rankings a process keeps
 QUERY, DOCUMENT, SCORE, LAST = 0, 2, 4, 5  # columns of a line
 
 
@@ -100,10 +101,15 @@ class RunFileRetriever:
             raise RetrieverError(
                 "retriever=run_file: what is searched has no names, so that no line can be found in it"
             )
-        names = search.names()
-        if names.several_units:
-            raise RetrieverError("retriever=run_file: passages have several pages; expected chunker.across_pages=false")
-        return _read(self.path, self.fingerprint, names)
+        key = (self.path, self.fingerprint, search.names_digest)
+        found = _READ.get(key)
+        if found is None:
+            found = _read(self.path, search.names())
+            if search.names_digest is not None:
+                while len(_READ) >= MOST_READ:
+                    _READ.pop(next(iter(_READ)), None)
+                _READ[key] = found
+        return found
 
 
 class _Found(NamedTuple):
@@ -132,9 +138,14 @@ class _Lines(NamedTuple):
     numbers: Indices
 
 
-@lru_cache(maxsize=4)  # a file is read when its sweep is planned, and again when it runs
-def _read(path: str, fingerprint: str, names: Names) -> _Found:
-    """Read a file with this content for queries and passages of these names."""
+# By path, content and names: a file is needed when its sweep is planned, and again when it runs.
+_READ: dict[tuple[str, str, str | None], _Found] = {}
+
+
+def _read(path: str, names: Names) -> _Found:
+    """Read a file for queries and passages of these names."""
+    if names.several_units:
+        raise RetrieverError("retriever=run_file: passages have several pages; expected chunker.across_pages=false")
     known = _Known(names)
     queries = {name: row for row, name in enumerate(names.queries)}
     others: dict[str, None] = {}

@@ -10,7 +10,8 @@ from ragsweep.retrieval import Names, Search
 
 def search_of(items: Dataset) -> Search:
     """What is searched, and for what."""
-    return Search(items.texts, tuple(query.text for query in items.queries), partial(names_of, items))
+    queries = tuple(query.text for query in items.queries)
+    return Search(items.texts, queries, partial(names_of, items), items.digest_of_all)
 
 
 def names_of(items: Dataset) -> Names:
