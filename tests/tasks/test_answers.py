@@ -131,7 +131,11 @@ def test_a_placebo_is_what_was_retrieved_for_another_question_and_not_relevant(d
 def test_evidence_knows_all_pages_of_its_passages(files):
     across = Dataset.from_collection(files.load(), FixedChunker(90, 0, "characters", across_pages=True))
     assert len(across.further_units)
-    pages = [{f"{each.source}#{page + 1}" for page in each.pages} for each in across.passages]
+    documents = {each.source: each for each in files.load().documents}
+    pages = [
+        {page.unit for page in documents[each.source].pages if page.start < each.end and page.end > each.start}
+        for each in across.passages
+    ]
     judged = contexts(across, "judged", None, 1, 1)
     for (_, _, relevant, *_), passages in zip(small.CASES, judged, strict=True):
         assert passages == [passage for passage, its in enumerate(pages) if relevant in its]

@@ -33,7 +33,6 @@ class Passage:
         page: Physical index, from 0, of the page on which it begins.
         page_number: Number of this page.
         chunk_id: Its id: the document, this page, and which passage of this page it is.
-        pages: Physical indexes of all pages that it has text of.
     """
 
     text: str
@@ -43,7 +42,6 @@ class Passage:
     chunk_id: str
     start: int
     end: int
-    pages: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -281,7 +279,6 @@ def _passages_of(document: Document, spans: Sequence[Span]) -> Iterator[tuple[Pa
             chunk_id=f"{document.source}#{page.page + 1}/{numbers[page.page]}",  # labels can repeat, pages cannot
             start=start,
             end=end,
-            pages=tuple(each.page for each in pages),
         )
         numbers[page.page] += 1
         yield passage, pages

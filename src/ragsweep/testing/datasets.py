@@ -68,8 +68,10 @@ class ChunkerContract(ComponentContract):
         document = Document.from_pages("a", [(str(page), f"a#{page}", text) for page, text in enumerate(self.texts, 1)])
         query = Query("1", "iron")
         collection = Collection("texts", "page", (document,), (query,), (Judgment("1", "a#1", 1),))
-        passages = Dataset.from_collection(collection, made).passages
-        assert {page for passage in passages for page in passage.pages} == set(range(len(self.texts)))
+        dataset = Dataset.from_collection(collection, made)
+        passages = dataset.passages
+        found = {dataset.units[unit] for _, unit in dataset.passages_with_units.tolist()}
+        assert found == {page.unit for page in document.pages}
         assert len({passage.chunk_id for passage in passages}) == len(passages)
         for passage in passages:
             assert passage.text == document.text[passage.start : passage.end]
