@@ -1,6 +1,7 @@
 """The corpus, its queries and its judgments."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,7 +20,8 @@ from ragsweep.datasets import (
     RecursiveChunker,
     Reference,
 )
-from ragsweep.datasets.dataset import relevant_passages
+from ragsweep.datasets.dataset import Passage, relevant_passages
+from ragsweep.datasets.words import words_of
 
 PAGES = (("1", "a.pdf#1", "Iron tablets"), ("2", "a.pdf#2", "Birth plan"))
 SMALL = Collection(
@@ -337,6 +339,36 @@ def test_a_passage_is_relevant_if_it_holds_enough_words_of_a_reference_without_o
     judgments = relevant_passages(collection.references, chunked(collection).passages, threshold)
     assert [judgment.unit for judgment in judgments if judgment.grade] == found
     assert judgments  # a query without a relevant passage is judged, too, so that it counts
+
+
+WORDS = st.lists(st.sampled_from(["iron", "Daily,", "tea", "with!"]), max_size=4).map(" ".join)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), WORDS), min_size=1), st.lists(st.tuples(st.sampled_from("ab"), WORDS))
+)
+def test_references_without_offsets_are_looked_for_in_each_passage_of_their_document(texts, wanted):
+    passages = [Passage(text, name, 0, "1", str(place), 0, 9) for place, (name, text) in enumerate(texts)]
+    references = [Reference(str(row), name, 0, 0, text) for row, (name, text) in enumerate(wanted)]
+    references += [reference._replace(start=2, end=4) for reference in references[::2]]
+    expected = []
+    for reference in sorted(references, key=lambda each: not each.has_offsets):
+        for passage in passages:
+            words = words_of(reference.text)
+            held = sum(word in words_of(passage.text) for word in words) / max(1, len(words))
+            if passage.source == reference.source and (reference.has_offsets or held >= 0.5):
+                expected.append(Judgment(reference.query_id, passage.chunk_id, 1))
+    missed = {each.query_id for each in references} - {each.query_id for each in expected}
+    expected += [Judgment(query_id, "0", 0) for query_id in sorted(missed)]
+    assert relevant_passages(references, passages, 0.5) == expected
+
+
+def test_only_passages_of_documents_with_references_are_read():
+    unread = SimpleNamespace(source="other", chunk_id="0")  # has neither text nor offsets
+    assert relevant_passages([], [unread]) == relevant_passages([], [object()]) == []
+    passage = Passage("iron", "a", 0, "1", "1", 0, 4)
+    for reference in (Reference("q", "a", 0, 4), Reference("q", "a", 0, 0, "iron")):
+        assert relevant_passages([reference], [unread, passage]) == [Judgment("q", "1", 1)]
 
 
 @pytest.mark.parametrize(

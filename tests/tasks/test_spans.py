@@ -14,10 +14,11 @@ import ragsweep.evaluation as metrics
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.store import NO_STORE
 from ragsweep.datasets import Collection, Dataset, Document, OwnDataset, Query, Reference, SpanQuestions, TextCorpus
-from ragsweep.datasets.words import words_of
+from ragsweep.datasets.words import Words, words_of
 from ragsweep.evaluation import judge
 from ragsweep.retrieval import NOTHING, DenseRetriever, SentenceTransformerEncoder, SparseRetriever
 from ragsweep.tasks.ranking.settings import EvaluationSettings
+from ragsweep.tasks.ranking.spans.counts import shares_in_order
 from ragsweep.tasks.ranking.spans.spans import spans_of
 from ragsweep.tasks.ranking.task import RankingTask
 
@@ -291,6 +292,19 @@ def test_a_passage_that_only_touches_a_reference_counts_in_chromas_omega():
     found = one("abcdefghijklmnopqrst", [Reference("0", "a", 4, 10)], [0], [(0, 10), (10, 20)])
     assert metrics.token_precision_omega(found, 1)[0] == pytest.approx(6 / 10)
     assert metrics.token_precision_omega(found, 1, overlap="chroma")[0] == pytest.approx(6 / 20)
+
+
+def test_only_the_words_of_retrieved_passages_are_read():
+    found, _ = judged({"a": "iron tea"}, {"a": [(0, 4), (5, 8)]}, (Reference("0", "a", 0, 4),), [[0]])
+    spans = replace(found.spans, texts=("iron", None))
+    for token in ("word", "ordered_word"):
+        assert spans.held(token)[0, 0] == spans.counts(token).shared[0, 1] == 1
+        assert spans.counts_of_relevant(token).shared[0, 1] == 1
+
+
+def test_the_words_of_a_text_are_read_only_if_it_is_asked_for():
+    words = Words(np.array([1, 2]), np.array([2, 9]))  # the second text ends after the last word
+    assert shares_in_order(words, words, np.array([0]), np.array([0])) == [1]
 
 
 def test_words_in_another_order_are_shared_as_words_only():

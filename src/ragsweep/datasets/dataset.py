@@ -239,16 +239,23 @@ def relevant_passages(
         passages: The passages of all documents.
         fuzzy_threshold: Share of the words of a reference without offsets that a passage of its document must have.
     """
-    pairs = [*zip(*(each.tolist() for each in overlapping(*on_one_line(passages, references))), strict=True)]
-    unplaced = [row for row, reference in enumerate(references) if not reference.has_offsets]
-    if unplaced:
-        of_passages, of_references = number_words(*([each.text for each in group] for group in (passages, references)))
-        sources = np.array([passage.source for passage in passages], dtype=object)
-        for row in unplaced:
-            inside = np.flatnonzero(sources == references[row].source)
-            shares = shares_of_words(of_passages, of_references, inside, np.full(len(inside), row))
-            pairs += [(row, passage) for passage in inside[shares >= fuzzy_threshold].tolist()]
-    found = [Judgment(references[row].query_id, passages[passage].chunk_id, 1) for row, passage in pairs]
+    if not references:
+        return []
+    sources = {each.source for each in references}
+    near = [passage for passage in passages if passage.source in sources]
+    pairs = [*zip(*(each.tolist() for each in overlapping(*on_one_line(near, references))), strict=True)]
+    by_words = [row for row, reference in enumerate(references) if not reference.has_offsets]
+    of_source: dict[str, list[int]] = {references[row].source: [] for row in by_words}
+    for place, passage in enumerate(near):
+        if passage.source in of_source:
+            of_source[passage.source].append(place)
+    texts = [passage.text if passage.source in of_source else "" for passage in near]
+    of_passages, of_references = number_words(texts, [each.text for each in references])
+    for row in by_words:
+        inside = _indices(of_source[references[row].source])
+        shares = shares_of_words(of_passages, of_references, inside, np.full(len(inside), row))
+        pairs += [(row, place) for place in inside[shares >= fuzzy_threshold].tolist()]
+    found = [Judgment(references[row].query_id, near[place].chunk_id, 1) for row, place in pairs]
     missed = dict.fromkeys(each.query_id for each in references).keys() - {each.query_id for each in found}
     return [*found, *(Judgment(query_id, passages[0].chunk_id, 0) for query_id in sorted(missed))]
 

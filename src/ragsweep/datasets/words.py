@@ -5,6 +5,7 @@ from __future__ import annotations
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +35,7 @@ class Words:
     words: Indices
     ends: Indices
 
-    @property
+    @cached_property
     def counts(self) -> Indices:
         """Number of words of each text, shape [texts]."""
         return np.diff(self.ends, prepend=0)

@@ -155,13 +155,16 @@ def shares_in_order(passages: Words, references: Words, passage: Indices, refere
     """
     from rapidfuzz.distance import LCSseq
 
-    texts = [
-        [words.of(np.array([text]))[1].tolist() for text in range(len(words.ends))] for words in (passages, references)
-    ]
+    texts, others = _texts(passages, passage), _texts(references, reference)
     pairs = zip(passage.tolist(), reference.tolist(), strict=True)
-    shared = [LCSseq.similarity(texts[0][text], texts[1][other]) for text, other in pairs]
+    shared = [LCSseq.similarity(texts[text], others[other]) for text, other in pairs]
     shares: Array = np.array(shared, dtype=float) / np.maximum(references.counts[reference], 1)
     return shares
+
+
+def _texts(words: Words, which: Indices) -> dict[int, list[int]]:
+    """The words of these texts, by the position of the text."""
+    return {text: words.of(np.array([text]))[1].tolist() for text in np.unique(which).tolist()}
 
 
 def _of_words(shared: Array, placed: Placed, passages: Words, rows: Indices, references: Words) -> Counts:

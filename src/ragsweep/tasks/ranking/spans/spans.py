@@ -103,7 +103,7 @@ class Spans:
         if token == "character":
             return count_characters(placed, self.spans, self.rows, self.reference_spans)
         count = count_words if token == "word" else count_words_in_order
-        passages, references = self._words
+        passages, references = self._words(placed.passage)
         return count(placed, passages, self.rows, references)
 
     def _held(self, token: Token) -> Array:
@@ -116,14 +116,15 @@ class Spans:
             held[reference, rank] = (np.minimum(end, last) - np.maximum(start, first)).clip(min=0) / (end - start)
         else:
             share = shares_of_words if token == "word" else shares_in_order
-            passages, references = self._words
+            passages, references = self._words(passage)
             held[reference, rank] = share(passages, references, passage, reference)
         return held
 
-    @cached_property
-    def _words(self) -> list[Words]:
-        """The words of the passages and of the references."""
-        return number_words(self.texts, self.reference_texts)
+    def _words(self, passages: Indices) -> list[Words]:
+        """The words of these passages, and of all references; the other passages get none."""
+        used = set(passages.tolist())
+        texts = (text if place in used else "" for place, text in enumerate(self.texts))
+        return self._once(("words", *sorted(used)), lambda: number_words([*texts], self.reference_texts))
 
     def _once(self, name: Hashable, compute: Callable[[], Computed]) -> Computed:
         if name not in self.kept:
