@@ -1,5 +1,6 @@
 """Datasets written in another format and read back: the same texts, queries, grades, and numbers."""
 
+import shlex
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -372,6 +373,14 @@ def test_the_command_writes_what_it_says(tmp_path):
     ]
     asked = TrecQuestions(str(tmp_path / "made/here/topics.tsv"), str(tmp_path / "made/here/qrels.txt"))
     assert len(asked.read(TrecCorpus(str(tmp_path / "made/here/corpus.jsonl")).read()).queries) == 133
+
+
+def test_the_settings_that_it_shows_read_the_files_of_an_odd_folder(tmp_path):
+    process = command(tmp_path, "dataset=cho_manual", "--to", "trec", "--out", "it's {a}, $b")
+    assert process.returncode == 0, process.stderr
+    shown = process.stdout.splitlines()[-1].removeprefix("read it with: ragsweep run ")
+    again = command(tmp_path, *shlex.split(shown), "--to", "beir", "--out", "again")
+    assert again.stdout.splitlines()[0].startswith("again: 140 documents, 133 queries, "), again.stderr
 
 
 @pytest.mark.parametrize(

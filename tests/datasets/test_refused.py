@@ -77,7 +77,7 @@ def test_the_error_for_an_unreadable_file_says_how_to_skip_it(folder, applicatio
     assert_refused(
         process,
         application,
-        "b c.pdf: cannot be read as a PDF (it begins with 'Dear rea'; expected %PDF); dataset.skip=['b c.pdf']",
+        "b c.pdf: cannot be read as a PDF (it begins with 'Dear rea'; expected %PDF); 'dataset.skip=[\"b c.pdf\"]'",
     )
     process = application.run(*overrides(folder, skip="['b c.pdf']"))
     assert process.returncode == 0, process.stderr

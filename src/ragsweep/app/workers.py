@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from contextlib import suppress
 from importlib.util import find_spec
 
@@ -11,6 +10,7 @@ import psutil
 from omegaconf import DictConfig, open_dict
 
 from ragsweep.core.errors import ConfigError
+from ragsweep.core.quoting import quoted
 
 SECONDS_TO_END = 0.5  # for a worker, before it is killed
 LAUNCHERS = {"JoblibLauncher": "joblib", "LocalLauncher": "submitit", "SlurmLauncher": "submitit", "RayLauncher": "ray"}
@@ -29,16 +29,10 @@ def check_launcher(target: str) -> None:
 
 def tell_workers(config: DictConfig, *variables: str) -> None:
     """Set these environment variables in every job, by overrides that Hydra itself carries to its workers."""
-    overrides = [f"hydra.sweep.dir={_quoted(config.hydra.sweep.dir)}"]
-    overrides += [f"+hydra.job.env_set.{name}={_quoted(os.environ[name])}" for name in variables]
+    overrides = [f"hydra.sweep.dir={quoted(config.hydra.sweep.dir)}"]
+    overrides += [f"+hydra.job.env_set.{name}={quoted(os.environ[name])}" for name in variables]
     with open_dict(config):
         config.hydra.overrides.hydra = [*config.hydra.overrides.hydra, *overrides]
-
-
-def _quoted(text: str) -> str:
-    """A text as Hydra reads it back: only quotes, and backslashes right before one, are escaped."""
-    escaped = re.sub(r"(\\*)('|$)", lambda found: 2 * found[1] + ("\\'" if found[2] else ""), text)
-    return f"'{escaped}'"
 
 
 def end_workers() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from ragsweep.core.constraints import Text
 from ragsweep.core.digest import digest_file, version
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.progress import advance, progress
+from ragsweep.core.quoting import typed
 from ragsweep.core.store import NO_STORE, Arrays, Store, packed, unpacked
 from ragsweep.datasets.collection import Document
 from ragsweep.datasets.fields import flaw_of_name
@@ -25,7 +25,6 @@ from ragsweep.datasets.pages import nearest
 
 PageNumbers = Literal["physical", "label"]
 
-PLAIN = re.compile(r"[\w./-]+", re.ASCII)  # Hydra reads these without quotes
 MARK = b"%PDF"  # near the beginning of every PDF
 HYPHEN = "\ufffe"  # written by pdfium for a hyphen that breaks a word at the end of a line
 
@@ -120,9 +119,9 @@ class PdfDocuments:
         first = next(iter(failed.values()))
         if alone:  # no other document to continue with
             return first
-        names = ",".join(name if PLAIN.fullmatch(name) else repr(name) for name in (*self.skip, *failed))
         others = f"; {len(failed) - 1} more cannot be read" if len(failed) > 1 else ""
-        return DatasetError(f"{first}{others}; {skip}=[{names}] leaves {'them' if others else 'it'} out")
+        setting = typed(skip, [*self.skip, *failed])
+        return DatasetError(f"{first}{others}; {setting} leaves {'them' if others else 'it'} out")
 
     def _pages(self, path: Path) -> Iterator[tuple[str, str]]:
         """The number and the text of each page."""

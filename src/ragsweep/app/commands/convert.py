@@ -12,7 +12,6 @@ Exit status: 2 where the dataset cannot be read, or the format cannot express wh
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
 
@@ -36,6 +35,7 @@ def main() -> int:
     from ragsweep.core.components import build
     from ragsweep.core.errors import ConfigError
     from ragsweep.core.project import CONF, register_resolvers
+    from ragsweep.core.quoting import typed
     from ragsweep.core.terminal import counted
     from ragsweep.datasets.checks import check
     from ragsweep.datasets.conversion import convert
@@ -55,5 +55,7 @@ def main() -> int:
     judged = ("judgment", collection.judgments) if collection.judgments else ("reference", collection.references)
     parts = [("document", collection.documents), ("query", collection.queries), judged]
     print(f"{arguments.out}: {', '.join(counted(len(found), noun) for noun, found in parts)}")
-    print(f"read it with: ragsweep run {written.settings.replace('{}', shlex.quote(str(arguments.out)))}")
+    settings = (each.partition("=") for each in written.settings.split())
+    shown = (typed(name, value.replace("{}", str(arguments.out))) for name, _, value in settings)
+    print(f"read it with: ragsweep run {' '.join(shown)}")
     return 0

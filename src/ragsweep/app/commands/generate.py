@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragsweep.app.commands import parser_of
 from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.core.quoting import typed
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 SETTINGS = ("drafts_per_question", "passage_size", "shortest_passage", "seed")  # of the plan, in the configuration
 OPTIONS = ("count", "unanswerable")  # of the plan, on the command line
 FEWER = 1
-PLAIN = re.compile(r"[\w./-]+", re.ASCII)  # Hydra reads these without quotes
 
 
 def main() -> int:
@@ -62,9 +62,8 @@ def main() -> int:
     sources = sources_of(documents, plan.passage_size, plan.shortest_passage)
     chosen = spread(sources, plan.count, plan.most_drafts, encoder=encoder, store=store, seed=plan.seed)
     outcome = make(generator, chosen, Checker(CorpusSearch(sources, encoder, store)), plan)
-    questions = _quoted(str(folder / QUESTIONS))
-    sweep = f"ragsweep run -m {corpus_settings} questions=spans questions.path={questions} "
-    sweep += f"dataset.name={_quoted(folder.name)} k=3,5"
+    questions, name = typed("questions.path", str(folder / QUESTIONS)), typed("dataset.name", folder.name)
+    sweep = f"ragsweep run -m {corpus_settings} questions=spans {questions} {name} k=3,5"
     command = shlex.join(["ragsweep", "generate", *sys.argv[1:]])
     recipe = Recipe(documents, len(sources), generator, _shown(config), plan, command, sweep)
     write(folder, recipe, outcome)
@@ -137,19 +136,12 @@ def _corpus(config: DictConfig, overrides: Sequence[str]) -> tuple[Corpus, str]:
     documents = PdfDocuments(dataset.documents, dataset.page_numbers, dataset.skip, dataset.store)
     path = Path(dataset.documents).resolve()
     shown = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-    settings = f"corpus=pdf corpus.path={_quoted(str(shown))}"
+    settings = f"corpus=pdf {typed('corpus.path', str(shown))}"
     if dataset.page_numbers != "physical":
         settings += f" corpus.page_numbers={dataset.page_numbers}"
     if dataset.skip:
-        settings += f" corpus.skip=[{','.join(map(_quoted, dataset.skip))}]"
+        settings += f" {typed('corpus.skip', dataset.skip)}"
     return documents, settings
-
-
-def _quoted(value: str) -> str:
-    """A value as it is typed for Hydra in a shell."""
-    if PLAIN.fullmatch(value):
-        return value
-    return shlex.quote("'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'")
 
 
 def _shown(config: DictConfig) -> dict[str, object]:
