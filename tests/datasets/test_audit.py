@@ -307,28 +307,10 @@ def test_copied_questions_are_those_whose_words_stand_in_a_row_in_the_answer():
     assert not list(copied_queries(dataset, 1.0, 1))
 
 
-@pytest.mark.parametrize(
-    ("query", "dependent"),
-    [
-        ("What does it say about this?", True),
-        ("How is it treated?", True),
-        ("Which test finds malaria, as described in the text?", False),
-        ("What does this document say on worms?", True),
-        ("Can you explain?", True),
-        ("How is anaemia treated, and is it dangerous?", False),
-        ("A wife came to see me and her man wants to read what I wrote. Do I let him?", False),
-        ("malaria test", False),
-        ("Was sagt das?", False),
-    ],
-)
-def test_queries_that_cannot_stand_alone_are_found(query, dependent):
-    found = list(dependent_queries(dataset_of({"a.pdf": ["iron"]}, [query]), 2))
-    assert bool(found) == dependent
-
-
-def test_the_number_of_words_decides_whether_a_query_stands_alone():
-    dataset = dataset_of({"a.pdf": ["iron"]}, ["How is it treated?"])
-    assert not list(dependent_queries(dataset, 1))
+def test_queries_that_cannot_stand_alone_are_found():
+    queries = ["What does it say about this?", "Which test finds malaria?"]
+    [finding] = dependent_queries(dataset_of({"a.pdf": ["iron"]}, queries))
+    assert (finding.count, finding.out_of, finding.examples) == (1, 2, ("q1",))
 
 
 CLEAN = "The officer visits every household once a month, and writes births and deaths into the register (S-2)."

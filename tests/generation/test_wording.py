@@ -1,44 +1,9 @@
-"""Which questions can be understood without their passage."""
+"""What can be a question, and which sentences are asked for."""
 
 import pytest
 
 from ragsweep.generation.sentences import sentences, telling
-from ragsweep.generation.wording import flaw_of_context, flaw_of_form
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "What does the passage say about iron?",
-        "What does the author recommend for fever?",
-        "What does it say about this?",
-        "When should it be given to a child?",
-        "What are these tablets for?",
-        "Why is she referred to the hospital?",
-        "Which of the drugs listed above lowers fever?",
-        "According to the table, which dose does a child need?",
-        "What follows from that?",
-        "What does this mean for a newborn?",
-    ],
-)
-def test_a_question_that_points_to_its_passage_cannot_stand_alone(question):
-    assert flaw_of_context(question)
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "How much paracetamol does a child of 10 kg need?",
-        "How should vaccines be stored before they are given?",
-        "Which test shows that a woman is anaemic?",
-        "A tired, pale woman: what should the officer give her?",
-        "What is the text message service of the health centre for?",
-        "Is iron that was opened last year still safe?",
-        "keywords iron tea milk",
-    ],
-)
-def test_a_question_that_names_its_subject_stands_alone(question):
-    assert flaw_of_context(question) is None
+from ragsweep.generation.wording import flaw_of_form
 
 
 @pytest.mark.parametrize(

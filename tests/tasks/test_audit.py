@@ -59,7 +59,6 @@ CHANGED = {  # a setting, a stricter and a laxer value, and the kind that it dec
     "near_queries": (1.0, 0.8, "duplicate_queries"),
     "near_passages": (1.0, 0.7, "duplicate_passages"),
     "copied": (1.0, 0.6, "copied_queries"),
-    "least_words": (0, 3, "dependent_queries"),
     "garbled": (0.9, 0.05, "garbled_text"),
 }
 

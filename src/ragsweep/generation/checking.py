@@ -9,11 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ragsweep.core.terminal import one_line, shortened
+from ragsweep.datasets.content_words import content_stems
+from ragsweep.datasets.wording import flaw_of_context
 from ragsweep.generation.drafts import UNANSWERABLE, Draft, Request
 from ragsweep.generation.references import NUMBER, locate
-from ragsweep.generation.searching import CorpusSearch, Found
-from ragsweep.generation.wording import flaw_of_context, flaw_of_form
-from ragsweep.generation.words import content_terms, share_within
+from ragsweep.generation.searching import CorpusSearch, Found, share_within
+from ragsweep.generation.wording import flaw_of_form
 from ragsweep.retrieval.encoder import Embeddings
 
 # The checks in their order, each with what it accepts. A draft that fails one does not reach the next.
@@ -161,7 +162,7 @@ def _alone(at: int, request: Request, draft: Draft) -> _Candidate | Rejected:
         missing = shortened(one_line(draft.references[spans.index(None)]), SHOWN)
         return Rejected(request, draft, "reference", f"the passage does not contain {missing!r}")
     places = sorted({(request.source.start + start, request.source.start + end) for start, end in filter(None, spans)})
-    if not content_terms(question) & content_terms(request.source.text):
+    if not {*content_stems(question)} & {*content_stems(request.source.text)}:
         return Rejected(request, draft, "subject", "it has no word of the passage")
     return _Candidate(at, question, tuple(places))
 
@@ -169,7 +170,7 @@ def _alone(at: int, request: Request, draft: Draft) -> _Candidate | Rejected:
 def _accepted(each: _Candidate, request: Request, found: Found) -> Accepted:
     if request.query_type == UNANSWERABLE:
         return Accepted(request, each.question, (), None, None)
-    copied = share_within(content_terms(each.question), content_terms(_answer(request, each.references)))
+    copied = share_within({*content_stems(each.question)}, {*content_stems(_answer(request, each.references))})
     return Accepted(request, each.question, each.references, copied, found.rank)
 
 

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from ragsweep.core.store import Store
+from ragsweep.datasets.content_words import content_stems
 from ragsweep.generation.drafts import Source
-from ragsweep.generation.words import content_terms, share_within
 from ragsweep.retrieval import NOTHING, SparseRetriever
 from ragsweep.retrieval.bm25 import Bm25Index
 from ragsweep.retrieval.embeddings import embed
@@ -85,7 +85,7 @@ class CorpusSearch:
 
         It has most words of the answer that are not in the question, and half of the words of the question.
         """
-        asked, answering = content_terms(question), content_terms(answer)
+        asked, answering = {*content_stems(question)}, {*content_stems(answer)}
         new = answering - asked
         wanted = new if len(new) >= LEAST_TERMS else answering
         for at in found.nearest:
@@ -96,14 +96,14 @@ class CorpusSearch:
 
     def maybe_answered(self, question: str, origin: Source, found: Found) -> Source | None:
         """A passage that may answer a question that is meant to be out of scope: it has nearly all of its words."""
-        asked = content_terms(question)
+        asked = {*content_stems(question)}
         for at in (self._position[origin], *found.nearest):
             if share_within(asked, self._terms(at)) >= COVERED:
                 return self.sources[at]
         return None
 
     def _terms(self, at: int) -> set[str]:
-        return content_terms(self.sources[at].text)
+        return {*content_stems(self.sources[at].text)}
 
     def _dense(self, questions: Sequence[str]) -> Indices:
         """The nearest passages, shape [questions, ranks]; no ranks without an encoder."""
@@ -124,3 +124,8 @@ class CorpusSearch:
     @cached_property
     def _position(self) -> dict[Source, int]:
         return {source: at for at, source in enumerate(self.sources)}
+
+
+def share_within(terms: set[str], of: set[str]) -> float:
+    """The share of `terms` that are in `of`; 0 if there are no terms."""
+    return len(terms & of) / len(terms) if terms else 0.0

@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from ragsweep.core.digest import digest
+from ragsweep.datasets.content_words import content_words
 from ragsweep.generation.drafts import Request
-from ragsweep.generation.words import content_words
 
 SHORTEST, LONGEST = 6, 40  # words of a sentence
 LEAST_CONTENT = 4  # words of a sentence that are not function words

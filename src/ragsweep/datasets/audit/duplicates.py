@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 
@@ -12,20 +11,15 @@ import numpy.typing as npt
 from ragsweep.core.terminal import counted
 from ragsweep.datasets.audit.finding import Finding, named, quoted
 from ragsweep.datasets.audit.unit_ranks import relevant
-from ragsweep.datasets.audit.wording import content_words
+from ragsweep.datasets.content_words import WORD, content_stems, is_copy
 from ragsweep.datasets.dataset import Dataset
 
-WORD = re.compile(r"\w+")
 SHINGLE = 3  # words
 FEWEST_WORDS = 8  # of a passage that is compared
 FEWEST_CONTENT = 3  # content words of a query that is compared
 MOST_COMPARED = 50_000  # passages; of more, only exact copies are found
 MOST_SHARING = 1000  # passages; a shingle of more passages does not make two of them candidates
 
-NEGATIONS = frozenset(
-    "no not never none nor neither cannot without except fail lack unabl don doesn didn isn aren wasn weren won "
-    "can couldn shouldn wouldn hasn haven hadn".split()
-)  # as stems; "doesn't" is read as two words
 CANDIDATES_AT_ONCE = 1 << 16
 ROUNDING = 1e-9
 
@@ -43,12 +37,12 @@ def duplicate_queries(dataset: Dataset, near: float) -> Iterator[Finding]:
         dataset: The dataset.
         near: Least Jaccard similarity.
     """
-    words = [content_words(query.text) for query in dataset.queries]
-    compared = [row for row, found in enumerate(words) if len({*found}) >= FEWEST_CONTENT]
+    stems = [content_stems(query.text) for query in dataset.queries]
+    compared = [row for row, found in enumerate(stems) if len({*found}) >= FEWEST_CONTENT]
     pairs = [
         (compared[one], compared[other])
-        for one, other in similar([[*dict.fromkeys(words[row])] for row in compared], near).tolist()
-        if _is_copy(words[compared[one]], words[compared[other]])
+        for one, other in similar([[*dict.fromkeys(stems[row])] for row in compared], near).tolist()
+        if is_copy(stems[compared[one]], stems[compared[other]])
     ]
     if not pairs:
         return
@@ -73,18 +67,6 @@ def duplicate_queries(dataset: Dataset, near: float) -> Iterator[Finding]:
         examples=tuple(" and ".join(dataset.queries[row].query_id for row in pair) for pair in pairs),
         details={"pairs": len(pairs), "pairs_with_different_judgments": len(differing)},
     )
-
-
-def _is_copy(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether the longer list of words has those of the shorter one in their order, and adds no number or negation."""
-    shorter, longer = sorted((one, other), key=len)
-    rest = iter(longer)
-    added = {*longer} - {*shorter}
-    return all(word in rest for word in shorter) and not any(map(_has_digit, added)) and NEGATIONS.isdisjoint(added)
-
-
-def _has_digit(word: str) -> bool:
-    return any(map(str.isdigit, word))
 
 
 def duplicate_passages(dataset: Dataset, near: float, relevance_level: int) -> Iterator[Finding]:

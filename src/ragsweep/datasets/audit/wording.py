@@ -2,48 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from functools import cache
 from math import ceil
-from typing import Any
 
 from ragsweep.datasets.audit.finding import Finding, named, quoted
 from ragsweep.datasets.audit.unit_ranks import relevant
+from ragsweep.datasets.content_words import WORD
 from ragsweep.datasets.dataset import Dataset
+from ragsweep.datasets.wording import flaw_of_context
 
-WORD = re.compile(r"\w+")
 FEWEST_COPIED = 6  # words in a row
-FUNCTION_WORDS = frozenset(
-    "a an the and or but if then than so as at by for from in into of on onto to up with about over under after before "
-    "is are was were be been being am do does did doing done has have had having can could may might must shall should "
-    "will would i me my mine we us our you your he him his she her hers it its they them their this that these those "
-    "there here what which who whom whose when where why how please also just very too s t".split()
-)  # not the negations: a query with one asks something else
-WITHOUT_REFERENT = frozenset("it its they them their he him his she her this that these those".split())
-EMPTY_WORDS = frozenset(
-    "say says said tell tells mean means describe describes explain explains discuss discusses mention mentions thing "
-    "things mentioned following above below author authors document page text passage section paragraph "
-    "article excerpt topic subject".split()
-)
-POINTING = re.compile(
-    r"\b(this|that|the (above|following|given|present)|above(-mentioned)?) "
-    r"(document|text|passage|paragraph|section|page|article|excerpt|figure|table)\b",
-    re.IGNORECASE,
-)
-
-
-def content_words(text: str) -> list[str]:
-    """The stems of the words of an English text that are not function words."""
-    stems: list[str] = _stemmer().stemWords([word for word in WORD.findall(text.lower()) if word not in FUNCTION_WORDS])
-    return stems
-
-
-@cache
-def _stemmer() -> Any:
-    import Stemmer
-
-    return Stemmer.Stemmer("english")
 
 
 def copied_queries(dataset: Dataset, share: float, relevance_level: int) -> Iterator[Finding]:
@@ -86,17 +54,13 @@ def copied_queries(dataset: Dataset, share: float, relevance_level: int) -> Iter
         )
 
 
-def dependent_queries(dataset: Dataset, least_words: int) -> Iterator[Finding]:
+def dependent_queries(dataset: Dataset) -> Iterator[Finding]:
     """A finding about English queries that nobody can understand on their own, like "What does it say about this?".
-
-    Such a query points to a text that only its writer has in front of them ("this passage"), or it has a pronoun and
-    fewer than `least_words` words with a meaning of their own, or it has no such word at all.
 
     Args:
         dataset: The dataset.
-        least_words: Fewest words with a meaning of their own beside a pronoun.
     """
-    dependent = [query for query in dataset.queries if _is_dependent(query.text, least_words)]
+    dependent = [query for query in dataset.queries if flaw_of_context(query.text)]
     if dependent:
         yield Finding(
             kind="dependent_queries",
@@ -108,12 +72,3 @@ def dependent_queries(dataset: Dataset, least_words: int) -> Iterator[Finding]:
             out_of=len(dataset.queries),
             examples=tuple(query.query_id for query in dependent),
         )
-
-
-def _is_dependent(text: str, least_words: int) -> bool:
-    words = WORD.findall(text.lower())
-    if not FUNCTION_WORDS.intersection(words):  # keywords, or another language
-        return False
-    meaning = [word for word in words if word not in FUNCTION_WORDS and word not in EMPTY_WORDS]
-    has_pronoun = bool(WITHOUT_REFERENT.intersection(words))
-    return bool(POINTING.search(text)) or not meaning or (has_pronoun and len(meaning) < least_words)

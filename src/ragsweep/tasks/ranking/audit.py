@@ -102,7 +102,7 @@ def _of_dataset(items: Dataset, settings: AuditSettings, relevance_level: int, s
     yield from duplicate_queries(items, settings.near_queries)
     yield from duplicate_passages(items, settings.near_passages, relevance_level)
     yield from copied_queries(items, settings.copied, relevance_level)
-    yield from dependent_queries(items, settings.least_words)
+    yield from dependent_queries(items)
     yield from garbled_text(items, settings.garbled)
 
 

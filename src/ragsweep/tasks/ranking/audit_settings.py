@@ -36,7 +36,6 @@ class AuditSettings(Group):
         near_queries: Least similarity of the content words of two queries that count as copies.
         near_passages: Least similarity of two passages that count as copies.
         copied: Least share of a query's words that stand in a row in the text that answers it.
-        least_words: Fewest words with a meaning of their own in a query with a pronoun.
         garbled: Least share of damaged words in a passage.
         unread: Least share of the text that lies beyond the encoder's window.
     """
@@ -46,6 +45,5 @@ class AuditSettings(Group):
     near_queries: Annotated[float, Between(0.5, 1)] = 0.9
     near_passages: Annotated[float, Between(0.5, 1)] = 0.8
     copied: Annotated[float, Between(0, 1)] = 0.8
-    least_words: Annotated[int, Between(0, 100)] = 2
     garbled: Annotated[float, Between(0, 1)] = 0.05
     unread: Annotated[float, Between(0, 1)] = 0.001

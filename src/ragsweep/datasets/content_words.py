@@ -1,0 +1,70 @@
+"""The words of an English text that carry its content, and what two texts that say the same must share."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+WORD = re.compile(r"\w+")
+NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
+# Words without a content of their own. The stop words of retrieval are others: Lucene's. Negations and words that
+# compare ("more", "only") are not among them: a question with one of these asks something else.
+FUNCTION_WORDS = frozenset(
+    "a an the and or but if then than so as at by for from in into of on onto to upon up with about over under after "
+    "before because while during between through per via is are was were be been being am do does did doing done has "
+    "have had having can could may might must shall should will would i me my mine we us our you your he him his she "
+    "her hers it its they them their this that these those such own both there here once again further any each every "
+    "some what which who whom whose when where why how please also just very too s t".split()
+)
+NEGATIONS = frozenset(
+    "no not never none nor neither cannot without except fail lack unabl kein keinen keinem keiner nicht nie".split()
+)  # as stems
+CONTRACTED = re.compile(r"(\w+?)n['\u2019]t\b", re.IGNORECASE)  # "doesn't"
+IRREGULAR = {"ca": "can", "wo": "will", "sha": "shall"}  # "can't"
+
+
+def content_words(text: str) -> list[str]:
+    """The words of a text that are not function words, as they are written, in its order, each once."""
+    words: dict[str, str] = {}
+    for word in WORD.findall(text):
+        words.setdefault(word.lower(), word)
+    return [word for lower, word in words.items() if lower not in FUNCTION_WORDS]
+
+
+def content_stems(text: str) -> list[str]:
+    """The stems of the words of a text that are not function words, in its order. Words can occur several times."""
+    words = WORD.findall(CONTRACTED.sub(_spelled_out, text).lower())
+    stems: list[str] = _stemmer().stemWords([word for word in words if word not in FUNCTION_WORDS])
+    return stems
+
+
+def marks(text: str) -> Counter[str]:
+    """The numbers of a text, and how many negations it has."""
+    return Counter([*NUMBER.findall(text), *("not" for stem in content_stems(text) if stem in NEGATIONS)])
+
+
+def is_copy(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether the longer list of stems has those of the shorter one in their order, and adds no number or negation."""
+    shorter, longer = sorted((one, other), key=len)
+    rest = iter(longer)
+    added = {*longer} - {*shorter}
+    return all(stem in rest for stem in shorter) and not any(map(_has_digit, added)) and NEGATIONS.isdisjoint(added)
+
+
+def _has_digit(word: str) -> bool:
+    return any(map(str.isdigit, word))
+
+
+def _spelled_out(found: re.Match[str]) -> str:
+    return f"{IRREGULAR.get(found[1].lower(), found[1])} not"
+
+
+@cache
+def _stemmer() -> Any:
+    import Stemmer
+
+    return Stemmer.Stemmer("english")

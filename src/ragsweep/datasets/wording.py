@@ -1,0 +1,81 @@
+"""Whether a question can be understood without the text that its writer had in front of them. For English."""
+
+from __future__ import annotations
+
+import re
+
+from ragsweep.core.terminal import shortened
+from ragsweep.datasets.content_words import FUNCTION_WORDS, NEGATIONS, WORD
+
+FEW = 2  # words with a meaning of their own: fewer beside a pronoun name nothing
+OF_PERSONS = 5  # the same beside "she" or "he", as a user tells much of a patient without a name
+
+# Words that name no subject.
+EMPTY_WORDS = frozenset(
+    "say says said tell tells mean means describe describes described explain explains explained discuss discusses "
+    "discussed mention mentions mentioned thing things following above below author authors document page text "
+    "passage section paragraph article excerpt sentence snippet topic subject "
+    "many much more most few long often soon far only other same".split()
+)
+UNNAMED = FUNCTION_WORDS | NEGATIONS | EMPTY_WORDS
+
+TEXTS = "(?:passage|paragraph|excerpt|article|author|sentence|snippet)s?"
+PARTS = "(?:passage|paragraph|excerpt|article|author|sentence|snippet|text|document|section|page|figure|table)s?"
+SPEAKS = (
+    "says?|states?|mentions?|describes?|recommends?|suggests?|explains?|gives?|lists?|is|are|does|do|to|about|on|for"
+)
+LAST = r"(?=\s*$|\s*[^\w\s])"
+
+# What only the writer has. "Mentioned in the text" is none: a question with a subject is the same without it.
+POINTERS = re.compile(
+    r"\b(?:"
+    rf"(?:this|that|these|those|(?:the )?above(?:[- ]mentioned)?|the (?:given|following|provided|present)) {PARTS}\b"
+    rf"|(?:the {TEXTS}|(?<!mentioned in )(?<!described in )the text)(?:{LAST}|\s+(?:{SPEAKS})\b)"
+    r"|according to (?:it|them|this|the (?:text|document|section|page|table|figure))\b"
+    r"|(?:in|from|of|by) (?:the above|the following|the given) \w+"
+    r"|(?:mentioned|described|listed|shown|stated|discussed) (?:above|below|here|earlier)\b"
+    rf"|(?:given|provided) (?:above|below|here){LAST}"  # not "given below the age of two"
+    rf"|as (?:above|mentioned|described){LAST})",
+    re.IGNORECASE,
+)
+PRONOUNS = re.compile(
+    r"\b(?:(?P<person>he|him|his|she|her|hers)|it|its|they|them|their|this|these|those"
+    r"|(?:of|in|for|from|to|with|by|like|about|after|is|was|does|do) that|(?:mentioned|described) in the text)\b",
+    re.IGNORECASE,
+)
+# "Is it safe to ...": this pronoun stands for what follows.
+IMPERSONAL = re.compile(
+    r"it (?:(?:is|was|will be) )?(?:not )?(?:\w+ that"
+    r"|(?:safe|unsafe|dangerous|harmful|important|necessary|possible|impossible|normal|best|better|good|bad|hard|easy"
+    r"|difficult|useful|wise|right|wrong|enough|allowed|common|time|takes?|costs?) (?:for (?:\w+ ){1,3})?"
+    r"(?:to|if|when))\b",
+    re.IGNORECASE,
+)
+
+
+def flaw_of_context(question: str) -> str | None:
+    """What in a question cannot be understood without its text; None if the rules find nothing.
+
+    Three things cannot: a phrase that points to the text ("this passage"), a pronoun that stands for nothing that is
+    named, and a question without any subject. A pronoun is accepted if a word with a meaning of its own stands before
+    it: "How is iron stored before it is given?", but not "When is it given?". Also "she" and "he" are accepted without,
+    if enough is told about them.
+    """
+    if found := POINTERS.search(question):
+        return f"{shortened(found[0], 80)!r} points to something that the question does not name"
+    words = WORD.findall(question.lower())
+    named = _named(words)
+    for found in PRONOUNS.finditer(question):
+        if IMPERSONAL.match(question, found.start()):
+            continue
+        told = _named(WORD.findall(question[: found.start()].lower())) or (found["person"] and len(named) >= OF_PERSONS)
+        if not told or len(named) < FEW:
+            return f"{found[0]!r} stands for something that the question does not name"
+    if not named and not FUNCTION_WORDS.isdisjoint(words):  # others are keywords, or in another language
+        return "it names no subject"
+    return None
+
+
+def _named(words: list[str]) -> list[str]:
+    """The words with a meaning of their own."""
+    return [word for word in words if word not in UNNAMED]

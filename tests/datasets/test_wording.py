@@ -1,0 +1,94 @@
+"""Which questions can be understood without their text."""
+
+import csv
+import json
+
+import pytest
+from application import PROJECT
+
+from ragsweep.datasets.content_words import content_stems, content_words, marks
+from ragsweep.datasets.wording import flaw_of_context
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What does the passage say about iron?",
+        "What does the given document say about iron doses?",
+        "What does the above section say about it?",
+        "What is in the present article?",
+        "What does this document say on worms?",
+        "According to the article, what is the dose of iron?",
+        "According to the table, which dose does a child need?",
+        "Which drug is mentioned below?",
+        "Which drug is mentioned in the text?",
+        "Which of the drugs listed above lowers fever?",
+        "What does the author recommend for fever?",
+        "What does it say about this?",
+        "How is it treated?",
+        "When should it be given to a child?",
+        "It is given for fourteen days, dissolved in breast milk or clean water.",
+        "How many of them are given to a child?",
+        "What are these tablets for?",
+        "Why is she referred to the hospital?",
+        "What follows from that?",
+        "What does this mean for a newborn?",
+        "Can you explain?",
+    ],
+)
+def test_a_question_that_points_to_its_text_cannot_stand_alone(question):
+    assert flaw_of_context(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How much paracetamol does a child of 10 kg need?",
+        "How should vaccines be stored before they are given?",
+        "How is anaemia treated, and is it dangerous?",
+        "Is it safe for a pregnant woman to drink tea?",
+        "Which test shows that a woman is anaemic?",
+        "Which test finds malaria, as described in the text?",
+        "A tired, pale woman: what should the officer give her?",
+        "Her feet are swollen by evening and her head aches: what is wrong?",
+        "What is the text message service of the health centre for?",
+        "Is iron that was opened last year still safe?",
+        "Can zinc be given below the age of two months?",
+        "What slows the passage of urine?",
+        "keywords iron tea milk",
+        "malaria test",
+        "Was sagt das?",
+    ],
+)
+def test_a_question_that_names_its_subject_stands_alone(question):
+    assert flaw_of_context(question) is None
+
+
+def asked_in(file, key):
+    return [each[key] for each in json.loads(file.read_text())]
+
+
+def test_every_question_of_the_manual_stands_alone():
+    questions = asked_in(PROJECT / "data/cho_manual/test_queries.json", "query")
+    assert [each for each in questions if flaw_of_context(each)] == []
+
+
+@pytest.mark.real_data
+def test_every_question_of_published_datasets_stands_alone(real_data):
+    questions = asked_in(real_data / "financebench/test_queries.json", "query")
+    with (real_data / "scifact/queries.jsonl").open() as file:
+        questions += [json.loads(line)["text"] for line in file]
+    with (real_data / "chunking_evaluation/questions_df.csv").open(newline="") as file:
+        questions += [row["question"] for row in csv.DictReader(file)]
+    assert len(questions) > 1300
+    assert [each for each in questions if flaw_of_context(each)] == []
+
+
+def test_negations_and_words_that_compare_are_content():
+    assert content_words("Should more of the Iron not be given with iron?") == ["more", "Iron", "not", "given"]
+    assert content_stems("Tablets can't be given: tablets.") == ["tablet", "not", "given", "tablet"]
+
+
+@pytest.mark.parametrize("text", ["It doesn't help.", "It doesn\u2019t help.", "It never helps.", "It will not help."])
+def test_a_negation_counts_in_every_form(text):
+    assert marks(text) == {"not": 1}
