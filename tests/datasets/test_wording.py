@@ -6,7 +6,7 @@ import json
 import pytest
 from application import PROJECT
 
-from ragsweep.datasets.content_words import content_stems, content_words, marks
+from ragsweep.datasets.content_words import content_stems, content_words, numbers_and_negations
 from ragsweep.datasets.wording import flaw_of_context
 
 
@@ -91,4 +91,4 @@ def test_negations_and_words_that_compare_are_content():
 
 @pytest.mark.parametrize("text", ["It doesn't help.", "It doesn\u2019t help.", "It never helps.", "It will not help."])
 def test_a_negation_counts_in_every_form(text):
-    assert marks(text) == {"not": 1}
+    assert numbers_and_negations(text) == {"not": 1}

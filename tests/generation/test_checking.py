@@ -85,6 +85,21 @@ def test_a_near_copy_of_an_accepted_question_is_refused():
         assert failed(replace(ZINC, question=question), by=by) == expected
 
 
+@pytest.mark.parametrize(
+    ("question", "check"),
+    [
+        ("Should zinc be dissolved in clean water for diarrhoea", "copy"),
+        ("Should zinc not be dissolved in clean water for diarrhoea?", None),
+        ("Shouldn't zinc be dissolved in clean water for diarrhoea?", None),
+        ("Should water be dissolved in clean zinc for diarrhoea?", None),
+    ],
+)
+def test_a_question_with_another_negation_or_order_is_no_copy(question, check):
+    by = checker()
+    assert failed(replace(ZINC, question="Should zinc be dissolved in clean water for diarrhoea?"), by=by) is None
+    assert failed(replace(ZINC, question=question), by=by) == check
+
+
 def test_the_encoder_finds_near_copies_in_other_words():
     class Alike(LetterEncoder):
         """All texts are alike to it, and yet not equal."""
@@ -94,10 +109,12 @@ def test_the_encoder_finds_near_copies_in_other_words():
             return embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)
 
     other = Draft("How many days does one dissolve zinc?", ZINC.references)
+    negated = Draft("For how long is zinc not dissolved?", ZINC.references)
     for encoder, expected in ((None, None), (Alike(), "copy")):
         by = checker(encoder)
         assert failed(ZINC, by=by) is None
         assert failed(other, by=by) == expected
+        assert failed(negated, by=by) is None
 
 
 def test_a_question_that_another_passage_answers_is_refused():

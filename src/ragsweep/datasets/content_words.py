@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 WORD = re.compile(r"\w+")
+FEWEST_COMPARED = 3  # distinct content stems of questions that are compared
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 # Words without a content of their own. The stop words of retrieval are others: Lucene's. Negations and words that
@@ -42,9 +43,23 @@ def content_stems(text: str) -> list[str]:
     return stems
 
 
-def marks(text: str) -> Counter[str]:
+def numbers_and_negations(text: str) -> Counter[str]:
     """The numbers of a text, and how many negations it has."""
     return Counter([*NUMBER.findall(text), *("not" for stem in content_stems(text) if stem in NEGATIONS)])
+
+
+def is_near_copy(one: Sequence[str], other: Sequence[str], least: float) -> bool:
+    """Whether two questions ask the same in nearly the same words.
+
+    Args:
+        one: Content stems of one question.
+        other: Content stems of the other one.
+        least: Least Jaccard similarity of their sets.
+    """
+    first, second = {*one}, {*other}
+    if min(len(first), len(second)) < FEWEST_COMPARED:
+        return False
+    return len(first & second) >= least * len(first | second) and is_copy(one, other)
 
 
 def is_copy(one: Sequence[str], other: Sequence[str]) -> bool:

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ragsweep.core.terminal import one_line, shortened
-from ragsweep.datasets.content_words import content_stems
+from ragsweep.datasets.content_words import WORD, content_stems, is_near_copy, numbers_and_negations
 from ragsweep.datasets.wording import flaw_of_context
 from ragsweep.generation.drafts import UNANSWERABLE, Draft, Request
-from ragsweep.generation.references import NUMBER, locate
+from ragsweep.generation.references import locate
 from ragsweep.generation.searching import CorpusSearch, Found, share_within
 from ragsweep.generation.wording import flaw_of_form
 from ragsweep.retrieval.encoder import Embeddings
@@ -27,7 +27,7 @@ CHECKS = {
     "copy": "the question is not a near copy of an earlier one",
     "elsewhere": "no other passage answers the question; one that is out of scope is answered by none",
 }
-ALIKE = 90  # similarity of two near copies by their words, from 0 to 100
+ALIKE = 0.9  # Jaccard similarity of the content words of two near copies
 SAME = 0.95  # cosine of two near copies
 SHOWN = 80  # characters of a text in a reason
 EASY_RANK = 1
@@ -82,11 +82,13 @@ class Checker:
     Attributes:
         search: Searches the corpus.
         questions: What was accepted so far.
+        stems: The content stems of each.
         embeddings: Their embeddings, each of shape [dimensions]; none without an encoder.
     """
 
     search: CorpusSearch
     questions: list[str] = field(default_factory=list)
+    stems: list[Sequence[str]] = field(default_factory=list)
     embeddings: list[Embeddings] = field(default_factory=list)
 
     def check(self, requests: Sequence[Request], drafts: Sequence[Draft]) -> list[Accepted | Rejected]:
@@ -110,6 +112,7 @@ class Checker:
                 outcomes[each.at] = Rejected(request, draft, *failed)
                 continue
             self.questions.append(each.question)
+            self.stems.append(content_stems(each.question))
             if vector is not None:
                 self.embeddings.append(vector)
             outcomes[each.at] = _accepted(each, request, found)
@@ -130,19 +133,23 @@ class Checker:
         return None
 
     def _copy_of(self, question: str, vector: Embeddings | None) -> str | None:
-        """An earlier question that is nearly the same. Questions with other numbers are not: "at 5 kg", "at 10 kg"."""
-        from rapidfuzz import fuzz, process, utils
+        """An earlier question that asks the same: with nearly the same words, or by its embedding.
 
-        processor = utils.default_process  # lower case, without punctuation
-        score = fuzz.token_sort_ratio
-        scores = process.extract(
-            question, self.questions, scorer=score, processor=processor, score_cutoff=ALIKE, limit=None
-        )
-        alike = [at for _, _, at in scores]
-        if vector is not None and self.embeddings:
-            alike += np.flatnonzero(np.array(self.embeddings) @ vector >= SAME).tolist()
-        numbers = NUMBER.findall(question)
-        return next((self.questions[at] for at in alike if NUMBER.findall(self.questions[at]) == numbers), None)
+        Questions with other numbers or negations are not the same: "at 5 kg", "at 10 kg".
+        """
+        words, stems = WORD.findall(question.lower()), content_stems(question)
+        for earlier, its in zip(self.questions, self.stems, strict=True):
+            if is_near_copy(its, stems, ALIKE) or (its == stems and WORD.findall(earlier.lower()) == words):
+                return earlier
+        same = numbers_and_negations(question)
+        close = [self.questions[at] for at in self._close_to(vector)]
+        return next((earlier for earlier in close if numbers_and_negations(earlier) == same), None)
+
+    def _close_to(self, vector: Embeddings | None) -> Sequence[int]:
+        """Positions of the accepted questions whose embeddings are nearly this one."""
+        if vector is None or not self.embeddings:
+            return ()
+        return np.flatnonzero(np.array(self.embeddings) @ vector >= SAME).tolist()
 
 
 def _alone(at: int, request: Request, draft: Draft) -> _Candidate | Rejected:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+
+from ragsweep.datasets.content_words import numbers_and_negations
 
 Span = tuple[int, int]
 
 THRESHOLD = 90  # least similarity of a reference and what the passage has, from 0 to 100
 SHORTEST = 3  # words of a reference
-NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-NEGATION = re.compile(
-    r"\b(?:no|not|never|none|nor|neither|without|cannot|nicht|kein\w*|nie)\b|n['\u2019]t\b", re.IGNORECASE
-)
-MARKS = ("'", '"', "\u201c", "\u201d", "\u2018", "\u2019")
+QUOTATION_MARKS = ("'", '"', "\u201c", "\u201d", "\u2018", "\u2019")
 QUOTES = {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'}
 DASHES = {"\u2013": "-", "\u2014": "-", "\u2212": "-"}
 ALIKE = str.maketrans({**QUOTES, **DASHES, "\u00a0": " "})
@@ -34,7 +31,9 @@ def locate(reference: str, text: str) -> Span | None:
         The span, or None if the text does not contain the reference.
     """
     reference = reference.strip()
-    if reference[:1] in MARKS and reference[-1:] in MARKS:  # a model often puts what it copies into quotes
+    if (
+        reference[:1] in QUOTATION_MARKS and reference[-1:] in QUOTATION_MARKS
+    ):  # a model often puts what it copies into quotes
         reference = reference[1:-1].strip()
     words = reference.split()
     if len(words) < SHORTEST:
@@ -59,7 +58,7 @@ def _similar(reference: str, text: str) -> Span | None:
         return None
     start, end = _whole_words(text, aligned.dest_start, aligned.dest_end)
     part = searched[start:end]
-    same = _marks(plain) == _marks(part)
+    same = numbers_and_negations(plain) == numbers_and_negations(part)
     return (start, end) if same and fuzz.ratio(plain, " ".join(part.split())) >= THRESHOLD else None
 
 
@@ -67,11 +66,6 @@ def _folded(text: str) -> str:
     """The text in lower case, with one kind of quotes, dashes and white space. Its length stays the same."""
     lower = "".join(each.lower() if len(each.lower()) == 1 else each for each in text)
     return re.sub(r"\s", " ", lower.translate(ALIKE))
-
-
-def _marks(text: str) -> Counter[str]:
-    """What must not differ: numbers and negations."""
-    return Counter([*NUMBER.findall(text), *("not" for _ in NEGATION.findall(text))])
 
 
 def _whole_words(text: str, start: int, end: int) -> Span:

@@ -11,12 +11,11 @@ import numpy.typing as npt
 from ragsweep.core.terminal import counted
 from ragsweep.datasets.audit.finding import Finding, named, quoted
 from ragsweep.datasets.audit.unit_ranks import relevant
-from ragsweep.datasets.content_words import WORD, content_stems, is_copy
+from ragsweep.datasets.content_words import FEWEST_COMPARED, WORD, content_stems, is_copy
 from ragsweep.datasets.dataset import Dataset
 
 SHINGLE = 3  # words
 FEWEST_WORDS = 8  # of a passage that is compared
-FEWEST_CONTENT = 3  # content words of a query that is compared
 MOST_COMPARED = 50_000  # passages; of more, only exact copies are found
 MOST_SHARING = 1000  # passages; a shingle of more passages does not make two of them candidates
 
@@ -38,7 +37,7 @@ def duplicate_queries(dataset: Dataset, near: float) -> Iterator[Finding]:
         near: Least Jaccard similarity.
     """
     stems = [content_stems(query.text) for query in dataset.queries]
-    compared = [row for row, found in enumerate(stems) if len({*found}) >= FEWEST_CONTENT]
+    compared = [row for row, found in enumerate(stems) if len({*found}) >= FEWEST_COMPARED]
     pairs = [
         (compared[one], compared[other])
         for one, other in similar([[*dict.fromkeys(stems[row])] for row in compared], near).tolist()
