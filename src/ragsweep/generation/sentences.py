@@ -8,13 +8,14 @@ from itertools import pairwise
 import numpy as np
 
 from ragsweep.core.digest import digest
+from ragsweep.datasets.chunkers.sentences import sentences_of
 from ragsweep.datasets.content_words import content_words
 from ragsweep.generation.drafts import Request
 
 SHORTEST, LONGEST = 6, 40  # words of a sentence
 LEAST_CONTENT = 4  # words of a sentence that are not function words
 HEADING = 50  # characters: a shorter line without a full stop, before a line with a capital, is a heading
-END = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\n\s*\n|\n(?=\s*(?:[-*•#|]|\d+[.)]?\s))")
+ITEM = re.compile(r"\n(?=\s*(?:[-*•#|]|\d+[.)])\s)")  # the end of a line before an item of a list
 OPENING = re.compile(r"\s*(?:[-*•#|]+\s+)?(?:\d+[.)]?\s+(?=[A-Z]))?")  # bullets and numbers of steps
 LINE = re.compile(r"[^\n]+")
 
@@ -24,9 +25,10 @@ Span = tuple[int, int]
 def sentences(text: str) -> list[Span]:
     """The spans of the sentences of a text, in order, without bullets and white space around them.
 
-    The rules are for prose in European languages and for the text of PDF files, where a line ends within a sentence.
+    Headings and items of lists, which have no full stop, are sentences of their own.
     """
-    cuts = {0, len(text), *(match.end() for match in END.finditer(text)), *_after_headings(text)}
+    ends = (end for _, end in sentences_of(text))
+    cuts = {0, len(text), *ends, *(item.end() for item in ITEM.finditer(text)), *_after_headings(text)}
     spans = []
     ordered = sorted(cuts)
     for start, end in pairwise(ordered):
