@@ -33,7 +33,11 @@ def test_sentences_are_cut_at_full_stops_headings_and_list_items():
 
 def test_a_line_end_an_abbreviation_and_a_number_do_not_end_a_sentence():
     text = "Dr. Rao, e.g., gives a child of ten kilograms\n150 mg of paracetamol.\n- Give zinc\n- Give water"
-    assert [text[start:end] for start, end in sentences(text)] == [text.split("\n-")[0], "Give zinc", "Give water"]
+    assert [text[start:end] for start, end in sentences(text)] == [
+        text.split("\n-", maxsplit=1)[0],
+        "Give zinc",
+        "Give water",
+    ]
 
 
 def test_headings_are_asked_for_only_where_there_is_nothing_else():
