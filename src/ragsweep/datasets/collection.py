@@ -54,6 +54,11 @@ class Document:
         return cls(source, PAGE_BREAK.join(texts), tuple(placed))
 
 
+def digest_of_documents(documents: Iterable[Document]) -> str:
+    """Digest of the names, texts and pages of documents."""
+    return digest_texts(field for each in documents for field in (each.source, each.text, repr(each.pages)))
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """A question.
@@ -138,11 +143,7 @@ class Collection:
         return digest(
             [
                 self.unit,
-                digest_texts(
-                    field
-                    for document in self.documents
-                    for field in (document.source, document.text, repr(document.pages))
-                ),
+                digest_of_documents(self.documents),
                 digest_texts(query.text for query in self.queries),
                 digest_texts(query.query_id for query in self.queries),
                 [query.query_type for query in self.queries],
@@ -155,7 +156,10 @@ class Collection:
 
 
 class DatasetFormat(Protocol):
-    """Reads a dataset. To add a format, write a class with this method."""
+    """Reads a dataset. To add a format, write a class with this method.
+
+    If it also has an attribute `corpus` that reads the documents alone, questions can be generated about them.
+    """
 
     def load(self) -> Collection:
         """Read everything. Raises `DatasetError` for bad input."""

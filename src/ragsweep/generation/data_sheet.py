@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 from ragsweep.core.code import kind_of
-from ragsweep.core.digest import digest, digest_texts
+from ragsweep.core.digest import digest
 from ragsweep.core.terminal import counted, one_line
 from ragsweep.datasets import Document
+from ragsweep.datasets.collection import digest_of_documents
 from ragsweep.generation.checking import CHECKS
 from ragsweep.generation.drafts import UNANSWERABLE, Generator
 from ragsweep.generation.making import Outcome, Plan
@@ -57,11 +58,6 @@ class Recipe:
     plan: Plan
     command: str
     sweep: str
-
-    @property
-    def corpus_digest(self) -> str:
-        """Digest of the names, texts and pages of the documents."""
-        return digest_texts(field for each in self.documents for field in (each.source, each.text, repr(each.pages)))
 
     @property
     def prompts(self) -> Mapping[str, str]:
@@ -121,7 +117,7 @@ def _lines(recipe: Recipe, outcome: Outcome) -> Iterator[str]:
 def _facts(recipe: Recipe, outcome: Outcome) -> Iterator[str]:
     plan = recipe.plan
     sizes = f"at most {plan.passage_size:,} characters and at least {plan.shortest_passage} words"
-    yield f"- corpus: {counted(len(recipe.documents), 'document')}, digest `{recipe.corpus_digest}`"
+    yield f"- corpus: {counted(len(recipe.documents), 'document')}, digest `{digest_of_documents(recipe.documents)}`"
     yield f"- passages: {recipe.sources:,}, of {sizes}"
     yield f"- generator: `{kind_of(recipe.generator)}`"
     yield from (f"- {name}: `{one_line(str(value))}`" for name, value in recipe.settings.items())
