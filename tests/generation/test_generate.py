@@ -1,5 +1,6 @@
 """The command `ragsweep generate`: what it writes, that a sweep runs on it, and what bad input gets."""
 
+import gzip
 import json
 import resource
 import shlex
@@ -155,10 +156,36 @@ def test_bad_input_gets_one_line_and_writes_nothing(made, arguments, message):
     assert {*generate.folder.iterdir()} == before
 
 
-@pytest.mark.parametrize("dataset", ["dataset=beir", "dataset=clinical_cases"])
-def test_a_dataset_without_pdf_files_is_refused(tmp_path, dataset):
-    path = [f"dataset.path={tmp_path}"] if dataset == "dataset=beir" else []
-    status, _, err = Generate(tmp_path).run(dataset, *path, "--count", "5", "--out", "new")
+@pytest.mark.parametrize("zipped", [False, True])
+def test_the_documents_of_a_beir_dataset_can_be_used(tmp_path, zipped):
+    (tmp_path / "beir").mkdir()
+    texts = [{"_id": name, "title": name, "text": " ".join(pages)} for name, pages in small.PAGES.items()]
+    name, opened = ("corpus.jsonl.gz", gzip.open) if zipped else ("corpus.jsonl", open)
+    with opened(tmp_path / "beir" / name, "wt") as file:
+        file.write("".join(f"{json.dumps(each)}\n" for each in texts))
+    generate = Generate(tmp_path)
+    status, out, err = generate.run(
+        "dataset=beir", f"dataset.path={tmp_path}/beir", *QUICK, "--count", "3", "--out", "out"
+    )
+    assert status == 0, err
+    questions = lines(tmp_path / "out/questions.jsonl")
+    text = {each["_id"]: f"{each['title']} {each['text']}" for each in texts}
+    for each in questions:
+        [reference] = each["references"]
+        assert text[each["corpus_id"]][reference["start_index"] : reference["end_index"]] == reference["content"]
+    assert shlex.split(out.splitlines()[-1])[3:5] == ["corpus=beir", f"corpus.path=beir/{name}"]
+
+
+def test_the_settings_of_the_documents_are_in_the_printed_command(tmp_path):
+    dataset = small.arguments(tmp_path / "small")
+    settings = ["dataset.page_numbers=label", "dataset.skip=[fever.pdf]"]
+    _, out, _ = Generate(tmp_path).run(*dataset, *settings, *QUICK, "--count", "1", "--out", "out")
+    expected = ["corpus=pdf", "corpus.path=small/pdfs", "corpus.page_numbers=label", "corpus.skip=[fever.pdf]"]
+    assert shlex.split(out.splitlines()[-1])[3:7] == expected
+
+
+def test_a_dataset_without_documents_of_its_own_is_refused(tmp_path):
+    status, _, err = Generate(tmp_path).run("dataset=clinical_cases", "--count", "5", "--out", "new")
     assert status == 2
     assert "corpus: nothing is chosen; choose documents with corpus=pdf corpus.path=DIR, for example" in err
 

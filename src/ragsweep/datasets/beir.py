@@ -11,6 +11,7 @@ from ragsweep.core.constraints import Text
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.parsing import MalformedError, from_json, read_lines
 from ragsweep.datasets.collection import Collection, Document, Judgment, Query
+from ragsweep.datasets.corpora.table import TableCorpus
 from ragsweep.datasets.entry_files import further_fields
 from ragsweep.datasets.fields import LARGEST_GRADE, flaw_of_name, flaw_of_text, grade_of, listed, shown_value
 from ragsweep.datasets.files import what_is
@@ -37,6 +38,11 @@ class BeirDataset:
     path: Text
     split: Text = "test"
     type: Text | None = None
+
+    @property
+    def corpus(self) -> TableCorpus:
+        """The documents alone."""
+        return TableCorpus(str(_found(Path(self.path) / "corpus.jsonl")), id="_id", title="title")
 
     def load(self) -> Collection:
         """Read the corpus, the qrels, and the queries that have judgments."""
@@ -186,15 +192,20 @@ def _text(entry: dict[str, Any], field: str, where: str) -> str:
     return text
 
 
+def _found(path: Path) -> Path:
+    """The file, or its gzipped form if only that exists."""
+    zipped = path.with_name(f"{path.name}.gz")
+    return path if what_is(path) or not what_is(zipped) else zipped
+
+
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
     """The lines of a file, or of its gzipped form if it does not exist, each with its place for error messages."""
-    zipped = path.with_name(f"{path.name}.gz")
-    found = path if what_is(path) or not what_is(zipped) else zipped
+    found = _found(path)
     try:
         for number, line in read_lines(found, LONGEST_LINE_MB):
             yield f"{found}, line {number}", line
     except FileNotFoundError as error:
-        raise DatasetError(f"{path} does not exist, nor does {zipped.name}") from error
+        raise DatasetError(f"{path} does not exist, nor does {path.name}.gz") from error
     except MalformedError as error:
         expected = f"lines of {' and '.join(HEADER)}" if path.suffix == ".tsv" else "one JSON object per line"
         raise DatasetError(f"{found}: {error}; expected {expected}") from error

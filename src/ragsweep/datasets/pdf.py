@@ -46,13 +46,18 @@ class PdfDataset:
         """An empty `skip` has no effect."""
         return () if self.skip else ("skip",)
 
+    @property
+    def corpus(self) -> PdfDocuments:
+        """The documents alone."""
+        return PdfDocuments(self.documents, self.page_numbers, self.skip, self.store)
+
     def pictures(self, pages: Sequence[str]) -> list[str]:
         """Those of the pages, each as `source#page_number`, that have a picture."""
-        return PdfDocuments(self.documents, self.page_numbers, self.skip, self.store).pictures(pages)
+        return self.corpus.pictures(pages)
 
     def load(self) -> Collection:
         """Read the PDFs and the questions. The pages that the questions name must exist in the PDFs."""
-        documents = PdfDocuments(self.documents, self.page_numbers, self.skip, self.store).read("dataset", "documents")
+        documents = self.corpus.read("dataset", "documents")
         questions = TableQuestions(self.queries, keys_of(self.unit, self.match))
         asked = questions.read(documents, OF_PDF)
         skipped = tuple(sorted(set(self.skip)))

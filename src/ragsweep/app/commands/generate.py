@@ -9,6 +9,7 @@ Exit status: 1 where fewer questions than wanted passed the checks, 2 where none
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import sys
@@ -125,23 +126,43 @@ def _built(config: DictConfig, name: str) -> Any:
 
 def _corpus(config: DictConfig, overrides: Sequence[str]) -> tuple[Corpus, str]:
     """The documents, and the settings that choose them in a sweep."""
-    from ragsweep.datasets import PdfDataset, PdfDocuments
-
     if config.get("corpus") is not None:
         chosen = [each for each in overrides if re.match(r"\+*corpus[.=]", each)]
         return _built(config, "corpus"), shlex.join(chosen)
-    dataset = _built(config, "dataset")
-    if not isinstance(dataset, PdfDataset):
+    corpus = getattr(_built(config, "dataset"), "corpus", None)
+    settings = None if corpus is None else _settings_of(corpus)
+    if corpus is None or settings is None:
         raise DatasetError("corpus: nothing is chosen; choose documents with corpus=pdf corpus.path=DIR, for example")
-    documents = PdfDocuments(dataset.documents, dataset.page_numbers, dataset.skip, dataset.store)
-    path = Path(dataset.documents).resolve()
-    shown = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-    settings = f"corpus=pdf {typed('corpus.path', str(shown))}"
-    if dataset.page_numbers != "physical":
-        settings += f" corpus.page_numbers={dataset.page_numbers}"
-    if dataset.skip:
-        settings += f" {typed('corpus.skip', dataset.skip)}"
-    return documents, settings
+    return corpus, settings
+
+
+def _settings_of(corpus: Corpus) -> str | None:
+    """The shortest settings that choose a corpus; None if no option of the group makes one of its class."""
+    from dataclasses import fields, is_dataclass
+
+    from omegaconf import OmegaConf
+
+    from ragsweep.core.components import target_of
+    from ragsweep.core.project import CONF
+
+    if not is_dataclass(corpus):
+        return None
+    values = {each.name: getattr(corpus, each.name) for each in fields(corpus) if each.name != "store"}
+    values = {name: [*value] if isinstance(value, tuple) else value for name, value in values.items()}  # as in YAML
+    found: list[list[str]] = []
+    for file in sorted((CONF / "corpus").glob("*.yaml")):
+        option: Any = OmegaConf.to_container(OmegaConf.load(file), resolve=False)
+        if target_of(option["_target_"]) is type(corpus):
+            changed = [name for name, value in values.items() if value != option[name]]
+            found.append([f"corpus={file.stem}", *(_typed(f"corpus.{name}", values[name]) for name in changed)])
+    return " ".join(min(found, key=len, default=[])) or None
+
+
+def _typed(name: str, value: Any) -> str:
+    """A setting as it is typed, with a path below the current folder as a relative one."""
+    if value is None:
+        return f"{name}=null"
+    return typed(name, str(value).removeprefix(f"{Path.cwd()}{os.sep}") if not isinstance(value, list) else value)
 
 
 def _shown(config: DictConfig) -> dict[str, object]:
