@@ -96,6 +96,26 @@ def test_ids_of_the_table_say_which_row_gets_a_judgment(tmp_path):
     assert text == "number,query,relevant_docs\nx,Who?,m#2\n1,What?,m#2; n#7\n"
 
 
+@pytest.mark.parametrize("ending", ["csv", "tsv"])
+@pytest.mark.parametrize("name", ["a;b.txt", "[a.txt", '{"a": 1}', '"a,b'])
+def test_a_cell_names_any_document(tmp_path, name, ending):
+    documents = tuple(Document.from_pages(each, [("1", each, "Iron.")]) for each in ("m", name))
+    mark = "\t" if ending == "tsv" else ","
+    path = tmp_path / f"q.{ending}"
+    path.write_text(f"query{mark}relevant_docs\nWho?{mark}m\nWhat?{mark}m\n")
+    assert_added(TableQuestions(str(path), unit="document"), "path", [Judgment("1", name, 1)], documents)
+
+
+def test_a_file_that_would_be_read_as_something_else_is_refused(tmp_path):
+    (tmp_path / "q.json").write_text('[{"query": "Who?", "relevant_docs": ["m#2"], "size": 1e400}]')
+    with pytest.raises(DatasetError, match=r"q.json: cannot hold these judgments \(then: holds Infinity"):
+        TableQuestions(str(tmp_path / "q.json")).with_judgments([Judgment("1", "n#7", 1)], TWO)
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels" / "test.tsv").write_text("q1\tm\t2\n")
+    with pytest.raises(DatasetError, match=r"test.tsv: cannot hold these judgments: they would be read as others"):
+        BeirQuestions(str(tmp_path)).with_judgments([Judgment("q1", " n", 1)], TWO)
+
+
 def test_in_a_single_document_the_page_number_is_enough(tmp_path):
     (tmp_path / "q.json").write_text(json.dumps([{"query": "Who?", "relevant_docs": ["2"]}]))
     text = assert_added(TableQuestions(str(tmp_path / "q.json")), "path", [Judgment("1", "m#3", 1)], TWO[:1])
@@ -114,8 +134,9 @@ def test_qrels_of_trec_get_lines_of_four_columns(tmp_path):
     questions = TrecQuestions(str(tmp_path / "topics.txt"), str(tmp_path / "qrels.txt"))
     text = assert_added(questions, "qrels", [Judgment("1", "n", 0), Judgment("2", "n", 1)])
     assert text == "1 Q0 m 2\n2 0 absent 1\n1 0 n 0\n2 0 n 1\n"
-    with pytest.raises(DatasetError, match=r"qrels.txt: 'my file' has white space"):
-        questions.with_judgments([Judgment("1", "my file", 1)], TWO)
+    for added in (Judgment("1", "my file", 1), Judgment("my file", "n", 1)):
+        with pytest.raises(DatasetError, match=r"qrels.txt: 'my file' has white space"):
+            questions.with_judgments([added], TWO)
 
 
 @pytest.mark.parametrize("zipped", [False, True])

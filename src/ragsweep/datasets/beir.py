@@ -93,8 +93,12 @@ class BeirQuestions:
     ) -> JudgmentFile:
         """The qrels of the split with further judgments, for the group that names the split."""
         qrels = Path(self.path) / "qrels"
-        lines = [f"{query_id}\t{unit}\t{grade}" for query_id, unit, grade in judgments]
-        return lines_with(qrels / f"{self.split}.tsv", lines, f"{group}.split={{name}}, once it is in {qrels}")
+
+        def read(path: Path) -> Iterator[Judgment]:
+            return (judgment for _, judgment in read_qrels(path))
+
+        use = f"{group}.split={{name}}, once it is in {qrels}"
+        return lines_with(qrels / f"{self.split}.tsv", "{}\t{}\t{}", judgments, read, use)
 
 
 def read_qrels(path: Path) -> Iterator[tuple[int, Judgment]]:

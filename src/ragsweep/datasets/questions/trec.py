@@ -61,11 +61,10 @@ class TrecQuestions:
 
     def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
         """The qrels with further judgments."""
-        for unit in (judgment.unit for judgment in judgments):
-            if len(unit.split()) > 1:
-                raise DatasetError(f"{self.qrels}: {unit!r} has white space, so qrels of TREC cannot name it")
-        lines = [f"{query_id} 0 {unit} {grade}" for query_id, unit, grade in judgments]
-        return lines_with(Path(self.qrels), lines, "questions.qrels={path}")
+        for name in (name for query_id, unit, _ in judgments for name in (query_id, unit)):
+            if len(name.split()) > 1:
+                raise DatasetError(f"{self.qrels}: {name!r} has white space, so qrels of TREC cannot name it")
+        return lines_with(Path(self.qrels), "{} 0 {} {}", judgments, read_trec_qrels, "questions.qrels={path}")
 
     def _queries(self) -> Iterator[Query]:
         path = Path(self.topics)
