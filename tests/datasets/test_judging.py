@@ -102,7 +102,7 @@ def test_a_cell_names_any_document(tmp_path, name, ending):
     documents = tuple(Document.from_pages(each, [("1", each, "Iron.")]) for each in ("m", name))
     mark = "\t" if ending == "tsv" else ","
     path = tmp_path / f"q.{ending}"
-    path.write_text(f"query{mark}relevant_docs\nWho?{mark}m\nWhat?{mark}m\n")
+    path.write_text(f"query{mark}relevant_docs\nWho?{mark}\nWhat?{mark}m\n")
     assert_added(TableQuestions(str(path), unit="document"), "path", [Judgment("1", name, 1)], documents)
 
 
