@@ -150,6 +150,20 @@ def test_a_file_that_is_no_such_table_is_refused(tmp_path):
         read_review(tmp_path / "t.xlsx", COLLECTION, 1)
 
 
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [("", "none"), ("\n\n", "none"), ("<html>\n", "'<html>'"), ("unit,relevant\n", "'unit', 'relevant'")],
+)
+def test_a_file_without_the_columns_is_refused_even_if_it_has_no_rows(tmp_path, content, found):
+    (tmp_path / "t.csv").write_text(content)
+    with pytest.raises(DatasetError, match=rf"t.csv: the column 'query_id' is missing; found {found}$"):
+        read_review(tmp_path / "t.csv", COLLECTION, 1)
+
+
+def test_a_table_without_rows_says_nothing(tmp_path):
+    assert read_review(filled(tmp_path / "t.csv"), COLLECTION, 1) == ((), 0, 0, 0)
+
+
 def triples(dataset):
     return set(zip(*(column.tolist() for column in vars(dataset.qrels).values()), strict=True))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -211,8 +211,14 @@ def _object(value: object, where: str) -> tuple[str, Entry]:
     return where, value
 
 
-def rows_of(path: Path, lines: Iterator[tuple[int, str]], delimiter: str) -> Iterator[tuple[str, Entry]]:
-    """The rows of a table with this delimiter, by the names in its first one. Between tabs, there are no quotes."""
+def rows_of(
+    path: Path, lines: Iterator[tuple[int, str]], delimiter: str, needed: Sequence[str] = ()
+) -> Iterator[tuple[str, Entry]]:
+    """The rows of a table with this delimiter, by the names in its first one. Between tabs, there are no quotes.
+
+    Raises:
+        DatasetError: It is no table, or lacks a column that is needed.
+    """
     csv.field_size_limit(LARGEST_MB * MB)
     texts = (line for _, line in lines)
     if delimiter != "\t":
@@ -228,6 +234,7 @@ def rows_of(path: Path, lines: Iterator[tuple[int, str]], delimiter: str) -> Ite
                 header = [name.strip() for name in row]
                 if twice := {name for name in header if name and header.count(name) > 1}:
                     raise DatasetError(f"{where}: several columns have the name {listed(sorted(twice))}")
+                _expect(needed, header, path)
             elif row and len(row) != len(header):
                 found = f"found {len(row)} cells, expected {len(header)} as in the first line"
                 raise DatasetError(f"{where}: {found}; {QUOTES[delimiter]}")
@@ -236,6 +243,13 @@ def rows_of(path: Path, lines: Iterator[tuple[int, str]], delimiter: str) -> Ite
             line = reader.line_num + 1
     except csv.Error as error:
         raise DatasetError(f"{path}, line {line}: not CSV ({error})") from error
+    if not header:
+        _expect(needed, header, path)
+
+
+def _expect(needed: Sequence[str], header: Sequence[str], path: Path) -> None:
+    if missing := next((name for name in needed if name not in header), None):
+        raise DatasetError(f"{path}: the column {missing!r} is missing; found {listed(header)}")
 
 
 def lines_of(path: Path, setting: str, contents: str, in_all_mb: int = LARGEST_IN_ALL_MB) -> Iterator[tuple[int, str]]:

@@ -80,7 +80,7 @@ class Review:
             f"{verdicts.irrelevant} not; {counted(len(verdicts.judgments), 'judgment')} new."
         )
         if not verdicts.judgments:
-            yield "Nothing was written."
+            yield "Nothing was written." if filled else "Nothing is filled in, so nothing was written."
             return
         if out is None:
             kept = made.path.with_name(f"{made.path.name}.{datetime.now():%Y%m%d_%H%M%S}.bak")

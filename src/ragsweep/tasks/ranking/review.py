@@ -18,7 +18,7 @@ from ragsweep.core.terminal import counted, one_line, printable
 from ragsweep.datasets import Collection, Dataset, Judgment, Qrels
 from ragsweep.datasets.audit.unjudged import DEPTH, agreed
 from ragsweep.datasets.entry_files import Entry, lines_of, rows_of
-from ragsweep.datasets.fields import grade_of, listed
+from ragsweep.datasets.fields import grade_of
 from ragsweep.retrieval.ranking import Indices
 from ragsweep.tasks.ranking.review_page import write_page
 
@@ -156,8 +156,6 @@ def read_review(path: Path, collection: Collection, relevance_level: int) -> Ver
     earlier: dict[tuple[str, str], tuple[int, str]] = {}
     counts = {"relevant": 0, "irrelevant": 0, "open": 0}
     for where, row in _rows(path):
-        if missing := {"query_id", "unit", "relevant"} - row.keys():
-            raise DatasetError(f"{path}: the column {min(missing)!r} is missing; found {listed(row)}")
         grade = _grade(row["relevant"], where, relevance_level)
         if grade is None:
             counts["open"] += 1
@@ -183,7 +181,7 @@ def _rows(path: Path) -> Iterator[tuple[str, Entry]]:
     lines = lines_of(path, "--apply", "judgments")
     head = next(lines, (1, ""))
     delimiter = max(",;", key=head[1].count)
-    yield from rows_of(path, chain([head], lines), delimiter)
+    yield from rows_of(path, chain([head], lines), delimiter, ("query_id", "unit", "relevant"))
 
 
 def _grade(cell: object, where: str, relevance_level: int) -> int | None:
