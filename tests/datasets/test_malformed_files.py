@@ -58,8 +58,25 @@ def zipped(content):
     return file.getvalue()
 
 
+def replaced(content):
+    """A Word document that has this XML instead of its own."""
+    file = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(word())) as old,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as new,
+    ):
+        for part in old.infolist():
+            new.writestr(part.filename, content if part.filename == "word/document.xml" else old.read(part))
+    return file.getvalue()
+
+
 ENTITIES = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 20}">' for n in range(1, 9))
 BOMB = f'<!DOCTYPE a [<!ENTITY e0 "iron">{ENTITIES}]><a>&e8;</a>'
+OPEN, CLOSE = (
+    '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>',
+    "</w:body></w:document>",
+)
+ENTITY = f'<!DOCTYPE a [<!ENTITY e "iron">]>{OPEN}<w:p><w:r><w:t>&e;</w:t></w:r></w:p>{CLOSE}'
 BINARY = [  # reader, file, content, what is said
     (PdfDocuments, "a.pdf", zipped("x"), "(it begins with 'PK\\x03\\x04"),
     (PdfDocuments, "a.pdf", b"", "(it is empty; expected %PDF)"),
@@ -72,6 +89,14 @@ BINARY = [  # reader, file, content, what is said
     (TextCorpus, "a.docx", word()[:-100], "cannot be read as a Word document"),
     (TextCorpus, "a.docx", zipped(BOMB), "cannot be read as a Word document"),
     (TextCorpus, "a.docx", zipped("<a>" * 10_000), "cannot be read as a Word document"),
+    (TextCorpus, "a.docx", replaced(ENTITY), "(word/document.xml has a DOCTYPE; expected none)"),
+    (TextCorpus, "a.docx", replaced(ENTITY.encode("utf-16")), "(word/document.xml has a DOCTYPE; expected none)"),
+    (TextCorpus, "a.docx", replaced(f"{OPEN}{'<w:p/>' * 3_000_000}{CLOSE}"), "contains 19 MB of XML with 3,0"),
+    (TextCorpus, "a.docx", replaced(f"{OPEN}{' ' * 21_000_000}{CLOSE}"), "contains 22 MB of XML with"),
+    (TextCorpus, "a.html", "<table><tr><td colspan='²'>x</td></tr></table>".encode(), "read as a web page (invalid"),
+    (TextCorpus, "a.html", f"<ol start='{'9' * 5000}'><li>x</ol>".encode(), "cannot be read as a web page (Exceeds"),
+    (TextCorpus, "a.html", b"<![foo[<p>x</p>]]>", "cannot be read as a web page (unknown status keyword 'foo'"),
+    (TextCorpus, "a.html", b"<p>x</p> <![ ", "cannot be read as a web page (expected name token"),
     (TextCorpus, "a.txt", "ü".encode("utf-16"), "line 1: not UTF-8"),
     (TableCorpus, "a.parquet", b"\x80\x04\x95.", "not a Parquet file"),
     (TableCorpus, "a.parquet", parquet(id=["a"], text=["x"])[:-20], "not a Parquet file"),

@@ -19,6 +19,7 @@ from ragsweep.datasets.fields import flaw_of_name
 from ragsweep.datasets.files import files_below, what_is
 
 LARGEST_MB = 100  # of a file, unzipped
+LARGEST_XML_MB, MOST_ELEMENTS = 20, 500_000  # of a Word document, whose elements become objects of about 1 KB
 PLAIN, PAGES, WORD = (".txt", ".md", ".markdown"), (".html", ".htm"), ".docx"
 KINDS = ", ".join((*PLAIN, *PAGES, WORD))
 UNREADABLE = "cannot be read as a Word document"
@@ -96,16 +97,20 @@ def _of_html(text: str, path: Path) -> str:
     """A web page as Markdown. Nothing that it links to is fetched."""
     _expect("markdownify", path)
     from bs4 import BeautifulSoup
+    from bs4.exceptions import ParserRejectedMarkup
     from markdownify import MarkdownConverter
 
-    soup = BeautifulSoup(text, "html.parser")
-    for element in soup(["script", "style", "template", "noscript", "head"]):
-        element.decompose()
     try:
+        soup = BeautifulSoup(text, "html.parser")
+        for element in soup(["script", "style", "template", "noscript", "head"]):
+            element.decompose()
         converter = MarkdownConverter(heading_style="ATX", strip=["a", "img", "b", "strong", "i", "em"])
         return str(converter.convert_soup(soup)).strip()
     except RecursionError as error:
         raise DatasetError(f"{path}: elements are nested too deeply") from error
+    except (ParserRejectedMarkup, ValueError) as error:  # for `<![x[`, and for numbers such as `colspan="²"`
+        reason = one_line(str(error).rpartition("AssertionError: ")[2])[:80]  # of bs4's message, the end says why
+        raise DatasetError(f"{path}: cannot be read as a web page ({reason})") from error
 
 
 def _of_word(content: bytes, path: Path) -> str:
@@ -117,6 +122,7 @@ def _of_word(content: bytes, path: Path) -> str:
         with zipfile.ZipFile(BytesIO(content)) as archive:
             if sum(part.file_size for part in archive.infolist()) > LARGEST_MB * MB:
                 raise DatasetError(f"{path}: larger than {LARGEST_MB} MB when unzipped")
+            _check_xml(archive, path)
         converted = mammoth.convert_to_html(BytesIO(content), convert_image=lambda _: [])
     except DatasetError:
         raise
@@ -125,6 +131,23 @@ def _of_word(content: bytes, path: Path) -> str:
     except Exception as error:  # mammoth raises errors of many kinds for a damaged file
         raise DatasetError(f"{path}: {UNREADABLE} ({one_line(str(error))[:80]})") from error
     return _of_html(converted.value, path)
+
+
+def _check_xml(archive: zipfile.ZipFile, path: Path) -> None:
+    """Refuse a Word document that would take minutes and gigabytes, or whose entities would silently be left out."""
+    size = elements = 0
+    for part in archive.infolist():
+        content = archive.read(part)
+        if not content.lstrip(b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n").startswith(b"<"):  # XML, whatever its name is
+            continue
+        if b"<!DOCTYPE" in content.replace(b"\x00", b""):  # also in UTF-16
+            raise DatasetError(f"{path}: {UNREADABLE} ({one_line(part.filename)[:80]} has a DOCTYPE; expected none)")
+        size += len(content)
+        elements += content.count(b"<") - content.count(b"</")
+    if size > LARGEST_XML_MB * MB or elements > MOST_ELEMENTS:
+        found = f"{size / MB:.0f} MB of XML with {elements:,} elements"
+        most = f"at most {LARGEST_XML_MB} MB and {MOST_ELEMENTS:,}"
+        raise DatasetError(f"{path}: contains {found}, expected {most}; split the document")
 
 
 def _expect(package: str, path: Path) -> None:
