@@ -190,6 +190,13 @@ def test_references_are_spans_of_the_document_with_or_without_its_ending(tmp_pat
     assert asked.unit == "passage"
 
 
+@pytest.mark.parametrize("name", [".", "..", "a/."])
+def test_a_document_may_have_the_id_of_a_folder(tmp_path, name):
+    documents = (Document.from_pages(name, [("1", name, DOCUMENTS[1].text)]),)
+    asked = spans(tmp_path, references((0, 6), corpus=name)).read(documents)
+    assert asked.references == (Reference("1", name, 0, 6),)
+
+
 @pytest.mark.parametrize(
     ("reference", "expected"),
     [

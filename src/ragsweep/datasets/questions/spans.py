@@ -50,7 +50,7 @@ class SpanQuestions:
         by_name = {document.source: document for document in documents}
         by_stem: dict[str, list[Document]] = defaultdict(list)
         for document in documents:
-            by_stem[str(PurePosixPath(document.source).with_suffix(""))].append(document)
+            by_stem[document.source.removesuffix(PurePosixPath(document.source).suffix)].append(document)
         queries: list[Query] = []
         references: list[Reference] = []
         rows = read_entries(Path(self.path), "queries", setting="questions.path")
