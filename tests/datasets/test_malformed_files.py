@@ -1,5 +1,7 @@
 """Malformed PDF, Word and Parquet files and datasets of the catalogue; and what the command says of malformed input."""
 
+import datetime
+import decimal
 import gzip
 import io
 import json
@@ -7,9 +9,11 @@ import zipfile
 
 import docx
 import pandas as pd
+import pyarrow
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyarrow.parquet import write_table
 from reportlab.pdfgen.canvas import Canvas
 
 from ragsweep.core.errors import DatasetError
@@ -48,6 +52,19 @@ def word():
 def parquet(**columns):
     file = io.BytesIO()
     pd.DataFrame(columns).to_parquet(file)
+    return file.getvalue()
+
+
+def with_column(value, kind):
+    """A Parquet file whose second row has this value in a column that nothing reads."""
+    file = io.BytesIO()
+    write_table(pyarrow.table({"id": ["a", "b"], "text": ["x", "y"], "z": pyarrow.array([None, value], kind)}), file)
+    return file.getvalue()
+
+
+def with_names(*names):
+    file = io.BytesIO()
+    write_table(pyarrow.Table.from_arrays([pyarrow.array(["x"])] * len(names), names=names), file)
     return file.getvalue()
 
 
@@ -103,6 +120,16 @@ BINARY = [  # reader, file, content, what is said
     (TableCorpus, "a.parquet", parquet(id=["a"], text=[b"x"]), "row 1: the field 'text' is of type bytes"),
     (TableCorpus, "a.parquet", parquet(id=["a", None], text=["x", "y"]), "row 2: the field 'id' is of type NoneType"),
     (TableCorpus, "a.parquet", parquet(id=["a", "a"], text=["x", "y"]), "row 2: the document 'a' is in the file twice"),
+    (
+        TableCorpus,
+        "a.parquet",
+        with_column(2**62, pyarrow.timestamp("us")),
+        "row 2: the field 'z' has an invalid value of type timestamp[us]",
+    ),
+    (TableCorpus, "a.parquet", with_column(2**30, pyarrow.date32()), "row 2: the field 'z' has an invalid value of"),
+    (TableCorpus, "a.parquet", with_column(2**62, pyarrow.duration("s")), "invalid value of type duration[s]"),
+    (TableCorpus, "a.parquet", with_column(0, pyarrow.timestamp("us", "Mars/Base")), "timestamp[us, tz=Mars/Base]"),
+    (TableCorpus, "a.parquet", with_names("id", "text", "text"), "several columns have the name 'text'"),
     (TrecCorpus, "a.bin", b"\x00\x01", "line 1: found '\\x00\\x01', expected an id, a tab and a text"),
     (TrecCorpus, "a.jsonl", b'{"id": "a", "text": "x"}', "line 1: the field 'contents' is missing; found 'id', 'text'"),
     (TrecCorpus, "a.sgml", b"<html>x</html>", "contains no documents"),
@@ -213,6 +240,24 @@ LOADERS = {
 }
 
 
+NO_JSON = [b"x", [b"x"], datetime.date(2020, 1, 1), datetime.timedelta(1), decimal.Decimal("1.5"), float("nan")]
+
+
+@pytest.mark.parametrize("field", ["relevant_docs", "references", "answerable", "start_index"])
+@pytest.mark.parametrize("value", NO_JSON, ids=range(len(NO_JSON)))
+def test_values_that_json_lacks_are_refused(tmp_path, field, value):
+    row = {"query": "q", "question": "q", "corpus_id": "m", "references": ["Iron"], "relevant_docs": ["1"]}
+    if field == "start_index":
+        row["references"] = [{"content": "Iron", "start_index": value, "end_index": 4}]
+    else:
+        row[field] = value
+    write_table(pyarrow.Table.from_pylist([row]), tmp_path / "a.parquet")
+    reader = TableQuestions if field == "relevant_docs" else SpanQuestions
+    with pytest.raises(DatasetError, match=rf"a\.parquet, row 1: .*({field}|reference)") as refused:
+        reader(str(tmp_path / "a.parquet")).read(DOCUMENTS)
+    assert len(str(refused.value).splitlines()) == 1
+
+
 @pytest.mark.parametrize("name", LOADERS)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=80)
 @given(st.lists(ASKED | ENTRIES | ODD, max_size=3), st.booleans())
@@ -266,11 +311,11 @@ REFUSED = [  # files, settings, what is said
     (
         {
             "docs/a.md": "Iron.",
-            "s.jsonl": '{"question": "q", "corpus_id": "a", "references": '
-            '[{"content": "Rust", "start_index": 0, "end_index": 4}]}\n',
+            "s.csv": "question,corpus_id,references\n"
+            'q,a,"[{""content"": ""Rust"", ""start_index"": 0, ""end_index"": 4}]"\n',
         },
-        "corpus=text corpus.path={}/docs questions=spans questions.path={}/s.jsonl",
-        "s.jsonl, line 1: characters 0 to 4 of a.md are 'Iron', expected 'Rust'",
+        "corpus=text corpus.path={}/docs questions=spans questions.path={}/s.csv",
+        "s.csv, line 2: characters 0 to 4 of a.md are 'Iron', expected 'Rust'",
     ),
     (
         {"docs/a.pdf": b"PK\x03\x04", "q.json": "[]"},

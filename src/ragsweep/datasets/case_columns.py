@@ -102,7 +102,7 @@ class CaseColumns:
     def _correct(self, row: Entry, options: Sequence[Option], where: str) -> str:
         """The letter of the correct option."""
         found = value_of(row, self.answer, where)
-        answer = found.strip() if isinstance(found, str) else json.dumps(found)
+        answer = found.strip() if isinstance(found, str) else json.dumps(found, default=str)
         if found is None or not answer:
             raise DatasetError(f"{where}: the field {self.answer!r} is empty; expected the correct answer of each case")
         if self.answer_is == "letter":

@@ -14,12 +14,12 @@ LISTED = 5  # names in a message
 
 
 def shown_value(value: object) -> str:
-    """A JSON value as shown in an error message."""
+    """A JSON value as shown in an error message; also a date, bytes or a decimal number of a Parquet file."""
     if isinstance(value, str) and not value.strip():
         return "an empty string"
     if isinstance(value, dict) or value == []:
         return "an object" if isinstance(value, dict) else "an empty list"
-    shown = json.dumps(value)
+    shown = json.dumps(value, default=str)
     return shown if len(shown) <= SHOWN else f"{shown[: SHOWN - 3]}..."
 
 
