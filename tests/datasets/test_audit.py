@@ -9,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragsweep.core.store import NO_STORE
-from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Qrels, Query, RecursiveChunker
+from ragsweep.datasets import (
+    Collection,
+    Dataset,
+    Document,
+    FixedChunker,
+    Judgment,
+    PageChunker,
+    Qrels,
+    Query,
+    RecursiveChunker,
+)
 from ragsweep.datasets.audit.coverage import coverage
 from ragsweep.datasets.audit.duplicates import duplicate_passages, duplicate_queries, similar
 from ragsweep.datasets.audit.garbled import ACROSS, CAUSES, garbled_text
@@ -280,6 +290,16 @@ def test_a_copy_of_a_relevant_page_that_is_not_judged_is_found():
     both = dataset_of(pages, ["What of iron?"], (Judgment("q1", "a.pdf#1", 1), Judgment("q1", "b.pdf#1", 1)))
     [finding] = duplicate_passages(both, 0.8, 1)
     assert finding.details["affected_queries"] == []
+
+
+def test_a_copy_of_a_passage_whose_second_page_is_relevant_is_found():
+    pages = {name: ["A cover page", LONG] for name in ("a.pdf", "b.pdf")}
+    across = FixedChunker(500, 0, "characters", across_pages=True)
+    for judged, affected in ((["a.pdf#2"], ["q1"]), (["a.pdf#2", "b.pdf#2"], [])):
+        dataset = dataset_of(pages, judgments=[Judgment("q1", unit, 1) for unit in judged], chunker=across)
+        assert len(dataset.passages) == 2
+        [finding] = duplicate_passages(dataset, 0.8, 1)
+        assert finding.details["affected_queries"] == affected
 
 
 def test_in_a_large_corpus_only_exact_copies_are_found(monkeypatch):

@@ -12,14 +12,14 @@ from ragsweep.datasets.audit.unjudged import DEEPEST, agreed, find_unjudged
 UNITS = 8
 RANKINGS = st.integers(1, 3).flatmap(
     lambda number: st.lists(
-        arrays(np.int64, (4, 14), elements=st.integers(-1, 2 * UNITS - 1)), min_size=number, max_size=number
+        arrays(np.int64, (4, 14), elements=st.integers(-1, UNITS - 1)), min_size=number, max_size=number
     )
 )
 JUDGED = st.sets(st.tuples(st.integers(0, 3), st.integers(0, UNITS - 1)), min_size=1)
 
 
 def dataset(judged, queries=4, units=UNITS):
-    """Every unit is a document, of which the pages 1 and 2 are passages: passage 5 is the second one of unit 2."""
+    """Every unit is a document of two pages."""
     return Dataset.from_collection(
         Collection(
             "made",
@@ -38,9 +38,9 @@ def slowly(rankings, judged):
         places = []
         for ranking in rankings:
             seen = []
-            for passage in ranking[query]:
-                if passage >= 0 and passage // 2 not in seen:
-                    seen.append(passage // 2)
+            for unit in ranking[query]:
+                if unit >= 0 and unit not in seen:
+                    seen.append(unit)
             places.append(seen[:DEEPEST])
         for unit in set.intersection(*map(set, places)):
             yield query, unit, tuple(seen.index(unit) + 1 for seen in places)
@@ -59,13 +59,13 @@ def test_agreed_units_are_those_that_every_ranking_has_among_its_first(rankings,
 
 def alike(first):
     """Two rankings that both have these units first, shape [queries, ranks]."""
-    return dict.fromkeys("ab", 2 * np.array(first))
+    return dict.fromkeys("ab", np.array(first))
 
 
 def test_units_are_listed_to_the_depth_that_all_rankings_have_them_in():
     made = dataset({(query, query): 1 for query in range(4)})
     rankings = {"a": [[0, 1, 2, 3, 4]] * 4, "b": [[0, 2, 1, 4, 3]] * 4}
-    found = agreed(made, {name: 2 * np.array(rows) for name, rows in rankings.items()})
+    found = agreed(made, {name: np.array(rows) for name, rows in rankings.items()})
     assert found.unjudged(1).unit.tolist() == [0, 0, 0]
     assert found.unjudged().unit.tolist() == [1, 2, 0, 2, 0, 1, 0, 1, 2]
     assert found.unjudged(4).unit[:2].tolist() == [1, 2]

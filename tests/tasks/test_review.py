@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragsweep.core.errors import DatasetError
-from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query
+from ragsweep.datasets import Collection, Dataset, Document, FixedChunker, Judgment, PageChunker, Query
 from ragsweep.tasks.ranking.review import COLUMNS, ToReview, judged_also, read_review, to_review, write_table
 
 HOSTILE = '=HYPERLINK("http://x")</script><script>alert(1)</script>'
@@ -61,6 +61,16 @@ def test_the_best_passage_of_a_unit_is_shown():
     made = Collection("made", "document", (document,), (Query("1", "?"),), (Judgment("1", "b", 1),))
     rankings = {"words": np.array([[0, 1, 2]]), "meaning": np.array([[2, 1, 0]]), "letters": np.array([[1, 0, 2]])}
     assert [row.text for row in to_review(Dataset.from_collection(made, PageChunker()), rankings).rows] == ["first"]
+
+
+def test_a_page_of_a_passage_of_several_is_listed_only_if_none_of_them_is_relevant():
+    pages = [("1", "a#1", "A cover."), ("2", "a#2", "Iron."), ("3", "a#3", "x" * 30), ("4", "a#4", "Tea.")]
+    queries, judgments = (Query("1", "?"), Query("2", "?")), (Judgment("1", "a#2", 1), Judgment("2", "a#4", 1))
+    made = Collection("made", "page", (Document.from_pages("a", pages),), queries, judgments)
+    items = Dataset.from_collection(made, FixedChunker(15, 0, "characters", across_pages=True))
+    assert items.passages[0].pages == (0, 1)
+    rankings = dict.fromkeys(("words", "meaning"), np.array([[0], [0]]))
+    assert [(row.query_id, row.unit) for row in to_review(items, rankings).rows] == [("2", "a#1")]
 
 
 def test_a_table_is_safe_for_spreadsheets_and_read_back_as_it_was(listed, tmp_path):

@@ -12,6 +12,7 @@ from ragsweep.datasets import Dataset, PageChunker, PdfDataset, Qrels, Recursive
 from ragsweep.datasets.audit.unjudged import agreed, find_unjudged
 from ragsweep.retrieval import Search, SentenceTransformerEncoder, SparseRetriever, rank
 from ragsweep.retrieval.model_files import MINILM
+from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep.tasks.ranking.unlike_rankings import LetterRetriever, unlike_rankings
 
 TEXTS = ("Oxytocin after birth", "oxytocic drugs", "Iron and folic acid", "!")
@@ -44,6 +45,10 @@ def rankings(passages, cache):
     return unlike_rankings(passages, SentenceTransformerEncoder(MINILM), Store(str(cache)))
 
 
+def units_of(rankings, dataset):
+    return {name: units_of_ranking(passages, dataset) for name, passages in rankings.items()}
+
+
 def pairs(agreed):
     return set(zip(agreed.query.tolist(), agreed.unit.tolist(), strict=True))
 
@@ -62,14 +67,14 @@ def without(dataset, share, seed):
 
 def assert_removed_judgments_are_listed(dataset, rankings, share):
     """Those that every retriever ranks among its first three; and besides them only what is listed anyway."""
-    before = agreed(dataset, rankings)
+    before = agreed(dataset, units_of(rankings, dataset))
     usual = pairs(before.unjudged())
     high = set(zip(before.query[before.worst <= 3].tolist(), before.unit[before.worst <= 3].tolist(), strict=True))
     some = False
     for seed in range(5):
         fewer, gone = without(dataset, share, seed)
         some = some or bool(gone & high)
-        assert pairs(agreed(fewer, rankings).unjudged()) == usual | (gone & high)
+        assert pairs(agreed(fewer, units_of(rankings, fewer)).unjudged()) == usual | (gone & high)
     assert some
 
 
@@ -79,7 +84,7 @@ def test_removed_judgments_of_the_bundled_manual_are_listed(passages, rankings, 
 
 
 def test_the_bundled_manual_gets_no_alarm(passages, rankings):
-    assert find_unjudged(passages, rankings) is None
+    assert find_unjudged(passages, units_of(rankings, passages)) is None
 
 
 def of_letters_and_words(dataset, store):
@@ -103,4 +108,4 @@ def test_company_filings_whose_pages_no_retriever_finds_get_no_alarm(real_data, 
     folder = real_data / "financebench"
     filings = PdfDataset("filings", str(folder / "documents"), str(folder / "test_queries.json")).load()
     pages = Dataset.from_collection(filings, PageChunker())
-    assert find_unjudged(pages, of_letters_and_words(pages, store)) is None
+    assert find_unjudged(pages, units_of(of_letters_and_words(pages, store), pages)) is None

@@ -83,19 +83,19 @@ def duplicate_passages(dataset: Dataset, near: float, relevance_level: int) -> I
     sets = {row: members(words) for row, words in _words(dataset.texts) if len(words) >= FEWEST_WORDS}
     compared = [*sets]
     found = similar([*sets.values()], near)
-    units = dataset.passage_units[compared]
-    found = found[units[found[:, 0]] != units[found[:, 1]]] if len(found) else found
-    overlap = [_overlap(dataset, compared[one], compared[other]) for one, other in found.tolist()]
-    found = found[~np.array(overlap, dtype=bool)]
     if not len(found):
         return
     pairs = np.array(compared)[found]
-    copies_of: dict[int, set[int]] = {}
-    for one, other in dataset.passage_units[pairs].tolist():
-        copies_of.setdefault(one, set()).add(other)
-        copies_of.setdefault(other, set()).add(one)
-    judged = set(zip(*(each.tolist() for each in relevant(dataset, relevance_level)), strict=True))
-    affected = {query for query, unit in judged for copy in copies_of.get(unit, ()) if (query, copy) not in judged}
+    units = _units(dataset, pairs)
+    apart = [units[one].isdisjoint(units[other]) and not _overlap(dataset, one, other) for one, other in pairs.tolist()]
+    pairs = pairs[apart]
+    if not len(pairs):
+        return
+    asking: dict[int, set[int]] = {}
+    for query, unit in zip(*(each.tolist() for each in relevant(dataset, relevance_level)), strict=True):
+        asking.setdefault(unit, set()).add(query)
+    answered = {row: set().union(*(asking.get(unit, ()) for unit in its)) for row, its in units.items()}
+    affected = set().union(*(answered[one] ^ answered[other] for one, other in pairs.tolist()))
     count = len(np.unique(pairs))
     names = [" and ".join(_place(dataset, row) for row in pair) for pair in pairs.tolist()]
     cost = "None of these is relevant for a query, so that no metric is wrong; they crowd each other in a ranking."
@@ -127,6 +127,15 @@ def _whole(words: Sequence[str]) -> list[str]:
 
 def _shingles(words: Sequence[str]) -> list[str]:
     return sorted({" ".join(words[start : start + SHINGLE]) for start in range(len(words) - SHINGLE + 1)})
+
+
+def _units(dataset: Dataset, passages: Pairs) -> dict[int, set[int]]:
+    """The units of each of some passages."""
+    found: dict[int, set[int]] = {}
+    pairs = dataset.passages_with_units
+    for passage, unit in pairs[np.isin(pairs[:, 0], passages)].tolist():
+        found.setdefault(passage, set()).add(unit)
+    return found
 
 
 def _overlap(dataset: Dataset, one: int, other: int) -> bool:

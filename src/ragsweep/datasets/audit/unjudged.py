@@ -50,16 +50,16 @@ class Agreed:
         return Agreed(self.query[rows], self.unit[rows], self.ranks[rows], self.judged[rows], self.relevant[rows])
 
 
-def agreed(dataset: Dataset, rankings: Mapping[str, Indices], relevance_level: int = 1) -> Agreed:
+def agreed(dataset: Dataset, units: Mapping[str, Indices], relevance_level: int = 1) -> Agreed:
     """The units that all retrievers rank among the first 10.
 
     Args:
         dataset: Has the judgments.
-        rankings: Position of the passage at each rank by the name of the retriever, each of shape [queries, depth]; -1
-            after the last passage.
+        units: Position of the unit that the passage at each rank stands for by the name of the retriever, each of shape
+            [queries, depth]; -1 after the last one. A unit may be repeated.
         relevance_level: The lowest grade that counts as relevant.
     """
-    first, *others = (_first_units(dataset, passages) for passages in rankings.values())
+    first, *others = map(_first_units, units.values())
     ranks = [np.broadcast_to(np.arange(1, first.shape[1] + 1), first.shape)]
     found = (first >= 0) & np.isin(np.arange(len(first)), dataset.qrels.query)[:, None]
     for other in others:
@@ -70,13 +70,13 @@ def agreed(dataset: Dataset, rankings: Mapping[str, Indices], relevance_level: i
     unit, of_unit = first[query, place], np.stack([each[query, place] for each in ranks], axis=1)
     order = np.lexsort((of_unit.sum(axis=1), of_unit.max(axis=1, initial=0), query))
     query, unit, of_unit = query[order], unit[order], of_unit[order]
-    qrels, units = dataset.qrels, len(dataset.units)
-    keys, judged = query * units + unit, qrels.query * units + qrels.unit
+    qrels, width = dataset.qrels, len(dataset.units)
+    keys, judged = query * width + unit, qrels.query * width + qrels.unit
     relevant = np.isin(keys, judged[qrels.grade >= relevance_level])
     return Agreed(query, unit, of_unit, np.isin(keys, judged), relevant)
 
 
-def find_unjudged(dataset: Dataset, rankings: Mapping[str, Indices], relevance_level: int = 1) -> Finding | None:
+def find_unjudged(dataset: Dataset, units: Mapping[str, Indices], relevance_level: int = 1) -> Finding | None:
     """A finding if judgments are missing, as far as unlike retrievers can tell.
 
     Retrievers also agree on units that only look relevant. So the finding is about what all of them rank first. It is
@@ -86,10 +86,10 @@ def find_unjudged(dataset: Dataset, rankings: Mapping[str, Indices], relevance_l
 
     Args:
         dataset: Has the judgments.
-        rankings: As in `agreed`.
+        units: As in `agreed`.
         relevance_level: The lowest grade that counts as relevant.
     """
-    found = agreed(dataset, rankings, relevance_level)
+    found = agreed(dataset, units, relevance_level)
     first = found.worst == 1
     missing, all_first = int((first & ~found.judged).sum()), int(first.sum())
     dependable = 2 * int((first & found.relevant).sum()) >= all_first
@@ -100,7 +100,7 @@ def find_unjudged(dataset: Dataset, rankings: Mapping[str, Indices], relevance_l
     if bdtrc(missing - 1, all_first, USUAL) > LEVEL:
         return None
     listed = found.unjudged()
-    names = list(rankings)
+    names = list(units)
     pairs = [
         {
             "query_id": dataset.queries[query].query_id,
@@ -124,9 +124,8 @@ def find_unjudged(dataset: Dataset, rankings: Mapping[str, Indices], relevance_l
     )
 
 
-def _first_units(dataset: Dataset, passages: Indices) -> Indices:
+def _first_units(units: Indices) -> Indices:
     """The first distinct units of each query, shape [queries, at most 10]; -1 after the last one."""
-    units = np.where(passages >= 0, dataset.passage_units[passages], -1)
     order = np.argsort(units, axis=1, kind="stable")
     ordered = np.take_along_axis(units, order, axis=1)
     repeated = np.zeros(units.shape, dtype=bool)

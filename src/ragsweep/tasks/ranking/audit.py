@@ -27,6 +27,7 @@ from ragsweep.datasets.audit.wording import copied_queries, dependent_queries
 from ragsweep.retrieval import Ranker, SparseRetriever
 from ragsweep.retrieval.prompt_tokens import room, token_counts
 from ragsweep.tasks.ranking.audit_settings import AuditSettings
+from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep.tasks.ranking.unlike_rankings import unlike_rankings
 
 MOST_EXAMPLES = 20
@@ -145,7 +146,9 @@ def _unjudged(items: Dataset, relevance_level: int, store: Store, retriever: Ran
     if len(items.passages) > MOST_PASSAGES:
         return
     encoder = next((each for each in _within(retriever) if callable(getattr(each, "encode", None))), None)
-    found = find_unjudged(items, unlike_rankings(items, encoder, store), relevance_level)
+    rankings = unlike_rankings(items, encoder, store)
+    units = {name: units_of_ranking(passages, items) for name, passages in rankings.items()}
+    found = find_unjudged(items, units, relevance_level)
     if found is not None:
         yield found
 

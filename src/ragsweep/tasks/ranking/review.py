@@ -21,6 +21,7 @@ from ragsweep.datasets.entry_files import Entry, lines_of, rows_of
 from ragsweep.datasets.fields import grade_of
 from ragsweep.retrieval.ranking import Indices
 from ragsweep.tasks.ranking.review_page import write_page
+from ragsweep.tasks.ranking.units import units_of_ranking
 
 LONGEST = 5000  # characters of a text; a cell of a spreadsheet takes 32,767
 WORDS = {"yes": True, "y": True, "no": False, "n": False}
@@ -96,17 +97,18 @@ def to_review(
 
     Args:
         items: Has the judgments.
-        rankings: As `unlike_rankings` returns them.
+        rankings: Passages as `unlike_rankings` returns them.
         relevance_level: The lowest grade that counts as relevant.
         depth: How far down to look, at most 10.
     """
-    found = agreed(items, rankings, relevance_level).unjudged(depth)
+    units = {name: units_of_ranking(passages, items) for name, passages in rankings.items()}
+    found = agreed(items, units, relevance_level).unjudged(depth)
     rows = [
         Row(
             items.queries[query].query_id,
             one_line(items.queries[query].text),
             items.units[unit],
-            printable(_best_passage(items, rankings.values(), query, unit))[:LONGEST],
+            printable(_best_passage(items, rankings, units, query, unit))[:LONGEST],
             ", ".join(f"{name} {rank}" for name, rank in zip(rankings, ranks, strict=True)),
         )
         for query, unit, ranks in zip(found.query.tolist(), found.unit.tolist(), found.ranks.tolist(), strict=True)
@@ -121,13 +123,14 @@ def to_review(
     )
 
 
-def _best_passage(items: Dataset, rankings: Iterable[Indices], query: int, unit: int) -> str:
-    """The text of the unit's passage with the best rank in any ranking."""
-    rows = [ranking[query] for ranking in rankings]
+def _best_passage(
+    items: Dataset, rankings: Mapping[str, Indices], units: Mapping[str, Indices], query: int, unit: int
+) -> str:
+    """The text of the passage with the best rank in any ranking that stands for the unit."""
     _, passage = min(
-        (int(place), int(row[place]))
-        for row in rows
-        for place in np.flatnonzero((row >= 0) & (items.passage_units[row] == unit))[:1]
+        (int(place), int(rankings[name][query, place]))
+        for name, its in units.items()
+        for place in np.flatnonzero(its[query] == unit)[:1]
     )
     return items.passages[passage].text
 
