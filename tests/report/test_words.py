@@ -77,11 +77,11 @@ def test_wrong_judgments_that_would_make_another_one_better_are_counted():
     """
     behind = np.repeat([0.0, 1.0], [10, 30])
     assert about_judgments(over([np.ones(40), behind], (0, 1))) == [
-        "alpha 1 would measure better than alpha 0 at k 5 if the judgments of 6 of 40 queries (15.0 %) were wrong in "
+        "alpha 1 would measure better than alpha 0 at k 5 if the judgments of 6 of 40 questions (15.0 %) were wrong in "
         "the worst way, or of 9 (22.5 %) drawn at random."
     ]
     record = as_record(over([np.ones(40), behind], (0, 1)), "")["choices"][0]["wrong_judgments"]
-    assert record == {"better_then": "alpha 1", "worst_case": 6, "at_random": 9, "queries": 40}
+    assert record == {"better_then": "alpha 1", "worst_case": 6, "at_random": 9, "items": 40}
 
 
 def test_wrong_judgments_are_counted_for_what_is_not_tied():

@@ -160,7 +160,7 @@ def _wrong_judgments(decision: Decision) -> Iterator[str]:
     tied = " Fewer can change which of the tied ones measures best." if len(choice.tied) > 1 else ""
     yield (
         f"{sweep.label(rival)} would measure better than {sweep.label(choice.best)}{at(sweep, choice)} if the "
-        f"judgments of {found.worst} of {found.items} queries ({worst}) were wrong in the worst way, or of "
+        f"judgments of {found.worst} of {found.items} questions ({worst}) were wrong in the worst way, or of "
         f"{found.at_random} ({drawn}) drawn at random.{tied}"
     )
 

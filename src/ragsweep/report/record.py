@@ -81,7 +81,7 @@ def _choice(decision: Decision, choice: Choice) -> dict[str, Any]:
 
 
 def _wrong_judgments(choice: Choice) -> dict[str, Any] | None:
-    """How many queries with wrong judgments would make another configuration better."""
+    """How many items with wrong judgments would make another configuration better."""
     bearable = choice.bearable
     if bearable is None:
         return None
@@ -90,7 +90,7 @@ def _wrong_judgments(choice: Choice) -> dict[str, Any] | None:
         "better_then": choice.allowed.label(bearable.rival),
         "worst_case": found.worst,
         "at_random": found.at_random,
-        "queries": found.items,
+        "items": found.items,
     }
 
 
