@@ -172,8 +172,9 @@ def _tested(dataset: Dataset, ranks: UnitRanks, relevance_level: int) -> list[_S
     judged = judged.where(judged.source >= 0)
     names = _names(dataset)
     printed = np.zeros(len(names), dtype=np.int64)
+    numbers = {name: number for number, name in enumerate(names)}
     for source, differs in _printed_offsets(dataset).items():
-        printed[names.index(source)] = differs
+        printed[numbers[source]] = differs
     labelled = any(passage.page_number != str(passage.page + 1) for passage in dataset.passages)
     steps: dict[int | None, Indices] = {offset: np.full(len(names), offset) for offset in OFFSETS}
     steps[None] = -printed if labelled else printed
