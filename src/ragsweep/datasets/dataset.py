@@ -195,7 +195,10 @@ class Dataset:
     @cached_property
     def digest_of_all(self) -> str:
         """Digest of everything that affects results: queries, judgments and passages."""
-        return digest([self.digest, self.digest_of_passages])
+        if all(reference.has_offsets for reference in self.references):
+            return digest([self.digest, self.digest_of_passages])
+        qrels = [column.tolist() for column in vars(self.qrels).values()]  # they depend on fuzzy_threshold, too
+        return digest([self.digest, self.digest_of_passages, qrels])
 
     @property
     def profile(self) -> dict[str, int]:
