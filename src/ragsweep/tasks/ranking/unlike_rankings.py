@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ragsweep.core.errors import DatasetError
 from ragsweep.core.store import Store
 from ragsweep.datasets import Dataset
 from ragsweep.retrieval import DenseRetriever, Encoder, Ranker, Ranking, Search, SparseRetriever, rank, ranked
@@ -15,6 +16,7 @@ from ragsweep.retrieval.ranking import NOTHING, Indices
 LETTERS = (3, 5)  # letters of a sequence: fewer are in every passage, more are whole words
 QUERIES = 64  # that are searched for at once
 DEPTH = 100
+MOST_PASSAGES = 100_000  # of a corpus that is ranked by sequences of letters, which takes a second for 1,000
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,15 @@ def unlike_rankings(items: Dataset, encoder: Encoder | None, store: Store, depth
     Returns:
         Position of the passage at each rank by the name of the method, each of shape [queries, depth]; -1 after the
         last passage that was found.
+
+    Raises:
+        DatasetError: There are more than `MOST_PASSAGES` passages.
     """
+    if len(items.passages) > MOST_PASSAGES:
+        raise DatasetError(
+            f"{items.name}: has {len(items.passages):,} passages; unlike rankings are compared for at most "
+            f"{MOST_PASSAGES:,}, so nothing can be listed for review"
+        )
     search = Search(items.texts, tuple(query.text for query in items.queries))
     rankers: dict[str, Ranker] = {"words": SparseRetriever(store), "letters": LetterRetriever(store)}
     if encoder is not None:
