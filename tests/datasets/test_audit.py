@@ -82,9 +82,9 @@ def test_what_cannot_be_found_or_measured_is_found():
         ("skipped_documents", 1, 2, ("c.pdf",)),
     ]
     assert found["absent_units"].text == (
-        "2 relevant pages without a passage (a.pdf#2, a.pdf#90), never found. Recall can reach at most 0.250, as "
-        "nothing relevant can be found for 1 query of 2. Add the documents, run OCR on scanned pages, or remove the "
-        "judgments."
+        "2 relevant pages have no passage (a.pdf#2, a.pdf#90), so they are never found. Recall can reach at most "
+        "0.250, as nothing relevant can be found for 1 query of 2. Add the documents, run OCR on scanned pages, or "
+        "remove the judgments."
     )
 
 
@@ -264,15 +264,24 @@ def test_similar_sets_are_those_that_comparing_all_pairs_finds(sets, least):
 def test_queries_that_ask_the_same_are_copies(one, other, copies):
     judgments = (Judgment("q1", "a.pdf#1", 1), Judgment("q2", "a.pdf#3", 1))
     dataset = dataset_of({"a.pdf": ["iron", "", "tea"]}, [one, other, "What of malaria tests?"], judgments)
-    found = list(duplicate_queries(dataset, 0.9))
+    found = list(duplicate_queries(dataset, 0.9, 1))
     assert [each.examples for each in found] == ([("q1 and q2",)] if copies else [])
     assert all(each.details["pairs_with_different_judgments"] == 1 for each in found)
+
+
+def test_the_relevance_level_decides_whether_copies_of_a_query_have_the_same_judgments():
+    queries = ["How is iron taken daily?", "How is iron taken daily, please?"]
+    judgments = [Judgment(query, "a.pdf#1", 2) for query in ("q1", "q2")] + [Judgment("q1", "a.pdf#2", 1)]
+    dataset = dataset_of({"a.pdf": ["iron", "tea"]}, queries, judgments)
+    for level, differing in ((1, 1), (2, 0)):
+        [finding] = duplicate_queries(dataset, 0.9, level)
+        assert finding.details["pairs_with_different_judgments"] == differing
 
 
 def test_a_copy_of_a_query_is_found_beside_another_one_with_the_same_words():
     venules, arterioles = "Venules are larger than arterioles.", "Arterioles are larger than venules."
     queries = [venules, arterioles, arterioles.upper()]
-    [finding] = duplicate_queries(dataset_of({"a.pdf": ["iron"]}, queries), 0.9)
+    [finding] = duplicate_queries(dataset_of({"a.pdf": ["iron"]}, queries), 0.9, 1)
     assert finding.examples == ("q2 and q3",)
 
 
@@ -290,6 +299,7 @@ def test_a_copy_of_a_relevant_page_that_is_not_judged_is_found():
     both = dataset_of(pages, ["What of iron?"], (Judgment("q1", "a.pdf#1", 1), Judgment("q1", "b.pdf#1", 1)))
     [finding] = duplicate_passages(both, 0.8, 1)
     assert finding.details["affected_queries"] == []
+    assert finding.cost == "No query is affected: where a passage is relevant, its copies are judged relevant, too."
 
 
 def test_a_copy_of_a_passage_whose_second_page_is_relevant_is_found():

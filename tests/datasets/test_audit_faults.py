@@ -61,7 +61,7 @@ class Clean:
 
     @cached_property
     def copied_queries(self):
-        return sum(each.count for each in duplicate_queries(self.items, SETTINGS.near_queries))
+        return sum(each.count for each in duplicate_queries(self.items, SETTINGS.near_queries, 1))
 
     def recall(self, query, unit):
         """Recall@5 of BM25 for each query, shape [queries]."""
@@ -144,7 +144,7 @@ def copy_queries(clean, share, rng):
         for row in chosen
     ]
     more = replace(items, queries=items.queries + tuple(copies))
-    found = sum(each.count for each in duplicate_queries(more, SETTINGS.near_queries))
+    found = sum(each.count for each in duplicate_queries(more, SETTINGS.near_queries, 1))
     return found >= clean.copied_queries + FOUND * len(copies), True
 
 
@@ -204,7 +204,7 @@ def test_a_fault_that_counts_by_definition_is_found_however_rare_it_is(manual_in
 
 
 def alarms(items):
-    return {each.kind for each in audit(items, SETTINGS, 1, NO_STORE, SparseRetriever(NO_STORE))}
+    return {each.kind for each in audit(items, SETTINGS, 1, NO_STORE, SparseRetriever(NO_STORE)).findings}
 
 
 def test_the_manual_raises_no_alarm(manual_in_passages, manual_pages):

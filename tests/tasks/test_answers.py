@@ -305,7 +305,7 @@ def test_evidence_that_nobody_has_in_use_makes_a_run_a_control(files, source, co
 
 def test_settings_that_change_nothing_are_not_among_those_used(files):
     controls = settings(controls=[])
-    assert task(files, Reader(), evidence="judged", evaluation=controls).without_effect == ("retriever", "k")
+    assert task(files, Reader(), evidence="judged", evaluation=controls).without_effect == ("retriever", "k", "audit")
     assert task(files, Reader(), evidence="none").without_effect == ()  # the placebo is retrieved
 
 
@@ -340,7 +340,7 @@ def test_documents_and_judgments_are_audited_as_for_rankings(files):
     made.check(items)
     assert items.queries[0].text != items.queries[1].text
     copied = replace(items, queries=(items.queries[0], replace(items.queries[0], query_id="2"), *items.queries[2:]))
-    [finding] = [each for each in made.findings(copied) if each.kind == "duplicate_queries"]
+    [finding] = [each for each in made.audited(copied).findings if each.kind == "duplicate_queries"]
     measurement = replace(made, audit=AuditSettings()).measure(copied)
     assert finding.text in measurement.findings
     assert "duplicate_queries" in "".join(measurement.files["audit.json"])

@@ -10,20 +10,37 @@ from rank_bm25 import BM25Okapi
 
 from ragsweep.core.errors import AuditError
 from ragsweep.core.store import NO_STORE
-from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, PdfDataset, Query, RecursiveChunker
+from ragsweep.datasets import (
+    Collection,
+    Dataset,
+    Document,
+    FixedChunker,
+    Judgment,
+    PageChunker,
+    PdfDataset,
+    Query,
+    RecursiveChunker,
+    Reference,
+)
 from ragsweep.evaluation import recall
-from ragsweep.retrieval import DenseRetriever, ExactIndex, SentenceTransformerEncoder, SparseRetriever
+from ragsweep.retrieval import DenseRetriever, ExactIndex, FusedRetriever, SentenceTransformerEncoder, SparseRetriever
 from ragsweep.retrieval.tokens import Tokenizer
 from ragsweep.tasks.ranking.audit import as_json, audit, refuse, unit_ranks
 from ragsweep.tasks.ranking.audit_settings import AuditSettings
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.task import RankingTask
 
+PAGES = PageChunker()
 SPARSE = SparseRetriever(NO_STORE)
+DENSE = DenseRetriever(encoder=SentenceTransformerEncoder(), index=ExactIndex(), store=NO_STORE)
 IRON = "Iron tablets are taken daily with lemon water and not with tea, since tea binds the iron in the gut of a woman"
 
 
 def audited(items, store=NO_STORE, retriever=SPARSE, **settings):
+    return complete(items, store, retriever, **settings).findings
+
+
+def complete(items, store=NO_STORE, retriever=SPARSE, **settings):
     return audit(items, AuditSettings(**settings), 1, store, retriever)
 
 
@@ -72,13 +89,24 @@ def test_a_setting_decides_what_is_found(faulty, setting):
     assert counts[0] < counts[1]
 
 
-def test_unread_text_is_a_finding_if_it_is_enough(manual_pages):
-    dense = DenseRetriever(encoder=SentenceTransformerEncoder(), index=ExactIndex(), store=NO_STORE)
-    [finding] = audited(manual_pages, retriever=dense)
+@pytest.fixture(scope="module")
+def with_a_long_page():
+    document = Document.from_pages("a", [("1", "a#1", "iron " * 300), ("2", "a#2", "tea")])
+    queries, judgments = (Query("1", "What of tea?"),), (Judgment("1", "a#2", 1),)
+    return Dataset.from_collection(Collection("long", "page", (document,), queries, judgments), PAGES)
+
+
+def test_unread_text_is_a_finding_if_it_is_enough(with_a_long_page):
+    [finding] = audited(with_a_long_page, retriever=DENSE)
     assert (finding.kind, finding.details["window"]) == ("unread_text", 254)
-    assert 0.01 < finding.details["unread_share"] < 0.9
-    assert not audited(manual_pages, retriever=dense, unread=0.9)
-    assert not audited(manual_pages)
+    assert finding.details["unread_share"] == pytest.approx(46 / 301)
+    assert not audited(with_a_long_page, retriever=DENSE, unread=0.9)
+    assert not audited(with_a_long_page)
+
+
+def test_an_encoder_of_a_ranker_among_several_is_found(with_a_long_page):
+    fused = FusedRetriever({"words": SPARSE, "meaning": DENSE})
+    assert [each.kind for each in audited(with_a_long_page, retriever=fused)] == ["unread_text"]
 
 
 def test_only_kinds_that_are_not_accepted_stop_a_run(faulty):
@@ -89,14 +117,12 @@ def test_only_kinds_that_are_not_accepted_stop_a_run(faulty):
 
 
 def test_what_is_kept_is_what_was_found(faulty, store, monkeypatch):
-    findings = audited(faulty, store)
+    found = complete(faulty, store)
     monkeypatch.setattr("ragsweep.tasks.ranking.audit.unit_ranks", None)  # nothing may be computed again
-    assert (
-        as_json(faulty, audited(faulty, store)) == as_json(faulty, findings) == as_json(faulty, audited(faulty, store))
-    )
+    assert as_json(faulty, complete(faulty, store)) == as_json(faulty, found)
     with pytest.raises(TypeError):
         audited(faulty, store, garbled=0.9)  # other settings find something else
-    assert {"shifted_pages", "duplicate_passages"} <= {each.kind for each in findings}
+    assert {"shifted_pages", "duplicate_passages"} <= {each.kind for each in found.findings}
 
 
 def test_ranks_of_units_are_those_of_their_best_passages(manual):
@@ -145,7 +171,7 @@ def test_pages_that_are_pictures_are_told_from_blank_ones(tmp_path, store):
     items = Dataset.from_collection(pdf.load(), PageChunker())
     assert items.empty_pages == ("a.pdf#2", "a.pdf#3")
     assert pdf.pictures(items.empty_pages) == ["a.pdf#2"]
-    [finding] = audit(items, AuditSettings(), 1, NO_STORE, SPARSE, pictures=pdf.pictures(items.empty_pages))
+    [finding] = audit(items, AuditSettings(), 1, NO_STORE, SPARSE, pictures=pdf.pictures(items.empty_pages)).findings
     assert "2 pages without text (a.pdf#2, a.pdf#3); 1 with a picture (a.pdf#2)." in finding.text
 
 
@@ -162,7 +188,9 @@ def test_a_run_reports_its_findings_and_the_queries_that_can_be_answered(tmp_pat
         store=NO_STORE,
     )
     measured = task.measure(task.load())
-    assert measured.findings[0].startswith("1 relevant page without a passage (fever.pdf#3), never found. Recall can ")
+    assert measured.findings[0].startswith(
+        "1 relevant page has no passage (fever.pdf#3), so it is never found. Recall can "
+    )
     assert measured.sections == {
         "Answerable queries": [
             "Something relevant can be found for 1 of 2 queries. On these (on all): Recall 1.000 (0.500)."
@@ -177,13 +205,115 @@ def test_a_run_reports_its_findings_and_the_queries_that_can_be_answered(tmp_pat
         replace(task, audit=AuditSettings(fail_on=["absent_units"])).check(task.load())
 
 
-@pytest.mark.parametrize(("unjudged", "kinds"), [(14, ["unjudged"]), (4, [])])
-def test_pages_that_unlike_retrievers_agree_on_and_nobody_judged_are_a_finding(unjudged, kinds):
+WORDS = [f"{first}{second}" for first in ("oak", "elm", "ash", "fir", "yew", "ivy") for second in ("bark", *"abcd")]
+
+
+def trees(unjudged, chunker=PAGES, cover=()):
+    """30 queries, each with two documents; the last page of the better one is not judged for some of them."""
+    texts = [text for word in WORDS for text in (f"{word} {word}wood grows slowly", f"{word} is burnt here today")]
+    documents = tuple(
+        Document.from_pages(f"d{n}", [(str(at), f"d{n}#{at}", page) for at, page in enumerate((*cover, text), start=1)])
+        for n, text in enumerate(texts)
+    )
+    queries = tuple(Query(str(n), f"where grows {word} {word}wood") for n, word in enumerate(WORDS))
+    judged = tuple(
+        Judgment(query.query_id, f"d{2 * n + (n < unjudged)}#{len(cover) + 1}", 1) for n, query in enumerate(queries)
+    )
+    return Dataset.from_collection(Collection("trees", "page", documents, queries, judged), chunker)
+
+
+def has_unjudged(items, retriever=DENSE, store=NO_STORE):
+    return "unjudged" in {each.kind for each in audited(items, store, retriever)}
+
+
+@pytest.mark.parametrize(("unjudged", "found"), [(14, True), (4, False)])
+def test_pages_that_unlike_retrievers_agree_on_and_nobody_judged_are_a_finding(unjudged, found):
     """The better of two pages is not judged for some of 30 queries: p = .008 of 14 or more, .963 of 4 or more."""
-    words = [f"{first}{second}" for first in ("oak", "elm", "ash", "fir", "yew", "ivy") for second in ("bark", *"abcd")]
-    texts = [text for word in words for text in (f"{word} {word}wood grows slowly", f"{word} is burnt here today")]
-    documents = tuple(Document.from_pages(f"d{n}", [("1", f"d{n}#1", text)]) for n, text in enumerate(texts))
-    queries = tuple(Query(str(n), f"where grows {word} {word}wood") for n, word in enumerate(words))
-    judged = tuple(Judgment(query.query_id, f"d{2 * n + (n < unjudged)}#1", 1) for n, query in enumerate(queries))
-    items = Dataset.from_collection(Collection("trees", "page", documents, queries, judged), PageChunker())
-    assert [each.kind for each in audited(items) if each.kind == "unjudged"] == kinds
+    assert has_unjudged(trees(unjudged)) == found
+
+
+def test_a_passage_whose_second_page_is_relevant_is_judged():
+    across = FixedChunker(100, 0, "characters", across_pages=True)
+    assert not has_unjudged(trees(0, across, cover=["A page"]))
+    assert has_unjudged(trees(14, across, cover=["A page"]))
+
+
+def test_judgments_are_missing_only_if_an_encoder_agrees():
+    """Without one, both rankings are by words or their letters, and agree on what only looks alike."""
+    without = complete(trees(14), retriever=SPARSE)
+    assert "unjudged" not in {each.kind for each in without.findings}
+    assert without.not_checked == (
+        "Relevant pages that nobody judged were not looked for: that needs a retriever with an encoder.",
+    )
+    assert complete(trees(14), retriever=DENSE).not_checked == ()
+
+
+def test_judgments_that_are_missing_are_kept(store, monkeypatch):
+    items = trees(14)
+    assert has_unjudged(items, store=store)
+    monkeypatch.setattr("ragsweep.tasks.ranking.audit.unlike_rankings", None)
+    assert has_unjudged(items, store=store)
+    with pytest.raises(TypeError):
+        has_unjudged(trees(4), store=store)
+
+
+def test_what_is_known_of_queries_is_kept_for_any_chunker(manual, store, monkeypatch):
+    pages, passages = (Dataset.from_collection(manual, each) for each in (PageChunker(), RecursiveChunker(500, 50)))
+    audited(pages, store)
+    monkeypatch.setattr("ragsweep.tasks.ranking.audit.duplicate_queries", None)
+    audited(passages, store)
+    with pytest.raises(TypeError):
+        audited(passages, store, near_queries=0.8)
+
+
+def test_what_a_limit_leaves_out_is_said(monkeypatch):
+    items, audit_of = trees(14), "ragsweep.tasks.ranking.audit"
+    monkeypatch.setattr(f"{audit_of}.MOST_QUERIES", 10)
+    monkeypatch.setattr(f"{audit_of}.MOST_COMPARED", 50)
+    found = complete(items, retriever=DENSE)
+    assert found.not_checked == (
+        "Shifted pages and swapped judgments were looked for in 10 of 30 queries.",
+        "Passages were compared for exact copies only: there are 60, more than 50.",
+        "Relevant pages that nobody judged were looked for in 10 of 30 queries.",
+    )
+    assert found.findings == ()  # 14 of 30 are clearly more than a quarter, but 5 of 10 are not
+    assert found.sentences == [" ".join(("The audit found nothing wrong with the dataset.", *found.not_checked))]
+    assert json.loads(as_json(items, found))["not_checked"] == [*found.not_checked]
+    monkeypatch.setattr(f"{audit_of}.MOST_PASSAGES", 50)
+    assert complete(items, retriever=DENSE).not_checked[-1] == (
+        "Relevant pages that nobody judged were not looked for: there are 60 passages, more than 50."
+    )
+
+
+NO_WORDS = (["!!!", "the of"], "What of iron?", 1, "no passage has a word that is not a stop word")
+NO_GRADE = (["iron", "tea"], "What of iron?", 0, "nothing is judged relevant")
+
+
+@pytest.mark.parametrize(("pages", "query", "grade", "reason"), [NO_WORDS, NO_GRADE])
+@pytest.mark.parametrize("retriever", [SPARSE, DENSE])
+def test_without_words_or_relevant_pages_nothing_is_checked_by_ranks(pages, query, grade, reason, retriever):
+    document = Document.from_pages("a", [(str(n), f"a#{n}", text) for n, text in enumerate(pages, start=1)])
+    judged = Collection("small", "page", (document,), (Query("1", query),), (Judgment("1", "a#1", grade),))
+    found = complete(Dataset.from_collection(judged, PageChunker()), retriever=retriever)
+    assert found.not_checked[0] == f"Shifted pages and swapped judgments were not looked for: {reason}."
+    assert len(found.not_checked) == 2
+
+
+def test_queries_of_stop_words_are_audited():
+    document = Document.from_pages("a", [("1", "a#1", "iron"), ("2", "a#2", "tea")])
+    judged = Collection("small", "page", (document,), (Query("1", "what of the"),), (Judgment("1", "a#1", 1),))
+    found = complete(Dataset.from_collection(judged, PageChunker()), retriever=DENSE)
+    assert [each.kind for each in found.findings] == ["dependent_queries"]
+
+
+@pytest.mark.parametrize("offsets", [True, False])
+def test_the_digest_by_which_results_are_kept_follows_the_judgments_of_references_without_offsets(offsets):
+    """The first page has two of three words of the reference, so that the threshold decides whether it is relevant."""
+    document = Document.from_pages("a", [("1", "a#1", "iron tea milk"), ("2", "a#2", "salt")])
+    place = (0, 4, "") if offsets else (0, 0, "iron tea rice")
+    made = Collection(
+        "spans", "passage", (document,), (Query("1", "iron?"),), (), references=(Reference("1", "a", *place),)
+    )
+    loose, strict = (Dataset.from_collection(made, PAGES, fuzzy_threshold=each) for each in (0.6, 0.9))
+    assert (loose.digest_of_all == strict.digest_of_all) == offsets
+    assert loose.digest_of_all == Dataset.from_collection(made, PAGES, fuzzy_threshold=0.5).digest_of_all

@@ -17,7 +17,7 @@ from ragsweep.app.commands import parser_of
 
 if TYPE_CHECKING:
     from ragsweep.datasets import Dataset
-    from ragsweep.datasets.audit.finding import Finding
+    from ragsweep.datasets.audit.finding import Audit
 
 
 def main() -> int:
@@ -33,16 +33,16 @@ def main() -> int:
     try:
         task = _task(arguments.overrides)
         items = task.load()
-        findings = task.findings(items)
+        audited = task.audited(items)
     except Exception as error:
         return explained(error)
     if arguments.json:
         from ragsweep.tasks.ranking.audit import as_json
 
-        print(as_json(items, findings), end="")
+        print(as_json(items, audited), end="")
     else:
-        print(*_lines(items, findings), sep="\n")
-    return NOT_ACCEPTED if any(each.kind in task.audit.fail_on for each in findings) else 0
+        print(*_lines(items, audited), sep="\n")
+    return NOT_ACCEPTED if any(each.kind in task.audit.fail_on for each in audited.findings) else 0
 
 
 def _task(overrides: Sequence[str]) -> Any:
@@ -58,15 +58,20 @@ def _task(overrides: Sequence[str]) -> Any:
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
         config = checked(hydra.compose("config", list(overrides)))
     task = build_around(config, "task")
-    if not hasattr(task, "findings"):
-        raise ConfigError(f"task: {config.task._target_} has no audit; use task=ranking")
+    if not hasattr(task, "audited"):
+        raise ConfigError(f"task: {config.task._target_} has no audit; expected task=ranking or task=answers")
     return task
 
 
-def _lines(items: Dataset, findings: Sequence[Finding]) -> Iterator[str]:
+def _lines(items: Dataset, audited: Audit) -> Iterator[str]:
+    from ragsweep.datasets.audit.finding import NOTHING_WRONG
+
     yield f"{items.name}: {', '.join(f'{count:,} {what}' for what, count in items.profile.items())}"
-    if not findings:
-        yield "Nothing was found to be wrong."
-    for finding in findings:
+    if not audited.findings:
+        yield NOTHING_WRONG
+    for finding in audited.findings:
         yield f"\n{finding.kind} ({finding.count:,} of {finding.out_of:,})"
         yield from (f"  {sentence}" for sentence in (finding.problem, finding.cost, finding.advice))
+    if audited.not_checked:
+        yield "\nnot checked"
+        yield from (f"  {sentence}" for sentence in audited.not_checked)

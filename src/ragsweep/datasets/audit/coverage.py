@@ -43,9 +43,10 @@ def coverage(dataset: Dataset, level: int, pictures: Sequence[str] = ()) -> Iter
         ceiling = f"Recall can reach at most {shares.mean():.3f}"
         if unanswerable:
             ceiling += f", as nothing relevant can be found for {counted(unanswerable, 'query')} of {len(shares)}"
+        has, they = ("has", "it is") if len(absent) == 1 else ("have", "they are")
         yield Finding(
             "absent_units",
-            f"{counted(len(absent), f'relevant {unit}')} without a passage{named(absent)}, never found.",
+            f"{counted(len(absent), f'relevant {unit}')} {has} no passage{named(absent)}, so {they} never found.",
             f"{ceiling}.",
             "Add the documents, run OCR on scanned pages, or remove the judgments.",
             len(absent),
@@ -78,7 +79,8 @@ def coverage(dataset: Dataset, level: int, pictures: Sequence[str] = ()) -> Iter
             len(dataset.queries),
             tuple(query.query_id for query in unjudged),
         )
-    if irrelevant := [dataset.queries[row] for row in dataset.without_relevant(level)]:
+    if rows := sorted(judged_queries - {*relevant(dataset, level)[0].tolist()}):
+        irrelevant = [dataset.queries[row] for row in rows]
         yield Finding(
             "queries_without_relevant",
             f"{counted(len(irrelevant), 'query')} without a relevant {unit}"

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ragsweep.core.terminal import counted
-from ragsweep.datasets.audit.finding import Finding, named, quoted
+from ragsweep.datasets.audit.finding import Finding, named, page_name, quoted
 from ragsweep.datasets.audit.unit_ranks import relevant
 from ragsweep.datasets.content_words import FEWEST_COMPARED, WORD, content_stems, is_copy
 from ragsweep.datasets.dataset import Dataset
@@ -25,8 +25,8 @@ ROUNDING = 1e-9
 Pairs = npt.NDArray[np.int64]
 
 
-def duplicate_queries(dataset: Dataset, near: float) -> Iterator[Finding]:
-    """A finding about queries that ask the same in other words.
+def duplicate_queries(dataset: Dataset, near: float, relevance_level: int) -> Iterator[Finding]:
+    """A finding about queries that repeat another one, perhaps with a few more words.
 
     Two queries are copies if the content words of one are in the other, in the same order, and the Jaccard similarity
     of both sets is at least `near`. Queries that differ by a number, a negation, or a replaced or moved word are not
@@ -35,6 +35,7 @@ def duplicate_queries(dataset: Dataset, near: float) -> Iterator[Finding]:
     Args:
         dataset: The dataset.
         near: Least Jaccard similarity.
+        relevance_level: The lowest grade that counts as relevant.
     """
     stems = [content_stems(query.text) for query in dataset.queries]
     compared = [row for row, found in enumerate(stems) if len({*found}) >= FEWEST_COMPARED]
@@ -46,7 +47,7 @@ def duplicate_queries(dataset: Dataset, near: float) -> Iterator[Finding]:
     if not pairs:
         return
     judged: dict[int, set[int]] = {}
-    for query, unit in zip(*(each.tolist() for each in relevant(dataset, 1)), strict=True):
+    for query, unit in zip(*(each.tolist() for each in relevant(dataset, relevance_level)), strict=True):
         judged.setdefault(query, set()).add(unit)
     differing = [pair for pair in pairs if judged.get(pair[0]) != judged.get(pair[1])]
     texts = [dataset.queries[pair[0]].text for pair in pairs]
@@ -97,8 +98,8 @@ def duplicate_passages(dataset: Dataset, near: float, relevance_level: int) -> I
     answered = {row: set().union(*(asking.get(unit, ()) for unit in its)) for row, its in units.items()}
     affected = set().union(*(answered[one] ^ answered[other] for one, other in pairs.tolist()))
     count = len(np.unique(pairs))
-    names = [" and ".join(_place(dataset, row) for row in pair) for pair in pairs.tolist()]
-    cost = "None of these is relevant for a query, so that no metric is wrong; they crowd each other in a ranking."
+    names = [" and ".join(page_name(dataset, dataset.passages[row]) for row in pair) for pair in pairs.tolist()]
+    cost = "No query is affected: where a passage is relevant, its copies are judged relevant, too."
     if affected:
         cost = (
             f"For {counted(len(affected), 'query')}, a {dataset.unit} with a copy of a relevant passage is not judged "
@@ -142,11 +143,6 @@ def _overlap(dataset: Dataset, one: int, other: int) -> bool:
     """Whether two passages share characters of a document."""
     first, second = dataset.passages[one], dataset.passages[other]
     return first.source == second.source and first.start < second.end and second.start < first.end
-
-
-def _place(dataset: Dataset, row: int) -> str:
-    passage = dataset.passages[row]
-    return passage.source if dataset.unit == "document" else f"{passage.source}#{passage.page_number}"
 
 
 def similar(sets: Sequence[Sequence[str]], least: float) -> Pairs:

@@ -1,4 +1,4 @@
-"""A problem of a dataset."""
+"""A problem of a dataset, and all that an audit says of it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragsweep.core.terminal import one_line, shortened
+from ragsweep.datasets.dataset import Dataset, Passage
 
 SHOWN = 3  # examples in a sentence
 LONGEST = 80  # characters of an example
+NOTHING_WRONG = "The audit found nothing wrong with the dataset."
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,29 @@ class Finding:
     def text(self) -> str:
         """Problem, cost and advice, for a report."""
         return " ".join(each for each in (self.problem, self.cost, self.advice) if each)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an audit says of a dataset.
+
+    Attributes:
+        findings: The problems that it has.
+        not_checked: What was not looked for, or only in a part of the dataset, one sentence each.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    not_checked: tuple[str, ...] = ()
+
+    @property
+    def sentences(self) -> list[str]:
+        """The findings for a report, or that there are none as far as was checked."""
+        return [each.text for each in self.findings] or [" ".join((NOTHING_WRONG, *self.not_checked))]
+
+
+def page_name(dataset: Dataset, passage: Passage) -> str:
+    """What a passage is called in a finding: its first page, or its document if documents are judged."""
+    return passage.source if dataset.unit == "document" else f"{passage.source}#{passage.page_number}"
 
 
 def named(names: Sequence[str], separator: str = ", ") -> str:

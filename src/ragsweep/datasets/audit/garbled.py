@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from ragsweep.core.terminal import counted
-from ragsweep.datasets.audit.finding import Finding, named
-from ragsweep.datasets.dataset import Dataset, Passage
+from ragsweep.datasets.audit.finding import Finding, named, page_name
+from ragsweep.datasets.dataset import Dataset
 
 WORD = re.compile(r"\S+")
 UNKNOWN = re.compile(r"[\ufffd\ue000-\uf8ff\x00-\x08\x0b\x0e-\x1f]|\(cid:\d+\)")
@@ -102,9 +102,9 @@ def garbled_text(dataset: Dataset, share: float) -> Iterator[Finding]:
         for cause, damaged in CAUSES.items():
             found = damaged(passage.text)
             if found and found >= share * words:
-                pages[cause].setdefault(_page(dataset, passage))
+                pages[cause].setdefault(page_name(dataset, passage))
     for row in read_across(dataset.texts):
-        pages[ACROSS].setdefault(_page(dataset, dataset.passages[row]))
+        pages[ACROSS].setdefault(page_name(dataset, dataset.passages[row]))
     damaged_pages = list(dict.fromkeys(page for found in pages.values() for page in found))
     if not damaged_pages:
         return
@@ -120,7 +120,3 @@ def garbled_text(dataset: Dataset, share: float) -> Iterator[Finding]:
         examples=tuple(damaged_pages),
         details={"pages": {cause: [*found] for cause, found in pages.items() if found}},
     )
-
-
-def _page(dataset: Dataset, passage: Passage) -> str:
-    return passage.source if dataset.unit == "document" else f"{passage.source}#{passage.page_number}"

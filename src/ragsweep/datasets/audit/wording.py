@@ -46,7 +46,7 @@ def copied_queries(dataset: Dataset, share: float, relevance_level: int) -> Iter
             kind="copied_queries",
             problem=f"{len(copied)} of {len(of_query)} queries are copied from the text that answers them"
             f"{named([quoted(query.text) for query in copied])}.",
-            cost="Searching for words finds these easily, which users' own words would not be: BM25 looks too good.",
+            cost="BM25 finds these easily. Users choose other words, so BM25 looks better than it is.",
             advice="Ask in words that a user would choose, or break the results down by such queries.",
             count=len(copied),
             out_of=len(of_query),

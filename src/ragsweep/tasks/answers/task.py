@@ -16,7 +16,7 @@ from ragsweep.core.method import Method
 from ragsweep.core.run_settings import Cutoff, Seed
 from ragsweep.core.store import Store
 from ragsweep.datasets import Chunker, Dataset, DatasetFormat
-from ragsweep.datasets.audit.finding import Finding
+from ragsweep.datasets.audit.finding import Audit
 from ragsweep.retrieval import Ranker, Ranking, rank
 from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.prompt_tokens import token_counts
@@ -125,15 +125,15 @@ class AnswersTask:
             if self._retrieves:
                 check_search(self.retriever, search_of(items))
         if self.audit.fail_on:
-            refuse(items.name, self.findings(items), self.audit.fail_on)
+            refuse(items.name, self.audited(items).findings, self.audit.fail_on)
 
-    def findings(self, items: Dataset) -> Sequence[Finding]:
+    def audited(self, items: Dataset) -> Audit:
         """What is wrong with the documents and the judgments, if there are any."""
         if not items.passages or not len(items.qrels.grade):
-            return ()
+            return Audit()
         retriever, scanned = self.retriever if self._retrieves else None, scanned_pages(self.dataset, items)
         found = audit(items, self.audit, self._level, self.store, retriever, pictures=scanned)
-        return [each for each in found if each.kind not in OF_RANKING]
+        return replace(found, findings=tuple(each for each in found.findings if each.kind not in OF_RANKING))
 
     def measure(self, items: Dataset) -> Measurement:
         """Retrieve, answer and measure."""
@@ -214,7 +214,7 @@ class AnswersTask:
 
     def _measured(self, items: Dataset, answered: Answered, evaluation: Evaluation) -> Measurement:
         """Everything that is recorded of the answers."""
-        cases, findings = len(items.cases), self.findings(items)
+        cases, audited = len(items.cases), self.audited(items)
         bins, resamples = self.evaluation.bins, self.evaluation.resamples
         known = (evaluation.confidence, evaluation.correct)
         confidence = Confidence.of(*known, bins=bins, resamples=resamples, seed=self.seed)
@@ -238,13 +238,13 @@ class AnswersTask:
             curves=evaluation.evidence.curves if evaluation.evidence else {},
             measures=counted,
             facts=tables.facts(answered, evaluation, found, counted, summary.facts() if summary else {}),
-            findings=[*self._unusual(items, answered), *(each.text for each in findings)],
+            findings=[*self._unusual(items, answered), *(each.text for each in audited.findings)],
             sections=words.sections(evaluation, self.evidence, found, counted, summary, scaled=answered.scaled),
             method=self._method,
             tables=tables.tables(answered, evaluation),
             files={
                 "answers.jsonl": tables.answer_lines(answered, evaluation.confidence),
-                "audit.json": [as_json(items, findings)],
+                "audit.json": [as_json(items, audited)],
             },
             condition=f"of {cases} questions",
             control=CONTROLS.get(self._source, ""),

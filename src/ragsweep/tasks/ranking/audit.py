@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, is_dataclass, replace
-from itertools import chain
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from ragsweep.core.errors import AuditError
+from ragsweep.core.identity import identity
 from ragsweep.core.progress import progress
 from ragsweep.core.store import Arrays, Store, packed, unpacked
-from ragsweep.datasets import Dataset, DatasetFormat
+from ragsweep.datasets import Dataset, DatasetFormat, Qrels
 from ragsweep.datasets.audit.coverage import coverage
-from ragsweep.datasets.audit.duplicates import duplicate_passages, duplicate_queries
-from ragsweep.datasets.audit.finding import Finding
+from ragsweep.datasets.audit.duplicates import MOST_COMPARED, duplicate_passages, duplicate_queries
+from ragsweep.datasets.audit.finding import Audit, Finding
 from ragsweep.datasets.audit.garbled import garbled_text
 from ragsweep.datasets.audit.shifted import neighbours, shifted_pages
 from ragsweep.datasets.audit.swapped import swapped_judgments
@@ -24,16 +24,19 @@ from ragsweep.datasets.audit.unit_ranks import UnitRanks, relevant
 from ragsweep.datasets.audit.unjudged import find_unjudged
 from ragsweep.datasets.audit.unread import unread_text
 from ragsweep.datasets.audit.wording import copied_queries, dependent_queries
-from ragsweep.retrieval import Ranker, SparseRetriever
+from ragsweep.datasets.dataset import Indices
+from ragsweep.retrieval import Encoder, Ranker, SparseRetriever
 from ragsweep.retrieval.prompt_tokens import room, token_counts
-from ragsweep.tasks.ranking.audit_settings import AuditSettings
+from ragsweep.retrieval.tokens import Tokenizer
+from ragsweep.tasks.ranking.audit_settings import AuditSettings, Kind
 from ragsweep.tasks.ranking.units import units_of_ranking
-from ragsweep.tasks.ranking.unlike_rankings import unlike_rankings
+from ragsweep.tasks.ranking.unlike_rankings import MOST_PASSAGES, unlike_rankings
 
+KINDS: Sequence[str] = get_args(Kind)
 MOST_EXAMPLES = 20
 MOST_QUERIES = 1000  # that are ranked for the audit, evenly spread
 SCORES_AT_ONCE = 1 << 24
-MOST_PASSAGES = 100_000  # of a corpus that is ranked by sequences of letters, which takes a second for 1,000
+ENGLISH: Literal["english"] = "english"  # stop words and stemmer of the ranks of units
 
 
 def audit(
@@ -44,33 +47,46 @@ def audit(
     retriever: Ranker | None,
     *,
     pictures: Sequence[str] = (),
-) -> tuple[Finding, ...]:
-    """The findings about a dataset.
+) -> Audit:
+    """The findings about a dataset, and what was not checked.
 
     Args:
         items: The dataset.
         settings: What to look for.
         relevance_level: The lowest grade that counts as relevant.
-        store: Keeps the findings that only depend on the dataset and its chunks.
-        retriever: Its encoders are compared with the length of the passages; None if nothing is retrieved.
+        store: Keeps the findings.
+        retriever: Its encoders are compared with the length of the passages, and the first one tells which judgments
+            are missing; None if nothing is retrieved.
         pictures: Those of the pages without text that have a picture.
     """
+    encoder = next((each for each in _within(retriever) if callable(getattr(each, "encode", None))), None)
     thresholds = {name: value for name, value in asdict(settings).items() if name not in ("fail_on", "unread")}
-
-    def build() -> Arrays:
-        with progress("auditing the dataset"):
-            found = list(_of_dataset(items, settings, relevance_level, store))
-        return packed(json.dumps(asdict(each)) for each in found)
-
-    kept = unpacked(store.get("audit", [items.digest_of_all, thresholds, relevance_level], build))
-    of_dataset = [_read(json.loads(text)) for text in kept]
-    found = chain(
-        coverage(items, relevance_level, pictures),
-        of_dataset,
-        _unread(items, settings, store, retriever),
-        _unjudged(items, relevance_level, store, retriever),
+    of_queries = items.digest_of_all if items.references else items.digest  # references are judged by the chunks
+    found = [
+        *coverage(items, relevance_level, pictures),
+        *_kept(
+            store,
+            ["passages", items.digest_of_all, thresholds, relevance_level],
+            lambda: _of_passages(items, settings, relevance_level, store),
+        ),
+        *_kept(
+            store,
+            ["queries", of_queries, settings.near_queries, settings.least_words, relevance_level],
+            lambda: _of_queries(items, settings, relevance_level),
+        ),
+        *_unread(items, settings, store, retriever),
+    ]
+    if not _not_compared(items, relevance_level, encoder):
+        found += _kept(
+            store,
+            ["unjudged", items.digest_of_all, relevance_level, identity(encoder)],
+            lambda: _unjudged(items, relevance_level, store, encoder),
+        )
+    findings = sorted(found, key=lambda each: KINDS.index(each.kind))
+    return Audit(
+        tuple(replace(each, examples=each.examples[:MOST_EXAMPLES]) for each in findings),
+        tuple(_not_checked(items, relevance_level, encoder)),
     )
-    return tuple(replace(each, examples=each.examples[:MOST_EXAMPLES]) for each in found)
 
 
 def scanned_pages(dataset: DatasetFormat, items: Dataset) -> Sequence[str]:
@@ -80,31 +96,83 @@ def scanned_pages(dataset: DatasetFormat, items: Dataset) -> Sequence[str]:
     return found
 
 
-def _read(value: dict[str, Any]) -> Finding:
-    return Finding(**{**value, "examples": tuple(value["examples"])})
-
-
 def refuse(name: str, findings: Sequence[Finding], fail_on: Sequence[str]) -> None:
     """Raise `AuditError` if there are findings of the kinds that are not accepted."""
     if refused := [f"{each.kind} ({each.count})" for each in findings if each.kind in fail_on]:
         raise AuditError(f"{name}: audit.fail_on does not accept {', '.join(refused)}; ragsweep audit shows them")
 
 
-def as_json(items: Dataset, findings: Sequence[Finding]) -> str:
-    """The findings for programs: the contents of `results/audit.json`."""
+def as_json(items: Dataset, audit: Audit) -> str:
+    """The audit for programs: the contents of `results/audit.json`."""
     about = {"name": items.name, "digest": items.digest, **items.profile}
-    return json.dumps({"dataset": about, "findings": list(map(asdict, findings))}, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps({"dataset": about, **asdict(audit)}, indent=2, ensure_ascii=False) + "\n"
 
 
-def _of_dataset(items: Dataset, settings: AuditSettings, relevance_level: int, store: Store) -> Iterator[Finding]:
-    ranks = unit_ranks(items, relevance_level, store)
-    yield from shifted_pages(items, ranks, relevance_level, settings.level)
-    yield from swapped_judgments(items, ranks, relevance_level, settings.level)
-    yield from duplicate_queries(items, settings.near_queries)
-    yield from duplicate_passages(items, settings.near_passages, relevance_level)
-    yield from copied_queries(items, settings.copied, relevance_level)
+def _kept(store: Store, inputs: list[object], find: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
+    """Findings from the store, or found and stored."""
+
+    def build() -> Arrays:
+        return packed(json.dumps(asdict(each)) for each in find())
+
+    for text in unpacked(store.get("audit", inputs, build)):
+        value = json.loads(text)
+        yield Finding(**{**value, "examples": tuple(value["examples"])})
+
+
+def _of_passages(items: Dataset, settings: AuditSettings, relevance_level: int, store: Store) -> Iterator[Finding]:
+    with progress("auditing the dataset"):
+        if not _not_ranked(items, relevance_level):
+            ranks = unit_ranks(items, relevance_level, store)
+            yield from shifted_pages(items, ranks, relevance_level, settings.level)
+            yield from swapped_judgments(items, ranks, relevance_level, settings.level)
+        yield from duplicate_passages(items, settings.near_passages, relevance_level)
+        yield from copied_queries(items, settings.copied, relevance_level)
+        yield from garbled_text(items, settings.garbled)
+
+
+def _of_queries(items: Dataset, settings: AuditSettings, relevance_level: int) -> Iterator[Finding]:
+    yield from duplicate_queries(items, settings.near_queries, relevance_level)
     yield from dependent_queries(items)
-    yield from garbled_text(items, settings.garbled)
+
+
+def _not_ranked(items: Dataset, relevance_level: int) -> str:
+    """Why the dataset has no ranks to check judgments with; empty if it has."""
+    if not len(relevant(items, relevance_level)[0]):
+        return "nothing is judged relevant"
+    has_words = any(map(Tokenizer(ENGLISH, ENGLISH), items.texts))
+    return "" if has_words else "no passage has a word that is not a stop word"
+
+
+def _not_compared(items: Dataset, relevance_level: int, encoder: Encoder | None) -> str:
+    """Why no unlike rankings of the dataset are compared; empty if they are."""
+    if encoder is None:
+        return "that needs a retriever with an encoder"
+    if len(items.passages) > MOST_PASSAGES:
+        return f"there are {len(items.passages):,} passages, more than {MOST_PASSAGES:,}"
+    return _not_ranked(items, relevance_level)
+
+
+def _not_checked(items: Dataset, relevance_level: int, encoder: Encoder | None) -> Iterator[str]:
+    """What the audit does not look for in this dataset, or only in a part of it."""
+    passages = len(items.passages)
+    by_ranks, missing = "Shifted pages and swapped judgments", f"Relevant {items.unit}s that nobody judged"
+    asked = len(np.unique(relevant(items, relevance_level)[0]))
+    if reason := _not_ranked(items, relevance_level):
+        yield f"{by_ranks} were not looked for: {reason}."
+    elif asked > MOST_QUERIES:
+        yield f"{by_ranks} were looked for in {MOST_QUERIES:,} of {asked:,} queries."
+    if passages > MOST_COMPARED:
+        yield f"Passages were compared for exact copies only: there are {passages:,}, more than {MOST_COMPARED:,}."
+    if reason := _not_compared(items, relevance_level, encoder):
+        yield f"{missing} were not looked for: {reason}."
+    elif len(items.queries) > MOST_QUERIES:
+        judged = len(np.unique(items.qrels.query))
+        yield f"{missing} were looked for in {min(judged, MOST_QUERIES):,} of {judged:,} queries."
+
+
+def _spread(queries: Indices) -> Indices:
+    """At most `MOST_QUERIES` of them, evenly spread."""
+    return queries[np.unique(np.linspace(0, len(queries) - 1, MOST_QUERIES).round().astype(np.int64))]
 
 
 def unit_ranks(items: Dataset, relevance_level: int, store: Store) -> UnitRanks:
@@ -113,13 +181,12 @@ def unit_ranks(items: Dataset, relevance_level: int, store: Store) -> UnitRanks:
     BM25 of English stems; the score of a unit is that of its best passage.
     """
     query, unit = relevant(items, relevance_level)
-    queries = np.unique(query)
-    queries = queries[np.unique(np.linspace(0, len(queries) - 1, MOST_QUERIES).round().astype(np.int64))]
+    queries = _spread(np.unique(query))
     judged = unit[np.isin(query, queries)]
     units = np.union1d(judged, neighbours(items, judged))
     passages, their_units = items.passages_with_units[np.argsort(items.passages_with_units[:, 1], kind="stable")].T
     retrievable, starts = np.unique(their_units, return_index=True)
-    index = SparseRetriever(store, stop_words="english", stemmer="english").index(items.texts)
+    index = SparseRetriever(store, stop_words=ENGLISH, stemmer=ENGLISH).index(items.texts)
     ranks = np.empty((len(queries), len(units)), dtype=np.int32)
     step = max(1, SCORES_AT_ONCE // len(items.passages))
     for first in range(0, len(queries), step):
@@ -141,16 +208,23 @@ def _unread(items: Dataset, settings: AuditSettings, store: Store, retriever: Ra
             yield from unread_text(items, tokens, room(model, window), model, settings.unread)
 
 
-def _unjudged(items: Dataset, relevance_level: int, store: Store, retriever: Ranker | None) -> Iterator[Finding]:
-    """A finding about relevant units that nobody judged. The embeddings are those that the retriever uses, if any."""
-    if len(items.passages) > MOST_PASSAGES:
-        return
-    encoder = next((each for each in _within(retriever) if callable(getattr(each, "encode", None))), None)
-    rankings = unlike_rankings(items, encoder, store)
-    units = {name: units_of_ranking(passages, items) for name, passages in rankings.items()}
-    found = find_unjudged(items, units, relevance_level)
-    if found is not None:
+def _unjudged(items: Dataset, relevance_level: int, store: Store, encoder: Encoder | None) -> Iterator[Finding]:
+    """A finding about relevant units that nobody judged. The embeddings are those that the retriever uses."""
+    some = items if len(items.queries) <= MOST_QUERIES else _asking(items, _spread(np.unique(items.qrels.query)))
+    rankings = unlike_rankings(some, encoder, store)
+    units = {name: units_of_ranking(passages, some) for name, passages in rankings.items()}
+    if found := find_unjudged(some, units, relevance_level):
         yield found
+
+
+def _asking(items: Dataset, queries: Indices) -> Dataset:
+    """The dataset with some of its queries, which are in ascending order, and their judgments."""
+    qrels, some = items.qrels, np.isin(items.qrels.query, queries)
+    return replace(
+        items,
+        queries=tuple(items.queries[row] for row in queries),
+        qrels=Qrels(np.searchsorted(queries, qrels.query[some]), qrels.unit[some], qrels.grade[some]),
+    )
 
 
 def _tells_window(part: object) -> bool:
@@ -159,9 +233,10 @@ def _tells_window(part: object) -> bool:
 
 def _within(part: object) -> Iterator[Any]:
     """A component and all those in its fields."""
-    yield part
-    if is_dataclass(part) and not isinstance(part, type):
-        values = [getattr(part, field.name) for field in fields(part)]
-        for value in values:
-            for each in value if isinstance(value, list | tuple) else [value]:
-                yield from _within(each) if is_dataclass(each) else ()
+    if isinstance(part, Mapping | list | tuple):
+        for each in part.values() if isinstance(part, Mapping) else part:
+            yield from _within(each)
+    elif not isinstance(part, str):
+        yield part
+        for field in fields(part) if is_dataclass(part) and not isinstance(part, type) else ():
+            yield from _within(getattr(part, field.name))

@@ -17,7 +17,7 @@ from ragsweep.core.store import Store
 from ragsweep.core.terminal import one_line, say_once
 from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import Chunker, Collection, Dataset, DatasetFormat, Judgment
-from ragsweep.datasets.audit.finding import Finding
+from ragsweep.datasets.audit.finding import Audit
 from ragsweep.retrieval import Encoder, Ranker, Ranking, rank
 from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.prompt_tokens import token_counts
@@ -42,7 +42,6 @@ from ragsweep.tasks.task import Curve, Measurement, Record, Score
 LEAST_DEPTH = 100  # a ranking has at least this many passages, and at least k
 WITH_INTERVALS = ("recall",)  # metrics whose curves get intervals; for all metrics they would take too long
 SHOWN = 3  # names in a notice
-NO_FINDINGS = "The audit found nothing wrong with the dataset."
 
 
 @dataclass(frozen=True)
@@ -120,9 +119,9 @@ class RankingTask:
         check_search(self.retriever, search_of(items))
         check_spans(items, self.evaluation.metrics)
         if self.audit.fail_on:
-            refuse(items.name, self.findings(items), self.audit.fail_on)
+            refuse(items.name, self.audited(items).findings, self.audit.fail_on)
 
-    def findings(self, items: Dataset) -> Sequence[Finding]:
+    def audited(self, items: Dataset) -> Audit:
         """What is wrong with the dataset."""
         scanned = scanned_pages(self.dataset, items)
         return audit(items, self.audit, self.evaluation.relevance_level, self.store, self.retriever, pictures=scanned)
@@ -191,7 +190,7 @@ class RankingTask:
         intervals = zip(evaluation.ci_low.tolist(), evaluation.ci_high.tolist(), strict=True)
         values = zip(evaluation.metrics, evaluation.means.values(), intervals, evaluation.per_query, strict=True)
         tokens = self._context_tokens(items, ranking, evaluation)
-        findings, facts = self.findings(items), tables.facts(evaluation, items)
+        audited, facts = self.audited(items), tables.facts(evaluation, items)
         return Measurement(
             items=tables.queries(evaluation, items),
             scores=[Score(metric, mean, *interval, row) for metric, mean, interval, row in values],
@@ -206,13 +205,13 @@ class RankingTask:
             ),
             cutoff=self.cutoff,
             facts=facts,
-            findings=[each.text for each in findings] or [NO_FINDINGS],
+            findings=audited.sentences,
             sections=_sections(evaluation, facts["answerable"]),
             method=self._method,
             files={
                 "ranking.trec": trec.run_lines(evaluation.judged, ranking.passages, ranking.scores, items, TAG),
                 "qrels.trec": trec.qrels_lines(items),
-                "audit.json": [as_json(items, findings)],
+                "audit.json": [as_json(items, audited)],
             },
             condition=f"at k = {self.k}",
             charts=(charts.draw, evaluation),
