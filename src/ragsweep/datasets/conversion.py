@@ -15,10 +15,10 @@ from urllib.parse import quote
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.beir import HEADER
 from ragsweep.datasets.collection import PAGE_BREAK, Collection, Document, Reference
+from ragsweep.datasets.fields import QUERY_TYPE
 from ragsweep.datasets.pages import Key, with_keys
 from ragsweep.datasets.written import (
     BOM,
-    TYPE,
     Written,
     further_fields,
     note,
@@ -72,10 +72,10 @@ def _beir(collection: Collection) -> Written:
     """`corpus.jsonl`, `queries.jsonl` and `qrels/test.tsv`."""
     lost: list[str] = []
     units, queries = units_of(collection, "beir", str.strip, lost), query_ids(collection, str.strip, lost)
-    further = further_fields(collection.queries, ("_id", "text", TYPE), lost)
+    further = further_fields(collection.queries, ("_id", "text", QUERY_TYPE), lost)
     has_types = any(query.query_type for query in collection.queries)
     return Written(
-        "dataset=beir dataset.path={}" + f" dataset.type={TYPE}" * has_types,
+        "dataset=beir dataset.path={}" + f" dataset.type={QUERY_TYPE}" * has_types,
         {
             "corpus.jsonl": (_json({"_id": each, "title": "", "text": text}) for each, text in units.texts),
             "queries.jsonl": (
@@ -144,7 +144,7 @@ def _table(collection: Collection) -> Written:
         raise DatasetError(f"{collection.name}: two pages have the same name, DOCUMENT#PAGE; expected different ones")
     note(lost, (each for each in collection.judgments if each.unit not in pages), "judgment",
           "{} of what is not in the corpus")  # fmt: skip
-    further = further_fields(collection.queries, ("id", "query", "relevant_docs", TYPE), lost)
+    further = further_fields(collection.queries, ("id", "query", "relevant_docs", QUERY_TYPE), lost)
     grades: dict[str, dict[str, int]] = {query.query_id: {} for query in collection.queries}
     for query_id, unit, grade in collection.judgments:
         if unit in pages:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable
 
+QUERY_TYPE = "query_type"  # the field of the types of queries; a file need not have it
 LARGEST_GRADE = 10**9  # gains of higher grades are not exact
 GRADE = re.compile(r"[+-]?[0-9]{1,20}(\.0*)?")  # pandas writes whole numbers as 1.0 if some are missing
 NOT_IN_NAMES = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # control characters and line ends

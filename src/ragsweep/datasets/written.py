@@ -10,8 +10,8 @@ from urllib.parse import quote
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import counted
 from ragsweep.datasets.collection import Collection, Query
+from ragsweep.datasets.fields import QUERY_TYPE
 
-TYPE = "query_type"  # the column of the types of queries
 BOM = "\ufeff"  # readers take one at the beginning of a file for a mark
 
 
@@ -87,7 +87,7 @@ def further_fields(queries: Iterable[Query], taken: Iterable[str], lost: list[st
     clashes = sorted({name for query in queries for name, _ in query.fields} & set(taken))
     note(lost, clashes, "field", f"{{}} with the name of another column ({', '.join(clashes)})")
     return {
-        query.query_id: ({TYPE: query.query_type} if query.query_type else {})
+        query.query_id: ({QUERY_TYPE: query.query_type} if query.query_type else {})
         | {name: text for name, text in query.fields if name not in clashes}
         for query in queries
     }

@@ -12,15 +12,15 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.datasets.collection import Document, Query, Reference
 from ragsweep.datasets.entry_files import Entry, further_fields, id_of, read_entries, text_of, type_in, value_of
-from ragsweep.datasets.fields import listed, shown_value
+from ragsweep.datasets.fields import QUERY_TYPE, listed, shown_value
 from ragsweep.datasets.own import Asked
 from ragsweep.datasets.words import words_of
 
 FIELDS = ("content", "start_index", "end_index")
-TYPE, ANSWERABLE = "query_type", "answerable"
-USED = ("question", "corpus_id", "references", TYPE)
-UNANSWERABLES = (False, "false", "False")  # a cell of a CSV file is a text
-ANSWERABLES = (None, "", True, "true", "True", *UNANSWERABLES)
+ANSWERABLE = "answerable"
+USED = ("question", "corpus_id", "references", QUERY_TYPE)
+FALSE = (False, "false", "False")  # a cell of a CSV file is a text
+VALID = (None, "", True, "true", "True", *FALSE)
 LONGEST = 60  # characters of a text in a message
 
 
@@ -63,7 +63,7 @@ class SpanQuestions:
             if len(named) != 1:
                 known = f"{len(named)} documents have this name" if named else f"the corpus has {listed(by_name)}"
                 raise DatasetError(f"{where}: the document {name!r} is not known ({known})")
-            query_type = type_in(row, TYPE, where) or (name if len(documents) > 1 else None)
+            query_type = type_in(row, QUERY_TYPE, where) or (name if len(documents) > 1 else None)
             query = Query(str(number), text, query_type, further_fields(row, USED, where))
             queries.append(query)
             spans = dict.fromkeys(_span(each, named[0], where) for each in _references(row, where))
@@ -82,14 +82,14 @@ def _references(row: Entry, where: str) -> list[Any]:
         except MalformedError as error:
             raise DatasetError(f"{where}: the field 'references': {error}") from error
     answerable = row.get(ANSWERABLE)
-    if answerable not in ANSWERABLES:
+    if answerable not in VALID:
         raise DatasetError(f"{where}: the field {ANSWERABLE!r} is {shown_value(answerable)}; expected true or false")
     expected = "expected a list of {content, start_index, end_index}"
-    if answerable in UNANSWERABLES:
+    if answerable in FALSE:
         expected = f"expected an empty list, as {ANSWERABLE} is false"
     elif found == []:
         expected += f", or {ANSWERABLE}: false"
-    if not isinstance(found, list) or bool(found) == (answerable in UNANSWERABLES):
+    if not isinstance(found, list) or bool(found) == (answerable in FALSE):
         raise DatasetError(f"{where}: the field 'references' is {shown_value(found)}; {expected}")
     return found
 

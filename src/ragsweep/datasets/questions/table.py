@@ -10,11 +10,10 @@ from ragsweep.core.constraints import Text
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.collection import Document, Judgment, Query, Unit
 from ragsweep.datasets.entry_files import Entry, further_fields, grades_in, id_of, read_entries, text_of, type_in
+from ragsweep.datasets.fields import QUERY_TYPE
 from ragsweep.datasets.judging import JudgmentFile, table_with
 from ragsweep.datasets.own import Asked
 from ragsweep.datasets.pages import OF_OWN, Key, Pages, Settings, with_keys
-
-TYPE = "query_type"  # a file need not have it
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class TableQuestions:
     query: Text = "query"
     relevant: Text = "relevant_docs"
     id: Text | None = None
-    type: Text | None = TYPE
+    type: Text | None = QUERY_TYPE
 
     def read(self, documents: tuple[Document, ...], settings: Settings = OF_OWN) -> Asked:
         """Read the questions. The pages that they name must exist.
@@ -54,7 +53,7 @@ class TableQuestions:
         queries: list[Query] = []
         judgments: list[Judgment] = []
         earlier: dict[str, str] = {}
-        has_type = self.type in (None, TYPE)
+        has_type = self.type in (None, QUERY_TYPE)
         for number, (where, row) in enumerate(
             read_entries(Path(self.path), "queries", setting=settings.questions), start=1
         ):
