@@ -300,8 +300,8 @@ def test_any_spans_are_read_back_or_refused_in_one_line(tmp_path_factory, collec
     if not said:
         assert sorted(each.text for each in again.documents) == sorted(each.text for each in collection.documents)
         before, after = ({each.source: each.text for each in made.documents} for made in (collection, again))
-        kept = sorted(text for _, name, a, b in collection.references if (text := before[name][a:b]).strip())
-        assert sorted(after[name][a:b] for _, name, a, b in again.references) == kept
+        kept = sorted(text for _, name, a, b, _ in collection.references if (text := before[name][a:b]).strip())
+        assert sorted(after[name][a:b] for _, name, a, b, _ in again.references) == kept
     assert len(said.splitlines()) <= 1
 
 
