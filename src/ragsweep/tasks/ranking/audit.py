@@ -71,7 +71,7 @@ def audit(
         ),
         *_kept(
             store,
-            ["queries", of_queries, settings.near_queries, settings.least_words, relevance_level],
+            ["queries", of_queries, settings.near_queries, relevance_level],
             lambda: _of_queries(items, settings, relevance_level),
         ),
         *_unread(items, settings, store, retriever),
