@@ -73,7 +73,7 @@ def test_whatever_the_text_passages_are_in_order_within_their_size_and_lose_noth
         assert all(end - start <= size for start, end in spans)
         assert all(one[1] - other[0] <= overlap for one, other in pairwise(spans))
     else:
-        [tokens] = tokenizer.offsets([chunker.in_lines(text)])
+        [tokens] = tokenizer.offsets([text.replace("\f", "\n") if across_pages else text])
         counts = [sum(first < end and last > start for first, last in tokens) for start, end in spans]
         assert all(count <= size or end - start == 1 for count, (start, end) in zip(counts, spans, strict=True))
         for (_, end), (start, _) in pairwise(spans):

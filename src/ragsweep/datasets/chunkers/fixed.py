@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from typing import Annotated, Literal
 
 from ragsweep.core.constraints import Between
@@ -27,8 +28,11 @@ class FixedChunker(SizedChunker):
     size: Annotated[int, Between(1)] = 200
     unit: Literal["characters", "tokens"] = "tokens"
 
-    def cut(self, text: str, ruler: Ruler) -> Sequence[Span]:
-        """Spans of the passages of a text, in order."""
+    def split_all(self, texts: Sequence[str]) -> Iterator[Sequence[Span]]:
+        """Spans of the passages of each text."""
+        return starmap(self._cut, self._measured(texts))
+
+    def _cut(self, text: str, ruler: Ruler) -> Sequence[Span]:
         spans: list[Span] = []
         start = end = 0
         while end < len(text):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, starmap
 from typing import Annotated, ClassVar
 
 from ragsweep.core.constraints import Between
@@ -35,8 +35,11 @@ class MarkdownChunker(SizedChunker):
     size: Annotated[int, Between(1)] = 1000
     level: Annotated[int, Between(1, 6)] = 6
 
-    def cut(self, text: str, ruler: Ruler) -> Sequence[Span]:
-        """Spans of the passages of a text, in order."""
+    def split_all(self, texts: Sequence[str]) -> Iterator[Sequence[Span]]:
+        """Spans of the passages of each text."""
+        return starmap(self._cut, self._measured(texts))
+
+    def _cut(self, text: str, ruler: Ruler) -> Sequence[Span]:
         spans: list[Span] = []
         for section in _sections(text, self.level):
             parts = list(pieces(text, section, ruler, self.size, SEPARATORS))

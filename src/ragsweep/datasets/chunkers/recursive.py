@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from typing import Annotated
 
 from ragsweep.core.constraints import Between
@@ -26,7 +27,10 @@ class RecursiveChunker(SizedChunker):
 
     overlap: Annotated[int, Between(0)] = 50
 
-    def cut(self, text: str, ruler: Ruler) -> Sequence[Span]:
-        """Spans of the passages of a text, in order."""
+    def split_all(self, texts: Sequence[str]) -> Iterator[Sequence[Span]]:
+        """Spans of the passages of each text."""
+        return starmap(self._cut, self._measured(texts))
+
+    def _cut(self, text: str, ruler: Ruler) -> Sequence[Span]:
         parts = list(pieces(text, (0, len(text)), ruler, self.size, SEPARATORS))
         return joined(text, parts, ruler, self.size, self.overlap)

@@ -75,7 +75,7 @@ class SemanticChunker(SizedChunker):
     def split_all(self, texts: Sequence[str]) -> Iterator[Sequence[Span]]:
         """Spans of the passages of each text."""
         distances = self._distances(texts)
-        for text, ruler in self.measured(texts):
+        for text, ruler in self._measured(texts):
             sentences = sentences_of(text)
             its, distances = distances[: max(len(sentences) - 1, 0)], distances[max(len(sentences) - 1, 0) :]
             yield self._cut(text, sentences, its, ruler)
@@ -103,7 +103,7 @@ class SemanticChunker(SizedChunker):
         windows: list[str] = []
         lengths: list[int] = []
         found: list[Distances] = [np.empty(0)]
-        for text in map(self.in_lines, texts):
+        for text in map(self._in_lines, texts):
             sentences = sentences_of(text)
             lengths.append(len(sentences))
             windows += self._windows(text, sentences)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from typing import ClassVar
 
 from ragsweep.datasets.chunkers.pieces import joined, pieces
@@ -25,7 +26,10 @@ class SentenceChunker(SizedChunker):
 
     libraries: ClassVar[Sequence[str]] = LIBRARIES
 
-    def cut(self, text: str, ruler: Ruler) -> Sequence[Span]:
-        """Spans of the passages of a text, in order."""
+    def split_all(self, texts: Sequence[str]) -> Iterator[Sequence[Span]]:
+        """Spans of the passages of each text."""
+        return starmap(self._cut, self._measured(texts))
+
+    def _cut(self, text: str, ruler: Ruler) -> Sequence[Span]:
         parts = [part for each in sentences_of(text) for part in pieces(text, each, ruler, self.size, WITHIN)]
         return joined(text, parts, ruler, self.size, self.overlap)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -16,8 +17,8 @@ AT_ONCE = 256  # texts that are tokenized at once
 
 
 @dataclass(frozen=True)
-class SizedChunker:
-    """Cuts a text into passages of at most `size`; a subclass says where, in `cut`.
+class SizedChunker(ABC):
+    """Cuts a text into passages of at most `size`; a subclass says where, in `split_all`.
 
     Attributes:
         size: Longest passage.
@@ -50,25 +51,20 @@ class SizedChunker:
         """Spans of the passages of a text, in order."""
         return next(iter(self.split_all([text])))
 
+    @abstractmethod
     def split_all(self, texts: Sequence[str]) -> Iterator[Sequence[Span]]:
         """Spans of the passages of each text."""
-        for text, ruler in self.measured(texts):
-            yield self.cut(text, ruler)
 
-    def measured(self, texts: Sequence[str]) -> Iterator[tuple[str, Ruler]]:
-        """Each text as `in_lines`, and what measures it."""
+    def _measured(self, texts: Sequence[str]) -> Iterator[tuple[str, Ruler]]:
+        """Each text as `_in_lines`, and what measures it."""
         for first in range(0, len(texts), AT_ONCE):
-            some = [self.in_lines(text) for text in texts[first : first + AT_ONCE]]
+            some = [self._in_lines(text) for text in texts[first : first + AT_ONCE]]
             if self.unit == "characters" or self.tokenizer is None:
                 yield from ((text, Characters(len(text))) for text in some)
             else:
                 for text, offsets in zip(some, self.tokenizer.offsets(some), strict=True):
                     yield text, Tokens.of(text, offsets)
 
-    def in_lines(self, text: str) -> str:
+    def _in_lines(self, text: str) -> str:
         """The text of a document with each page break as a line break; the text of a page as it is."""
         return text.replace(PAGE_BREAK, "\n") if self.across_pages else text
-
-    def cut(self, text: str, ruler: Ruler) -> Sequence[Span]:
-        """Spans of the passages of a text, in order."""
-        raise NotImplementedError
