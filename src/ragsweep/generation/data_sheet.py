@@ -77,7 +77,7 @@ def cost_of(recipe: Recipe, outcome: Outcome) -> str:
     if all(isinstance(price, int | float) for price in prices):
         line += f", {(outcome.tokens_in * prices[0] + outcome.tokens_out * prices[1]) / 1e6:.2f} at the given prices"  # type: ignore[operator]
     spent = getattr(recipe.generator, "spent", None)
-    return f"{line}." if spent is None else f"{line}; this start paid for {spent:,} tokens, the others were kept."
+    return f"{line}." if spent is None else f"{line}; this run paid for {spent:,} tokens; the rest came from the store."
 
 
 def data_sheet(recipe: Recipe, outcome: Outcome) -> str:
