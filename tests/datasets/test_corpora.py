@@ -101,6 +101,22 @@ def test_sgml_is_read_as_headline_and_text_without_tags(tmp_path):
     assert found == {"AP-1": "Iron & tea\nTake it\nwith lemon.", "AP-2": "A plan, p < 0.05."}
 
 
+@pytest.mark.parametrize(
+    ("sgml", "expected"),
+    [
+        ("<DOC >\n<DOCNO>a</DOCNO><TEXT>Iron</TEXT>\n</DOC >\n", "Iron"),
+        ('<doc id="1">\n<docno>a</docno><text lang="en">Iron</text>\n</doc>\n', "Iron"),
+        ("<DOC>\n<DOCNO>a</DOCNO><TITLE>Iron</TITLE><TEXT>tablets\n</DOC>\n", "Iron\ntablets"),
+        ("<DOC>\n<DOCNO>a</DOCNO><TEXT>I<TEXT>ro</TEXT>n</TEXT>\n</DOC>\n", "Iron"),
+        ("<DOC>\n<DOCNO>a</DOCNO><TEXT>Iron<!-- <P> --> <!-- no end</TEXT>\n</DOC>\n", "Iron <!-- no end"),
+        ("<?xml version='1.0'?>\n<DOCS>\n<DOC>\n<DOCNO>a</DOCNO>Iron</DOC>\n</DOCS>\n", "Iron"),
+    ],
+)
+def test_sgml_loses_no_text(tmp_path, sgml, expected):
+    (tmp_path / "ap.sgml").write_text(sgml)
+    assert texts(TrecCorpus(str(tmp_path / "ap.sgml"))) == {"a": expected}
+
+
 @pytest.mark.parametrize("content", ['{"id": "a", "contents": "Iron"}\n', "a\tIron\n", "\n\na\tIron\n\n"])
 def test_the_first_character_tells_the_format_of_a_collection(tmp_path, content):
     (tmp_path / "collection").write_text(content)

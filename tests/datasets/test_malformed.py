@@ -89,6 +89,7 @@ CORPORA = [  # file, content, what is said
     ("docs.parquet", parquet([{"id": "a", "text": 1.5}]), "row 1: the field 'text' is of type float"),
     ("docs.parquet", parquet([{"id": 1.5, "text": "x"}]), "row 1: the field 'id' is of type float"),
 ]
+DOC = "<DOC>\n<DOCNO>a</DOCNO>\n</DOC>\n"
 COLLECTIONS = [
     ("ap.sgml", "", "contains no documents"),
     ("ap.sgml", "<DOC>\n<DOCNO>a</DOCNO>\n", "line 1: found <DOC> without </DOC>"),
@@ -98,6 +99,11 @@ COLLECTIONS = [
     ("ap.sgml", "<DOC>\n<DOCNO>a</DOCNO>\n</DOC>\n</DOC>\n", "line 4: found </DOC>, expected <DOC> first"),
     ("ap.sgml", "<DOC>\n<DOCNO> </DOCNO>\n</DOC>\n", "line 1: the id '' is blank"),
     ("ap.sgml", "<DOC>\n<DOCNO>a</DOCNO>\n</DOC>\n" * 2, "line 4: the document 'a' is in the corpus twice"),
+    ("ap.sgml", f"{DOC}<DOC\n id=2>\n<DOCNO>b</DOCNO></DOC>\n", "line 4: found '<DOC' outside of a document, expected"),
+    ("ap.sgml", f"{DOC}lost\n{DOC}", "line 4: found 'lost' outside of a document, expected <DOC> at the beginning"),
+    ("ap.sgml", f"{DOC}<DOC ><DOCNO>b</DOCNO>", "line 4: found <DOC> without </DOC>"),
+    ("ap.sgml", "<DOC>\n<DOCNO>a</DOCNO><DOCNO>\n</DOC>\n", "1 <DOCNO>...</DOCNO>, and one of these tags alone"),
+    ("ap.sgml", f"<DOC>\n<DOCNO>a</DOCNO>&#{'9' * 5000};</DOC>\n", "line 1: an entity is a number with thousands of"),
     ("ap.tsv", "a Iron\n", "line 1: found 'a Iron', expected an id, a tab and a text"),
     ("ap.jsonl", '{"id": "a", "contents": "x"}\nb\tIron\n', "line 2: not JSON"),
     ("ap.gz", b"<DOC>", "cannot be unzipped to its end"),
@@ -140,6 +146,7 @@ SPANS = [
     ("s.csv", "question,references,corpus_id\nq,Iron,m\n", "line 2: the field 'references': not JSON"),
     ("s.csv", "question,references\nq,[]\n", "line 2: the field 'corpus_id' is missing"),
 ]
+TOP = "<top><num>1<title>q</top>\n"
 TOPICS = [  # topics, qrels, what is said
     ("1\tq\n", "1 0 m\n", "qrels, line 1: found 3 columns, expected four: query id, iteration, document and grade"),
     ("1\tq\n", "1 0 m x 2\n", "qrels, line 1: found 5 columns"),
@@ -155,6 +162,12 @@ TOPICS = [  # topics, qrels, what is said
     ("<top><num>1</num></top>", "1 0 m 1\n", "topics, line 1: the topic has no <title>"),
     ("<top><title>q</title></top>", "1 0 m 1\n", "topics, line 1: the topic has no <num>"),
     ("<topics></topics>", "1 0 m 1\n", "no <top>...</top> in it"),
+    (f"{TOP}<top><num>2<title>r", "1 0 m 1\n", "topics, line 2: found <top> without </top>"),
+    (f"{TOP}<num>2<title>r</top>", "1 0 m 1\n", "topics, line 2: found <num>, expected <top> first"),
+    ("<top>\n<top><num>1<title>r</top>", "1 0 m 1\n", "line 2: found <top>, expected </top> for the one in line 1"),
+    ("<top>\n<num>1<title>q\n<title>r</top>", "1 0 m 1\n", "topics, line 3: found <title> twice in the topic"),
+    ("<top><num> Number: 301 302\n<title>q</top>", "1 0 m 1\n", "line 1: <num> is '301 302'; expected one id"),
+    (f"<top><num>1<title>&#{'9' * 5000};</top>", "1 0 m 1\n", "topics, line 1: an entity is a number with thousands"),
 ]
 
 
@@ -211,6 +224,34 @@ def test_malformed_spans(tmp_path, name, content, said):
 def test_malformed_topics_and_qrels(tmp_path, topics, qrels, said):
     paths = write(tmp_path, "topics", topics), write(tmp_path, "qrels", qrels)
     expect(lambda: TrecQuestions(*map(str, paths)).read(DOCUMENTS), tmp_path, said)
+
+
+BODY = "<DOC>\n<DOCNO>a</DOCNO>{}\n</DOC>\n"
+ENDLESS = {  # a megabyte each; a search for the end from each of the beginnings would take hours
+    "text": ("trec", BODY.format("<TEXT>" * 200_000)),
+    "comment": ("trec", BODY.format(f"<TEXT>{'<!--' * 250_000}</TEXT>")),
+    "docno": ("trec", f"<DOC>\n{'<DOCNO>' * 150_000}\n</DOC>\n"),
+    "doc": ("trec", f"<DOC>\n{'</DOC' * 200_000}\n</DOC>\n"),
+    "tag": ("trec", BODY.format("<a" * 500_000)),
+    "top": ("topics", "<top>" * 200_000),
+    "titles": ("topics", f"<top><num>1{'<title>' * 150_000}x</top>"),
+    "title": ("topics", f"<top><num>1{'<title ' * 150_000}x</top>"),
+    "spaces": ("topics", f"<top><num>{' ' * 1_000_000}<title>x</top>"),
+    "topics": ("topics", "".join(f"<top><num>{number}<title>x</top>\n" for number in range(30_000))),
+}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("name", ENDLESS)
+def test_tags_without_an_end_are_read_once(tmp_path, name):
+    reader, content = ENDLESS[name]
+    path = write(tmp_path, "endless", content)
+    said = ""
+    try:
+        READERS[reader](str(path))
+    except DatasetError as error:
+        said = str(error)
+    assert len(said.splitlines()) <= 1
 
 
 READERS = {

@@ -132,7 +132,8 @@ BINARY = [  # reader, file, content, what is said
     (TableCorpus, "a.parquet", with_names("id", "text", "text"), "several columns have the name 'text'"),
     (TrecCorpus, "a.bin", b"\x00\x01", "line 1: found '\\x00\\x01', expected an id, a tab and a text"),
     (TrecCorpus, "a.jsonl", b'{"id": "a", "text": "x"}', "line 1: the field 'contents' is missing; found 'id', 'text'"),
-    (TrecCorpus, "a.sgml", b"<html>x</html>", "contains no documents"),
+    (TrecCorpus, "a.sgml", b"<html></html>", "contains no documents"),
+    (TrecCorpus, "a.sgml", b"<html>x</html>", "line 1: found '<html>x</html>' outside of a document, expected <DOC>"),
 ]
 
 

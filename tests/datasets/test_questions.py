@@ -21,6 +21,7 @@ from ragsweep.datasets import (
     OwnDataset,
     PageChunker,
     PdfDocuments,
+    Query,
     RecursiveChunker,
     Reference,
     SpanQuestions,
@@ -150,6 +151,19 @@ def test_topics_are_sgml_or_lines(tmp_path, text):
 def test_the_other_fields_of_a_topic_are_kept(tmp_path):
     first, second = topics(tmp_path).read(DOCUMENTS).queries
     assert (first.fields, second.fields) == ((("desc", "Does tea matter?"),), ())
+
+
+def test_only_a_tag_of_topics_ends_a_field(tmp_path):
+    text = "<top>\n<num> Number: 1\n<title> dose <5 mg of <b>aspirin\n<desc> Description:\nd\n</top>\n"
+    [query] = topics(tmp_path, text, qrels="1 0 m 1\n").read(DOCUMENTS).queries
+    assert (query.text, query.fields) == ("dose <5 mg of <b>aspirin", (("desc", "d"),))
+
+
+def test_the_fields_of_the_first_topics_of_trec_end_the_others(tmp_path):
+    text = "<top>\n<head> Tipster\n<num> Number:  051\n<dom> Domain: Economics\n<title> Topic:  Airbus\n"
+    text += "<desc> Description:\nAid.\n<smry> Summary:\nAid.\n<narr> Narrative:\nLoans.\n<con> Concept(s):\n1\n<fac>\n"
+    [query] = topics(tmp_path, f"{text}</fac>\n</top>\n", qrels="051 0 m 1\n").read(DOCUMENTS).queries
+    assert query == Query("051", "Airbus", fields=(("desc", "Aid."), ("narr", "Loans.")))
 
 
 def test_the_query_may_be_another_field_of_a_topic(tmp_path):

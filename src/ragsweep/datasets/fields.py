@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Iterable
+
+from ragsweep.core.errors import DatasetError
 
 QUERY_TYPE = "query_type"  # the field of the types of queries; a file need not have it
 LARGEST_GRADE = 10**9  # gains of higher grades are not exact
@@ -61,3 +64,19 @@ def flaw_of_name(name: object) -> str | None:
     if NOT_IN_NAMES.search(name):
         return "contains a control character or a line end"
     return flaw_of_text(name)
+
+
+def without_entities(text: str, where: str) -> str:
+    """A text of SGML with its entities replaced, such as `&amp;`.
+
+    Args:
+        text: The text.
+        where: Its place, for error messages.
+
+    Raises:
+        DatasetError: An entity is a number of thousands of digits.
+    """
+    try:
+        return html.unescape(text)
+    except ValueError as error:
+        raise DatasetError(f"{where}: an entity is a number with thousands of digits") from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,13 +19,16 @@ from ragsweep.datasets.entry_files import (
     lines_of,
     text_of,
 )
-from ragsweep.datasets.fields import flaw_of_name
+from ragsweep.datasets.fields import flaw_of_name, without_entities
 from ragsweep.datasets.files import files_below, what_is
 
 SECTIONS = "HEADLINE|HEAD|HL|TITLE|TTL|LEADPARA|LP|TEXT"  # what is read of a document in SGML
-SECTION = re.compile(rf"<({SECTIONS})>(.*?)</\1>", re.DOTALL | re.IGNORECASE)
-DOCNO = re.compile(r"<DOCNO>(.*?)</DOCNO>", re.DOTALL | re.IGNORECASE)
-TAG = re.compile(r"</?[A-Za-z][^<>]*>|<!--.*?-->", re.DOTALL)
+# These patterns read each character a bounded number of times: a file can be made of millions of tags without an end.
+SECTION = re.compile(rf"<(/?)({SECTIONS})(?:\s[^<>]*)?>", re.IGNORECASE)
+DOCNO = re.compile(r"<(/?)DOCNO>", re.IGNORECASE)
+BEGIN = re.compile(r"\s*<DOC(?:\s[^<>]*)?>", re.IGNORECASE)
+END = re.compile(r"</DOC\s*>\s*\Z", re.IGNORECASE)
+TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 
 
 @dataclass(frozen=True)
@@ -78,8 +80,7 @@ def _of_sgml(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[str
     inside: list[str] = []
     size = begins = 0
     for number, line in lines:
-        tag = line.strip().upper()
-        if tag.startswith("<DOC>"):
+        if BEGIN.match(line):
             if inside:
                 raise DatasetError(f"{path}, line {number}: found <DOC>, expected </DOC> for the one in line {begins}")
             begins = number
@@ -88,23 +89,53 @@ def _of_sgml(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[str
             size += len(line)
             if size > LARGEST_MB * MB:
                 raise DatasetError(f"{path}, line {begins}: the document is larger than {LARGEST_MB} MB")
-        if tag.endswith("</DOC>"):
+        if END.search(line):
             where = f"{path}, line {begins}"
             if not begins:
                 raise DatasetError(f"{path}, line {number}: found </DOC>, expected <DOC> first")
             yield (where, *_document(where, "".join(inside)))
             inside, size, begins = [], 0, 0
+        elif not begins and not line.lstrip().startswith(("<!", "<?")) and TAG.sub("", line).strip():
+            found = f"found {line.strip()[:80]!r} outside of a document"
+            raise DatasetError(f"{path}, line {number}: {found}, expected <DOC> at the beginning of the line")
     if inside:
         raise DatasetError(f"{path}, line {begins}: found <DOC> without </DOC>")
 
 
 def _document(where: str, sgml: str) -> tuple[str, str]:
-    ids = DOCNO.findall(sgml)
-    if len(ids) != 1:
-        raise DatasetError(f"{where}: the document has {len(ids)} <DOCNO>...</DOCNO>; expected one")
-    sections = [text for _, text in SECTION.findall(sgml)] or [DOCNO.sub("", sgml)]
-    texts = (html.unescape(TAG.sub("", section)).strip() for section in sections)
-    return html.unescape(ids[0]).strip(), "\n".join(filter(None, texts))
+    """The id and the text of a document."""
+    tags = list(DOCNO.finditer(sgml))
+    if [tag[1] for tag in tags] != ["", "/"]:
+        number = min(sum(tag[1] == kind for tag in tags) for kind in ("", "/"))
+        unpaired = "" if len(tags) == 2 * number else ", and one of these tags alone"
+        raise DatasetError(f"{where}: the document has {number} <DOCNO>...</DOCNO>{unpaired}; expected one")
+    opened, closed = tags
+    sections = _sections(sgml) or [sgml[: opened.start()] + sgml[closed.end() :]]
+    texts = (without_entities(TAG.sub("", _without_comments(section)), where).strip() for section in sections)
+    return without_entities(sgml[opened.end() : closed.start()], where).strip(), "\n".join(filter(None, texts))
+
+
+def _sections(sgml: str) -> list[str]:
+    """The contents of the outermost sections. One without an end tag goes on to the end of the document."""
+    found: list[str] = []
+    name, begins, depth = "", 0, 0
+    for tag in SECTION.finditer(sgml):
+        if not depth and not tag[1]:
+            name, begins, depth = tag[2].upper(), tag.end(), 1
+        elif depth and tag[2].upper() == name:
+            depth += -1 if tag[1] else 1
+            if not depth:
+                found.append(sgml[begins : tag.start()])
+    return [*found, sgml[begins:]] if depth else found
+
+
+def _without_comments(sgml: str) -> str:
+    kept: list[str] = []
+    at = 0
+    while (begins := sgml.find("<!--", at)) >= 0 and (ends := sgml.find("-->", begins + 4)) >= 0:
+        kept.append(sgml[at:begins])
+        at = ends + 3
+    return "".join([*kept, sgml[at:]])
 
 
 def _of_json(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[str, str, str]]:

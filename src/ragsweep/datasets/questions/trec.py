@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,14 +12,19 @@ from ragsweep.core.constraints import Text
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.collection import Document, Judgment, Query, Unit
 from ragsweep.datasets.entry_files import lines_of
-from ragsweep.datasets.fields import LARGEST_GRADE, flaw_of_name, grade_of
+from ragsweep.datasets.fields import LARGEST_GRADE, flaw_of_name, grade_of, without_entities
 from ragsweep.datasets.judging import JudgmentFile, lines_with
 from ragsweep.datasets.own import Asked
 from ragsweep.datasets.pages import Key, with_keys
 
-TOPIC = re.compile(r"<top>(.*?)</top>", re.DOTALL | re.IGNORECASE)
-NUMBER = re.compile(r"<num>\s*(?:Number:)?\s*([^\s<]+)", re.IGNORECASE)
-LABELS = {"title": "Topic:", "desc": "Description:", "narr": "Narrative:"}  # some collections repeat the field's name
+FIELDS = "num|title|desc|narr|head|dom|smry|con|fac|nat|time|def"  # the first topics of TREC have all of them
+TAG = re.compile(rf"<(/?)(top|{FIELDS})(?:\s[^<>]*)?>", re.IGNORECASE)
+LABELS = {
+    "num": "Number:",
+    "title": "Topic:",
+    "desc": "Description:",
+    "narr": "Narrative:",
+}  # some collections repeat the field's name
 Topic = tuple[str, str, str, tuple[tuple[str, str], ...]]  # its place, id, query and further fields
 
 COLUMNS = "query id, iteration, document and grade"
@@ -111,21 +115,45 @@ def read_trec_qrels(path: Path) -> Iterator[Judgment]:
 
 def _of_sgml(path: Path, text: str, field: str) -> Iterator[Topic]:
     """The place, the id, the query and the other fields of each topic. A field ends where the next one begins."""
-    patterns = {
-        name: re.compile(rf"<{name}>\s*(?:{label})?(.*?)(?=<|\Z)", re.DOTALL | re.IGNORECASE)
-        for name, label in LABELS.items()
-    }
-    topics = list(TOPIC.finditer(text))
-    if not topics:
+    topic: dict[str, str] | None = None
+    found = False
+    begins, line, counted = 0, 1, 0  # the line of the topic, and of the tag until which lines are counted
+    tags = list(TAG.finditer(text))
+    ends = [*(tag.start() for tag in tags[1:]), len(text)]
+    for tag, end in zip(tags, ends, strict=False):  # without tags, there is still the end of the text
+        line, counted = line + text.count("\n", counted, tag.start()), tag.start()
+        closing, name = tag[1], tag[2].lower()
+        if name == "top" and not closing:
+            if topic is not None:
+                raise DatasetError(f"{path}, line {line}: found <top>, expected </top> for the one in line {begins}")
+            topic, begins = {}, line
+        elif topic is None:
+            raise DatasetError(f"{path}, line {line}: found <{closing}{name}>, expected <top> first")
+        elif name == "top":
+            yield _topic(topic, field, f"{path}, line {begins}")
+            topic, found = None, True
+        elif not closing:
+            if name in topic and name in LABELS:
+                raise DatasetError(f"{path}, line {line}: found <{name}> twice in the topic; expected it once")
+            topic[name] = text[tag.end() : end]
+    if topic is not None:
+        raise DatasetError(f"{path}, line {begins}: found <top> without </top>")
+    if not found:
         raise DatasetError(f"{path}: no <top>...</top> in it; expected topics of TREC")
-    for topic in topics:
-        where = f"{path}, line {text.count(chr(10), 0, topic.start()) + 1}"
-        number = NUMBER.search(topic[1])
-        found = {name: pattern.search(topic[1]) for name, pattern in patterns.items()}
-        texts = {name: " ".join(html.unescape(each[1]).split()) for name, each in found.items() if each}
-        if number is None or field not in texts:
-            raise DatasetError(f"{where}: the topic has no <{'num' if number is None else field}>")
-        yield where, number[1], texts.pop(field), tuple((name, each) for name, each in texts.items() if each)
+
+
+def _topic(found: dict[str, str], field: str, where: str) -> Topic:
+    texts = {name: " ".join(found[name].split()) for name in LABELS if name in found}
+    for name, text in texts.items():
+        label = LABELS[name]
+        texts[name] = text[len(label) :].strip() if text[: len(label)].lower() == label.lower() else text
+    numbers = texts.pop("num", "").partition("<")[0].split()
+    if not numbers or field not in texts:
+        raise DatasetError(f"{where}: the topic has no <{field if numbers else 'num'}>")
+    if len(numbers) > 1:
+        raise DatasetError(f"{where}: <num> is {' '.join(numbers)[:80]!r}; expected one id without spaces")
+    texts = {name: " ".join(without_entities(text, where).split()) for name, text in texts.items()}
+    return where, numbers[0], texts.pop(field), tuple((name, text) for name, text in texts.items() if text)
 
 
 def _of_tabs(path: Path, lines: list[tuple[int, str]]) -> Iterator[Topic]:
