@@ -2,10 +2,14 @@
 
 import csv
 import json
+import threading
 from pathlib import Path
 
 import pytest
 from small import PAGES, QUERIES, arguments, write_queries
+
+from ragsweep.core.errors import ConfigError
+from ragsweep.replay.review import Review
 
 IRON = ("Are iron tablets taken daily where haemoglobin is below 11?", ["anaemia.pdf#1"], "factual")
 MANY = [*QUERIES, IRON]
@@ -90,10 +94,8 @@ def test_judgments_go_into_a_copy_of_the_questions_and_are_not_listed_again(revi
     applied = filled(table[0], tmp_path, "no")
     lines, errors, status = review(*dataset, "--apply", applied, "--out", str(new))
     assert status == 0, errors
-    assert lines == [
-        f"1 row of {len(rows_of(table[0]))} filled in: 0 relevant, 1 not; 1 judgment new.",
-        f"Written: {new}; use it by dataset.queries={new}",
-    ]
+    assert lines[0] == f"1 row of {len(rows_of(table[0]))} filled in: 0 relevant, 1 not; 1 judgment new."
+    assert lines[2:] == [f"Written: {new}; use it by dataset.queries={new}"]
     assert json.loads(new.read_text())[5]["relevant_docs"] == {"anaemia.pdf#1": 1, "anaemia.pdf#2": 0}
     again = tmp_path / "again.csv"
     review(*dataset[:3], f"dataset.queries={new}", "--out", str(again))
@@ -101,16 +103,108 @@ def test_judgments_go_into_a_copy_of_the_questions_and_are_not_listed_again(revi
     assert len(rows_of(again)) == len(rows_of(table[0])) - 1
 
 
-def test_in_place_keeps_the_old_file(review, dataset, table, folder, tmp_path):
-    own = tmp_path / "questions.json"
+def changes(line):
+    """The means before and after, of a line such as `...: Recall 0.500 -> 0.600, F1 0.400 -> 0.450.`"""
+    return list(zip(*(each.removesuffix(".").split()[-3::2] for each in line.split(": ")[1].split(", ")), strict=True))
+
+
+def test_the_metrics_with_the_judgments_are_those_of_the_new_dataset(review, dataset, tmp_path):
+    asked = write_queries(tmp_path / "asked.json", [*MANY, ("Which disease needs a platelet count?", [], "factual")])
+    (tmp_path / "own.csv").write_text("query_id,unit,relevant\n7,fever.pdf#4,yes\n6,anaemia.pdf#2,yes\n")
+    new = tmp_path / "new.json"
+    given = ["--apply", str(tmp_path / "own.csv"), "--out", str(new)]
+    lines, errors, status = review(*dataset[:3], f"dataset.queries={asked}", *given)
+    assert status == 0, errors
+    before, after = (review(*dataset[:3], f"dataset.queries={each}")[0][1] for each in (asked, new))
+    assert lines[1].startswith("With these judgments, this configuration measures: Precision 0.")
+    assert changes(lines[1]) == [changes(before)[0], changes(after)[0]]
+    assert changes(before)[0] != changes(after)[0]
+
+
+def test_in_place_keeps_the_old_file_and_a_link_to_it(review, dataset, table, folder, tmp_path):
+    own, link = tmp_path / "questions.json", tmp_path / "links" / "q.json"
     own.write_bytes(before := (folder / "questions.json").read_bytes())
+    own.chmod(0o640)
+    link.parent.mkdir()
+    link.symlink_to(own)
     applied = filled(table[0], tmp_path, "yes")
-    lines, errors, status = review(*dataset[:3], f"dataset.queries={own}", "--apply", applied, "--in-place")
+    lines, errors, status = review(*dataset[:3], f"dataset.queries={link}", "--apply", applied, "--in-place")
     assert status == 0, errors
     [kept] = tmp_path.glob("questions.json.*.bak")
-    assert lines[1] == f"Written: {own} (before: {kept})"
+    assert lines[2] == f"Written: {own} (before: {kept})"
     assert kept.read_bytes() == before
+    assert kept.stat().st_mode == own.stat().st_mode
+    assert own.stat().st_mode & 0o777 == 0o640
+    assert link.is_symlink()
     assert json.loads(own.read_text())[5]["relevant_docs"] == ["anaemia.pdf#1", "anaemia.pdf#2"]
+
+
+@pytest.fixture
+def own(folder, tmp_path):
+    """A copy of the questions that a test may change."""
+    (tmp_path / "questions.json").write_bytes((folder / "questions.json").read_bytes())
+    return tmp_path / "questions.json"
+
+
+@pytest.fixture
+def review_of_own(own, dataset, shared_application):
+    places = [f"{name}={value}" for name, value in shared_application.places.items()]
+    return Review.of([*dataset[:3], f"dataset.queries={own}", *places])
+
+
+def verdict(path, row):
+    path.write_text(f"query_id,unit,relevant\n{row}\n")
+    return path
+
+
+def test_two_reviews_at_once_lose_no_judgment(review_of_own, own, tmp_path):
+    first = review_of_own.apply(verdict(tmp_path / "1.csv", "5,fever.pdf#1,no"), None)
+    next(first)  # it has read the file
+    table = verdict(tmp_path / "2.csv", "6,anaemia.pdf#2,yes")
+    second = threading.Thread(target=lambda: list(review_of_own.apply(table, None)))
+    second.start()
+    second.join(3)  # it must wait; without a lock, it would be done by now
+    list(first)
+    second.join()
+    rows = json.loads(own.read_text())
+    assert rows[4]["relevant_docs"] == {"anaemia.pdf#3": 1, "fever.pdf#1": 0}
+    assert rows[5]["relevant_docs"] == ["anaemia.pdf#1", "anaemia.pdf#2"]
+
+
+def test_no_earlier_backup_is_overwritten(review_of_own, own, tmp_path):
+    before = []
+    for number, row in enumerate(["5,fever.pdf#1,no", "5,fever.pdf#2,no", "6,anaemia.pdf#2,yes"]):
+        before.append(own.read_text())
+        list(review_of_own.apply(verdict(tmp_path / f"{number}.csv", row), None))
+    assert sorted(each.read_text() for each in tmp_path.glob("*.bak")) == sorted(before)
+
+
+def test_nothing_is_written_through_a_link_that_somebody_has_put_there(review_of_own, own, tmp_path):
+    table = verdict(tmp_path / "1.csv", "6,anaemia.pdf#2,yes")
+    (tmp_path / "victim").write_text("mine")
+    for name in (".questions.json.partial", ".new.json.partial", "out.json"):
+        (tmp_path / name).symlink_to(tmp_path / "victim")
+    list(review_of_own.apply(table, tmp_path / "new.json"))
+    with pytest.raises(ConfigError, match=r"^--out: .*out.json exists; name a new file$"):
+        list(review_of_own.apply(table, tmp_path / "out.json"))
+    list(review_of_own.apply(table, None))
+    assert (tmp_path / "victim").read_text() == "mine"
+    assert (tmp_path / "new.json").read_text() == own.read_text()
+
+
+def test_a_read_only_file_is_refused(review_of_own, own, tmp_path):
+    before = own.read_text()
+    own.chmod(0o444)
+    with pytest.raises(ConfigError, match=r"^--in-place: .*questions.json is read-only"):
+        list(review_of_own.apply(verdict(tmp_path / "1.csv", "6,anaemia.pdf#2,yes"), None))
+    assert own.read_text() == before
+
+
+def test_an_empty_table_changes_nothing(review_of_own, own, tmp_path):
+    before = own.read_text()
+    lines = list(review_of_own.apply(verdict(tmp_path / "1.csv", ""), None))
+    assert lines[1] == "Nothing is filled in, so nothing was written."
+    assert own.read_text() == before
 
 
 @pytest.mark.parametrize(
