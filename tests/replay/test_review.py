@@ -213,6 +213,7 @@ def test_an_empty_table_changes_nothing(review_of_own, own, tmp_path):
         (["--apply", "TABLE"], "--apply: expected --out FILE or --in-place with it"),
         (["--in-place"], "--in-place: expected --apply TABLE with it, and no --out"),
         (["--out", "OLD"], "exists; name a new file"),
+        (["--out", "LINK"], "exists; name a new file"),
         (["--depth", "11"], "--depth: found 11, expected a number from 1 to 10"),
         (["--apply", "TABLE", "--out", "new.txt"], "expected a name that ends in .json, as questions.json does"),
         (["--apply", "MAYBE", "--out", "new.json"], "column relevant: found 'maybe', expected yes, no"),
@@ -222,7 +223,9 @@ def test_an_empty_table_changes_nothing(review_of_own, own, tmp_path):
     ],
 )
 def test_bad_input_gets_one_line_and_nothing_is_written(review, dataset, table, tmp_path, given, problem):  # noqa: PLR0917
-    words = {"TABLE": filled(table[0], tmp_path, "yes"), "OLD": str(table[0])}
+    link = tmp_path / "link.csv"
+    link.symlink_to(tmp_path / "new.csv")  # which does not exist
+    words = {"TABLE": filled(table[0], tmp_path, "yes"), "OLD": str(table[0]), "LINK": str(link)}
     if "MAYBE" in given:
         words["MAYBE"] = filled(table[0], tmp_path, "maybe")
     given = [words.get(each, str(tmp_path / each) if each.startswith("new.") else each) for each in given]
