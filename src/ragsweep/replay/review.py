@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -12,15 +12,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import hydra
 from filelock import Timeout
-from hydra.errors import HydraException
 from omegaconf import DictConfig
-from omegaconf.errors import OmegaConfBaseException
 
 from ragsweep.core.components import build, build_around
 from ragsweep.core.errors import ConfigError, DatasetError
-from ragsweep.core.project import CONF, register_resolvers
 from ragsweep.core.terminal import counted
 from ragsweep.core.whole_files import turn, write_new, write_over
 from ragsweep.datasets import Collection
@@ -45,14 +41,8 @@ class Review:
     task: Any
 
     @classmethod
-    def of(cls, overrides: Sequence[str]) -> Review:
-        """Compose a configuration as `ragsweep run` does. Raises `ConfigError` unless it ranks."""
-        register_resolvers()
-        try:
-            with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
-                config = hydra.compose("config", list(overrides))
-        except (HydraException, OmegaConfBaseException) as error:
-            raise ConfigError(" ".join(str(error).split())) from error
+    def of(cls, config: DictConfig) -> Review:
+        """Build the task of a configuration. Raises `ConfigError` unless it ranks."""
         config = checked(config)
         task = build_around(config, "task")
         if not callable(getattr(task, "to_review", None)):

@@ -4,15 +4,44 @@ from __future__ import annotations
 
 import re
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.terminal import one_line, shortened
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
 
 
 def parser_of(command: str, about: str | None) -> ArgumentParser:
     """A parser of the arguments of a subcommand, whose help shows what its module says."""
     return ArgumentParser(f"ragsweep {command}", description=about, formatter_class=RawDescriptionHelpFormatter)
+
+
+def composed(overrides: Sequence[str], primary: str = "config") -> DictConfig:
+    """The configuration that overrides choose, as Hydra composes it for `ragsweep run`.
+
+    Args:
+        overrides: `name=value`.
+        primary: Name of the configuration that they change: `config`, or `generate`.
+
+    Raises:
+        ConfigError: An override cannot be read, or names what does not exist.
+    """
+    import hydra
+    from hydra.errors import HydraException
+    from omegaconf.errors import OmegaConfBaseException
+
+    from ragsweep.app.messages import in_one_line
+    from ragsweep.core.project import CONF, register_resolvers
+
+    register_resolvers()
+    try:
+        with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+            return hydra.compose(primary, list(overrides))
+    except (HydraException, OmegaConfBaseException, OSError, TypeError, ValueError) as error:
+        raise ConfigError(in_one_line(error, primary)) from error
 
 
 def check_ids(ids: Iterable[str]) -> None:

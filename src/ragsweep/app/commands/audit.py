@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ragsweep.app.commands import parser_of
+from ragsweep.app.commands import composed, parser_of
 
 if TYPE_CHECKING:
     from ragsweep.datasets import Dataset
@@ -47,16 +47,11 @@ def main() -> int:
 
 def _task(overrides: Sequence[str]) -> Any:
     """The task that the overrides describe, for which nothing but its settings is checked."""
-    import hydra
-
     from ragsweep.core.components import build_around
     from ragsweep.core.errors import ConfigError
-    from ragsweep.core.project import CONF, register_resolvers
     from ragsweep.experiment import checked
 
-    register_resolvers()
-    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
-        config = checked(hydra.compose("config", list(overrides)))
+    config = checked(composed(overrides))
     task = build_around(config, "task")
     if not hasattr(task, "audited"):
         raise ConfigError(f"task: {config.task._target_} has no audit; expected task=ranking or task=answers")

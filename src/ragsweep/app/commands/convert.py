@@ -15,7 +15,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from ragsweep.app.commands import parser_of
+from ragsweep.app.commands import composed, parser_of
 
 TO = ("beir", "trec", "table", "spans")
 
@@ -28,25 +28,14 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the new folder")
     arguments = parser.parse_intermixed_args()
 
-    import hydra
-    from hydra.errors import HydraException
-
-    from ragsweep.app.messages import in_one_line
     from ragsweep.core.components import build
-    from ragsweep.core.errors import ConfigError
-    from ragsweep.core.project import CONF, register_resolvers
     from ragsweep.core.quoting import typed
     from ragsweep.core.terminal import counted
     from ragsweep.datasets.checks import check
     from ragsweep.datasets.conversion import convert
     from ragsweep.experiment import checked
 
-    register_resolvers()
-    try:
-        with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
-            config = checked(hydra.compose("config", arguments.overrides))
-    except HydraException as error:
-        raise ConfigError(in_one_line(error)) from error
+    config = checked(composed(arguments.overrides))
     collection = build(config.dataset, "dataset").load()
     check(collection)
     written = convert(collection, arguments.to, arguments.out)

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragsweep.app.commands import parser_of
+from ragsweep.app.commands import composed, parser_of
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.quoting import typed
 
@@ -49,7 +49,7 @@ def main() -> int:
     from ragsweep.generation.folder import QUESTIONS, check_folder, write
     from ragsweep.generation.making import types_of
 
-    config = _composed(given.overrides)
+    config = _configured(given.overrides)
     types = tuple(filter(None, map(str.strip, given.types.split(","))))
     plan = _plan(config, {"count": given.count, "unanswerable": given.unanswerable}, types)
     corpus, corpus_settings = _corpus(config, given.overrides)
@@ -81,22 +81,13 @@ def main() -> int:
     return FEWER if outcome.shortfall else 0
 
 
-def _composed(overrides: Sequence[str]) -> DictConfig:
+def _configured(overrides: Sequence[str]) -> DictConfig:
     """The configuration that the overrides choose, with all values that are used filled in."""
-    import hydra
-    from hydra.errors import HydraException
     from omegaconf import OmegaConf
 
-    from ragsweep.app.messages import in_one_line
-    from ragsweep.core.project import CONF, register_resolvers
     from ragsweep.core.settings import leaves
 
-    register_resolvers()
-    try:
-        with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
-            config = hydra.compose("generate", list(overrides))
-    except HydraException as error:
-        raise ConfigError(in_one_line(error, "generate")) from error
+    config = composed(overrides, "generate")
     if config.get("corpus") is not None:
         del config.dataset  # a corpus chooses a dataset that has questions, too
     for _ in leaves(config):  # raises where a value is missing

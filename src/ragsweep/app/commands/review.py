@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ragsweep.app.commands import add_allow, check_ids, parser_of
+from ragsweep.app.commands import add_allow, check_ids, composed, parser_of
 from ragsweep.core.errors import ConfigError
 
 DEEPEST = 10
@@ -58,7 +58,7 @@ def main() -> int:
 
     from ragsweep.replay.review import Review
 
-    review = Review.of(overrides)
+    review = Review.of(composed(overrides))
     if arguments.apply:
         print(*review.apply(arguments.apply, None if arguments.in_place else arguments.out), sep="\n")
     else:

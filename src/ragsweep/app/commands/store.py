@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragsweep.app.commands import parser_of
+from ragsweep.app.commands import composed, parser_of
 
 if TYPE_CHECKING:
     from ragsweep.core.store import Entry
@@ -69,11 +69,5 @@ def _megabytes(entries: list[Entry]) -> str:
 
 def _configured_path() -> str:
     """The folder that `ragsweep run` uses."""
-    import hydra
-
-    from ragsweep.core.project import CONF, register_resolvers
-
-    register_resolvers()
-    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
-        path: str = hydra.compose("config").store.path
+    path: str = composed([]).store.path
     return path

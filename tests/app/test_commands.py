@@ -1,0 +1,46 @@
+"""What the subcommands do alike."""
+
+import sys
+
+import pytest
+
+from ragsweep.app.main import main
+
+COMMANDS = {
+    "audit": [],
+    "convert": ["--to", "trec", "--out", "new"],
+    "generate": ["--count", "5", "--out", "new"],
+    "review": ["--out", "new.csv"],
+}
+BAD = {
+    "dataset=nosuch": "dataset=nosuch: expected one of ",
+    "dataset.nosuch=1": "dataset.nosuch: no such setting",
+    "dataset.name='a": "dataset.name='a: cannot be read as name=value; put a value with special characters into quotes",
+    "dataset.name=a,b": "dataset.name=a,b: several values are a sweep",
+    "dataset.name=${nosuch}": "Interpolation key 'nosuch' not found",
+}
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Run a subcommand in a new folder: its status, and what it prints."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RAGSWEEP_PROJECT", str(tmp_path))
+
+    def command(*arguments):
+        monkeypatch.setattr(sys, "argv", ["ragsweep", *arguments])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return end.value.code, *capsys.readouterr()
+
+    return command
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(("override", "said"), BAD.items())
+def test_bad_overrides_get_one_line_and_status_2(tmp_path, run, command, override, said):
+    status, out, err = run(command, override, *COMMANDS[command])
+    assert (status, out) == (2, "")
+    [line] = err.splitlines()
+    assert said in line
+    assert [*tmp_path.iterdir()] == []
