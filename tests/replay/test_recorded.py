@@ -257,8 +257,24 @@ def test_a_link_out_of_the_project_is_outside(logged, today, tmp_path, monkeypat
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "data").symlink_to(tmp_path)
     monkeypatch.setenv("RAGSWEEP_PROJECT", str(tmp_path / "project"))
-    with pytest.raises(ConfigError, match=r"^dataset\.documents: found 'data/x', outside the project"):
+    with pytest.raises(ConfigError, match=r"^dataset\.documents: found 'data/x', .*outside the project"):
         trusted(changed(logged, "dataset.documents", "data/x"), today, {}, ())
+
+
+def test_all_paths_outside_are_named_at_once_as_a_user_sets_them(today):
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        chosen = ["corpus=text", "corpus.path=/my/texts", "questions=trec", "questions.topics=/my/topics"]
+        own = compose("config", [*chosen, "questions.qrels=/my/qrels"])
+    recorded = yaml.safe_dump(portable(OmegaConf.to_container(own, resolve=True)), sort_keys=False)
+    names = ("corpus.path", "questions.topics", "questions.qrels")
+    with pytest.raises(ConfigError) as caught:
+        trusted(recorded, today, {}, ())
+    assert str(caught.value) == (
+        "corpus.path: found '/my/texts', questions.topics: found '/my/topics', questions.qrels: found '/my/qrels', "
+        "outside the project; say where they are here: corpus.path=PATH questions.topics=PATH questions.qrels=PATH"
+    )
+    config = trusted(recorded, today, {name: f"/here/{name}" for name in names}, ())
+    assert [OmegaConf.select(config, f"dataset.{name}") for name in names] == [f"/here/{name}" for name in names]
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from ragsweep.retrieval.tokenizer import WORDS
 from ragsweep.sweeps import DecisionSettings
 
 STORES = ("ragsweep.core.store.Store", "ragsweep.store.Store")  # the second name is in records of version 0.1.0
+MOST_NAMED = 10  # paths in a message
 TODAYS = ("store", "tracking")  # groups that come from this machine's configuration, never from a record
 DECISION: dict[str, Any] = {field.name: None for field in fields(DecisionSettings)} | {
     "gains": [],
@@ -35,7 +36,7 @@ DECISION: dict[str, Any] = {field.name: None for field in fields(DecisionSetting
 }  # where none is recorded
 PARTIAL = "_partial_"
 KEY, DEFAULT_KEY = ".api_key_env", "OPENAI_API_KEY"  # the environment variable with the key of an endpoint
-SHARED = ("encoder", "index", "reasoning")  # groups that other groups refer to by interpolation
+SHARED = ("encoder", "index", "reasoning", "corpus", "questions")  # groups that other groups refer to by interpolation
 
 
 def keys_of(overrides: Sequence[str]) -> set[str]:
@@ -115,7 +116,8 @@ def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules:
         raise ConfigError("task: config.yaml of the run has no such group of settings")
     metric = task.pop("decide_by", today.decision.metric)  # version 0.1.0 recorded it with the task, or not at all
     decision = recorded.get("decision", {**DECISION, "metric": metric})
-    _check("task", task, given, modules)  # first: what else is read depends on its class
+    outside: dict[str, str] = {}
+    _check("task", task, given, modules, outside)  # first: what else is read depends on its class
     taken = parameters_of(OmegaConf.create(task), recorded)
     recorded = {name: recorded[name] for name in ("task", *SHARED, *taken) if name in recorded}
     recorded["decision"] = (
@@ -126,7 +128,8 @@ def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules:
         if needed and not isinstance(recorded.get(name), dict):
             raise ConfigError(f"{name}: config.yaml of the run has no such group of settings")
     for name in recorded:
-        _check(name, recorded[name], given, modules)
+        _check(name, recorded[name], given, modules, outside)
+    _refuse_paths(outside)
     recorded = _placed(recorded, OmegaConf.to_container(today.store, resolve=True))
     config = OmegaConf.create(recorded | {name: OmegaConf.to_container(today[name], resolve=True) for name in TODAYS})
     assert isinstance(config, DictConfig)
@@ -151,14 +154,15 @@ def _set(recorded: dict[str, Any], name: str, value: object) -> None:
     node[last] = value
 
 
-def _check(name: str, node: object, given: Sequence[str], modules: Sequence[str]) -> None:
-    """Raise `ConfigError` for the first thing in a node of the record that is not allowed.
+def _check(name: str, node: object, given: Sequence[str], modules: Sequence[str], outside: dict[str, str]) -> None:
+    """Raise `ConfigError` for the first thing in a node of the record that is not allowed, other than a path.
 
     Args:
         name: The dotted name of the node.
         node: The node.
         given: Texts that the user has given, which are allowed.
         modules: Modules whose classes the user allows.
+        outside: Gets the paths outside the project, by the names of their settings.
     """
     if _is_store(name, node):  # it is replaced by this machine's store
         return
@@ -168,26 +172,32 @@ def _check(name: str, node: object, given: Sequence[str], modules: Sequence[str]
             inner = f"{name}.{key}"
             if not isinstance(key, str):
                 raise ConfigError(f"{inner}: found {key!r} as a setting's name, expected a string")
-            _check_text(inner, key)
+            _note_path(inner, key, outside)
             if key.startswith("_") and not free:
                 _check_argument_of_hydra(inner, value)
-            _check(inner, value, given, modules)
+            _check(inner, value, given, modules, outside)
     elif isinstance(node, list):
         for number, value in enumerate(node):
-            _check(f"{name}.{number}", value, given, modules)
+            _check(f"{name}.{number}", value, given, modules, outside)
     elif isinstance(node, str):
-        if node in given:
-            return
-        _check_text(name, node)
-        if name.endswith((".model", ".tokenizer")) and node not in (MINILM, WORDS):
-            raise ConfigError(f"{name}: found {node!r}; a record loads no model but {MINILM}: allow it by {name}=MODEL")
-        if "://" in node or (name.endswith(KEY) and node != DEFAULT_KEY):
-            raise ConfigError(f"{name}: found {node!r}; a record names no server and no key: allow it by {name}={node}")
+        if node not in given:
+            _check_text(name, node, outside)
     elif not isinstance(node, bool | int | float | None):
         raise ConfigError(f"{name}: found {node!r}, expected a plain value")
 
 
-def _check_text(name: str, value: str) -> None:
+def _check_text(name: str, value: str, outside: dict[str, str]) -> None:
+    _note_path(name, value, outside)
+    if name in outside:
+        return
+    if name.endswith((".model", ".tokenizer")) and value not in (MINILM, WORDS):
+        raise ConfigError(f"{name}: found {value!r}; a record loads no model but {MINILM}: allow it by {name}=MODEL")
+    if "://" in value or (name.endswith(KEY) and value != DEFAULT_KEY):
+        raise ConfigError(f"{name}: found {value!r}; a record names no server and no key: allow it by {name}={value}")
+
+
+def _note_path(name: str, value: str, outside: dict[str, str]) -> None:
+    """Note a text that is a path outside the project. Raises `ConfigError` for an interpolation."""
     if "${" in value:
         raise ConfigError(f"{name}: found {value!r}, an interpolation; a recorded configuration holds plain values")
     try:
@@ -195,7 +205,17 @@ def _check_text(name: str, value: str) -> None:
     except (OSError, ValueError):  # no file can have such a path
         inside = False
     if not inside or value.startswith("~") or ".." in Path(value).parts:
-        raise ConfigError(f"{name}: found {value!r}, outside the project; say where it is here: {name}=PATH")
+        outside[name] = value
+
+
+def _refuse_paths(outside: Mapping[str, str]) -> None:
+    """Raise `ConfigError` that names all paths outside the project, each by its shortest name."""
+    names = [name for name in outside if not any(name.endswith(f".{other}") for other in outside)][:MOST_NAMED]
+    if names:
+        found = ", ".join(f"{name}: found {outside[name]!r}" for name in names)
+        where = " ".join(f"{name}=PATH" for name in names)
+        what = "it is" if len(names) == 1 else "they are"
+        raise ConfigError(f"{found}, outside the project; say where {what} here: {where}")
 
 
 def _check_argument_of_hydra(name: str, value: object) -> None:
