@@ -40,7 +40,10 @@ def test_the_unit_is_the_document(folder):
 
 
 def test_what_else_is_known_of_a_query_becomes_further_fields(folder):
-    lines = ['{"_id": "q1", "text": "iron?", "kind": "short", "metadata": {"n": 1}}', '{"_id": "q2", "text": "tea?"}']
+    lines = [
+        '{"_id": "q1", "text": "iron?", "kind": "short", "metadata": {"n": 1}}',
+        '{"_id": "q2", "text": "tea?", "metadata": {}}',  # as most datasets of BEIR have it
+    ]
     (folder / "queries.jsonl").write_text("\n".join(lines))
     (folder / "qrels" / "test.tsv").write_text("q1\td1\t1\nq2\td1\t1\n")
     queries = {query.query_id: query for query in load(folder).queries}

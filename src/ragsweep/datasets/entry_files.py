@@ -145,10 +145,14 @@ def id_of(entry: Entry, field: str, where: str) -> str:
 
 
 def further_fields(entry: Entry, used: Collection[str | None], where: str) -> tuple[tuple[str, str], ...]:
-    """The names and texts of the fields that are not used and not null. Raises `DatasetError` for an invalid one."""
+    """The names and texts of the fields that are not used, and neither null nor `{}`, as BEIR's `metadata` mostly is.
+
+    Raises:
+        DatasetError: A name or a text is invalid.
+    """
     further: list[tuple[str, str]] = []
     for name, value in entry.items():
-        if name in used or value is None:
+        if name in used or value is None or (isinstance(value, dict) and not value):
             continue
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
         if flaw := flaw_of_name(name) or flaw_of_text(text):
