@@ -19,7 +19,7 @@ from ragsweep.evaluation import judge
 from ragsweep.retrieval import NOTHING, DenseRetriever, SentenceTransformerEncoder, SparseRetriever
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.spans.counts import shares_in_order
-from ragsweep.tasks.ranking.spans.spans import spans_of
+from ragsweep.tasks.ranking.spans.spans import retrieved_spans
 from ragsweep.tasks.ranking.task import RankingTask
 
 LENGTH, DEPTH = 30, 6
@@ -60,7 +60,7 @@ def judged(documents, cuts, references, ranking):
         passages[row, : len(found)] = found
     units = np.where(passages == NOTHING, NOTHING, dataset.passage_units[passages])
     found = judge(units, dataset.qrels.query, dataset.qrels.unit, dataset.qrels.grade)
-    return replace(found, spans=spans_of(dataset, found.queries, passages[found.queries])), dataset
+    return replace(found, spans=retrieved_spans(dataset, found.queries, passages[found.queries])), dataset
 
 
 LETTERS = st.text(st.sampled_from("abc d. "), min_size=LENGTH, max_size=LENGTH).map(lambda text: f"x{text}x")

@@ -8,9 +8,10 @@ from ragsweep.datasets.chunkers.fixed import FixedChunker
 from ragsweep.datasets.chunkers.markdown import MarkdownChunker
 from ragsweep.datasets.chunkers.page import PageChunker
 from ragsweep.datasets.chunkers.recursive import RecursiveChunker
-from ragsweep.datasets.chunkers.rulers import Tokenizer
+from ragsweep.datasets.chunkers.rulers import TokenOffsets
 from ragsweep.datasets.chunkers.semantic import SemanticChunker
 from ragsweep.datasets.chunkers.sentence import SentenceChunker
+from ragsweep.datasets.chunking import Chunker
 from ragsweep.datasets.collection import Collection, DatasetFormat, Document, Judgment, Page, Query, Reference
 from ragsweep.datasets.corpora.table import TableCorpus
 from ragsweep.datasets.corpora.text import TextCorpus
@@ -24,7 +25,6 @@ from ragsweep.datasets.pubmedqa import PubMedQADataset
 from ragsweep.datasets.questions.spans import SpanQuestions
 from ragsweep.datasets.questions.table import TableQuestions
 from ragsweep.datasets.questions.trec import TrecQuestions
-from ragsweep.datasets.spans import Chunker
 
 __all__ = [
     "Asked",
@@ -62,7 +62,7 @@ __all__ = [
     "TableCorpus",
     "TableQuestions",
     "TextCorpus",
-    "Tokenizer",
+    "TokenOffsets",
     "TrecCorpus",
     "TrecQuestions",
 ]

@@ -15,7 +15,7 @@ from ragsweep.datasets.corpora.table import TableCorpus
 from ragsweep.datasets.entry_files import further_fields
 from ragsweep.datasets.fields import LARGEST_GRADE, flaw_of_name, flaw_of_text, grade_of, listed, shown_value
 from ragsweep.datasets.files import what_is
-from ragsweep.datasets.judging import JudgmentFile, lines_with
+from ragsweep.datasets.judgment_files import JudgmentFile, lines_with
 from ragsweep.datasets.own import Asked
 from ragsweep.datasets.pages import with_keys
 

@@ -17,9 +17,9 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.store import NO_STORE, Store
 from ragsweep.datasets.cases import Case
 from ragsweep.datasets.checks import check
+from ragsweep.datasets.chunking import Chunker, Span, cut
 from ragsweep.datasets.collection import Collection, Document, Judgment, Page, Query, Reference, Unit
 from ragsweep.datasets.overlaps import on_one_line, overlapping
-from ragsweep.datasets.spans import Chunker, Span, spans_of
 from ragsweep.datasets.words import FUZZY, number_words, shares_of_words
 
 Indices = npt.NDArray[np.int64]
@@ -115,7 +115,7 @@ class Dataset:
         further: list[tuple[int, str]] = []
         positions: dict[str, int] = {}
         empty: list[str] = []
-        spans = spans_of(collection, chunker, store)
+        spans = cut(collection, chunker, store)
         for document, its in zip(collection.documents, spans, strict=True):
             with_text: set[int] = set()
             for passage, pages in _passages_of(document, its):

@@ -10,7 +10,7 @@ from ragsweep.core.code import kind_of
 from ragsweep.core.constraints import Text
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.collection import Collection, Document, Judgment, Query, Reference, Unit
-from ragsweep.datasets.judging import JudgmentFile
+from ragsweep.datasets.judgment_files import JudgmentFile
 
 
 class Corpus(Protocol):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ragsweep.core.constraints import Text
 from ragsweep.core.store import NO_STORE, Store
 from ragsweep.datasets.collection import Collection, Document, Judgment
-from ragsweep.datasets.judging import JudgmentFile
+from ragsweep.datasets.judgment_files import JudgmentFile
 from ragsweep.datasets.pages import OF_PDF, Match, PageOrDocument, keys_of
 from ragsweep.datasets.pdf_documents import PageNumbers, PdfDocuments, checked_skip
 from ragsweep.datasets.questions.table import TableQuestions

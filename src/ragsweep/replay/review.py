@@ -20,7 +20,7 @@ from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.terminal import counted
 from ragsweep.core.whole_files import turn, write_new, write_over
 from ragsweep.datasets import Collection
-from ragsweep.datasets.judging import JudgmentFile
+from ragsweep.datasets.judgment_files import JudgmentFile
 from ragsweep.experiment import checked
 
 LONGEST_WAIT = 600  # seconds, for another review of the same file

@@ -50,7 +50,7 @@ def main() -> int:
         raise ConfigError(f"--out: {arguments.out} exists; name a new file")
 
     if run_ids:
-        from ragsweep.replay.weigh import WeighRequest, weigh
+        from ragsweep.replay.review_sweep import WeighRequest, weigh
 
         request = WeighRequest(run_ids[0], overrides, arguments.depth, arguments.apply, arguments.allow)
         print(*weigh(request), sep="\n")

@@ -11,7 +11,7 @@ from ragsweep.core.constraints import Between
 from ragsweep.datasets.chunkers.pieces import add, stripped
 from ragsweep.datasets.chunkers.rulers import Ruler
 from ragsweep.datasets.chunkers.sized import SizedChunker
-from ragsweep.datasets.spans import Span
+from ragsweep.datasets.chunking import Span
 
 
 @dataclass(frozen=True)

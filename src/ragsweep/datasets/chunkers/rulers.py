@@ -13,7 +13,7 @@ import numpy.typing as npt
 Offsets = npt.NDArray[np.int64]
 
 
-class Tokenizer(Protocol):
+class TokenOffsets(Protocol):
     """Finds the tokens of texts; write your own as one class with these two members."""
 
     @property

@@ -19,7 +19,7 @@ from ragsweep.datasets.chunkers.rulers import Ruler
 from ragsweep.datasets.chunkers.sentence import WITHIN
 from ragsweep.datasets.chunkers.sentences import LIBRARIES, sentences_of
 from ragsweep.datasets.chunkers.sized import SizedChunker
-from ragsweep.datasets.spans import Span
+from ragsweep.datasets.chunking import Span
 
 Distances = npt.NDArray[np.float64]
 

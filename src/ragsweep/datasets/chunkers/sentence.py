@@ -11,7 +11,7 @@ from ragsweep.datasets.chunkers.pieces import joined, pieces
 from ragsweep.datasets.chunkers.rulers import Ruler
 from ragsweep.datasets.chunkers.sentences import LIBRARIES, sentences_of
 from ragsweep.datasets.chunkers.sized import SizedChunker
-from ragsweep.datasets.spans import Span
+from ragsweep.datasets.chunking import Span
 
 WITHIN = ("\n", " ", "")  # where a sentence breaks that is longer than a passage may be
 

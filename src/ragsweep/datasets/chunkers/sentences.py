@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ragsweep.datasets.spans import Span
+from ragsweep.datasets.chunking import Span
 
 LIBRARIES = ("nupunkt",)
 

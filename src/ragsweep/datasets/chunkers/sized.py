@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 
 from ragsweep.core.constraints import Between
 from ragsweep.core.errors import ConfigError
-from ragsweep.datasets.chunkers.rulers import Characters, Ruler, Tokenizer, Tokens
+from ragsweep.datasets.chunkers.rulers import Characters, Ruler, TokenOffsets, Tokens
+from ragsweep.datasets.chunking import Span
 from ragsweep.datasets.collection import PAGE_BREAK
-from ragsweep.datasets.spans import Span
 
 AT_ONCE = 256  # texts that are tokenized at once
 
@@ -34,7 +34,7 @@ class SizedChunker(ABC):
     overlap: Annotated[int, Between(0)] = 0
     unit: Literal["characters", "tokens"] = "characters"
     across_pages: bool = False
-    tokenizer: Tokenizer | None = None
+    tokenizer: TokenOffsets | None = None
 
     def __post_init__(self) -> None:
         if self.overlap >= self.size:

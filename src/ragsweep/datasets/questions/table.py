@@ -11,7 +11,7 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.collection import Document, Judgment, Query, Unit
 from ragsweep.datasets.entry_files import Entry, further_fields, grades_in, id_of, read_entries, text_of, type_in
 from ragsweep.datasets.fields import QUERY_TYPE
-from ragsweep.datasets.judging import JudgmentFile, table_with
+from ragsweep.datasets.judgment_files import JudgmentFile, table_with
 from ragsweep.datasets.own import Asked
 from ragsweep.datasets.pages import OF_OWN, Key, Pages, Settings, with_keys
 

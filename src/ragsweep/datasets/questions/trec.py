@@ -13,7 +13,7 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.collection import Document, Judgment, Query, Unit
 from ragsweep.datasets.entry_files import lines_of
 from ragsweep.datasets.fields import LARGEST_GRADE, flaw_of_name, grade_of, without_entities
-from ragsweep.datasets.judging import JudgmentFile, lines_with
+from ragsweep.datasets.judgment_files import JudgmentFile, lines_with
 from ragsweep.datasets.own import Asked
 from ragsweep.datasets.pages import Key, with_keys
 

@@ -15,7 +15,7 @@ from ragsweep.datasets import Dataset
 from ragsweep.retrieval import NOTHING, Ranking
 from ragsweep.tasks.ranking.judging import Judged
 from ragsweep.tasks.ranking.metrics import PerQuery
-from ragsweep.tasks.ranking.spans.spans import Spans, spans_of
+from ragsweep.tasks.ranking.spans.spans import Spans, retrieved_spans
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -65,7 +65,7 @@ def with_spans(judged: Judged, dataset: Dataset, ranking: Ranking, cutoffs: int)
     units, ranks = (each[:, :cutoffs] for each in np.broadcast_arrays(judged.units, judged.ranks))
     passages = np.take_along_axis(ranking.passages[judged.queries], ranks, axis=1)
     found = np.where(units == NOTHING, NOTHING, passages)
-    return replace(judged, spans=spans_of(dataset, judged.queries, found))
+    return replace(judged, spans=retrieved_spans(dataset, judged.queries, found))
 
 
 def spans_in(judged: Judged) -> Spans:

@@ -133,7 +133,7 @@ class Spans:
         return found
 
 
-def spans_of(dataset: Dataset, queries: Indices, passages: Indices) -> Spans:
+def retrieved_spans(dataset: Dataset, queries: Indices, passages: Indices) -> Spans:
     """The spans of the judged queries of a dataset.
 
     Args:

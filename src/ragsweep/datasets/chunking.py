@@ -30,7 +30,7 @@ class Chunker(Protocol):
         ...
 
 
-def spans_of(collection: Collection, chunker: Chunker, store: Store) -> Iterator[list[Span]]:
+def cut(collection: Collection, chunker: Chunker, store: Store) -> Iterator[list[Span]]:
     """The spans of the passages of each document, in its text."""
     across_pages = bool(getattr(chunker, "across_pages", False))
     places = [_places(document, across_pages) for document in collection.documents]
