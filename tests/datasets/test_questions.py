@@ -101,7 +101,8 @@ def test_two_names_of_one_page_must_agree(tmp_path):
 
 
 def test_further_fields_are_kept_as_texts(tmp_path):
-    rows = [{"query": "q", "relevant_docs": ["7"], "author": "Zoë", "year": 1990, "tags": ["a"], "none": None}]
+    further = {"author": "Zoë", "year": 1990, "tags": ["a"], "none": None, "metadata": {}}
+    rows = [{"query": "q", "relevant_docs": ["7"], **further}]
     [query] = written(tmp_path, rows).read(DOCUMENTS).queries
     assert query.fields == (("author", "Zoë"), ("year", "1990"), ("tags", '["a"]'))
 

@@ -145,7 +145,7 @@ def id_of(entry: Entry, field: str, where: str) -> str:
 
 
 def further_fields(entry: Entry, used: Collection[str | None], where: str) -> tuple[tuple[str, str], ...]:
-    """The names and texts of the fields that are not used, and neither null nor `{}`, as BEIR's `metadata` mostly is.
+    """The names and texts of the fields that are not used, and neither null nor an empty object.
 
     Raises:
         DatasetError: A name or a text is invalid.
