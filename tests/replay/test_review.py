@@ -149,7 +149,7 @@ def own(folder, tmp_path):
 @pytest.fixture
 def review_of_own(own, dataset, shared_application):
     places = [f"{name}={value}" for name, value in shared_application.places.items()]
-    return Review.of([*dataset[:3], f"dataset.queries={own}", *places])
+    return Review.of(composed([*dataset[:3], f"dataset.queries={own}", *places]))
 
 
 def verdict(path, row):
