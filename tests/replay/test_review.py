@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from small import PAGES, QUERIES, arguments, write_queries
 
+from ragsweep.app.commands import composed
 from ragsweep.core.errors import ConfigError
 from ragsweep.replay.review import Review
 
