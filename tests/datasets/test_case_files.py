@@ -1,14 +1,17 @@
 """Multiple-choice cases in files, and the pages that answer them."""
 
 import csv
+import datetime
 import gzip
 import io
 import json
 import os
 
+import pyarrow
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow.parquet import write_table
 
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.datasets import (
@@ -270,7 +273,8 @@ def without(name):
 
 
 def test_a_missing_file_names_the_setting(tmp_path):
-    with pytest.raises(DatasetError, match=r"dataset\.cases: .*none\.csv does not exist; expected a JSON or CSV file"):
+    expected = "a JSON, CSV, TSV or Parquet file of cases"
+    with pytest.raises(DatasetError, match=rf"dataset\.cases: .*none\.csv does not exist; expected {expected}"):
         CasesDataset("small", str(tmp_path / "none.csv"), CaseColumns()).load()
 
 
@@ -282,9 +286,7 @@ def test_a_path_with_a_null_character_is_refused():
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
 def test_what_is_not_a_file_is_refused_instead_of_waited_for(tmp_path, make):
     make(tmp_path / "cases")
-    with pytest.raises(
-        DatasetError, match="cases: not a file; expected a JSON list of cases, one JSON object per line"
-    ):
+    with pytest.raises(DatasetError, match="cases: not a file; expected a JSON, CSV, TSV or Parquet file of cases"):
         CasesDataset("small", str(tmp_path / "cases"), CaseColumns()).load()
 
 
@@ -298,7 +300,7 @@ def test_what_is_not_a_file_is_refused_instead_of_waited_for(tmp_path, make):
         ("[" * 2000, r"cases\.json: nested more than"),
         (f"{json.dumps(HOT)}\n{{", r"cases\.json, line 2: not JSON .*; expected an object on each line, or a list"),
         (f"{json.dumps(HOT)}\n3", r"cases\.json, line 2: expected an object, found 3"),
-        (b"{\xff", r"cases\.json: not UTF-8 \(line 1\); expected a JSON list of cases, one JSON object per line, or a"),
+        (b"{\xff", r"cases\.json: not UTF-8 \(line 1\); save it as UTF-8"),
         ([HOT, 3], r"cases\.json, entry 2: expected an object, found 3"),
         ([without("answer")], r"entry 1: the field 'answer' is missing; found 'question', 'options'$"),
         ([{**HOT, "answer": None}], "entry 1: the field 'answer' is empty; expected the correct answer of each case"),
@@ -345,7 +347,7 @@ def test_a_bad_case_is_named_with_place_and_expectation(load, content, message):
             r"""the field 'relevant_docs' is .*; expected a list like""",
         ),
         ({"relevant_docs": [2]}, r"""the field 'relevant_docs' is \[2\]; expected a list like"""),
-        ({"relevant_docs": {"page": "2"}}, "the field 'relevant_docs' is an object; expected a list like"),
+        ({"relevant_docs": {"page": "2"}}, "the field 'relevant_docs': the grade of 'page' is \"2\"; expected a wh"),
     ],
 )
 def test_a_bad_value_of_a_named_column_is_refused(load, changed, message):
@@ -368,10 +370,20 @@ def test_a_position_is_that_of_an_option(load, first, answer):
         load([{**HOT, "answer": answer}], CaseColumns(answer_is=f"position_from_{first}"))
 
 
+def test_an_answer_that_json_lacks_is_refused(tmp_path):
+    table = pyarrow.table({"question": ["q"], "a": ["x"], "b": ["y"], "answer": [datetime.date(2020, 1, 1)]})
+    write_table(table, tmp_path / "cases.parquet")
+    with pytest.raises(DatasetError, match=r'row 1: the answer "2020-01-01" is not the letter of an option'):
+        CasesDataset("small", str(tmp_path / "cases.parquet"), CaseColumns(options=["a", "b"])).load()
+
+
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ("q;a;b;answer\nWhat?;x;y;A\n", r"cases\.csv, line 2: the field 'a' is missing; found 'q;a;b;answer'$"),
+        (
+            "q;a;b;answer\nWhat?;x;y;A\n",
+            r"cases\.csv, line 2: the field 'question' is missing; found 'q', 'a', 'b', 'answer'$",
+        ),
         ("question,a,a\n", r"cases\.csv, line 1: several columns have the name 'a'"),
         (
             'question,a,b,answer\n"What,\nthen?",x,y,A\nWho, you?,x,y,A\n',

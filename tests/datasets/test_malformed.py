@@ -124,10 +124,28 @@ QUESTIONS = [
     ("q.csv", "query,relevant_docs\nwhat,9\n", "line 2: page '9' is not in the documents (m has pages 1 to 1)"),
     ("q.csv", "query,relevant_docs\nwhat,[1\n", "line 2: the field 'relevant_docs': not JSON"),
     ("q.csv", "query,relevant_docs\nwhat,[1]\n", "line 2: the field 'relevant_docs' is [1]; expected a list like"),
-    ("q.jsonl", '{"query": "q", "relevant_docs": {"1": 1.5}}', "line 1: the field 'relevant_docs' is an object"),
-    ("q.jsonl", '{"query": "q", "relevant_docs": {"1": true}}', "line 1: the field 'relevant_docs' is an object"),
+    (
+        "q.jsonl",
+        '{"query": "q", "relevant_docs": {"1": 1.5}}',
+        "line 1: the field 'relevant_docs': the grade of '1' is 1.5",
+    ),
+    (
+        "q.jsonl",
+        '{"query": "q", "relevant_docs": {"1": true}}',
+        "line 1: the field 'relevant_docs': the grade of '1' is true",
+    ),
+    (
+        "q.jsonl",
+        '{"query": "q", "relevant_docs": {"": "high"}}',
+        "the grade of '' is \"high\"; expected a whole number",
+    ),
+    ("q.csv", "query,relevant_docs\ncafé,1\n".encode("latin-1"), "not UTF-8 (line 2); save it as UTF-8"),
+    ("q.csv", 'query,relevant_docs\nq,"1, m#1"\n', "(there are 'm'; write semicolons between several)"),
+    ("q.csv", 'query,relevant_docs\nq,"8, 9"\n', "(m has pages 1 to 1)"),
+    ("q.csv", "query,relevant_docs,,\nq,1,,lost\n", "line 2: the field '' is blank"),
+    ("q.csv", "query;relevant_docs\nq;r;1\n", "a text that contains a semicolon into double quotes"),
     ("q.jsonl", '{"query": "q", "relevant_docs": [[]]}', "line 1: the field 'relevant_docs' is [[]]"),
-    ("q.jsonl", f'{{"query": "q", "relevant_docs": {{"1": {10**10}}}}}', "line 1: the field 'relevant_docs' is"),
+    ("q.jsonl", f'{{"query": "q", "relevant_docs": {{"1": {10**10}}}}}', "the grade of '1' is 10000000000"),
     ("q.jsonl", '{"query": "q", "relevant_docs": ["1"], "a\\tb": 1}', "the field 'a\\tb' contains a control character"),
     ("q.jsonl", '{"query": "q", "relevant_docs": ["1"], "x": "\\udfff"}', "line 1: the field 'x' contains an invalid"),
 ]
@@ -270,6 +288,12 @@ SINGLE = [name for name in READERS if name not in ("beir", "trec", "text", "pdf"
 @pytest.mark.parametrize("name", READERS)
 def test_a_file_that_does_not_exist_is_named(tmp_path, name):
     expect(lambda: READERS[name](str(tmp_path / "none")), tmp_path / "none", "does not exist")
+
+
+@pytest.mark.parametrize("ending", [".json", ".csv", ".parquet"])
+def test_the_formats_that_a_missing_table_could_have_are_named(tmp_path, ending):
+    path = tmp_path / f"none{ending}"
+    expect(TableCorpus(str(path)).read, path, "expected a JSON, CSV, TSV or Parquet file of documents")
 
 
 @pytest.mark.parametrize("name", SINGLE)

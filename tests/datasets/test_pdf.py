@@ -430,14 +430,16 @@ def test_skip_is_a_list_of_names(folder, skip):
 
 def test_a_missing_query_file_names_the_setting(tmp_path, write_pdf):
     write_pdf(tmp_path / "a.pdf", "one")
-    with pytest.raises(DatasetError, match=r"dataset\.queries: .*none\.json does not exist; expected a JSON or "):
+    with pytest.raises(
+        DatasetError, match=r"dataset\.queries: .*none\.json does not exist; expected a JSON, CSV, TSV or"
+    ):
         PdfDataset("small", str(tmp_path), str(tmp_path / "none.json")).load()
 
 
 def test_a_query_file_in_another_encoding_is_named(tmp_path, write_pdf):
     write_pdf(tmp_path / "a.pdf", "one")
     (tmp_path / "latin.json").write_bytes('[\n"é"]'.encode("latin-1"))
-    with pytest.raises(DatasetError, match=r"latin\.json: not UTF-8 \(line 2\); expected a JSON list"):
+    with pytest.raises(DatasetError, match=r"latin\.json: not UTF-8 \(line 2\); save it as UTF-8"):
         PdfDataset("small", str(tmp_path), str(tmp_path / "latin.json")).load()
 
 
@@ -462,7 +464,7 @@ def test_a_query_file_in_another_encoding_is_named(tmp_path, write_pdf):
         ),
         (json.dumps([{**ENTRY, "query": " "}]), "entry 1: the field 'query' is empty"),
         (json.dumps([{**ENTRY, "query_type": "a\nb"}]), "entry 1: the field 'query_type' contains a control character"),
-        (json.dumps([{**ENTRY, "relevant_docs": {"1": 1.5}}]), "is an object; expected a list like"),
+        (json.dumps([{**ENTRY, "relevant_docs": {"1": 1.5}}]), "the grade of '1' is 1.5; expected a whole number"),
         (json.dumps([{**ENTRY, "query_type": 3}]), "entry 1: the field 'query_type' is of type int; expected a string"),
         (
             json.dumps([{**ENTRY, "relevant_docs": [34]}]),
@@ -480,7 +482,9 @@ def test_a_bad_query_file_is_named_with_place_and_expectation(dataset, queries, 
 def test_a_query_file_that_is_not_a_file_is_refused_instead_of_waited_for(folder, make):
     (folder.parent / "queries.json").unlink()
     make(folder.parent / "queries.json")
-    with pytest.raises(DatasetError, match=r"queries\.json: not a file; expected a JSON list of queries"):
+    with pytest.raises(
+        DatasetError, match=r"queries\.json: not a file; expected a JSON, CSV, TSV or Parquet file of queries"
+    ):
         load(folder)
 
 

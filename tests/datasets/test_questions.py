@@ -95,6 +95,22 @@ def test_questions_are_read_from_each_kind_of_table(tmp_path, name):
     assert asked.judgments == (Judgment("1", "m#1", 1),)
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        'query;relevant_docs;author\nWhat, of iron?;"m#1; 7";Zoë\n',
+        '\r\nquery;relevant_docs;author\r\nWhat, of iron?;"m#1; 7";Zoë\r\n',
+        'query,relevant_docs,author,,\n"What, of iron?",m#1; 7,Zoë,,\n',
+    ],
+    ids=["semicolons", "after a blank line", "commas after the last column"],
+)
+def test_csv_is_read_as_spreadsheets_write_it(tmp_path, table):
+    (tmp_path / "questions.csv").write_text(table)
+    asked = TableQuestions(str(tmp_path / "questions.csv")).read(DOCUMENTS)
+    assert asked.queries == (Query("1", "What, of iron?", fields=(("author", "Zoë"),)),)
+    assert [judgment.unit for judgment in asked.judgments] == ["m#1", "n.txt#7"]
+
+
 def test_two_names_of_one_page_must_agree(tmp_path):
     with pytest.raises(DatasetError, match=r"entry 1: 'n\.txt#7' has the grades 1 and 2; expected one"):
         judged(written(tmp_path, [{"query": "q", "relevant_docs": {"7": 1, "n.txt#7": 2}}]))

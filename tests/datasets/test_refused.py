@@ -94,4 +94,4 @@ def test_skip_is_a_list_of_names(folder, application, skip):
 def test_a_pipe_instead_of_a_query_file_is_refused_instead_of_waited_for(folder, application):
     os.mkfifo(folder / "pipe")
     process = application.run(*overrides(folder, queries=folder / "pipe", skip="['b c.pdf']"))
-    assert_refused(process, application, "pipe: not a file; expected a JSON list of queries")
+    assert_refused(process, application, "pipe: not a file; expected a JSON, CSV, TSV or Parquet file of queries")

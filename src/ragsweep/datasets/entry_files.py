@@ -6,6 +6,7 @@ import csv
 import json
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ LARGEST_CORPUS_MB = 100_000
 SHORTEST_LINE = 200  # characters that a line counts for: a small zipped file can have a billion empty ones
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
+FORMATS = "a JSON, CSV, TSV or Parquet file"
 QUOTES = {
     ",": "put a text that contains a comma into double quotes",
     ";": "put a text that contains a semicolon into double quotes",
@@ -62,7 +64,7 @@ def read_entries(
     """The entries of a JSON list, JSON lines, a CSV or TSV file with a header, or a Parquet file.
 
     The name tells which: `.csv`, `.tsv`, `.parquet`, or else JSON. A file is unzipped if its name ends in `.gz`. The
-    cells of CSV and TSV files are strings.
+    cells of CSV and TSV files are strings. A CSV file may have semicolons instead of commas.
 
     Args:
         path: The file.
@@ -79,7 +81,7 @@ def read_entries(
     """
     setting = setting or f"dataset.{contents}"
     if ending_of(path) == ".parquet":
-        with reading(path, setting, f"a Parquet file of {contents}", f"a Parquet file of {contents}"):
+        with reading(path, setting, f"{FORMATS} of {contents}", f"a Parquet file of {contents}"):
             yield from parquet_rows(path)
     elif (ending := ending_of(path)) in DELIMITERS:
         yield from rows_of(path, lines_of(path, setting, contents, in_all_mb), DELIMITERS[ending])
@@ -193,20 +195,21 @@ def grades_in(entry: Entry, field: str | None, where: str) -> dict[str, int]:
     if grades is None:
         expected = 'a list like ["34"], or grades like {"34": 2}'
         raise DatasetError(f"{where}: the field {field!r} is {shown_value(found)}; expected {expected}")
+    for key, grade in grades.items():
+        if not isinstance(grade, int) or isinstance(grade, bool) or abs(grade) > LARGEST_GRADE:
+            problem = f"the grade of {key[:80]!r} is {shown_value(grade)}"
+            expected = f"a whole number from -{LARGEST_GRADE} to {LARGEST_GRADE}"
+            raise DatasetError(f"{where}: the field {field!r}: {problem}; expected {expected}")
     return grades
 
 
-def _grades(found: object) -> dict[str, int] | None:
-    """Grades by key; None if the value is not one of those that `grades_in` lists."""
+def _grades(found: object) -> dict[str, Any] | None:
+    """Grades by key, which can be anything yet; None if the value is not one of those that `grades_in` lists."""
     if isinstance(found, list):
         keys: list[Any] = [each.get("page") if isinstance(each, dict) else each for each in found]
         return dict.fromkeys(keys, 1) if all(isinstance(key, str) for key in keys) else None
     grades = {} if found is None else found
-    return grades if isinstance(grades, dict) and all(map(_is_grade, grades.values())) else None
-
-
-def _is_grade(grade: object) -> bool:
-    return isinstance(grade, int) and not isinstance(grade, bool) and abs(grade) <= LARGEST_GRADE
+    return grades if isinstance(grades, dict) else None
 
 
 def _object(value: object, where: str) -> tuple[str, Entry]:
@@ -220,11 +223,22 @@ def rows_of(
 ) -> Iterator[tuple[str, Entry]]:
     """The rows of a table with this delimiter, by the names in its first one. Between tabs, there are no quotes.
 
+    If the names have no comma between them, but semicolons, these are the delimiter, as spreadsheets write CSV in some
+    countries. An empty cell in a column without a name is left out: spreadsheets write commas after the last column.
+
     Raises:
         DatasetError: It is no table, or lacks a column that is needed.
     """
     csv.field_size_limit(LARGEST_MB * MB)
-    texts = (line for _, line in lines)
+    texts: Iterator[str] = (line for _, line in lines)
+    names = []
+    for text in texts:
+        names.append(text)
+        if text.strip():
+            break
+    if delimiter == "," and names and "," not in names[-1] and ";" in names[-1]:
+        delimiter = ";"
+    texts = chain(names, texts)
     if delimiter != "\t":
         reader = csv.reader(texts, delimiter=delimiter, strict=True)
     else:
@@ -243,7 +257,7 @@ def rows_of(
                 found = f"found {len(row)} cells, expected {len(header)} as in the first line"
                 raise DatasetError(f"{where}: {found}; {QUOTES[delimiter]}")
             elif row:
-                yield where, dict(zip(header, row, strict=True))
+                yield where, {name: cell for name, cell in zip(header, row, strict=True) if name or cell.strip()}
             line = reader.line_num + 1
     except csv.Error as error:
         raise DatasetError(f"{path}, line {line}: not CSV ({error})") from error
@@ -256,7 +270,9 @@ def _expect(needed: Sequence[str], header: Sequence[str], path: Path) -> None:
         raise DatasetError(f"{path}: the column {missing!r} is missing; found {listed(header)}")
 
 
-def lines_of(path: Path, setting: str, contents: str, in_all_mb: int = LARGEST_IN_ALL_MB) -> Iterator[tuple[int, str]]:
+def lines_of(
+    path: Path, setting: str, contents: str, in_all_mb: int = LARGEST_IN_ALL_MB, formats: str = FORMATS
+) -> Iterator[tuple[int, str]]:
     """The lines of a text file, each with its number from 1; unzipped if the name ends in `.gz`.
 
     Args:
@@ -264,13 +280,14 @@ def lines_of(path: Path, setting: str, contents: str, in_all_mb: int = LARGEST_I
         setting: The setting that names the file, for error messages.
         contents: What the file contains, such as `documents`.
         in_all_mb: Largest size of the file, unzipped, in megabytes (10^6 bytes).
+        formats: The kinds of files that could be there, for error messages.
 
     Raises:
         DatasetError: The file cannot be read, or is too large.
     """
     characters = 0
-    expected = f"a JSON list of {contents}, one JSON object per line, or a .csv file"
-    with reading(path, setting, f"a JSON or CSV file of {contents}", expected):
+    expected = f"{formats} of {contents}"
+    with reading(path, setting, expected, expected):
         for number, line in read_lines(path, LARGEST_MB):
             characters += max(len(line), SHORTEST_LINE)
             if characters > in_all_mb * MB:  # a small zipped file can be a very large one
@@ -288,7 +305,8 @@ def reading(path: Path, setting: str, file: str, expected: str) -> Iterator[None
     except MalformedError as error:
         where = f"{path}, line {error.line}" if error.line else path
         problem = str(error).replace(f"line {error.line}, ", "")
-        raise DatasetError(f"{where}: {problem}; expected {expected}") from error
+        advice = "save it as UTF-8" if problem.startswith("not UTF-8") else f"expected {expected}"
+        raise DatasetError(f"{where}: {problem}; {advice}") from error
     except (OSError, ValueError) as error:  # a null character in the path raises ValueError
         reason = getattr(error, "strerror", error)
         raise DatasetError(f"{setting}: {str(path)!r} cannot be read ({reason})") from error

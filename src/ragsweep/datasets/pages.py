@@ -116,8 +116,11 @@ class Pages:
                 f"write {units[0]!r}, or set {self._settings.anywhere} to count it in any of them"
             )
         from_0 = "; pages are counted from 1" if key.rpartition("#")[2] == "0" else ""
+        parts = [part.strip() for part in key.split(",")]
+        several = "; write semicolons between several" if any(map(self._is_known, parts)) else ""
         raise DatasetError(
-            f"{where}: {self._unit_kind} {key[:SHOWN]!r} is not in the documents ({self._instead(key)}{from_0})"
+            f"{where}: {self._unit_kind} {key[:SHOWN]!r} is not in the documents "
+            f"({self._instead(key)}{from_0}{several})"
         )
 
     def judgments(self, query_id: str, grades: Mapping[str, int], where: str) -> list[Judgment]:
@@ -132,6 +135,9 @@ class Pages:
             if found.setdefault(unit, grade) != grade:
                 raise DatasetError(f"{where}: {unit!r} has the grades {found[unit]} and {grade}; expected one")
         return [Judgment(query_id, unit, grade) for unit, grade in sorted(found.items())]
+
+    def _is_known(self, key: str) -> bool:
+        return key in self._pages or (self._unit_kind == "page" and key in self._by_number)
 
     def _instead(self, key: str) -> str:
         """For an unknown key, what the corpus contains instead: pages of the document in the key, or document names."""

@@ -72,7 +72,7 @@ class TrecQuestions:
 
     def _queries(self) -> Iterator[Query]:
         path = Path(self.topics)
-        lines = list(lines_of(path, "questions.topics", "topics of TREC"))
+        lines = list(lines_of(path, "questions.topics", "topics of TREC", formats="a text file"))
         text = "".join(line for _, line in lines)
         found = _of_sgml(path, text, self.field) if text.lstrip().startswith("<") else _of_tabs(path, lines)
         seen: set[str] = set()
@@ -90,7 +90,7 @@ class TrecQuestions:
 def read_trec_qrels(path: Path) -> Iterator[Judgment]:
     """The judgments in a file of four columns. Raises `DatasetError` for a malformed line or a contradiction."""
     earlier: dict[tuple[str, str], tuple[int, int]] = {}
-    for number, line in lines_of(path, "questions.qrels", "judgments of TREC"):
+    for number, line in lines_of(path, "questions.qrels", "judgments of TREC", formats="a text file"):
         columns = line.split()
         if not columns:
             continue
