@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -32,8 +33,8 @@ def parquet_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             about = file.metadata
             if sum(about.row_group(group).total_byte_size for group in range(about.num_row_groups)) > LARGEST_MB * MB:
                 raise MalformedError(f"larger than {LARGEST_MB:,} MB")
-            names = file.schema_arrow.names
-            if twice := {name for name in names if names.count(name) > 1}:
+            names = Counter(file.schema_arrow.names)
+            if twice := {name for name, number in names.items() if number > 1}:
                 raise MalformedError(f"several columns have the name {listed(sorted(twice))}")
             number = 0
             for batch in file.iter_batches(MOST_IN_A_BATCH):
