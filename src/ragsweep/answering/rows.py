@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from ragsweep.core.errors import ConfigError, DatasetError
-from ragsweep.datasets.entry_files import Entry, read_entries
+from ragsweep.datasets.delimited_rows import Entry
+from ragsweep.datasets.entry_files import read_entries
 from ragsweep.datasets.fields import SHOWN, flaw_of_text, listed, shown_value
 
 Sample = TypeVar("Sample")

@@ -11,7 +11,8 @@ from ragsweep.core.constraints import Text
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.datasets.collection import Document, Query, Reference
-from ragsweep.datasets.entry_files import Entry, further_fields, id_of, read_entries, text_of, type_in, value_of
+from ragsweep.datasets.delimited_rows import Entry
+from ragsweep.datasets.entry_files import further_fields, id_of, read_entries, text_of, type_in, value_of
 from ragsweep.datasets.fields import QUERY_TYPE, listed, shown_value
 from ragsweep.datasets.own import Asked
 from ragsweep.datasets.words import words_of

@@ -9,7 +9,8 @@ from pathlib import Path
 from ragsweep.core.constraints import Text
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.collection import Document, Judgment, Query, Unit
-from ragsweep.datasets.entry_files import Entry, further_fields, grades_in, id_of, read_entries, text_of, type_in
+from ragsweep.datasets.delimited_rows import Entry
+from ragsweep.datasets.entry_files import further_fields, grades_in, id_of, read_entries, text_of, type_in
 from ragsweep.datasets.fields import QUERY_TYPE
 from ragsweep.datasets.judgment_files import JudgmentFile, table_with
 from ragsweep.datasets.own import Asked

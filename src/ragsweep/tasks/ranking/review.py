@@ -17,7 +17,8 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import counted, one_line, printable
 from ragsweep.datasets import Collection, Dataset, Judgment, Qrels
 from ragsweep.datasets.audit.unjudged import DEPTH, agreed
-from ragsweep.datasets.entry_files import Entry, lines_of, rows_of
+from ragsweep.datasets.delimited_rows import Entry, rows_of
+from ragsweep.datasets.entry_files import lines_of
 from ragsweep.datasets.fields import grade_of
 from ragsweep.retrieval.ranking import Indices
 from ragsweep.tasks.ranking.review_page import write_page
