@@ -298,16 +298,15 @@ def test_a_damaged_gzip_file_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("limit", "name", "message"),
+    ("limit", "value", "name", "message"),
     [
-        ("MOST_LINES", "a.jsonl.gz", "longer than 1 lines"),
-        ("MOST_LINES", "a.csv.gz", "longer than 1 lines"),
-        ("LARGEST_IN_ALL_MB", "a.jsonl.gz", "larger than 1 MB"),
-        ("LARGEST_MB", "a.jsonl.gz", r"larger than 1 MB \(line 2\)"),
+        ("SHORTEST_LINE", 10**9, "a.jsonl.gz", "larger than 1,000 MB"),
+        ("SHORTEST_LINE", 10**9, "a.csv.gz", "larger than 1,000 MB"),
+        ("LARGEST_MB", 1, "a.jsonl.gz", r"larger than 1 MB \(line 2\)"),
     ],
 )
-def test_a_small_file_that_unzips_to_a_very_large_one_is_refused(file, monkeypatch, limit, name, message):
-    monkeypatch.setattr(entry_files, limit, 1)
+def test_a_small_file_that_unzips_to_a_very_large_one_is_refused(file, monkeypatch, limit, value, name, message):
+    monkeypatch.setattr(entry_files, limit, value)
     with pytest.raises(DatasetError, match=message):
         RecordedAnswerer(file("\n" + " " * 1_100_000 + "\n", name)).answer(QUESTIONS)
 
