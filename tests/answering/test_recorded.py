@@ -298,15 +298,15 @@ def test_a_damaged_gzip_file_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("limit", "value", "name", "message"),
+    ("limit", "name", "message"),
     [
-        ("SHORTEST_LINE", 10**9, "a.jsonl.gz", "larger than 1,000 MB"),
-        ("SHORTEST_LINE", 10**9, "a.csv.gz", "larger than 1,000 MB"),
-        ("LARGEST_MB", 1, "a.jsonl.gz", r"larger than 1 MB \(line 2\)"),
+        (("SHORTEST_LINE", 10**9), "a.jsonl.gz", "larger than 1,000 MB"),
+        (("SHORTEST_LINE", 10**9), "a.csv.gz", "larger than 1,000 MB"),
+        (("LARGEST_MB", 1), "a.jsonl.gz", r"larger than 1 MB \(line 2\)"),
     ],
 )
-def test_a_small_file_that_unzips_to_a_very_large_one_is_refused(file, monkeypatch, limit, value, name, message):
-    monkeypatch.setattr(entry_files, limit, value)
+def test_a_small_file_that_unzips_to_a_very_large_one_is_refused(file, monkeypatch, limit, name, message):
+    monkeypatch.setattr(entry_files, *limit)
     with pytest.raises(DatasetError, match=message):
         RecordedAnswerer(file("\n" + " " * 1_100_000 + "\n", name)).answer(QUESTIONS)
 
