@@ -310,7 +310,7 @@ def test_a_subfolder_that_cannot_be_listed_is_named(open_folder, request):
 def test_a_pdf_that_may_not_be_read_is_named(open_folder, name, request):
     (open_folder / name).chmod(0)
     request.getfixturevalue("unprivileged")
-    with pytest.raises(DatasetError, match=rf"{name}: cannot be read \(Permission denied\); dataset.skip=\[{name}\]"):
+    with pytest.raises(DatasetError, match=rf"{name}: cannot be read \(Permission denied\); 'dataset.skip=\[{name}\]"):
         load(open_folder)
 
 
@@ -331,7 +331,7 @@ def test_an_inaccessible_path_is_named(open_folder, place, request):
 
 def test_a_broken_link_is_named(folder):
     (folder / "lost.pdf").symlink_to("gone.pdf")
-    with pytest.raises(DatasetError, match=r"lost\.pdf: does not exist, or is a broken link; dataset\.skip=\[lost"):
+    with pytest.raises(DatasetError, match=r"lost\.pdf: does not exist, or is a broken link; 'dataset\.skip=\[lost"):
         load(folder)
 
 
@@ -367,7 +367,7 @@ def test_a_link_does_not_add_a_document_twice(folder, links):
 
 def test_a_pipe_is_refused_instead_of_waited_for(folder):
     os.mkfifo(folder / "pipe.pdf")
-    with pytest.raises(DatasetError, match=r"pipe\.pdf: is neither a file nor a folder; dataset\.skip=\[pipe\.pdf\]"):
+    with pytest.raises(DatasetError, match=r"pipe\.pdf: is neither a file nor a folder; 'dataset\.skip=\[pipe\.pdf\]"):
         load(folder)
 
 

@@ -68,7 +68,7 @@ def test_a_page_of_a_passage_of_several_is_listed_only_if_none_of_them_is_releva
     queries, judgments = (Query("1", "?"), Query("2", "?")), (Judgment("1", "a#2", 1), Judgment("2", "a#4", 1))
     made = Collection("made", "page", (Document.from_pages("a", pages),), queries, judgments)
     items = Dataset.from_collection(made, FixedChunker(15, 0, "characters", across_pages=True))
-    assert items.passages[0].pages == (0, 1)
+    assert items.units_of([0]) == {0, 1}
     rankings = dict.fromkeys(("words", "meaning"), np.array([[0], [0]]))
     assert [(row.query_id, row.unit) for row in to_review(items, rankings).rows] == [("2", "a#1")]
 
