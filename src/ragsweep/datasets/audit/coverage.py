@@ -91,6 +91,17 @@ def coverage(dataset: Dataset, level: int, pictures: Sequence[str] = ()) -> Iter
             len(dataset.queries),
             tuple(query.query_id for query in irrelevant),
         )
+    if unplaced := [each for each in dataset.references if not each.has_offsets]:
+        yield Finding(
+            "references_without_offsets",
+            f"{counted(len(unplaced), 'reference')} not at exactly one place of the document"
+            f"{named([quoted(each.text) for each in unplaced])}.",
+            "They can only be compared by their words, not by characters.",
+            "Copy them exactly from the document, or give start_index and end_index.",
+            len(unplaced),
+            len(dataset.references),
+            tuple(each.query_id for each in unplaced),
+        )
     if skipped := dataset.skipped:
         yield Finding(
             "skipped_documents",

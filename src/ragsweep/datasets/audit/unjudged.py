@@ -12,9 +12,8 @@ from ragsweep.datasets.audit.finding import Finding
 from ragsweep.datasets.dataset import Dataset, Indices
 
 DEEPEST = 10  # ranks that are compared
-DEPTH = (
-    3  # that is listed: at least half of what all retrievers rank there is judged relevant in SciFact and the manual
-)
+# What is listed. At least half of what all retrievers rank there is judged relevant in SciFact and the manual.
+DEPTH = 3
 USUAL = 0.25  # of the units that all retrievers rank first, unjudged: 6 % in the bundled manual, 20 % in SciFact
 LEVEL = 0.05
 EXAMPLES = 5

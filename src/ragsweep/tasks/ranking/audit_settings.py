@@ -13,6 +13,7 @@ Kind = Literal[
     "pages_without_text",
     "queries_without_judgments",
     "queries_without_relevant",
+    "references_without_offsets",
     "skipped_documents",
     "shifted_pages",
     "swapped_judgments",
