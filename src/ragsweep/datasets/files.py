@@ -28,6 +28,26 @@ def what_is(path: Path) -> Literal["a file", "a folder", "neither a file nor a f
     return "a folder" if stat.S_ISDIR(mode) else "neither a file nor a folder"
 
 
+def files_at(root: Path, setting: str, expected: str, suffix: str | None = None) -> dict[str, Path]:
+    """A file, or the files with this suffix in a folder, by their names relative to the folder, in a stable order.
+
+    Args:
+        root: The file or folder.
+        setting: The setting that names it, for error messages.
+        expected: What it should be, for error messages.
+        suffix: As in `files_below`.
+
+    Raises:
+        DatasetError: It is neither a file nor a folder, or cannot be listed.
+    """
+    found = what_is(root)
+    if found == "a file":
+        return {root.name: root}
+    if found != "a folder":
+        raise DatasetError(f"{setting}: {root} {f'is {found}' if found else 'does not exist'}; expected {expected}")
+    return {path.relative_to(root).as_posix(): path for path in files_below(root, suffix)}
+
+
 def files_below(root: Path, suffix: str | None) -> list[Path]:
     """The files with this suffix, or with any, in a folder and its subfolders, in a stable order.
 

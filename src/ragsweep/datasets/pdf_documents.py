@@ -20,7 +20,7 @@ from ragsweep.core.quoting import typed
 from ragsweep.core.store import NO_STORE, Arrays, Store, packed, unpacked
 from ragsweep.datasets.collection import Document
 from ragsweep.datasets.fields import flaw_of_name
-from ragsweep.datasets.files import files_below, what_is
+from ragsweep.datasets.files import files_at, what_is
 from ragsweep.datasets.pages import nearest
 
 PageNumbers = Literal["physical", "label"]
@@ -91,12 +91,7 @@ class PdfDocuments:
     def _files(self, group: str, path: str) -> dict[str, Path]:
         """The PDF files by their names relative to the folder, in a stable order."""
         root = Path(self.path)
-        found = what_is(root)
-        if found not in ("a file", "a folder"):
-            problem = f"is {found}" if found else "does not exist"
-            raise DatasetError(f"{group}.{path}: {root} {problem}; expected a PDF file or a folder of PDF files")
-        paths = [root] if found == "a file" else files_below(root, ".pdf")
-        files = {path.relative_to(root).as_posix() if path != root else root.name: path for path in paths}
+        files = files_at(root, f"{group}.{path}", "a PDF file or a folder of PDF files", ".pdf")
         if not files:
             raise DatasetError(f"{group}.{path}: no PDF file in {root}")
         for name in self.skip:

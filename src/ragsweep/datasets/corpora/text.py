@@ -16,7 +16,7 @@ from ragsweep.core.parsing import MB
 from ragsweep.core.terminal import one_line, say_once
 from ragsweep.datasets.collection import PAGE_BREAK, Document
 from ragsweep.datasets.fields import flaw_of_name
-from ragsweep.datasets.files import files_below, what_is
+from ragsweep.datasets.files import files_at, what_is
 
 LARGEST_MB = 100  # of a file, unzipped
 LARGEST_XML_MB, MOST_ELEMENTS = 20, 500_000  # of a Word document, whose elements become objects of about 1 KB
@@ -41,12 +41,7 @@ class TextCorpus:
     def read(self) -> tuple[Document, ...]:
         """Read the documents, in the order of their names. Files of other kinds are counted and left out."""
         root = Path(self.path)
-        found = what_is(root)
-        if found not in ("a file", "a folder"):
-            problem = f"is {found}" if found else "does not exist"
-            raise DatasetError(f"corpus.path: {root} {problem}; expected a folder, or a file of {KINDS}")
-        paths = [root] if found == "a file" else files_below(root, None)
-        files = {path.relative_to(root).as_posix() if path != root else root.name: path for path in paths}
+        files = files_at(root, "corpus.path", f"a folder, or a file of {KINDS}")
         others = [name for name, path in files.items() if _kind(path) not in (*PLAIN, *PAGES, WORD)]
         if len(others) == len(files):
             raise DatasetError(f"corpus.path: {root} has no file of {KINDS}")

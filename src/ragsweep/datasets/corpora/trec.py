@@ -20,7 +20,7 @@ from ragsweep.datasets.entry_files import (
     text_of,
 )
 from ragsweep.datasets.fields import flaw_of_name, without_entities
-from ragsweep.datasets.files import files_below, what_is
+from ragsweep.datasets.files import files_at
 
 SECTIONS = "HEADLINE|HEAD|HL|TITLE|TTL|LEADPARA|LP|TEXT"  # what is read of a document in SGML
 # These patterns read each character a bounded number of times: a file can be made of millions of tags without an end.
@@ -48,13 +48,8 @@ class TrecCorpus:
 
     def read(self) -> tuple[Document, ...]:
         """Read the documents, in the order of the files' names."""
-        root = Path(self.path)
-        found = what_is(root)
-        if found not in ("a file", "a folder"):
-            problem = f"is {found}" if found else "does not exist"
-            raise DatasetError(f"corpus.path: {root} {problem}; expected a file or a folder of files")
         documents: dict[str, Document] = {}
-        for file in [root] if found == "a file" else files_below(root, None):
+        for file in files_at(Path(self.path), "corpus.path", "a file or a folder of files").values():
             for where, source, text in _texts(file):
                 if flaw := flaw_of_name(source):
                     raise DatasetError(f"{where}: the id {source[:80]!r} {flaw}")
@@ -62,7 +57,7 @@ class TrecCorpus:
                     raise DatasetError(f"{where}: the document {source!r} is in the corpus twice; expected once")
                 documents[source] = Document.from_pages(source, [("1", source, text)])
         if not documents:
-            raise DatasetError(f"{root}: contains no documents; expected at least one")
+            raise DatasetError(f"{self.path}: contains no documents; expected at least one")
         return tuple(documents.values())
 
 
