@@ -3,7 +3,7 @@
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -18,6 +18,7 @@ from ragsweep.core.store import NO_STORE, Store
 from ragsweep.retrieval import (
     NOTHING,
     DenseRetriever,
+    Expansion,
     FusedRetriever,
     PipelineRetriever,
     Ranking,
@@ -336,3 +337,94 @@ class TestHashedLetters(EncoderContract):
 
 class TestSharedWords(RerankerContract):
     component = SharedWords
+
+
+@dataclass(frozen=True)
+class Also:
+    """Searches for the query, and for one word besides."""
+
+    word: str = "zinc"
+    fusion: ClassVar = WeightedSum([0.5, 0.5])
+
+    def expand(self, search, ranker):
+        other = replace(search, queries=(self.word,) * len(search.queries))
+        return Expansion((search, other), np.zeros(len(search.queries)), (f"+ {self.word}",) * len(search.queries))
+
+
+def test_several_searches_are_fused():
+    words = SparseRetriever(NO_STORE)
+    pipeline, search = PipelineRetriever(words, Also()), Search(PASSAGES, ("haemoglobin salts",))
+    both = [words.rank(each, 5) for each in (search, Search(PASSAGES, ("zinc",)))]
+    assert order(rank(pipeline, search, 5)) == order(Also().fusion.fuse(both))
+    assert 4 not in order(words.rank(Search(PASSAGES, ("haemoglobin",)), 5))[0]
+    assert 4 in order(rank(pipeline, Search(PASSAGES, ("haemoglobin",)), 5))[0]
+
+
+def test_what_was_searched_for_is_told():
+    pipeline = PipelineRetriever(SparseRetriever(NO_STORE), Also())
+    assert pipeline.details(SEARCH)["searched"][0] == "Which Hb is low? | zinc"
+    assert pipeline.details(SEARCH)["query_change"] == ("+ zinc",) * 3
+    found = trace(pipeline, SEARCH, 1)
+    assert (found.searched, found.change) == ("When is ORS given? | zinc", "+ zinc")
+    assert list(found.parts) == ["search 1", "search 2"]
+
+
+@pytest.mark.parametrize(
+    ("searches", "changes", "message"),
+    [
+        ((), ("",) * 3, "expected an Expansion"),
+        ((SEARCH.row(0),), ("",) * 3, "returned a search of 1, expected 3 queries and the same passages"),
+        ((replace(SEARCH, passages=PASSAGES[:2]),), ("",) * 3, "expected 3 queries and the same passages"),
+        ((SEARCH,), ("",), "changes: found 1, expected 3 texts"),
+    ],
+)
+def test_an_expansion_is_checked(searches, changes, message):
+    class Expanding:
+        def expand(self, search, ranker):
+            return Expansion(searches, np.zeros(3), changes)
+
+    with pytest.raises(RetrieverError, match=message):
+        rank(PipelineRetriever(SparseRetriever(NO_STORE), Expanding()), SEARCH, 2)
+
+
+@dataclass(frozen=True)
+class FirstTwo:
+    """Keeps the first passages, of those that it asks for."""
+
+    candidates: int | None = 2
+
+    def rerank(self, search, ranking, depth):
+        return ranked(ranking.passages, ranking.scores, min(2, depth))
+
+
+def test_a_rerankers_own_candidates_count(pipeline):
+    words = SparseRetriever(NO_STORE)
+    search = Search(PASSAGES, ("haemoglobin iron salts zinc urine",))
+    assert len(order(rank(PipelineRetriever(words, reranker=SharedWords(), candidates=3), search, 5))[0]) == 3
+    own = PipelineRetriever(words, reranker=type("Own", (SharedWords,), {"candidates": 4})(), candidates=3)
+    assert len(order(rank(own, search, 5))[0]) == 4
+    assert own.without_effect == ("candidates",)
+
+
+def test_dynamic_k_comes_last(pipeline):
+    first = rank(pipeline(candidates=5), SEARCH, 5)
+    assert order(rank(pipeline(candidates=5, dynamic_k=FirstTwo()), SEARCH, 5)) == [row[:2] for row in order(first)]
+    assert "dynamic_k" in trace(pipeline(dynamic_k=FirstTwo()), SEARCH, 0).stages
+
+
+def test_stages_stand_around_any_retriever(application, dataset, tmp_path):
+    for group in ("query", "reranker", "dynamic_k"):
+        (tmp_path / "conf" / group).mkdir(parents=True)
+    (tmp_path / "conf/query/spelled.yaml").write_text(
+        "_target_: test_pipeline.SpelledOut\nabbreviations: {paracetamol: acetaminophen paracetamol}\n"
+    )
+    (tmp_path / "conf/reranker/shared.yaml").write_text("_target_: test_pipeline.SharedWords\nletters: 2\n")
+    (tmp_path / "conf/dynamic_k/two.yaml").write_text("_target_: test_pipeline.FirstTwo\n")
+    swept = ["-m", "retriever=sparse", "query=plain,spelled", "reranker=none,shared", "dynamic_k=none,two", "k=3"]
+    process = application.run("--config-dir", str(tmp_path / "conf"), *dataset, *swept, **ENVIRONMENT)
+    assert process.returncode == 0, process.stderr
+    runs = {run.info.run_name: run for run in application.children()}
+    assert len({run.data.tags["config.digest"] for run in runs.values()}) == len(runs) == 8
+    most = runs["query=spelled reranker=shared dynamic_k=two"].data.params
+    assert (most["query"], most["reranker.letters"]) == ("test_pipeline.SpelledOut", "2")
+    assert not {"query", "reranker", "dynamic_k"} & runs["query=plain reranker=none dynamic_k=none"].data.params.keys()

@@ -8,7 +8,19 @@ from ragsweep.retrieval.fusion import WeightedSum, minmax
 from ragsweep.retrieval.hybrid import HybridRetriever
 from ragsweep.retrieval.index import ExactIndex, HnswIndex, Index, IvfPqIndex
 from ragsweep.retrieval.pipeline import PipelineRetriever
-from ragsweep.retrieval.ranking import NOTHING, Fusion, Names, Ranker, Ranking, Reranker, Rewriter, Search, ranked
+from ragsweep.retrieval.ranking import (
+    NOTHING,
+    Expander,
+    Expansion,
+    Fusion,
+    Names,
+    Ranker,
+    Ranking,
+    Reranker,
+    Rewriter,
+    Search,
+    ranked,
+)
 from ragsweep.retrieval.run_file import RunFileRetriever
 from ragsweep.retrieval.sparse import SparseRetriever
 from ragsweep.retrieval.stages import rank
@@ -20,6 +32,8 @@ __all__ = [
     "DenseRetriever",
     "Encoder",
     "ExactIndex",
+    "Expander",
+    "Expansion",
     "FusedRetriever",
     "Fusion",
     "HnswIndex",

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
 from ragsweep.core.code import name_of
 from ragsweep.core.constraints import Between
+from ragsweep.core.errors import ConfigError
 from ragsweep.retrieval.checks import expect_method
-from ragsweep.retrieval.ranking import Ranker, Ranking, Reranker, Rewriter, Search
-from ragsweep.retrieval.stages import check_search, rank, rerank, rewrite, total_ms
+from ragsweep.retrieval.ranking import UNTIMED, Expansion, Ranker, Ranking, Reranker, Rewriter, Search
+from ragsweep.retrieval.stages import check_search, details_of, expand, fuse, rank, rerank, sections_of, total_ms
 from ragsweep.retrieval.trace import Trace, trace, within
+
+JOINED = " | "  # between the texts that are searched for instead of one query
 
 
 @dataclass(frozen=True)
@@ -20,27 +23,31 @@ class PipelineRetriever:
 
     Attributes:
         ranker: Ranks the passages of the corpus.
-        rewriter: Changes the queries first; None leaves them as they are.
+        rewriter: Changes the queries first, or expands them; None leaves them as they are.
         reranker: Orders the first passages anew; None leaves them as they are.
-        candidates: How many passages the reranker gets, and so the most that are retrieved; None takes all.
+        candidates: How many passages a reranker gets that has no setting of this name, and so the most that are
+            retrieved; None takes all.
+        dynamic_k: Drops the last passages of a ranking; None leaves them.
     """
 
     ranker: Ranker
     rewriter: Rewriter | None = None
     reranker: Reranker | None = None
     candidates: Annotated[int, Between(1)] | None = 100
+    dynamic_k: Reranker | None = None
 
     def __post_init__(self) -> None:
         expect_method(self.ranker, "rank", "ranker")
-        if self.rewriter is not None:
+        if self.rewriter is not None and not callable(getattr(self.rewriter, "expand", None)):
             expect_method(self.rewriter, "rewrite", "rewriter")
-        if self.reranker is not None:
-            expect_method(self.reranker, "rerank", "reranker")
+        for name in ("reranker", "dynamic_k"):
+            if getattr(self, name) is not None:
+                expect_method(getattr(self, name), "rerank", name)
 
     @property
     def without_effect(self) -> tuple[str, ...]:
-        """Settings that have no effect without a reranker."""
-        return () if self.reranker is not None else ("candidates",)
+        """Settings that have no effect without a reranker, or with one that has its own."""
+        return ("candidates",) if self.reranker is None or hasattr(self.reranker, "candidates") else ()
 
     @property
     def at_least(self) -> Mapping[str, str]:
@@ -50,39 +57,74 @@ class PipelineRetriever:
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
         ranking = self._first(search, depth)
-        return rerank(self.reranker, search, ranking, depth) if self.reranker is not None else ranking
+        for stage in (self.reranker, self.dynamic_k):
+            ranking = rerank(stage, search, ranking, depth) if stage is not None else ranking
+        return ranking
 
     def check(self, search: Search) -> None:
         """Let the ranker refuse what it cannot search."""
         check_search(self.ranker, search)
 
+    def details(self, search: Search) -> Mapping[str, Sequence[str]]:
+        """What was searched for instead of each query, and what the ranker says of each query."""
+        if self.rewriter is None:
+            return details_of(self.ranker, search)
+        expansion = self._expanded(search)
+        searched = [JOINED.join(texts) for texts in zip(*(each.queries for each in expansion.searches), strict=True)]
+        changes = {"query_change": expansion.changes} if any(expansion.changes) else {}
+        return {**details_of(self.ranker, expansion.searches[0]), "searched": searched, **changes}
+
+    def sections(self, search: Search) -> Mapping[str, Sequence[str]]:
+        """What the ranker says in the report."""
+        return sections_of(self.ranker, self._expanded(search).searches[0])
+
     def trace(self, search: Search, query: int) -> Trace:
         """How a query got its ranking."""
-        searched = self._rewritten(search)
-        inner = trace(self.ranker, searched, query)
+        expansion = self._expanded(search)
+        first, *others = expansion.searches
+        inner = trace(self.ranker, first, query)
         stages = within("ranker", inner.stages, self.ranker)
         if self.rewriter is not None:
-            inner = replace(inner, searched=searched.queries[query])
+            searched = JOINED.join(each.queries[query] for each in expansion.searches)
+            inner = replace(inner, searched=searched, change=expansion.changes[query])
             stages = within("rewriter", {}, self.rewriter) | stages
-        if self.reranker is None:
-            return replace(inner, stages=stages)
-        kind = name_of(self.reranker)
-        parts = {**inner.parts, "ranker": self._first(search, 1).row(query)}
-        words = inner.words and inner.words._replace(stage=inner.words.stage or "ranker")
-        formula = getattr(self.reranker, "formula", f"by {kind}, of the first {self.candidates} of ranker")
-        return replace(inner, stages={**stages, "reranker": kind}, parts=parts, formula=formula, words=words)
+        if others:
+            rankings = (rank(self.ranker, each, self._depth(search, 1)).row(query) for each in expansion.searches)
+            inner = replace(inner, parts={f"search {number}": each for number, each in enumerate(rankings, start=1)})
+        parts, formula, words = inner.parts, inner.formula, inner.words
+        if self.reranker is not None:
+            kind = name_of(self.reranker)
+            parts = {**parts, "ranker": self._first(search, 1).row(query)}
+            words = words and words._replace(stage=words.stage or "ranker")
+            formula = getattr(self.reranker, "formula", f"by {kind}, of the first {self._depth(search, 1)} of ranker")
+            stages["reranker"] = kind
+        if self.dynamic_k is not None:
+            stages["dynamic_k"] = name_of(self.dynamic_k)
+        return replace(inner, stages=stages, parts=parts, formula=formula, words=words)
 
-    def _rewritten(self, search: Search) -> Search:
+    def _expanded(self, search: Search) -> Expansion:
+        """What is searched for instead of the queries."""
         if self.rewriter is None:
-            return search
-        return replace(search, queries=rewrite(self.rewriter, search.queries).queries)
+            return Expansion((search,), UNTIMED, ("",) * len(search.queries))
+        return expand(self.rewriter, search, self.ranker)
+
+    def _depth(self, search: Search, depth: int) -> int:
+        """How many passages the first ranking has."""
+        if self.reranker is None:
+            return depth
+        return getattr(self.reranker, "candidates", self.candidates) or len(search.passages)
 
     def _first(self, search: Search, depth: int) -> Ranking:
         """The ranking before it is reranked."""
-        if self.reranker is not None:
-            depth = self.candidates or len(search.passages)
+        depth = self._depth(search, depth)
         if self.rewriter is None:
             return rank(self.ranker, search, depth)
-        queries, latency_ms = rewrite(self.rewriter, search.queries)
-        ranking = rank(self.ranker, replace(search, queries=queries), depth)
+        searches, latency_ms, _ = expand(self.rewriter, search, self.ranker)
+        rankings = [rank(self.ranker, each, depth) for each in searches]
+        ranking = rankings[0]
+        if len(rankings) > 1:
+            fusion = getattr(self.rewriter, "fusion", None)
+            if fusion is None:
+                raise ConfigError(f"rewriter: {name_of(self.rewriter)} makes several searches and has no fusion")
+            ranking = fuse(fusion, rankings, search, depth)
         return replace(ranking, latency_ms=total_ms([latency_ms, ranking.latency_ms]))

@@ -59,6 +59,7 @@ class Names(NamedTuple):
         documents: The document of each passage, shape [passages].
         without_passage: Units that are known, but cannot be retrieved, for example because they have no text.
         several_units: Whether a passage has several units, such as pages, of which `units` has the first.
+        query_types: The type of each query, None for a query without one, shape [queries].
     """
 
     queries: tuple[str, ...]
@@ -67,6 +68,7 @@ class Names(NamedTuple):
     documents: tuple[str, ...]
     without_passage: frozenset[str] = frozenset()
     several_units: bool = False
+    query_types: tuple[str | None, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -80,12 +82,16 @@ class Search:
             ranker is found by the texts alone, so a ranker that uses names must not have one.
         names_digest: Digest of what the names are made of. A ranker may keep what it has read for these names while it
             runs; None if it must not.
+        values: Returns the value of the metric of this name at k for each query of a ranking, shape [queries], NaN
+            for a query without judgments. It is only for a ranker that learns from other queries than the one that it
+            ranks for; None if there are no judgments.
     """
 
     passages: tuple[str, ...]
     queries: tuple[str, ...]
     names: Callable[[], Names] | None = field(default=None, compare=False, repr=False)
     names_digest: str | None = field(default=None, compare=False, repr=False)
+    values: Callable[[Ranking, str], Scores] | None = field(default=None, compare=False, repr=False)
 
     @cached_property
     def digest(self) -> str:
@@ -98,7 +104,8 @@ class Search:
 
         def of_query() -> Names:
             assert names is not None
-            return names()._replace(queries=names().queries[query : query + 1])
+            some = slice(query, query + 1)
+            return names()._replace(queries=names().queries[some], query_types=names().query_types[some])
 
         names_digest = self.names_digest and digest([self.names_digest, query])
         return Search(self.passages, (self.queries[query],), names and of_query, names_digest)
@@ -113,10 +120,38 @@ class Ranker(Protocol):
 
 
 class Rewriter(Protocol):
-    """Changes queries before they are searched for; write your own as one class with this method."""
+    """Changes queries before they are searched for; write your own as one class with this method.
+
+    A rewriter that needs more than the queries, or searches for several texts, is an `Expander` instead.
+    """
 
     def rewrite(self, queries: Sequence[str]) -> Sequence[str]:
         """A text for every query, in the same order."""
+        ...
+
+
+class Expansion(NamedTuple):
+    """What is searched for instead of the queries.
+
+    Attributes:
+        searches: One search, or several whose rankings are fused; each has the same passages and as many queries.
+        latency_ms: What expanding a single query costs, for a sample of queries, shape [sample]; empty if not timed.
+        changes: What was changed in each query, in a few words, shape [queries]; empty for a query that was not.
+    """
+
+    searches: tuple[Search, ...]
+    latency_ms: Milliseconds
+    changes: tuple[str, ...]
+
+
+class Expander(Protocol):
+    """Changes what is searched for, by what it knows of the corpus or of a first ranking.
+
+    An expander of several searches has the attribute `fusion`, which makes one ranking of theirs.
+    """
+
+    def expand(self, search: Search, ranker: Ranker) -> Expansion:
+        """What is searched for; `ranker` is the one that will rank, for a first ranking."""
         ...
 
 

@@ -5,7 +5,7 @@ Rankers time themselves; rewriters, fusions and rerankers are timed here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import NamedTuple, TypeVar
@@ -20,6 +20,8 @@ from ragsweep.core.store import NO_STORE, Arrays, Store, packed, unpacked
 from ragsweep.retrieval.checks import check_within, checked_ranking
 from ragsweep.retrieval.ranking import (
     UNTIMED,
+    Expander,
+    Expansion,
     Fusion,
     Indices,
     Milliseconds,
@@ -40,6 +42,18 @@ class Rewritten(NamedTuple):
 
     queries: tuple[str, ...]
     latency_ms: Milliseconds
+
+
+def details_of(ranker: Ranker, search: Search) -> Mapping[str, Sequence[str]]:
+    """Texts about each query, by column, from a ranker with a method `details`; a text for each query of the search."""
+    own = getattr(ranker, "details", None)
+    return own(search) if callable(own) else {}
+
+
+def sections_of(ranker: Ranker, search: Search) -> Mapping[str, Sequence[str]]:
+    """Sentences for the report, by heading, from a ranker with a method `sections`."""
+    own = getattr(ranker, "sections", None)
+    return own(search) if callable(own) else {}
 
 
 def check_search(ranker: Ranker, search: Search) -> None:
@@ -84,6 +98,25 @@ def rewrite(rewriter: Rewriter, queries: Sequence[str]) -> Rewritten:
 
     kept = _kept(rewriter, [digest_texts(queries)], build)
     return Rewritten(tuple(unpacked(kept)), kept["ms"])
+
+
+def expand(rewriter: Rewriter | Expander, search: Search, ranker: Ranker) -> Expansion:
+    """What is searched for instead of the queries; raise `RetrieverError` if that is not the same corpus."""
+    if not callable(getattr(rewriter, "expand", None)):
+        queries, latency_ms = rewrite(rewriter, search.queries)  # type: ignore[arg-type]
+        return Expansion((replace(search, queries=queries),), latency_ms, ("",) * len(queries))
+    expander: Expander = rewriter  # type: ignore[assignment]
+    expansion = _call(expander, lambda: expander.expand(search, ranker))
+    if not isinstance(expansion, Expansion) or not expansion.searches:
+        raise RetrieverError(f"{kind_of(expander)}: returned {type(expansion).__name__}, expected an Expansion")
+    for each in expansion.searches:
+        if each.passages != search.passages or len(each.queries) != len(search.queries):
+            expected = f"{len(search.queries)} queries and the same passages"
+            raise RetrieverError(f"{kind_of(expander)}: returned a search of {len(each.queries)}, expected {expected}")
+    if len(expansion.changes) != len(search.queries):
+        found = f"found {len(expansion.changes)}, expected {len(search.queries)} texts"
+        raise RetrieverError(f"{kind_of(expander)}: changes: {found}")
+    return expansion
 
 
 def fuse(fusion: Fusion, rankings: Sequence[Ranking], search: Search, depth: int) -> Ranking:

@@ -29,6 +29,7 @@ class Trace:
     Attributes:
         stages: The class of each stage by its name, in the order in which they work; empty for a ranker without stages.
         searched: The query as it was searched for; None if it was not rewritten.
+        change: What was changed in it, in a few words; empty if that does not say more.
         parts: The rankings of the query that later stages made theirs of, by the name of their stage.
         formula: How the score is made; empty if the ranker does not say.
         words: What each word of the query adds; None if no stage counts words.
@@ -36,6 +37,7 @@ class Trace:
 
     stages: Mapping[str, str] = field(default_factory=dict)
     searched: str | None = None
+    change: str = ""
     parts: Mapping[str, Ranking] = field(default_factory=dict)
     formula: str = ""
     words: Words | None = None

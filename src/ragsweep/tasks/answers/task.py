@@ -17,7 +17,7 @@ from ragsweep.core.run_settings import Cutoff, Seed
 from ragsweep.core.store import Store
 from ragsweep.datasets import Chunker, Dataset, DatasetFormat
 from ragsweep.datasets.audit.finding import Audit
-from ragsweep.retrieval import Ranker, Ranking, rank
+from ragsweep.retrieval import Ranker, Ranking, Reranker, Rewriter, rank
 from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.prompt_tokens import token_counts
 from ragsweep.retrieval.stages import check_search
@@ -46,7 +46,7 @@ from ragsweep.tasks.ranking.audit import as_json, audit, refuse, scanned_pages
 from ragsweep.tasks.ranking.audit_settings import AuditSettings
 from ragsweep.tasks.ranking.explain import find
 from ragsweep.tasks.ranking.units import units_of_ranking
-from ragsweep.tasks.search import search_of
+from ragsweep.tasks.search import STAGES, in_stages, search_of
 from ragsweep.tasks.task import Measurement, Record
 
 LEAST_DEPTH = 100  # a ranking has at least this many passages, and at least k
@@ -69,6 +69,9 @@ class AnswersTask:
         evidence: What the questions are answered from; see `contexts`.
         tokenizer: Counts the tokens of the evidence: a model by its folder or name on the hub, or `words`.
         audit: What is looked for in documents and judgments, and which findings are not accepted.
+        query: Changes the queries before the retriever searches for them; None leaves them.
+        reranker: Orders the first passages anew; None leaves them.
+        dynamic_k: Drops the last passages of a ranking; None leaves them.
     """
 
     loads: ClassVar[Sequence[str]] = ("dataset", "chunker", "store")
@@ -84,9 +87,12 @@ class AnswersTask:
     evidence: Source = "retrieved"
     tokenizer: Text = WORDS
     audit: AuditSettings = field(default_factory=AuditSettings)
+    query: Rewriter | None = None
+    reranker: Reranker | None = None
+    dynamic_k: Reranker | None = None
 
     def __post_init__(self) -> None:
-        expect_method(self.retriever, "rank", "retriever")
+        self._ranker  # noqa: B018 - fails here if a stage lacks its method
         expect_method(self.answerer, "answer", "answerer")
 
     @property
@@ -103,8 +109,10 @@ class AnswersTask:
     def without_effect(self) -> Sequence[str]:
         """Settings that have no effect on these answers: recorded ones exist already, others need no retrieval."""
         if self._recorded:
-            return ("retriever", "evidence", "tokenizer", "evaluation.controls", "audit")
-        return ("audit",) if self._retrieves else ("retriever", "k", "audit")
+            return ("retriever", *STAGES, "evidence", "tokenizer", "evaluation.controls", "audit")
+        if not self._retrieves:
+            return ("retriever", *STAGES, "k", "audit")
+        return ("audit", *(name for name in STAGES if getattr(self, name) is None))
 
     def load(self) -> Dataset:
         """Read the cases, and read and cut the documents."""
@@ -123,7 +131,7 @@ class AnswersTask:
         else:
             check_source(items, self.evidence, self.evaluation.relevance_level)
             if self._retrieves:
-                check_search(self.retriever, search_of(items))
+                check_search(self._ranker, search_of(items))
         if self.audit.fail_on:
             refuse(items.name, self.audited(items).findings, self.audit.fail_on)
 
@@ -164,6 +172,11 @@ class AnswersTask:
         return bool(getattr(self.answerer, "recorded", False))
 
     @property
+    def _ranker(self) -> Ranker:
+        """The retriever with the stages before and after it."""
+        return in_stages(self.retriever, self.query, self.reranker, self.dynamic_k)
+
+    @property
     def _source(self) -> Source:
         return "none" if self._recorded else self.evidence
 
@@ -184,7 +197,7 @@ class AnswersTask:
         """The ranking of the passages for every case; None if these sources of evidence need none."""
         if {*NEED_RANKING}.isdisjoint(sources):
             return None
-        return rank(self.retriever, search_of(items), max(LEAST_DEPTH, self.k))
+        return rank(self._ranker, search_of(items), max(LEAST_DEPTH, self.k))
 
     def _answered(self, items: Dataset, ranking: Ranking | None, *sources: Source) -> list[Answered]:
         """Answer all questions from each of these kinds of evidence; the answerer is asked once, for all of them."""

@@ -79,6 +79,8 @@ class Explanation:
         yield from textwrap.wrap(f"query {query.query_id}{of_type}: {one_line(query.text)}", width)
         if self.trace.searched is not None:
             yield from textwrap.wrap(f"searched as: {one_line(self.trace.searched)}", width)
+        if self.trace.change:
+            yield from textwrap.wrap(f"changed: {one_line(self.trace.change)}", width)
         yield f"run {one_line(self.record.name)} ({self.record.run_id})"
         for grade in dict.fromkeys(self.grades.values()):
             names = ", ".join(self._name(each) for each, its in self.grades.items() if its == grade)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ragsweep.core.constraints import Text
-from ragsweep.core.errors import DatasetError
+from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.method import Method
 from ragsweep.core.run_settings import Cutoff, Seed
 from ragsweep.core.store import Store
@@ -18,10 +19,9 @@ from ragsweep.core.terminal import one_line, say_once
 from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import Chunker, Collection, Dataset, DatasetFormat, Judgment
 from ragsweep.datasets.audit.finding import Audit
-from ragsweep.retrieval import Encoder, Ranker, Ranking, rank
-from ragsweep.retrieval.checks import expect_method
+from ragsweep.retrieval import Encoder, Ranker, Ranking, Reranker, Rewriter, Search, rank
 from ragsweep.retrieval.prompt_tokens import token_counts
-from ragsweep.retrieval.stages import check_search
+from ragsweep.retrieval.stages import check_search, details_of, sections_of
 from ragsweep.retrieval.tokenizer import WORDS
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import Metric, metric_of
@@ -30,13 +30,13 @@ from ragsweep.tasks.ranking.audit import as_json, audit, refuse, scanned_pages
 from ragsweep.tasks.ranking.audit_settings import AuditSettings
 from ragsweep.tasks.ranking.evaluation import CURVE, Evaluation, evaluate
 from ragsweep.tasks.ranking.explain import Explanation, find
-from ragsweep.tasks.ranking.judging import judge
+from ragsweep.tasks.ranking.judging import Judged, judge
 from ragsweep.tasks.ranking.review import ToReview, Verdicts, judged_also, read_review, to_review
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.spans.needs import check_spans, needs_spans, with_spans
 from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep.tasks.ranking.unlike_rankings import unlike_rankings
-from ragsweep.tasks.search import search_of
+from ragsweep.tasks.search import STAGES, in_stages, search_of
 from ragsweep.tasks.task import Curve, Measurement, Record, Score
 
 LEAST_DEPTH = 100  # a ranking has at least this many passages, and at least k
@@ -58,10 +58,12 @@ class RankingTask:
         store: Keeps where documents were cut, and how many tokens passages have.
         tokenizer: Counts the tokens of the context: a model by its folder or name on the hub, or `words`.
         audit: What is looked for in the dataset, and which findings are not accepted.
+        query: Changes the queries before the retriever searches for them; None leaves them.
+        reranker: Orders the first passages anew; None leaves them.
+        dynamic_k: Drops the last passages of a ranking; None leaves them.
     """
 
     cutoff: ClassVar[str] = "k"
-    without_effect: ClassVar[Sequence[str]] = ("audit",)
     loads: ClassVar[Sequence[str]] = (
         *("dataset", "chunker", "store", "evaluation.relevance_level"),
         "evaluation.fuzzy_threshold",
@@ -76,9 +78,17 @@ class RankingTask:
     store: Store
     tokenizer: Text = WORDS
     audit: AuditSettings = field(default_factory=AuditSettings)
+    query: Rewriter | None = None
+    reranker: Reranker | None = None
+    dynamic_k: Reranker | None = None
 
     def __post_init__(self) -> None:
-        expect_method(self.retriever, "rank", "retriever")
+        self._ranker  # noqa: B018 - fails here if a stage lacks its method
+
+    @property
+    def without_effect(self) -> Sequence[str]:
+        """Settings that have no effect on the measurement: the audit, and the stages that there are not."""
+        return ("audit", *(name for name in STAGES if getattr(self, name) is None))
 
     @property
     def metrics(self) -> Sequence[Metric]:
@@ -116,7 +126,7 @@ class RankingTask:
 
     def check(self, items: Dataset) -> None:
         """Raise an error if this dataset cannot be searched or measured, or if `audit.fail_on` does not accept it."""
-        check_search(self.retriever, search_of(items))
+        check_search(self._ranker, self._search(items))
         check_spans(items, self.evaluation.metrics)
         if self.audit.fail_on:
             refuse(items.name, self.audited(items).findings, self.audit.fail_on)
@@ -139,8 +149,9 @@ class RankingTask:
         ranking = self.rank(items)
         evaluation = self.evaluate(items, ranking)
         measured = self.measured(items, ranking, evaluation).per_item
-        search = search_of(items)
-        return Explanation(record, items, search, self.retriever, row, ranking, evaluation, measured).text(width)
+        return Explanation(record, items, self._search(items), self._ranker, row, ranking, evaluation, measured).text(
+            width
+        )
 
     def to_review(self, items: Dataset, encoder: Encoder | None, depth: int) -> ToReview:
         """What nobody judged and unlike retrievers, one of which uses the encoder, all rank among the first `depth`."""
@@ -158,21 +169,11 @@ class RankingTask:
 
     def rank(self, items: Dataset) -> Ranking:
         """Rank the passages for every query."""
-        return rank(self.retriever, search_of(items), max(LEAST_DEPTH, self.k))
+        return rank(self._ranker, self._search(items), max(LEAST_DEPTH, self.k))
 
     def evaluate(self, items: Dataset, ranking: Ranking) -> Evaluation:
         """Judge the ranking and measure it."""
-        qrels = items.qrels
-        judged = judge(
-            units_of_ranking(ranking.passages, items),
-            qrels.query,
-            qrels.unit,
-            qrels.grade,
-            collapse=self.evaluation.collapse,
-            relevance_level=self.evaluation.relevance_level,
-        )
-        if any(map(needs_spans, self.evaluation.metrics.values())):
-            judged = with_spans(judged, items, ranking, max(CURVE, self.k))
+        judged = self._judged(items, ranking)
         queries = [items.queries[row] for row in judged.queries]
         evaluation = evaluate(
             judged,
@@ -185,16 +186,52 @@ class RankingTask:
         )
         return replace(evaluation, judged=replace(judged, spans=None))  # their texts would go to the chart process, too
 
+    def _judged(self, items: Dataset, ranking: Ranking) -> Judged:
+        qrels = items.qrels
+        judged = judge(
+            units_of_ranking(ranking.passages, items),
+            qrels.query,
+            qrels.unit,
+            qrels.grade,
+            collapse=self.evaluation.collapse,
+            relevance_level=self.evaluation.relevance_level,
+        )
+        if any(map(needs_spans, self.evaluation.metrics.values())):
+            judged = with_spans(judged, items, ranking, max(CURVE, self.k))
+        return judged
+
+    def _values(self, items: Dataset, ranking: Ranking, metric: str) -> Array:
+        """The value of a metric at k for each query, NaN for a query without judgments, shape [queries]."""
+        if metric not in self.evaluation.metrics:
+            there_is = ", ".join(self.evaluation.metrics)
+            raise ConfigError(f"{metric}: no such metric is measured (there is {there_is})")
+        judged = self._judged(items, ranking)
+        values = np.full(len(items.queries), np.nan)
+        values[judged.queries] = self.evaluation.metrics[metric](judged, self.k)
+        return values
+
+    def _search(self, items: Dataset) -> Search:
+        """What is searched, and for what."""
+        return replace(search_of(items), values=partial(self._values, items))
+
+    @property
+    def _ranker(self) -> Ranker:
+        """The retriever with the stages before and after it."""
+        return in_stages(self.retriever, self.query, self.reranker, self.dynamic_k)
+
     def measured(self, items: Dataset, ranking: Ranking, evaluation: Evaluation) -> Measurement:
         """Everything that is recorded of a ranking."""
         intervals = zip(evaluation.ci_low.tolist(), evaluation.ci_high.tolist(), strict=True)
         values = zip(evaluation.metrics, evaluation.means.values(), intervals, evaluation.per_query, strict=True)
         tokens = self._context_tokens(items, ranking, evaluation)
         audited, facts = self.audited(items), tables.facts(evaluation, items)
+        search = self._search(items)
+        texts = details_of(self._ranker, search)
+        details = {name: [column[row] for row in evaluation.judged.queries] for name, column in texts.items()}
         return Measurement(
             items=tables.queries(evaluation, items),
             scores=[Score(metric, mean, *interval, row) for metric, mean, interval, row in values],
-            details={"retrieved": tables.retrieved(evaluation, items)},
+            details={"retrieved": tables.retrieved(evaluation, items)} | details,
             curves={
                 name: Curve(curve, np.array(evaluation.curve_interval(name)) if name in WITH_INTERVALS else None)
                 for name, curve in zip(evaluation.names, evaluation.curves, strict=True)
@@ -206,7 +243,7 @@ class RankingTask:
             cutoff=self.cutoff,
             facts=facts,
             findings=audited.sentences,
-            sections=_sections(evaluation, facts["answerable"]),
+            sections={**_sections(evaluation, facts["answerable"]), **sections_of(self._ranker, search)},
             method=self._method,
             files={
                 "ranking.trec": trec.run_lines(evaluation.judged, ranking.passages, ranking.scores, items, TAG),
@@ -219,9 +256,12 @@ class RankingTask:
 
     @property
     def _method(self) -> Method:
+        """The retriever's own, which is not the usual one with stages around it."""
         method: Method = getattr(self.retriever, "method", Method())
+        if self._ranker is not self.retriever:
+            method = Method(stands_for=method.stands_for)
         stands_for = {f"retriever.{name}": value for name, value in method.stands_for.items()}
-        return replace(method, stands_for=stands_for, chosen_by=("retriever",))
+        return replace(method, stands_for=stands_for, chosen_by=("retriever", *STAGES))
 
     def _context_tokens(self, items: Dataset, ranking: Ranking, evaluation: Evaluation) -> Array | None:
         """The tokens of each judged query's context at each cutoff, [cutoffs, queries]; None if they are not known."""
