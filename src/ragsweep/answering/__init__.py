@@ -3,9 +3,10 @@
 from ragsweep.answering.checks import answer
 from ragsweep.answering.endpoint import OpenAIAnswerer
 from ragsweep.answering.evidence import EvidenceAnswerer
-from ragsweep.answering.question import Answer, Answerer, Evidence, Exchange, Question
+from ragsweep.answering.question import Answer, Answerer, Evidence, Question
 from ragsweep.answering.recorded import RecordedAnswerer
 from ragsweep.answering.smollm2 import SmolLM2Answerer
+from ragsweep.retrieval.language_models.language_model import Exchange
 
 __all__ = [
     "Answer",

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from ragsweep.answering.endpoint_client import EndpointClient
-from ragsweep.answering.endpoint_model import EndpointModel
-from ragsweep.answering.language_model import Reasoning
-from ragsweep.answering.question import Answer, Question
+from ragsweep.answering.question import Answer, Question, Reasoning
 from ragsweep.retrieval.checks import expect_method
+from ragsweep.retrieval.language_models.endpoint_client import EndpointClient
+from ragsweep.retrieval.language_models.endpoint_model import EndpointModel
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -26,6 +25,9 @@ class OpenAIAnswerer(EndpointClient):
         reasoning: How the model comes to an answer.
     """
 
+    group: ClassVar[str] = "answerer"
+    noun: ClassVar[str] = "question"
+    returns: ClassVar[str] = "answer"
     kept_note: ClassVar[str] = "start again with tracking.resume=true to ask for no more than these"
 
     reasoning: Reasoning
@@ -45,7 +47,7 @@ class OpenAIAnswerer(EndpointClient):
         """An answer for each question, in the same order.
 
         Raises:
-            AnswererError: The endpoint cannot be used, the limit on tokens is reached, or responses cannot be kept.
+            ModelError: The endpoint cannot be used, the limit on tokens is reached, or responses cannot be kept.
         """
         return self.ask_each(questions, self._answer)
 

@@ -19,10 +19,11 @@ from typing import Any
 
 from ragsweep.answering.option_letters import bare_letter, option_with_text
 from ragsweep.answering.parsing import read_letter
-from ragsweep.answering.question import Answer, Exchange, Question
+from ragsweep.answering.question import Answer, Question
 from ragsweep.answering.rows import Row, read_rows, samples_of, unknown_case
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.fields import SHOWN, listed
+from ragsweep.retrieval.language_models.language_model import Exchange
 
 IDS = ("id", "query_id", "question_id")  # fields of a document that may have the id of its case
 SAMPLE = ("doc_id", "doc", "filtered_resps")  # fields by which a row of the harness is known

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 from ragsweep.answering.option_letters import option_with_text
 from ragsweep.answering.parsing import read_letter
-from ragsweep.answering.question import Answer, Exchange, Question
+from ragsweep.answering.question import Answer, Question
 from ragsweep.answering.rows import samples_of, unknown_case
 from ragsweep.core.errors import ConfigError, DatasetError, first_line
 from ragsweep.core.parsing import MB
 from ragsweep.datasets.cases import LETTERS
 from ragsweep.datasets.fields import SHOWN
+from ragsweep.retrieval.language_models.language_model import Exchange
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalSample

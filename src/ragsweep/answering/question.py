@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from ragsweep.datasets.cases import LETTERS, Option
+from ragsweep.retrieval.language_models.language_model import Exchange, LanguageModel
 
 
 class Evidence(NamedTuple):
@@ -14,13 +15,6 @@ class Evidence(NamedTuple):
 
     unit: str
     text: str
-
-
-class Exchange(NamedTuple):
-    """A prompt that was sent to a model, and the text that it returned."""
-
-    prompt: str
-    response: str
 
 
 @dataclass(frozen=True)
@@ -90,4 +84,12 @@ class Answerer(Protocol):
 
     def answer(self, questions: Sequence[Question]) -> Sequence[Answer]:
         """An answer for each question, in the same order."""
+        ...
+
+
+class Reasoning(Protocol):
+    """A way to come to an answer with a language model. To add one, write a class with this method."""
+
+    def answer(self, question: Question, model: LanguageModel) -> Answer:
+        """The answer to one question, with every prompt and response in its `exchanges`."""
         ...

@@ -27,8 +27,12 @@ class RetrieverError(RagsweepError):
     """A retriever or an index that returned something that is not a ranking."""
 
 
+class ModelError(RagsweepError):
+    """A language model that cannot be reached or set up, or that has spent what it may spend."""
+
+
 class AnswererError(RagsweepError):
-    """An answerer that cannot be reached or set up, or that has spent what it may spend."""
+    """An answerer whose answers cannot be used, or a question that it cannot be asked."""
 
 
 class GeneratorError(RagsweepError):

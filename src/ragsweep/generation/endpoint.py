@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from ragsweep.answering.endpoint_client import EndpointClient
-from ragsweep.answering.endpoint_model import EndpointModel
-from ragsweep.answering.language_model import Message
 from ragsweep.generation.drafts import UNANSWERABLE, Draft, Request
 from ragsweep.generation.prompts import PROMPTS, TYPES, draft_of_json, draft_of_text, prompt_of
+from ragsweep.retrieval.language_models.endpoint_client import EndpointClient
+from ragsweep.retrieval.language_models.endpoint_model import EndpointModel
+from ragsweep.retrieval.language_models.language_model import Message
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -25,6 +25,7 @@ class OpenAIGenerator(EndpointClient):
     """
 
     group: ClassVar[str] = "generator"
+    noun: ClassVar[str] = "question"
     returns: ClassVar[str] = "question"
     types: ClassVar[tuple[str, ...]] = (*TYPES, UNANSWERABLE)
 
@@ -45,7 +46,7 @@ class OpenAIGenerator(EndpointClient):
         """A draft for each request.
 
         Raises:
-            AnswererError: The endpoint cannot be used, the limit on tokens is reached, or responses cannot be kept.
+            ModelError: The endpoint cannot be used, the limit on tokens is reached, or responses cannot be kept.
         """
         return self.ask_each(requests, self._draft, announce=False)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from ragsweep.answering.language_model import Message
 from ragsweep.answering.reasoning.prompt import MARK, as_data, prompt_beside
 from ragsweep.core.terminal import one_line
 from ragsweep.generation.drafts import UNANSWERABLE, Draft, Request
+from ragsweep.retrieval.language_models.language_model import Message
 
 TYPES = ("factual", "procedural", "reason", "comparison")
 PARTS = ("question", UNANSWERABLE, "json", "text", "sentence", *TYPES)

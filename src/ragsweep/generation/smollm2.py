@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Annotated, ClassVar
 
-from ragsweep.answering.smollm2 import CONTEXT, SmolLM2
-from ragsweep.answering.smollm2_files import LIBRARIES, check_packages
 from ragsweep.core.constraints import Between
 from ragsweep.core.hardware import cores
 from ragsweep.core.progress import advance, progress
@@ -20,6 +18,8 @@ from ragsweep.generation.drafts import Draft, Request
 from ragsweep.generation.extractive import NO_SENTENCE
 from ragsweep.generation.prompts import PROMPTS, REFUSED, chat_about, question_in
 from ragsweep.generation.sentences import chosen_sentence
+from ragsweep.retrieval.language_models.smollm2 import CONTEXT, SmolLM2
+from ragsweep.retrieval.language_models.smollm2_files import LIBRARIES, check_packages
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import pytest
 
 from ragsweep.answering import Answer, Evidence, Question, answer
-from ragsweep.answering.language_model import Completion, Message, OptionScores
 from ragsweep.core.identity import identity
 from ragsweep.core.store import NO_STORE, Store
 from ragsweep.datasets.cases import LETTERS, Option
+from ragsweep.retrieval.language_models.language_model import Completion, Message, OptionScores
 from ragsweep.testing.component import ComponentContract
 
 QUESTIONS = (

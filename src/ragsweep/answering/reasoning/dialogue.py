@@ -9,10 +9,10 @@ from typing import TypeVar, cast
 from pydantic import ValidationError
 
 from ragsweep.answering.fields import AnswerFields
-from ragsweep.answering.language_model import LanguageModel, Message
 from ragsweep.answering.parsing import read_confidence, read_letter
-from ragsweep.answering.question import Answer, Exchange, Question
+from ragsweep.answering.question import Answer, Question
 from ragsweep.answering.reasoning.prompt import described, prompt_beside
+from ragsweep.retrieval.language_models.language_model import Exchange, LanguageModel, Message
 
 Number = TypeVar("Number", int, float)
 

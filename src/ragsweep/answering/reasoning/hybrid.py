@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from math import fsum
 from statistics import mean
 
-from ragsweep.answering.language_model import LanguageModel, Reasoning
-from ragsweep.answering.question import Answer, Question
+from ragsweep.answering.question import Answer, Question, Reasoning
 from ragsweep.answering.reasoning.dialogue import total
 from ragsweep.core.errors import ConfigError
 from ragsweep.retrieval.checks import expect_method
+from ragsweep.retrieval.language_models.language_model import LanguageModel
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragsweep.answering.language_model import LanguageModel
 from ragsweep.answering.question import Answer, Question
 from ragsweep.answering.reasoning.dialogue import Dialogue
 from ragsweep.answering.reasoning.prompt import prompt_beside
+from ragsweep.retrieval.language_models.language_model import LanguageModel
 
 PROMPT = prompt_beside(__file__)
 

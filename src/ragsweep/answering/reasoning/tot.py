@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from math import exp
 from typing import Annotated, NamedTuple
 
-from ragsweep.answering.language_model import LanguageModel
 from ragsweep.answering.question import Answer, Question
 from ragsweep.answering.reasoning.dialogue import Dialogue
 from ragsweep.answering.reasoning.prompt import as_data, prompt_beside
 from ragsweep.core.constraints import Between
 from ragsweep.core.errors import ConfigError
+from ragsweep.retrieval.language_models.language_model import LanguageModel
 
 FIRST, CONTINUE, RATE, ANSWER = (prompt_beside(__file__, part) for part in ("", "_continue", "_rate", "_answer"))
 DIGITS = "0123456789"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragsweep.answering.budget import Budget, Spent, budget_of
+from ragsweep.retrieval.language_models.budget import Budget, Spent, budget_of
 
 requests = st.lists(
     st.integers(1, 50).flatmap(lambda most: st.tuples(st.just(most), st.integers(0, most))), max_size=20

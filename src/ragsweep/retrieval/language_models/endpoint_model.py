@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ragsweep.answering.language_model import Completion, Message
-from ragsweep.answering.question import Exchange
+from ragsweep.retrieval.language_models.language_model import Completion, Exchange, Message
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -7,7 +7,7 @@ import re
 from io import StringIO
 from urllib.parse import urlsplit
 
-from ragsweep.core.errors import AnswererError, ConfigError
+from ragsweep.core.errors import ConfigError, ModelError
 from ragsweep.core.parsing import MalformedError, read_text
 from ragsweep.core.project import project
 
@@ -15,7 +15,7 @@ LARGEST_MB = 1  # of a .env file
 LEAST_SECRET = 8  # characters; shorter ones, such as EMPTY, are no secret and may be words of an answer
 
 
-def check_access(base_url: str | None, api_key_env: str, model: str, group: str = "answerer") -> None:
+def check_access(base_url: str | None, api_key_env: str, model: str, group: str) -> None:
     """Refuse settings that hold a secret, which a run would record, without repeating them.
 
     Args:
@@ -27,7 +27,7 @@ def check_access(base_url: str | None, api_key_env: str, model: str, group: str 
     Raises:
         ConfigError: The address has a user, a password or parameters, or is not an address; or the variable's name
             could be a key; or the address or the model's name contains the key.
-        AnswererError: The file `.env` cannot be read.
+        ModelError: The file `.env` cannot be read.
     """
     if not re.fullmatch("[A-Z][A-Z0-9_]*", api_key_env) or not ("_" in api_key_env or _key(api_key_env)):
         raise ConfigError(
@@ -50,20 +50,20 @@ def check_access(base_url: str | None, api_key_env: str, model: str, group: str 
             raise ConfigError(f"{group}.{name}: contains the key in {api_key_env}, which would be recorded")
 
 
-def api_key(name: str, group: str = "answerer") -> str:
+def api_key(name: str, group: str) -> str:
     """The key in a variable of the environment, or else of the file `.env` in the project folder.
 
     Raises:
-        AnswererError: There is none, or one that cannot be sent. The error does not repeat it.
+        ModelError: There is none, or one that cannot be sent. The error does not repeat it.
     """
     found = _key(name)
     if not found:
-        raise AnswererError(
+        raise ModelError(
             f"{group}.api_key_env: {name} is not set; set it in the environment or in the file .env of the project "
             "folder, to any text if the server asks for no key"
         )
     if not re.fullmatch(r"[!-~]+", found):
-        raise AnswererError(f"{group}.api_key_env: {name} contains a character that no key has, such as a space")
+        raise ModelError(f"{group}.api_key_env: {name} contains a character that no key has, such as a space")
     return found
 
 
@@ -86,7 +86,7 @@ def _of_file(name: str) -> str | None:
         if len(values) <= 1:
             return values[0] if values else None
         flaw = f"it sets {name} twice"
-    raise AnswererError(f"{path}: cannot be read ({flaw})")  # not from the error, which holds the content
+    raise ModelError(f"{path}: cannot be read ({flaw})")  # not from the error, which holds the content
 
 
 def hidden(text: str, key: str) -> str:

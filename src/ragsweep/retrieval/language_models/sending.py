@@ -12,11 +12,11 @@ from random import SystemRandom
 from threading import Event
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ragsweep.answering.access import hidden
-from ragsweep.answering.budget import Budget
-from ragsweep.core.errors import AnswererError
+from ragsweep.core.errors import ModelError
 from ragsweep.core.parsing import MB, MalformedError, from_json
 from ragsweep.core.terminal import duration, one_line, shortened
+from ragsweep.retrieval.language_models.access import hidden
+from ragsweep.retrieval.language_models.budget import Budget
 
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
@@ -82,9 +82,7 @@ class Endpoint:
         stopped: Set it, and no further request starts.
     """
 
-    def __init__(
-        self, url: str, key: str, timeout_s: float, retries: int, budget: Budget, *, group: str = "answerer"
-    ) -> None:
+    def __init__(self, url: str, key: str, timeout_s: float, retries: int, budget: Budget, *, group: str) -> None:
         import openai
 
         # A redirected request would carry the prompt to a server that the configuration does not name. A compressed
@@ -114,7 +112,7 @@ class Endpoint:
             Mapping with `text`, `refused`, `tokens_in`, `tokens_out` (None if not known) and `time_ms`.
 
         Raises:
-            AnswererError: There is none, also after all retries.
+            ModelError: There is none, also after all retries.
             Spent: The request could exceed the budget.
             Stopped: No further request may start.
         """
@@ -127,7 +125,7 @@ class Endpoint:
             if too_long or not outcome.may_pass or attempt == self._retries:
                 reason += f", asks to wait {duration(wait_s)}" * too_long
                 tries = f" ({attempt + 1} tries)" * (attempt > 0)
-                raise AnswererError(f"{self._url}: {reason}{tries}")
+                raise ModelError(f"{self._url}: {reason}{tries}")
             # The jitter keeps threads that failed together from asking together again.
             if self.stopped.wait(wait_s * (1 + _chance.random())):
                 raise Stopped

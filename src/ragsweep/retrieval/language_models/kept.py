@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from ragsweep.core.digest import digest
-from ragsweep.core.errors import AnswererError
+from ragsweep.core.errors import ModelError
 from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.core.store import Store
 
@@ -70,7 +70,7 @@ class KeptResponses:
             ask: Returns the response as a JSON-like mapping.
 
         Raises:
-            AnswererError: The file is not a database, or a damaged one; or it cannot be used, and responses are paid
+            ModelError: The file is not a database, or a damaged one; or it cannot be used, and responses are paid
                 for. A response that had arrived is lost.
         """
         if not self.enabled:
@@ -81,11 +81,11 @@ class KeptResponses:
             return kept if kept is not None else self._keep(name, key, _written(ask()))
 
     def find(self, key: object) -> Mapping[str, Any] | None:
-        """The kept response; None if `get` would ask for it. Raises `AnswererError` as `get` does."""
+        """The kept response; None if `get` would ask for it. Raises `ModelError` as `get` does."""
         return self._kept(digest(key)) if self.enabled else None
 
     def check(self) -> None:
-        """Raise `AnswererError` if responses are paid for and the file cannot be written. Call it before asking."""
+        """Raise `ModelError` if responses are paid for and the file cannot be written. Call it before asking."""
         if self.enabled and self.paid:
             self._use("write", "rwc", _try_to_write)
 
@@ -116,14 +116,14 @@ class KeptResponses:
             with closing(self._connection(mode)) as connection, connection:
                 return action(connection)
         except (sqlite3.OperationalError, OSError) as error:
-            flaw = f"kept answers: cannot {what} {self.path} ({error})"
+            flaw = f"kept responses: cannot {what} {self.path} ({error})"
             if self.paid:
-                raise AnswererError(f"{flaw}; store.enabled=false keeps no answers, and pays for each again") from error
+                raise ModelError(f"{flaw}; store.enabled=false keeps no responses, and pays for each again") from error
             warnings.warn(f"{flaw}: going on without it", stacklevel=2)
             return None
         except sqlite3.DatabaseError as error:
-            flaw = f"found no intact database of answers ({error})"
-            raise AnswererError(f"{self.path}: {flaw}; move the file away") from error
+            flaw = f"found no intact database of responses ({error})"
+            raise ModelError(f"{self.path}: {flaw}; move the file away") from error
 
     def _read(self, connection: sqlite3.Connection, name: str) -> Mapping[str, Any] | None:
         """The response in a row; None if there is none or it is damaged."""

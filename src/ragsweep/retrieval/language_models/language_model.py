@@ -1,12 +1,9 @@
-"""What a reasoning method needs of a language model, and what an answerer needs of a reasoning method."""
+"""What is asked of a language model, and what it returns."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
-
-if TYPE_CHECKING:
-    from ragsweep.answering.question import Answer, Question
+from typing import Literal, NamedTuple, Protocol
 
 
 class Message(NamedTuple):
@@ -33,6 +30,13 @@ class Completion(NamedTuple):
     time_ms: float
 
 
+class Exchange(NamedTuple):
+    """A prompt that was sent to a model, and the text that it returned."""
+
+    prompt: str
+    response: str
+
+
 class OptionScores(NamedTuple):
     """How likely a model finds each of several continuations of a prompt.
 
@@ -50,8 +54,7 @@ class OptionScores(NamedTuple):
 class LanguageModel(Protocol):
     """A language model.
 
-    `structured`: whether `complete` returns JSON with the fields `answer`, `confidence`, `steps` and `cited` when it is
-    asked to.
+    `structured`: whether `complete` returns JSON when it is asked to.
     """
 
     structured: bool
@@ -61,18 +64,10 @@ class LanguageModel(Protocol):
 
         Args:
             messages: The chat.
-            as_json: Whether to return JSON with the fields of `AnswerFields`; only if the model is `structured`.
+            as_json: Whether to return JSON of the fields that whoever asks expects; only if the model is `structured`.
         """
         ...
 
     def option_scores(self, messages: Sequence[Message], continuations: Sequence[str]) -> OptionScores | None:
         """How likely each continuation of the chat is; None if the model cannot tell, as most servers cannot."""
-        ...
-
-
-class Reasoning(Protocol):
-    """A way to come to an answer with a language model. To add one, write a class with this method."""
-
-    def answer(self, question: Question, model: LanguageModel) -> Answer:
-        """The answer to one question, with every prompt and response in its `exchanges`."""
         ...

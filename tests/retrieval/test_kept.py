@@ -16,14 +16,14 @@ from application import PROJECT
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragsweep.answering.kept import KeptResponses
 from ragsweep.core.digest import digest
-from ragsweep.core.errors import AnswererError
+from ragsweep.core.errors import ModelError
 from ragsweep.core.store import Store
+from ragsweep.retrieval.language_models.kept import KeptResponses
 
 KEEP = """
 import sys
-from ragsweep.answering.kept import KeptResponses
+from ragsweep.retrieval.language_models.kept import KeptResponses
 path, first, last = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 for number in range(first, last):
     print(KeptResponses(path).get(number, lambda: {"text": str(number)})["text"], flush=True)
@@ -199,7 +199,7 @@ def test_a_file_that_is_no_database_is_an_error_and_stays(kept):
     kept.path.write_text("no database, but perhaps something dear\n" * 100)
     before = kept.path.read_bytes()
     for attempt in (lambda: kept.find("prompt"), lambda: kept.get("prompt", refuse)):
-        with pytest.raises(AnswererError, match=r"answers\.sqlite: found no intact database.*move the file away"):
+        with pytest.raises(ModelError, match=r"answers\.sqlite: found no intact database.*move the file away"):
             attempt()
     assert kept.path.read_bytes() == before
 
@@ -223,7 +223,7 @@ def test_what_a_file_would_execute_is_an_error_before_anything_is_asked(kept, st
     for statement in statements:
         change(kept, statement)
     for attempt in (lambda: kept.find("prompt"), lambda: kept.get("prompt", refuse)):
-        with pytest.raises(AnswererError, match=r"answers\.sqlite: found no intact .*view or a trigger.*move the file"):
+        with pytest.raises(ModelError, match=r"answers\.sqlite: found no intact .*view or a trigger.*move the file"):
             attempt()
 
 
@@ -253,7 +253,7 @@ def as_reader():
 def test_a_read_only_file_gives_what_it_has_and_does_not_stop_the_work(as_reader):
     kept = KeptResponses(as_reader / "answers.sqlite")
     assert kept.get("prompt", refuse) == {"text": "B"}
-    with pytest.warns(UserWarning, match="kept answers: cannot write .* going on without it"):
+    with pytest.warns(UserWarning, match="kept responses: cannot write .* going on without it"):
         assert kept.get("other", lambda: {"text": "C"}) == {"text": "C"}
     elsewhere = KeptResponses(as_reader / "folder" / "answers.sqlite")
     with pytest.warns(UserWarning, match="cannot write"):
@@ -264,7 +264,7 @@ def test_what_is_paid_for_and_cannot_be_kept_is_an_error(as_reader):
     kept = KeptResponses(as_reader / "answers.sqlite", paid=True)
     assert kept.get("prompt", refuse) == {"text": "B"}
     for attempt in (kept.check, lambda: kept.get("other", lambda: {"text": "C"})):
-        with pytest.raises(AnswererError, match=r"kept answers: cannot write .*store\.enabled=false"):
+        with pytest.raises(ModelError, match=r"kept responses: cannot write .*store\.enabled=false"):
             attempt()
     KeptResponses(as_reader / "answers.sqlite").check()
     KeptResponses(as_reader / "answers.sqlite", enabled=False, paid=True).check()

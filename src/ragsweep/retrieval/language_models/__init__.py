@@ -1,0 +1,1 @@
+"""Language models: SmolLM2 on this machine, and those behind any OpenAI-compatible endpoint."""
