@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ragsweep.core.code import kind_of
-from ragsweep.core.digest import digest_texts
+from ragsweep.core.digest import digest, digest_texts
 from ragsweep.core.errors import ConfigError, EncoderError
 from ragsweep.core.identity import identity
 from ragsweep.core.method import Method
@@ -19,6 +19,7 @@ from ragsweep.core.store import Arrays, Store
 from ragsweep.retrieval.checks import checked_ranking, expect_method
 from ragsweep.retrieval.embeddings import embed, encoding_ms
 from ragsweep.retrieval.encoder import Encoder
+from ragsweep.retrieval.engine import Corpus, Engine
 from ragsweep.retrieval.exact import ExactSearch
 from ragsweep.retrieval.index import ExactIndex, Index
 from ragsweep.retrieval.ranking import Indices, Ranking, Scores, Search, sample, searching, timed
@@ -38,11 +39,12 @@ class DenseRetriever:
 
     encoder: Encoder
     store: Store
-    index: Index = field(default_factory=ExactIndex)
+    index: Index | Engine = field(default_factory=ExactIndex)
 
     def __post_init__(self) -> None:
         expect_method(self.encoder, "encode", "encoder")
-        expect_method(self.index, "open", "index")
+        if not hasattr(self.index, "open_corpus"):
+            expect_method(self.index, "open", "index")
         fingerprint: object = self.encoder.fingerprint  # fails here if the model's files are missing
         if not isinstance(fingerprint, str):
             found = type(fingerprint).__name__
@@ -54,6 +56,12 @@ class DenseRetriever:
     def method(self) -> Method:
         """For reports."""
         return Method("", f"pure {self.role} retrieval", stands_for={"alpha": 1}, vary="sweep the encoder instead")
+
+    def check(self, search: Search) -> None:
+        """Let an engine say what is wrong with it before anything is recorded."""
+        own = getattr(self.index, "check", None)
+        if callable(own):
+            own()
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
@@ -69,13 +77,19 @@ class DenseRetriever:
             index.update(self.store.get("index", [*texts, *settings], build))
             return index
 
-        find = self.index.open(passages, keep)
+        if hasattr(self.index, "open_corpus"):
+            documents = search.names().documents if search.names is not None else None
+            find = self.index.open_corpus(Corpus(passages, digest(texts), search.passages, documents))
+        else:
+            find = self.index.open(passages, keep)
         with progress(searching(passages, queries), len(queries)):
             found = checked_ranking(find(queries, depth), search, depth, kind_of(self.index))
         search_ms = timed(lambda row: find(queries[[row]], depth), sample(len(queries)).tolist())
         latency_ms = encoding_ms(self.encoder, self.store, search.queries) + search_ms
-        size = passages.nbytes + sum(array.nbytes for array in index.values())
-        found = replace(found, latency_ms=latency_ms, index_bytes=np.array([size]))
+        found = replace(found, latency_ms=latency_ms)
+        if not len(found.index_bytes):
+            size = passages.nbytes + sum(array.nbytes for array in index.values())
+            found = replace(found, index_bytes=np.array([size]))
         if isinstance(self.index, ExactIndex):
             return found
 
