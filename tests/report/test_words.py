@@ -13,8 +13,8 @@ from ragsweep.report import headline
 from ragsweep.report.captions import captions_of
 from ragsweep.report.evidence import evidence
 from ragsweep.report.record import as_record
+from ragsweep.report.report_charts import AGAINST, FRONT
 from ragsweep.report.settings_words import ranges, tied_in_words
-from ragsweep.report.sweep_charts import AGAINST, FRONT
 from ragsweep.report.tables import against_guessing as against_guessing_in_words
 from ragsweep.report.tables import cells
 from ragsweep.report.text import table_of_configurations

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from ragsweep.core.terminal import counted
 from ragsweep.report.decision_charts import differences_of, other_than_best, outcomes_of
-from ragsweep.report.sweep_charts import AGAINST, BY_CUTOFF, COMBINATIONS, FRONT, HEAT_MAP, ONE_SETTING, PLOTS
+from ragsweep.report.part_charts import what_parts_add
+from ragsweep.report.report_charts import (
+    AGAINST,
+    BY_CUTOFF,
+    COMBINATIONS,
+    FRONT,
+    HEAT_MAP,
+    LEFT_OUT,
+    ONE_SETTING,
+    PLOTS,
+)
 from ragsweep.report.tables import three_digits
 from ragsweep.report.words import at, bought
-from ragsweep.sweeps import Decision
+from ragsweep.sweeps import Decision, left_out
 
 
 def captions_of(decision: Decision) -> dict[str, str]:
@@ -20,6 +30,7 @@ def captions_of(decision: Decision) -> dict[str, str]:
         ONE_SETTING: _ties(decision),
         AGAINST: _against(decision),
         COMBINATIONS: _ties(decision),
+        LEFT_OUT: _parts(decision),
     }
 
 
@@ -72,3 +83,15 @@ def _against(decision: Decision) -> str:
     better, equal, worse = outcomes_of(differences_of(level))
     counts = f"{counted(better, 'query')}, worse on {worse}, equal on {equal}"
     return f"{best.name} is better than {other.name} on {counts}."
+
+
+def _parts(decision: Decision) -> str:
+    level = decision.headline.allowed
+    found = left_out(level) if level.is_mean(level.decided_by) else None
+    if found is None:
+        return ""
+    added = (
+        f"{each.part} adds {each.mean:+.3f} [{each.low:+.3f}, {each.high:+.3f}]"
+        for each in what_parts_add(level, found)
+    )
+    return f"Of {level.label(found.full)}, {', '.join(added)} {level.metric_title}."

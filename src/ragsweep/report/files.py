@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ragsweep.core.csv_files import write_table
 from ragsweep.core.drawing import drawing, save_charts
-from ragsweep.report import sweep_charts
+from ragsweep.report import report_charts, sweep_charts
 from ragsweep.report.page import Origin, write_report
 from ragsweep.report.record import write_decision
 from ragsweep.sweeps import Decision
@@ -33,7 +33,7 @@ def write_sweep(folder: Path, decision: Decision, origin: Origin) -> str:
         if decision.pairs is not None:
             write_table(results / "pairs.csv", decision.pairs)
         write_decision(folder / "decision.json", decision, origin.run_id)
-    with drawing(folder / "charts", sweep_charts.report_charts, decision) as charts:
+    with drawing(folder / "charts", report_charts.report_charts, decision) as charts:
         write_table(results / f"evaluation_results_{origin.started}.csv", decision.sweep.per_query)
     return write_report(folder, decision, origin, charts)
 
@@ -48,6 +48,6 @@ def write_comparison(path: Path, decision: Decision, command: str, started: str)
         started: Start time, YYYYMMDD_HHMMSS.
     """
     with tempfile.TemporaryDirectory() as folder:
-        charts = save_charts(Path(folder) / "charts", sweep_charts.report_charts, decision)
+        charts = save_charts(Path(folder) / "charts", report_charts.report_charts, decision)
         write_report(Path(folder), decision, Origin(command, "", "", started), charts)
         shutil.copyfile(Path(folder) / "report.html", path)

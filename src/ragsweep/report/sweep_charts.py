@@ -1,4 +1,4 @@
-"""Which charts a sweep gets, and those of the reference."""
+"""The charts of the reference."""
 
 from __future__ import annotations
 
@@ -25,18 +25,12 @@ from ragsweep.core.style import (
     ticks,
     whiskers,
 )
-from ragsweep.report.against_charts import against
-from ragsweep.report.decision_charts import best_against_baseline, by_cutoff, cost_fronts
-from ragsweep.report.settings_charts import heat_map, one_setting, parallel_coordinates
 from ragsweep.report.words import at
 from ragsweep.sweeps import Decision, Sweep
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-BY_CUTOFF, FRONT, HEAT_MAP = "by_cutoff.svg", "cost_fronts.svg", "heat_map.svg"
-ONE_SETTING, AGAINST, COMBINATIONS = "one_setting.svg", "best_against_baseline.svg", "parallel_coordinates.svg"
-PLOTS = "against_each_other.svg"
 MOST_ROWS = 40
 MOST_METHODS = 6
 MOST_LINES = 7
@@ -60,34 +54,12 @@ KNOWN = {  # the settings of which the reference has charts
 }
 
 
-def report_charts(decision: Decision) -> Iterator[tuple[str, Figure]]:
-    """The figures of the report with their file names: at most six."""
-    sweep, level = decision.sweep, decision.headline.allowed
-    if decision.gain and decision.gain in decision.named.facts.curves and sweep.cutoff:
-        yield BY_CUTOFF, by_cutoff(decision, decision.gain)
-    if decision.fronts:
-        yield FRONT, cost_fronts(decision)
-    if decision.plots:
-        yield PLOTS, against(decision)
-    if len(level.table) == 1:
-        return
-    axes = _by_use(level)
-    if len(axes) > 1 and len(level.like(level.row(decision.named), *axes[:2]).dropna(subset=axes[:2])) > 1:
-        yield HEAT_MAP, heat_map(decision, *axes[:2])
-    elif len(axes) == 1:
-        yield ONE_SETTING, one_setting(decision, axes[0])
-    if sweep.is_mean(sweep.decided_by):
-        yield AGAINST, best_against_baseline(decision)
-    if len(axes) > 2:
-        yield COMBINATIONS, parallel_coordinates(decision)
-
-
 def reference_charts(decision: Decision) -> Iterator[tuple[str, Figure]]:
     """The five charts of the reference, where the sweep has what they show, with their file names."""
     sweep = decision.sweep
     if len(sweep.table) == 1:
         return
-    axes = _by_use(sweep)
+    axes = by_use(sweep)
     for x in (name for name in axes if name in KNOWN):
         lines = next((other for other in axes if other != x), None)
         if decision.like_named(x, lines)[x].nunique() > 1:
@@ -101,7 +73,7 @@ def reference_charts(decision: Decision) -> Iterator[tuple[str, Figure]]:
         yield "4_comprehensive_comparison.png", all_metrics(decision)
 
 
-def _by_use(sweep: Sweep) -> list[str]:
+def by_use(sweep: Sweep) -> list[str]:
     """The axes of the sweep: the known ones first, then those with the most values."""
     axes = sorted(sweep.axes, key=lambda name: -len(sweep.axes[name]))
     return [*(name for name in KNOWN if name in axes), *(name for name in axes if name not in KNOWN)]

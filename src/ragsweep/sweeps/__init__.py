@@ -3,6 +3,7 @@
 from ragsweep.sweeps.choice import Choice
 from ragsweep.sweeps.columns import with_own_columns
 from ragsweep.sweeps.decision import Decision, ForAll, decide
+from ragsweep.sweeps.left_out import LeftOut, left_out
 from ragsweep.sweeps.naming import short_names
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.settings import DecisionSettings, check_at, check_decision, check_margin
@@ -16,6 +17,7 @@ __all__ = [
     "Decision",
     "DecisionSettings",
     "ForAll",
+    "LeftOut",
     "Outcome",
     "Promise",
     "Sweep",
@@ -23,6 +25,7 @@ __all__ = [
     "check_decision",
     "check_margin",
     "decide",
+    "left_out",
     "short_names",
     "side_by_side",
     "with_own_columns",

@@ -1,0 +1,44 @@
+"""Which charts the report of a sweep gets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ragsweep.report.against_charts import against
+from ragsweep.report.decision_charts import best_against_baseline, by_cutoff, cost_fronts
+from ragsweep.report.part_charts import what_each_part_adds
+from ragsweep.report.settings_charts import heat_map, one_setting, parallel_coordinates
+from ragsweep.report.sweep_charts import by_use
+from ragsweep.sweeps import Decision, left_out
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+BY_CUTOFF, FRONT, HEAT_MAP = "by_cutoff.svg", "cost_fronts.svg", "heat_map.svg"
+ONE_SETTING, AGAINST, COMBINATIONS = "one_setting.svg", "best_against_baseline.svg", "parallel_coordinates.svg"
+PLOTS, LEFT_OUT = "against_each_other.svg", "what_each_part_adds.svg"
+
+
+def report_charts(decision: Decision) -> Iterator[tuple[str, Figure]]:
+    """The figures of the report with their file names: at most seven."""
+    sweep, level = decision.sweep, decision.headline.allowed
+    if decision.gain and decision.gain in decision.named.facts.curves and sweep.cutoff:
+        yield BY_CUTOFF, by_cutoff(decision, decision.gain)
+    if decision.fronts:
+        yield FRONT, cost_fronts(decision)
+    if decision.plots:
+        yield PLOTS, against(decision)
+    if len(level.table) == 1:
+        return
+    axes = by_use(level)
+    if len(axes) > 1 and len(level.like(level.row(decision.named), *axes[:2]).dropna(subset=axes[:2])) > 1:
+        yield HEAT_MAP, heat_map(decision, *axes[:2])
+    elif len(axes) == 1:
+        yield ONE_SETTING, one_setting(decision, axes[0])
+    if sweep.is_mean(sweep.decided_by):
+        yield AGAINST, best_against_baseline(decision)
+        if left_out(level):
+            yield LEFT_OUT, what_each_part_adds(decision)
+    if len(axes) > 2:
+        yield COMBINATIONS, parallel_coordinates(decision)
