@@ -45,6 +45,7 @@ from ragsweep.retrieval import (
     SentenceTransformerEncoder,
     SparseRetriever,
     WeightedSum,
+    WordLlamaEncoder,
 )
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.task import RankingTask
@@ -142,6 +143,11 @@ class TestUnevenWeights(FusionContract):
 
 class TestEncoder(EncoderContract):
     component = SentenceTransformerEncoder
+    tolerance = 0
+
+
+class TestStaticEncoder(EncoderContract):
+    component = WordLlamaEncoder
     tolerance = 0
 
 

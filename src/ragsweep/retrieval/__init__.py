@@ -26,6 +26,7 @@ from ragsweep.retrieval.sparse import SparseRetriever
 from ragsweep.retrieval.stages import rank
 from ragsweep.retrieval.tokenizer import ModelTokenizer
 from ragsweep.retrieval.trace import Trace, Words, trace
+from ragsweep.retrieval.word_llama import WordLlamaEncoder
 
 __all__ = [
     "NOTHING",
@@ -54,6 +55,7 @@ __all__ = [
     "Store",
     "Trace",
     "WeightedSum",
+    "WordLlamaEncoder",
     "Words",
     "minmax",
     "rank",

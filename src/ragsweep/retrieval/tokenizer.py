@@ -13,7 +13,7 @@ import numpy as np
 from ragsweep.core.constraints import Text
 from ragsweep.core.digest import digest, digest_file, version
 from ragsweep.core.errors import EncoderError, first_line
-from ragsweep.retrieval.model_files import MINILM, local_folder
+from ragsweep.retrieval.model_files import MINILM, WORDLLAMA, local_folder, wordllama_file
 from ragsweep.retrieval.ranking import Indices
 from ragsweep.retrieval.tokens import WORD
 
@@ -55,6 +55,8 @@ class ModelTokenizer:
 
 def file_of(model: str) -> Path:
     """The `tokenizer.json` of a model. Raises `EncoderError` if there is none."""
+    if model == WORDLLAMA:
+        return wordllama_file("tokenizers/l2_supercat_tokenizer_config.json")
     folder = local_folder(model)
     if folder:
         if not (folder / FILE).is_file():
