@@ -8,6 +8,7 @@ from ragsweep.retrieval.fusion import WeightedSum, minmax
 from ragsweep.retrieval.hybrid import HybridRetriever
 from ragsweep.retrieval.index import ExactIndex, HnswIndex, Index, IvfPqIndex
 from ragsweep.retrieval.pipeline import PipelineRetriever
+from ragsweep.retrieval.queries.abbreviations import Abbreviations
 from ragsweep.retrieval.ranking import (
     NOTHING,
     Expander,
@@ -30,6 +31,7 @@ from ragsweep.retrieval.word_llama import WordLlamaEncoder
 
 __all__ = [
     "NOTHING",
+    "Abbreviations",
     "DenseRetriever",
     "Encoder",
     "ExactIndex",

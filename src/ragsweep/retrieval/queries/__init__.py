@@ -1,0 +1,1 @@
+"""Rewriters: what queries are changed to before they are searched for."""

@@ -1,0 +1,127 @@
+"""Abbreviations: which are found in a query, and what they become."""
+
+from typing import ClassVar
+
+import pytest
+
+from ragsweep.core.digest import digest
+from ragsweep.core.errors import DatasetError
+from ragsweep.core.identity import identity
+from ragsweep.retrieval import Abbreviations
+from ragsweep.testing import RewriterContract
+
+TABLE = """abbreviation,expansion
+ANC,antenatal care
+Hb,haemoglobin
+Hb A1c,glycated haemoglobin
+WHO,World Health Organization
+p.o.,by mouth
+C/S,caesarean section
+ÖPNV,"öffentlicher Nahverkehr"
+PPH,postpartum haemorrhage
+PPH,primary pulmonary hypertension
+"""
+
+
+@pytest.fixture
+def written_out(tmp_path):
+    def written_out(query, table=TABLE, **settings):
+        (tmp_path / "table.csv").write_text(table, encoding="utf-8")
+        [text] = Abbreviations(str(tmp_path / "table.csv"), **settings).rewrite([query])
+        return text
+
+    return written_out
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("When is ANC due?", "When is ANC (antenatal care) due?"),
+        ("ANC-related (ANC)", "ANC (antenatal care)-related (ANC (antenatal care))"),
+        ("CANCER, ANCs and ANC_1", "CANCER, ANCs and ANC_1"),
+        ("Hb A1c or Hb", "Hb A1c (glycated haemoglobin) or Hb (haemoglobin)"),
+        ("Hb  A1c", "Hb  A1c (glycated haemoglobin)"),
+        ("iron p.o.?", "iron p.o. (by mouth)?"),
+        ("after C/S", "after C/S (caesarean section)"),
+        ("who needs anc?", "who needs anc?"),
+        ("PPH", "PPH (postpartum haemorrhage, primary pulmonary hypertension)"),
+        ("antenatal\ncare (ANC)", "antenatal\ncare (ANC)"),
+        ("Antenatal care is ANC", "Antenatal care is ANC"),
+        ("antenatal careers and ANC", "antenatal careers and ANC (antenatal care)"),
+        ("O\u0308PNV", "ÖPNV (öffentlicher Nahverkehr)"),
+        ("cafe\u0301", "cafe\u0301"),  # as it was, as nothing is found
+        ("", ""),
+    ],
+)
+def test_whole_words_are_written_out(written_out, query, expected):
+    assert written_out(query) == expected
+
+
+def test_replace_leaves_the_abbreviation_out(written_out):
+    assert written_out("Hb at the first ANC", mode="replace") == "haemoglobin at the first antenatal care"
+    assert written_out("PPH", mode="replace") == "postpartum haemorrhage, primary pulmonary hypertension"
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("anc and öpnv", "anc (antenatal care) and öpnv (öffentlicher Nahverkehr)"),
+        ("hB a1C", "hB a1C (glycated haemoglobin)"),
+        ("Who?", "Who (World Health Organization)?"),
+    ],
+)
+def test_any_case_counts_if_asked_for(written_out, query, expected):
+    assert written_out(query, case_sensitive=False) == expected
+
+
+def test_spellings_that_differ_in_case_have_expansions_of_their_own(written_out):
+    table = "abbreviation,expansion\nMg,magnesium\nmg,milligram\n"
+    assert written_out("5 mg Mg", table) == "5 mg (milligram) Mg (magnesium)"
+    assert written_out("mg", table, case_sensitive=False) == "mg (magnesium, milligram)"
+
+
+def test_an_expansion_is_not_expanded_again(written_out):
+    assert written_out("A", "abbreviation,expansion\nA,B C\nB,D\n", mode="replace") == "B C"
+
+
+def test_a_pattern_in_the_table_is_plain_text(written_out):
+    assert written_out("abc a.c", "abbreviation,expansion\na.c,dot\n") == "abc a.c (dot)"
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("abbreviation,expansion\n", r"table\.csv: contains no abbreviations; expected at least one"),
+        ("abbreviation,expansion\nANC,\n", r"table\.csv, line 2: the field 'expansion' is empty"),
+        ("abbreviation,expansion\n ,care\n", r"table\.csv, line 2: the field 'abbreviation' is empty"),
+        ("short,long\nANC,care\n", r"table\.csv, line 2: the field 'abbreviation' is missing; found 'short', 'long'"),
+        ("abbreviation,expansion\nANC,ante,natal\n", r"table\.csv, line 2: found 3 cells, expected 2"),
+    ],
+)
+def test_a_fault_in_the_table_is_named_with_its_line(written_out, table, message):
+    with pytest.raises(DatasetError, match=message):
+        written_out("ANC", table)
+
+
+def test_a_table_that_is_not_there_names_the_setting(tmp_path):
+    with pytest.raises(DatasetError, match=r"^query\.table: .*nosuch\.csv does not exist"):
+        Abbreviations(str(tmp_path / "nosuch.csv")).rewrite(["ANC"])
+
+
+def test_the_content_of_the_table_counts_and_not_its_path(tmp_path):
+    for name, text in (("a", TABLE), ("b", TABLE), ("c", TABLE.replace("care", "clinic"))):
+        (tmp_path / f"{name}.csv").write_text(text, encoding="utf-8")
+    made = [Abbreviations(str(tmp_path / f"{name}.csv")) for name in "abc"]
+    made += [Abbreviations(made[0].table, mode="replace"), Abbreviations(made[0].table, case_sensitive=False)]
+    first, again, *others = [digest(identity(each)) for each in made]
+    assert first == again
+    assert len({first, *others}) == 4
+
+
+class TestAbbreviations(RewriterContract):
+    component = Abbreviations
+
+    @pytest.fixture(autouse=True)
+    def table(self, tmp_path):
+        (tmp_path / "table.csv").write_text("abbreviation,expansion\niron,ferrous sulphate\n")
+        type(self).settings: ClassVar = {"table": str(tmp_path / "table.csv")}
