@@ -9,6 +9,7 @@ from ragsweep.retrieval.hybrid import HybridRetriever
 from ragsweep.retrieval.index import ExactIndex, HnswIndex, Index, IvfPqIndex
 from ragsweep.retrieval.pipeline import PipelineRetriever
 from ragsweep.retrieval.queries.abbreviations import Abbreviations
+from ragsweep.retrieval.queries.spellcheck import SpellCheck
 from ragsweep.retrieval.ranking import (
     NOTHING,
     Expander,
@@ -54,6 +55,7 @@ __all__ = [
     "Search",
     "SentenceTransformerEncoder",
     "SparseRetriever",
+    "SpellCheck",
     "Store",
     "Trace",
     "WeightedSum",

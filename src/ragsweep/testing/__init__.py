@@ -21,6 +21,7 @@ from ragsweep.testing.generation import GeneratorContract  # noqa: E402
 from ragsweep.testing.measuring import MetricContract, TaskContract  # noqa: E402
 from ragsweep.testing.retrieval import (  # noqa: E402
     EncoderContract,
+    ExpanderContract,
     FusionContract,
     RankerContract,
     RerankerContract,
@@ -34,6 +35,7 @@ __all__ = [
     "CorpusContract",
     "DatasetContract",
     "EncoderContract",
+    "ExpanderContract",
     "FusionContract",
     "GeneratorContract",
     "MetricContract",

@@ -1,0 +1,100 @@
+"""Misspelled words of queries, corrected to words of the corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Literal, NamedTuple
+from unicodedata import category
+
+import numpy as np
+
+from ragsweep.core.constraints import Between
+from ragsweep.core.digest import digest_texts
+from ragsweep.core.store import NO_STORE, Arrays, Store
+from ragsweep.retrieval.ranking import Expansion, Ranker, Search, sample, timed
+from ragsweep.retrieval.tokens import WORD, TermCounts, Tokenizer
+
+
+class Corrected(NamedTuple):
+    """A query with its misspelled words corrected, and what was changed."""
+
+    query: str
+    changes: str
+
+
+@dataclass(frozen=True)
+class SpellCheck:
+    """Changes words that the corpus does not have to the nearest word that it has.
+
+    A wrong correction is worse than none: "hypotension" for "hypertension" asks the opposite. So a word that the corpus
+    has, in any case, is never changed, however rare it is, and only one edit is corrected by default: a letter that is
+    missing, added, wrong, or swapped with its neighbour (optimal string alignment distance). Words with digits, or with
+    capitals behind the first letter, are left alone: they are names of genes, drugs and tests. Still, a word that is
+    spelled well, but is not in the corpus, can be changed. What was changed is shown for each query.
+
+    The nearest word is the one of the fewest edits; then one of the same letters, since there are fewer ways of
+    swapping letters than of changing them; then the most frequent one of the corpus; then the first by alphabet.
+
+    Attributes:
+        distance: The most edits. Two are corrected only in words that are twice as long as the shortest.
+        shortest: Letters of the shortest word that is corrected: short words have neighbours of any meaning.
+        prefix: How many letters at the beginning must be right, 1 as in Lucene's spell checker: few mistakes are there.
+        store: Keeps the words of a corpus.
+    """
+
+    libraries: ClassVar[tuple[str, ...]] = ("rapidfuzz",)
+
+    distance: Literal[1, 2] = 1
+    shortest: Annotated[int, Between(1)] = 4
+    prefix: Annotated[int, Between(0)] = 1
+    store: Store = NO_STORE
+
+    def expand(self, search: Search, ranker: Ranker) -> Expansion:
+        """Correct every query."""
+        words = self._words(search.passages)
+        corrected = [self._corrected(query, words) for query in search.queries]
+        ms = timed(lambda row: self._corrected(search.queries[row], words), sample(len(search.queries)).tolist())
+        queries, changes = zip(*corrected, strict=True)
+        return Expansion((replace(search, queries=queries),), ms, changes)
+
+    def _words(self, passages: Sequence[str]) -> Mapping[str, int]:
+        """The words of a corpus, and how often it has each."""
+
+        def build() -> Arrays:
+            counts = TermCounts.of(passages, Tokenizer())
+            return {"words": counts.vocabulary, "frequency": np.add.reduceat(counts.frequency, counts.start[:-1])}
+
+        kept = self.store.get("words", digest_texts(passages), build)
+        return dict(zip(kept["words"].tobytes().decode().split(), kept["frequency"].tolist(), strict=True))
+
+    def _corrected(self, query: str, words: Mapping[str, int]) -> Corrected:
+        text, changes = "", []
+        end = 0
+        for found in WORD.finditer(query):
+            around = query[found.start() - 1 : found.start()] + query[found.end() : found.end() + 1]
+            if any(category(each).startswith("M") for each in around):
+                continue  # a part of a word, as in Hindi: a mark such as a vowel sign or an accent is no letter
+            correction = self._correction(found[0], words)
+            if correction is not None:
+                text += query[end : found.start()] + correction
+                end = found.end()
+                changes.append(f"{found[0]} -> {correction}")
+        return Corrected(text + query[end:], ", ".join(changes))
+
+    def _correction(self, given: str, words: Mapping[str, int]) -> str | None:
+        """The nearest word; None if the word is left as it is."""
+        from rapidfuzz import process
+        from rapidfuzz.distance import OSA
+
+        word = given.lower()
+        if word in words or len(word) < self.shortest or not word.isalpha() or given[1:] != word[1:]:
+            return None
+        most = min(self.distance, len(word) // self.shortest)
+        near = [
+            (edits, sorted(other) != sorted(word), -words[other], other)
+            for other, edits, _ in process.extract(word, [*words], scorer=OSA.distance, score_cutoff=most, limit=None)
+            if other.startswith(word[: self.prefix]) and other.isalpha()
+        ]
+        nearest = min(near)[-1] if near else None
+        return nearest and (nearest.capitalize() if given != word else nearest)
