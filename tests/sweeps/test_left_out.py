@@ -40,6 +40,11 @@ def test_the_runs_that_lack_one_part_are_found_with_its_path():
     assert {part: other.name for part, other in found.without.items()} == {part: f"without {part}" for part in PARTS}
 
 
+def test_a_setting_without_a_value_is_no_part():
+    other = lacking("query", query="None")
+    assert left_out(of_runs([FULL, other, lacking("reranker")])).without["query"] is other
+
+
 def test_a_part_is_found_if_another_part_has_a_shorter_name_without_it():
     other = lacking("query")
     settings = {name.removeprefix("reranker.") if "model" in name else name: v for name, v in other.settings.items()}

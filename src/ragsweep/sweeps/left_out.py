@@ -52,10 +52,11 @@ def _without(full: Outcome, level: Sweep) -> Iterator[tuple[str, Outcome]]:
 def _values(outcome: Outcome, path: str) -> Counter[tuple[str, str]]:
     """The settings of a part by the last part of their names: a part may have another path in another run.
 
-    A group such as `encoder` has a short path where a single part of the configuration uses it.
+    A group such as `encoder` has a short path where a single part of the configuration uses it. A setting without a
+    value is no part.
     """
     return Counter(
         (name.rpartition(".")[2], value)
         for name, value in outcome.settings.items()
-        if not path or name == path or name.startswith(f"{path}.")
+        if value != "None" and (not path or name == path or name.startswith(f"{path}."))
     )

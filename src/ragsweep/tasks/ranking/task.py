@@ -261,7 +261,7 @@ class RankingTask:
         if self._ranker is not self.retriever:
             method = Method(stands_for=method.stands_for)
         stands_for = {f"retriever.{name}": value for name, value in method.stands_for.items()}
-        return replace(method, stands_for=stands_for, chosen_by=("retriever", *STAGES))
+        return replace(method, stands_for=stands_for, chosen_by=("strategy", "retriever", *STAGES))
 
     def _context_tokens(self, items: Dataset, ranking: Ranking, evaluation: Evaluation) -> Array | None:
         """The tokens of each judged query's context at each cutoff, [cutoffs, queries]; None if they are not known."""
