@@ -23,6 +23,7 @@ from ragsweep.retrieval.ranking import (
     Search,
     ranked,
 )
+from ragsweep.retrieval.rerankers.encoder import EncoderReranker
 from ragsweep.retrieval.run_file import RunFileRetriever
 from ragsweep.retrieval.sparse import SparseRetriever
 from ragsweep.retrieval.stages import rank
@@ -35,6 +36,7 @@ __all__ = [
     "Abbreviations",
     "DenseRetriever",
     "Encoder",
+    "EncoderReranker",
     "ExactIndex",
     "Expander",
     "Expansion",

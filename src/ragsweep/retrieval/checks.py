@@ -23,6 +23,15 @@ def expect_method(thing: object, method: str, setting: str) -> None:
         raise ConfigError(f"{setting}: {kind_of(thing)} has no method {method!r}")
 
 
+def expect_encoder(encoder: Encoder) -> None:
+    """Raise `ConfigError` if the object of a setting `encoder` is no encoder, `EncoderError` if it lacks its files."""
+    expect_method(encoder, "encode", "encoder")
+    fingerprint: object = encoder.fingerprint
+    if not isinstance(fingerprint, str):
+        found = type(fingerprint).__name__
+        raise ConfigError(f"encoder: {kind_of(encoder)}.fingerprint is a {found}, expected a property with text")
+
+
 def checked_ranking(ranking: object, search: Search, depth: int, name: str) -> Ranking:
     """The ranking with its arrays as int64 and float64.
 

@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from ragsweep.core.code import kind_of
 from ragsweep.core.digest import digest, digest_texts
-from ragsweep.core.errors import ConfigError, EncoderError
+from ragsweep.core.errors import EncoderError
 from ragsweep.core.identity import identity
 from ragsweep.core.method import Method
 from ragsweep.core.progress import progress
 from ragsweep.core.store import Arrays, Store
-from ragsweep.retrieval.checks import checked_ranking, expect_method
+from ragsweep.retrieval.checks import checked_ranking, expect_encoder, expect_method
 from ragsweep.retrieval.embeddings import embed, encoding_ms
 from ragsweep.retrieval.encoder import Encoder
 from ragsweep.retrieval.engine import Corpus, Engine
@@ -42,15 +42,9 @@ class DenseRetriever:
     index: Index | Engine = field(default_factory=ExactIndex)
 
     def __post_init__(self) -> None:
-        expect_method(self.encoder, "encode", "encoder")
+        expect_encoder(self.encoder)
         if not hasattr(self.index, "open_corpus"):
             expect_method(self.index, "open", "index")
-        fingerprint: object = self.encoder.fingerprint  # fails here if the model's files are missing
-        if not isinstance(fingerprint, str):
-            found = type(fingerprint).__name__
-            raise ConfigError(
-                f"encoder: {kind_of(self.encoder)}.fingerprint is a {found}, expected a property with text"
-            )
 
     @property
     def method(self) -> Method:

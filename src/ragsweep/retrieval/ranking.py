@@ -167,7 +167,11 @@ class Reranker(Protocol):
     """Orders the first passages of a ranking anew; write your own as one class with this method."""
 
     def rerank(self, search: Search, ranking: Ranking, depth: int) -> Ranking:
-        """At most `depth` passages for every query, each one of those that `ranking` has for it."""
+        """At most `depth` passages for every query, each one of those that `ranking` has for it.
+
+        Its `latency_ms` is what reranking for a single query costs, for the queries of `sample`; without it, that is
+        timed. The one of `ranking` is empty.
+        """
         ...
 
 

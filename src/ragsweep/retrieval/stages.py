@@ -1,6 +1,7 @@
 """Runs the stages of a pipeline. What a stage returns is checked, and kept if the stage has a `store`.
 
-Rankers time themselves; rewriters, fusions and rerankers are timed here.
+Rankers time themselves; rewriters, fusions and rerankers are timed here, apart from rerankers that return a
+`latency_ms`: one that keeps what it computes would seem to cost nothing.
 """
 
 from __future__ import annotations
@@ -141,11 +142,13 @@ def rerank(reranker: Reranker, search: Search, ranking: Ranking, depth: int) -> 
     name = kind_of(reranker)
 
     def build() -> Arrays:
-        given = replace(ranking, passages=ranking.passages.copy(), scores=ranking.scores.copy())  # it may change them
+        given = Ranking(ranking.passages.copy(), ranking.scores.copy())  # it may change them, or return them
         found = checked_ranking(_call(reranker, lambda: reranker.rerank(search, given, depth)), search, depth, name)
         check_within(found, ranking, name)
-        rows = sample(len(search.queries)).tolist()
-        ms = timed(lambda row: reranker.rerank(search.row(row), ranking.row(row), depth), rows)
+        ms = found.latency_ms
+        if not len(ms):
+            rows = sample(len(search.queries)).tolist()
+            ms = timed(lambda row: reranker.rerank(search.row(row), ranking.row(row), depth), rows)
         return {"passages": found.passages, "scores": found.scores, "ms": ms}
 
     candidates = sha256(ranking.passages.tobytes() + ranking.scores.tobytes()).hexdigest()

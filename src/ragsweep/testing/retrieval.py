@@ -231,6 +231,17 @@ class RerankerContract(StageContract):
         for query in range(len(self.search.queries)):
             assert _rows(made.rerank(self.search.row(query), given.row(query), 5))[0] == together[query]
 
+    def test_it_reranks_the_same_way_each_time(self, given: Ranking) -> None:
+        """Two objects of the same settings give the same bits."""
+        first, second = (self.make(NO_STORE).rerank(self.search, given, 5) for _ in range(2))
+        assert same(first, second)
+
+    def test_a_stored_ranking_is_the_one_that_was_computed(self, store: Store, given: Ranking) -> None:
+        """Computed, kept and read again, the ranking is the same."""
+        made, kept = (rerank(self.make(store), self.search, given, 5) for _ in range(2))
+        assert same(made, kept)
+        assert same(kept, rerank(self.make(NO_STORE), self.search, given, 5))
+
     def test_a_lower_depth_is_the_beginning_of_a_higher_one(self, made: Any, given: Ranking) -> None:
         """So a ranking can be cut at several cutoffs."""
         low, high = (made.rerank(self.search, given, depth) for depth in (2, 6))

@@ -1,0 +1,49 @@
+"""Reranking by another encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from ragsweep.core.constraints import Between
+from ragsweep.core.store import Store
+from ragsweep.retrieval.checks import expect_encoder
+from ragsweep.retrieval.embeddings import encoding_ms
+from ragsweep.retrieval.encoder import Encoder
+from ragsweep.retrieval.exact import canonical_scores
+from ragsweep.retrieval.ranking import Ranking, Search, ranked, sample, timed
+from ragsweep.retrieval.rerankers.candidates import embed_candidates
+
+
+@dataclass(frozen=True)
+class EncoderReranker:
+    """Orders passages by the cosine of their embedding and the query's: dense retrieval among the candidates.
+
+    Passages are embedded ahead, as for a dense retriever; a query costs its own embedding and the cosines.
+
+    Attributes:
+        encoder: Gives the embeddings; another one than the retriever's, or the order is the retriever's own.
+        store: Keeps embeddings and rankings.
+        candidates: How many passages of the first ranking are ordered anew; None takes all.
+    """
+
+    formula: ClassVar[str] = "cosine of the query's and the passage's embeddings by the reranker's encoder"
+    at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}  # candidates must not be fewer than k
+
+    encoder: Encoder
+    store: Store
+    candidates: Annotated[int, Between(1)] | None = 100
+
+    def __post_init__(self) -> None:
+        expect_encoder(self.encoder)
+
+    def rerank(self, search: Search, ranking: Ranking, depth: int) -> Ranking:
+        """The passages of a ranking by cosine, at most `depth` of them."""
+        queries, passages, rows = embed_candidates(self.encoder, self.store, search, ranking)
+        scores = canonical_scores(queries, passages, rows)
+        cosines_ms = timed(
+            lambda row: canonical_scores(queries[[row]], passages, rows[[row]]), sample(len(queries)).tolist()
+        )
+        latency_ms = encoding_ms(self.encoder, self.store, search.queries) + cosines_ms
+        return ranked(ranking.passages, scores, depth, latency_ms)
