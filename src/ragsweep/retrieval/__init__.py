@@ -24,6 +24,7 @@ from ragsweep.retrieval.ranking import (
     ranked,
 )
 from ragsweep.retrieval.rerankers.encoder import EncoderReranker
+from ragsweep.retrieval.rerankers.mmr import MmrReranker
 from ragsweep.retrieval.run_file import RunFileRetriever
 from ragsweep.retrieval.sparse import SparseRetriever
 from ragsweep.retrieval.stages import rank
@@ -46,6 +47,7 @@ __all__ = [
     "HybridRetriever",
     "Index",
     "IvfPqIndex",
+    "MmrReranker",
     "ModelTokenizer",
     "Names",
     "PipelineRetriever",

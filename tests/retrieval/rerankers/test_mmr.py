@@ -1,0 +1,117 @@
+"""Maximal marginal relevance, held against slow loops over its definition."""
+
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from letters import LetterEncoder
+
+from ragsweep.core.store import NO_STORE
+from ragsweep.retrieval import NOTHING, EncoderReranker, MmrReranker, Search, SparseRetriever, minmax
+from ragsweep.retrieval.rerankers.mmr import mmr
+from ragsweep.testing import RerankerContract
+
+
+class TestMmr(RerankerContract):
+    component = MmrReranker
+    settings: ClassVar = {"encoder": LetterEncoder()}
+
+
+class TestMmrOfTheRanking(RerankerContract):
+    component = MmrReranker
+    settings: ClassVar = {"encoder": LetterEncoder(), "relevance": 0.7, "similarity": "ranking"}
+
+
+def as_in_langchain(query, embeddings, lambda_mult, k):
+    """The steps of `maximal_marginal_relevance` of langchain_core.vectorstores.utils."""
+
+    def cosine(one, other):
+        return float(np.dot(one, other) / np.linalg.norm(one) / np.linalg.norm(other))
+
+    to_query = [cosine(query, each) for each in embeddings]
+    chosen = [int(np.argmax(to_query))]
+    while len(chosen) < min(k, len(embeddings)):
+        best_score, best = -np.inf, -1
+        for each, score in enumerate(to_query):
+            if each in chosen:
+                continue
+            redundant = max(cosine(embeddings[each], embeddings[other]) for other in chosen)
+            value = lambda_mult * score - (1 - lambda_mult) * redundant
+            if value > best_score:
+                best_score, best = value, each
+        chosen.append(best)
+    return chosen
+
+
+def unit(vectors):
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+
+
+@pytest.mark.parametrize("relevance", [0.2, 0.5, 0.9])
+@pytest.mark.parametrize("depth", [1, 4, 30])
+def test_the_order_is_that_of_langchain(relevance, depth):
+    for seed in range(10):
+        random = np.random.default_rng(seed)
+        query, embeddings = unit(random.normal(size=5)), unit(random.normal(size=(12, 5)))
+        order, _ = mmr(embeddings @ query, embeddings, relevance, depth)
+        assert order.tolist() == as_in_langchain(query, embeddings, relevance, depth)
+
+
+VECTORS = st.lists(st.lists(st.integers(-2, 2), min_size=2, max_size=2).filter(any), min_size=1, max_size=8)
+
+
+@given(vectors=VECTORS, relevance=st.sampled_from([0, 0.25, 0.5, 1]) | st.floats(0, 1), data=st.data())
+def test_scores_descend_and_equal_ones_are_in_corpus_order(vectors, relevance, data):
+    embeddings = unit(np.array(vectors, float)).astype(np.float32)
+    similarity = np.array(data.draw(st.lists(st.floats(-1, 1), min_size=len(vectors), max_size=len(vectors))))
+    order, scores = mmr(similarity, embeddings, relevance, 8)
+    assert sorted(order.tolist()) == list(range(len(vectors)))
+    assert list(zip(-scores, order, strict=True)) == sorted(zip(-scores, order, strict=True))
+
+
+@pytest.fixture
+def first(manual_search):
+    return SparseRetriever(NO_STORE).rank(manual_search, 20)
+
+
+@pytest.mark.parametrize("similarity", ["cosine", "ranking"])
+def test_the_scores_are_those_of_the_definition(letters, store, manual_search, first, similarity):
+    reranked = MmrReranker(letters, store, 0.6, similarity).rerank(manual_search, first, 10)
+    queries = letters.encode(manual_search.queries, "query").astype(float)
+    passages = letters.encode(manual_search.passages, "passage").astype(float)
+    for query, (chosen, scores) in enumerate(zip(reranked.passages.tolist(), reranked.scores, strict=True)):
+        of_ranking = dict(zip(first.passages[query].tolist(), minmax(first)[query], strict=True))
+        for rank, passage in enumerate(chosen):
+            if passage == NOTHING:
+                continue
+            to_query = queries[query] @ passages[passage] if similarity == "cosine" else of_ranking[passage]
+            redundancy = max([-1.0, *(passages[passage] @ passages[other] for other in chosen[:rank])])
+            assert scores[rank] == pytest.approx(0.6 * to_query - 0.4 * redundancy, abs=1e-6)
+
+
+def test_relevance_alone_is_the_order_of_the_encoder_or_of_the_ranking(letters, store, manual_search, first):
+    by_encoder = EncoderReranker(letters, store).rerank(manual_search, first, 20)
+    by_cosine = MmrReranker(letters, store, 1.0).rerank(manual_search, first, 20)
+    np.testing.assert_array_equal(by_cosine.passages, by_encoder.passages)
+    np.testing.assert_array_equal(by_cosine.scores, by_encoder.scores)
+    by_ranking = MmrReranker(letters, store, 1.0, "ranking").rerank(manual_search, first, 20)
+    np.testing.assert_array_equal(by_ranking.passages, first.passages)
+
+
+def test_a_copy_of_the_best_passage_comes_late(letters, store):
+    search = Search(("iron tea daily", "iron tea daily", "zinc and iron"), ("iron tea daily",))
+    first = SparseRetriever(NO_STORE).rank(search, 3)
+    assert EncoderReranker(letters, store).rerank(search, first, 3).passages.tolist() == [[0, 1, 2]]
+    assert MmrReranker(letters, store, 0.3).rerank(search, first, 3).passages.tolist() == [[0, 2, 1]]
+
+
+@pytest.mark.parametrize("changed", [{"relevance": 0.9}, {"similarity": "ranking"}])
+def test_every_setting_changes_the_ranking(letters, store, manual_search, first, changed):
+    default, other = (MmrReranker(letters, store, **each).rerank(manual_search, first, 20) for each in ({}, changed))
+    assert (default.passages != other.passages).any()
+
+
+def test_the_formula_names_the_weights(letters):
+    assert MmrReranker(letters, NO_STORE, 0.7).formula.startswith("0.7 * cosine to the query - 0.3 * largest cosine")
