@@ -11,12 +11,13 @@ Your `conftest.py` needs nothing. A contract runs on a small corpus; set `search
 
 import pytest
 
-PARTS = ("answering", "component", "datasets", "generation", "measuring", "retrieval")
+PARTS = ("answering", "component", "datasets", "engines", "generation", "measuring", "retrieval")
 pytest.register_assert_rewrite(*(f"{__name__}.{part}" for part in PARTS))
 
 from ragsweep.testing.answering import AnswererContract, ReasoningContract  # noqa: E402
 from ragsweep.testing.component import ComponentContract  # noqa: E402
 from ragsweep.testing.datasets import ChunkerContract, CorpusContract, DatasetContract, QuestionsContract  # noqa: E402
+from ragsweep.testing.engines import EngineContract  # noqa: E402
 from ragsweep.testing.generation import GeneratorContract  # noqa: E402
 from ragsweep.testing.measuring import MetricContract, TaskContract  # noqa: E402
 from ragsweep.testing.retrieval import (  # noqa: E402
@@ -35,6 +36,7 @@ __all__ = [
     "CorpusContract",
     "DatasetContract",
     "EncoderContract",
+    "EngineContract",
     "ExpanderContract",
     "FusionContract",
     "GeneratorContract",

@@ -34,10 +34,10 @@ class ComponentContract:
         """The component, with an empty store if it takes one."""
         return self.make(store)
 
-    def make(self, store: Store) -> Any:
-        """Build the component with a store."""
+    def make(self, store: Store, **settings: Any) -> Any:
+        """Build the component with a store, and with settings in place of the class's own."""
         kept = {"store": store} if "store" in _parameters(self.component) else {}
-        return self.component(**{**kept, **self.settings})
+        return self.component(**{**kept, **self.settings, **settings})
 
     def test_every_setting_has_an_annotation(self) -> None:
         """A wrong value is refused by it before anything runs."""
