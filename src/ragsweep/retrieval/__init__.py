@@ -7,6 +7,7 @@ from ragsweep.retrieval.fused import FusedRetriever
 from ragsweep.retrieval.fusion import WeightedSum, minmax
 from ragsweep.retrieval.hybrid import HybridRetriever
 from ragsweep.retrieval.index import ExactIndex, HnswIndex, Index, IvfPqIndex
+from ragsweep.retrieval.lancedb import LanceDbEngine
 from ragsweep.retrieval.pipeline import PipelineRetriever
 from ragsweep.retrieval.queries.abbreviations import Abbreviations
 from ragsweep.retrieval.queries.spellcheck import SpellCheck
@@ -47,6 +48,7 @@ __all__ = [
     "HybridRetriever",
     "Index",
     "IvfPqIndex",
+    "LanceDbEngine",
     "MmrReranker",
     "ModelTokenizer",
     "Names",
