@@ -8,6 +8,7 @@ from ragsweep.retrieval.fusion import WeightedSum, minmax
 from ragsweep.retrieval.hybrid import HybridRetriever
 from ragsweep.retrieval.index import ExactIndex, HnswIndex, Index, IvfPqIndex
 from ragsweep.retrieval.lancedb import LanceDbEngine
+from ragsweep.retrieval.pgvector import PgvectorEngine
 from ragsweep.retrieval.pipeline import PipelineRetriever
 from ragsweep.retrieval.queries.abbreviations import Abbreviations
 from ragsweep.retrieval.queries.spellcheck import SpellCheck
@@ -52,6 +53,7 @@ __all__ = [
     "MmrReranker",
     "ModelTokenizer",
     "Names",
+    "PgvectorEngine",
     "PipelineRetriever",
     "Ranker",
     "Ranking",
