@@ -27,6 +27,8 @@ from ragsweep.retrieval.ranking import (
 )
 from ragsweep.retrieval.rerankers.encoder import EncoderReranker
 from ragsweep.retrieval.rerankers.mmr import MmrReranker
+from ragsweep.retrieval.routing.classifiers import CentroidClassifier, LogisticClassifier
+from ragsweep.retrieval.routing.routed import RoutedRetriever
 from ragsweep.retrieval.run_file import RunFileRetriever
 from ragsweep.retrieval.sparse import SparseRetriever
 from ragsweep.retrieval.stages import rank
@@ -37,6 +39,7 @@ from ragsweep.retrieval.word_llama import WordLlamaEncoder
 __all__ = [
     "NOTHING",
     "Abbreviations",
+    "CentroidClassifier",
     "DenseRetriever",
     "Encoder",
     "EncoderReranker",
@@ -50,6 +53,7 @@ __all__ = [
     "Index",
     "IvfPqIndex",
     "LanceDbEngine",
+    "LogisticClassifier",
     "MmrReranker",
     "ModelTokenizer",
     "Names",
@@ -59,6 +63,7 @@ __all__ = [
     "Ranking",
     "Reranker",
     "Rewriter",
+    "RoutedRetriever",
     "RunFileRetriever",
     "Search",
     "SentenceTransformerEncoder",

@@ -1,0 +1,139 @@
+"""Classifiers of queries by their embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Protocol
+
+import numpy as np
+
+from ragsweep.core.code import kind_of
+from ragsweep.core.constraints import Between
+from ragsweep.core.errors import RetrieverError
+from ragsweep.retrieval.encoder import Embeddings
+from ragsweep.retrieval.ranking import Indices, Scores
+
+Classify = Callable[[Embeddings], Scores]
+
+SHARPEST = 1000  # factor of the cosines: a difference of 0.01 is then a certainty
+TOLERANCE = 1e-6  # of the sum of probabilities
+
+
+class Classifier(Protocol):
+    """Learns to tell the types of queries apart; write your own as one class with this method."""
+
+    def learn(self, embeddings: Embeddings, types: Indices) -> Classify:
+        """Learn from queries.
+
+        Args:
+            embeddings: Of length 1, shape [queries, dimensions].
+            types: The type of each query, shape [queries]: whole numbers from 0, each of which is there.
+
+        Returns:
+            A function from embeddings to the probability of each type, shape [queries, types].
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class CentroidClassifier:
+    """The type whose queries' mean embedding has the largest cosine with the query's.
+
+    The probabilities are the softmax of the cosines times a factor. The factor is the one that makes the training
+    queries' own types most likely when each query is left out of its centroid: temperature scaling (Guo et al. 2017),
+    without which a softmax of cosines would say little more than 1 / types.
+    """
+
+    def learn(self, embeddings: Embeddings, types: Indices) -> Classify:
+        """Compute the centroids and the factor."""
+        from scipy.optimize import minimize_scalar
+
+        texts = embeddings.astype(np.float64)
+        is_of = _indicator(types)
+        sums = is_of.T @ texts
+        centroids = _unit(sums)
+        cosines = texts @ centroids.T
+        own = np.arange(len(types)), types
+        cosines[own] = np.einsum("qd,qd->q", texts, _unit(sums[types] - texts))
+
+        def surprise(factor: float) -> float:
+            return -float(np.log(_softmax(factor * cosines)[own].clip(min=np.finfo(float).tiny)).mean())
+
+        factor = minimize_scalar(surprise, bounds=(0, SHARPEST), method="bounded").x
+        return lambda queries: _softmax(factor * (queries.astype(np.float64) @ centroids.T))
+
+
+@dataclass(frozen=True)
+class LogisticClassifier:
+    """Multinomial logistic regression on the embeddings, with an L2 penalty on the weights, not on the intercepts.
+
+    It minimises `c * sum of -log probability + sum of squared weights / 2`, as scikit-learn's `LogisticRegression`
+    does.
+
+    Attributes:
+        c: The inverse of the penalty's strength. A small one gives probabilities that are nearly equal.
+    """
+
+    libraries: ClassVar[tuple[str, ...]] = ("scipy",)
+
+    c: Annotated[float, Between(1e-6, 1e6)] = 10.0
+
+    def learn(self, embeddings: Embeddings, types: Indices) -> Classify:
+        """Fit the weights."""
+        from scipy.optimize import minimize
+
+        inputs = _with_intercept(embeddings)
+        is_of = _indicator(types)
+        shape = (inputs.shape[1], is_of.shape[1])
+
+        def loss(flat: Scores) -> tuple[float, Scores]:
+            weights = flat.reshape(shape)
+            logits = inputs @ weights
+            highest = logits.max(axis=1, keepdims=True)
+            total = highest[:, 0] + np.log(np.exp(logits - highest).sum(axis=1))
+            surprise = float((total - logits[is_of == 1]).sum())
+            penalised = weights.copy()
+            penalised[-1] = 0  # the intercepts
+            gradient = self.c * inputs.T @ (_softmax(logits) - is_of) + penalised
+            return self.c * surprise + float((penalised**2).sum()) / 2, gradient.ravel()
+
+        start = np.zeros(shape).ravel()
+        fitted = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 10_000, "ftol": 1e-12})
+        weights = fitted.x.reshape(shape)
+        return lambda queries: _softmax(_with_intercept(queries) @ weights)
+
+
+def probabilities(classify: Classify, embeddings: Embeddings, types: int, classifier: Classifier) -> Scores:
+    """What a classifier says of queries, shape [queries, types]; raises `RetrieverError` if it is no probabilities."""
+    found = np.asarray(classify(embeddings), dtype=np.float64)
+    name, shape = kind_of(classifier), (len(embeddings), types)
+    if found.shape != shape:
+        raise RetrieverError(f"{name}: returned an array of shape {[*found.shape]}, expected {[*shape]}")
+    if not ((found >= 0) & (np.abs(found.sum(axis=1, keepdims=True) - 1) <= TOLERANCE)).all():  # NaN is not
+        raise RetrieverError(f"{name}: expected probabilities of at least 0 that add up to 1 for each query")
+    return found
+
+
+def _indicator(types: Indices) -> Scores:
+    """1 where a query is of a type, shape [queries, types]."""
+    is_of: Scores = np.eye(int(types.max()) + 1)[types]
+    return is_of
+
+
+def _unit(rows: Scores) -> Scores:
+    """Rows of length 1; one of zeros stays."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    unit: Scores = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+    return unit
+
+
+def _softmax(logits: Scores) -> Scores:
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    probability: Scores = powers / powers.sum(axis=1, keepdims=True)
+    return probability
+
+
+def _with_intercept(embeddings: Embeddings) -> Scores:
+    inputs: Scores = np.column_stack([embeddings.astype(np.float64), np.ones(len(embeddings))])
+    return inputs

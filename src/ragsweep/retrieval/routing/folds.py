@@ -1,0 +1,40 @@
+"""Splits queries into folds, so that what is used for a query is learnt from other queries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ragsweep.retrieval.ranking import Indices
+
+
+def same_text(queries: Sequence[str]) -> Indices:
+    """A number per query, the same for queries that differ in case and white space only, shape [queries]."""
+    texts = [" ".join(query.casefold().split()) for query in queries]
+    return np.unique(np.array(texts, dtype=object), return_inverse=True)[1]
+
+
+def folds_of(queries: Sequence[str], types: Indices, folds: int, seed: int) -> Indices:
+    """The fold of each query, with as many queries of each type in every fold as possible.
+
+    Queries of the same text share a fold, or their classifier would know the answer. Texts are dealt out one after the
+    other, sorted by type, in random order within a type, as scikit-learn's `StratifiedKFold` does. A query's fold does
+    not depend on the order of the queries.
+
+    Args:
+        queries: The texts.
+        types: The type of each query, -1 for one without, shape [queries]. Equal texts go by the type of the first one.
+        folds: How many.
+        seed: Of the order.
+
+    Returns:
+        Shape [queries], 0 to folds - 1.
+    """
+    text = same_text(queries)
+    _, first = np.unique(text, return_index=True)
+    shuffled = np.random.default_rng(seed).permutation(len(first))
+    order = shuffled[np.argsort(types[first][shuffled], kind="stable")]
+    fold = np.empty(len(first), dtype=np.int64)
+    fold[order] = np.arange(len(order)) % folds
+    return fold[text]
