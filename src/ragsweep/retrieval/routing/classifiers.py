@@ -11,7 +11,8 @@ import numpy as np
 from ragsweep.core.code import kind_of
 from ragsweep.core.constraints import Between
 from ragsweep.core.errors import RetrieverError
-from ragsweep.retrieval.encoder import Embeddings
+from ragsweep.core.store import NO_STORE, Store
+from ragsweep.retrieval.encoder import Embeddings, Encoder
 from ragsweep.retrieval.ranking import Indices, Scores
 
 Classify = Callable[[Embeddings], Scores]
@@ -21,7 +22,17 @@ TOLERANCE = 1e-6  # of the sum of probabilities
 
 
 class Classifier(Protocol):
-    """Learns to tell the types of queries apart; write your own as one class with this method."""
+    """Learns to tell the types of queries apart; write your own as one class with these members."""
+
+    @property
+    def encoder(self) -> Encoder:
+        """Gives the embeddings of the queries."""
+        ...
+
+    @property
+    def store(self) -> Store:
+        """Keeps them, and how long encoding one takes."""
+        ...
 
     def learn(self, embeddings: Embeddings, types: Indices) -> Classify:
         """Learn from queries.
@@ -43,7 +54,16 @@ class CentroidClassifier:
     The probabilities are the softmax of the cosines times a factor. The factor is the one that makes the training
     queries' own types most likely when each query is left out of its centroid: temperature scaling (Guo et al. 2017),
     without which a softmax of cosines would say little more than 1 / types.
+
+    Attributes:
+        encoder: Gives the embeddings of the queries.
+        store: Keeps them.
     """
+
+    libraries: ClassVar[tuple[str, ...]] = ("scipy",)
+
+    encoder: Encoder
+    store: Store = NO_STORE
 
     def learn(self, embeddings: Embeddings, types: Indices) -> Classify:
         """Compute the centroids and the factor."""
@@ -72,11 +92,15 @@ class LogisticClassifier:
     does.
 
     Attributes:
+        encoder: Gives the embeddings of the queries.
+        store: Keeps them.
         c: The inverse of the penalty's strength. A small one gives probabilities that are nearly equal.
     """
 
     libraries: ClassVar[tuple[str, ...]] = ("scipy",)
 
+    encoder: Encoder
+    store: Store = NO_STORE
     c: Annotated[float, Between(1e-6, 1e6)] = 10.0
 
     def learn(self, embeddings: Embeddings, types: Indices) -> Classify:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any
 
@@ -15,10 +15,9 @@ from ragsweep.core.constraints import Between, Text
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError, RetrieverError
 from ragsweep.core.run_settings import Seed
-from ragsweep.core.store import NO_STORE, Store
 from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.embeddings import embed, encoding_ms
-from ragsweep.retrieval.encoder import Embeddings, Encoder
+from ragsweep.retrieval.encoder import Embeddings
 from ragsweep.retrieval.ranking import (
     NOTHING,
     UNTIMED,
@@ -31,7 +30,7 @@ from ragsweep.retrieval.ranking import (
     timed,
 )
 from ragsweep.retrieval.routing.choice import choose, predict
-from ragsweep.retrieval.routing.classifiers import CentroidClassifier, Classifier
+from ragsweep.retrieval.routing.classifiers import Classifier
 from ragsweep.retrieval.routing.folds import folds_of, same_text
 from ragsweep.retrieval.routing.words import Routing, sentences
 from ragsweep.retrieval.stages import check_search, rank, total_bytes, total_ms
@@ -57,10 +56,8 @@ class RoutedRetriever:
 
     Attributes:
         routes: Rankers, by names of your choice. Of equal ones, the first is taken.
-        encoder: Gives the embeddings of the queries to the classifier.
         classifier: Learns to tell the types apart.
         metric: What routes are compared by.
-        embeddings: Keeps the embeddings of the queries, and how long encoding one takes.
         folds: Into how many the queries are split.
         least: A type with fewer judged queries in the other folds takes the route that is best for all of them.
         confidence: So does a query whose type is predicted with less confidence.
@@ -68,10 +65,8 @@ class RoutedRetriever:
     """
 
     routes: Mapping[str, Ranker]
-    encoder: Encoder
-    classifier: Classifier = field(default_factory=CentroidClassifier)
+    classifier: Classifier
     metric: Text = "ndcg"
-    embeddings: Store = NO_STORE
     folds: Annotated[int, Between(2, 100)] = 5
     least: Annotated[int, Between(1)] = 5
     confidence: Annotated[float, Between(0, 1)] = 0.0
@@ -82,8 +77,8 @@ class RoutedRetriever:
             raise ConfigError("routes: found none, expected at least one")
         for name, ranker in self.routes.items():
             expect_method(ranker, "rank", f"routes.{name}")
-        expect_method(self.encoder, "encode", "encoder")
         expect_method(self.classifier, "learn", "classifier")
+        expect_method(self.classifier.encoder, "encode", "classifier.encoder")
 
     def check(self, search: Search) -> None:
         """Refuse what cannot be learnt from, and let each route refuse what it cannot search.
@@ -157,7 +152,7 @@ class RoutedRetriever:
         return found
 
     def _embedded(self, search: Search) -> Embeddings:
-        return embed(self.encoder, self.embeddings, search.queries, "query")
+        return embed(self.classifier.encoder, self.classifier.store, search.queries, "query")
 
     def _types(self, search: Search) -> tuple[tuple[str, ...], Indices]:
         """The types in alphabetical order, and that of each query, -1 for one without."""
@@ -193,7 +188,8 @@ class RoutedRetriever:
         embeddings, classify = self._embedded(search), routing.predicted.classify
         ms = timed(lambda row: classify[routing.fold[row]](embeddings[[row]]), rows.tolist())
         route_ms = _taken([ranking.latency_ms for ranking in rankings], routing.route[rows])
-        return total_ms([encoding_ms(self.encoder, self.embeddings, search.queries), ms, route_ms])
+        encoding = encoding_ms(self.classifier.encoder, self.classifier.store, search.queries)
+        return total_ms([encoding, ms, route_ms])
 
 
 def _unjudged(search: Search) -> Search:

@@ -81,13 +81,13 @@ def _classifier(routing: Routing) -> Iterator[str]:
 def _confusion(routing: Routing) -> Iterator[str]:
     for name, row in zip(routing.types, routing.confusion, strict=True):
         order = np.argsort(-row, kind="stable")
-        taken = ", ".join(f"{row[each]} for {routing.types[each]}" for each in order if row[each])
-        yield f"Of {row.sum()} {name} queries, these were taken: {taken}."
+        predicted = ", ".join(f"{row[each]} as {routing.types[each]}" for each in order if row[each])
+        yield f"Predictions for the {row.sum()} {name} queries: {predicted}."
 
 
 def _routes(routing: Routing) -> Iterator[str]:
     for name, chosen in zip(routing.types, routing.choice.of_type.T, strict=True):
-        yield f"Route of queries taken for {name}: {_by_folds(routing, chosen)}."
+        yield f"Route of queries predicted as {name}: {_by_folds(routing, chosen)}."
 
 
 def _gain(routing: Routing) -> Iterator[str]:
