@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from threading import Event
 from typing import Annotated, ClassVar
@@ -12,11 +11,10 @@ from typing import Annotated, ClassVar
 from ragsweep.answering.question import Answer, Question, Reasoning
 from ragsweep.core.constraints import Between
 from ragsweep.core.errors import AnswererError
-from ragsweep.core.hardware import cores
 from ragsweep.core.progress import advance, progress
 from ragsweep.core.store import Store
 from ragsweep.core.terminal import counted
-from ragsweep.retrieval.language_models.smollm2 import CONTEXT, SmolLM2, TooLongError
+from ragsweep.retrieval.language_models.smollm2 import CONTEXT, SmolLM2, TooLongError, in_threads
 from ragsweep.retrieval.language_models.smollm2_files import LIBRARIES, check_packages
 
 
@@ -52,7 +50,7 @@ class SmolLM2Answerer:
             ModelError: The model cannot be loaded.
         """
         with progress(f"answering {counted(len(questions), 'question')}", len(questions)):
-            answered = self._by_threads(questions)
+            answered = in_threads(questions, self._answer)
         cut = [question.question_id for question, (_, left_out) in zip(questions, answered, strict=True) if left_out]
         if cut:
             warnings.warn(
@@ -61,14 +59,6 @@ class SmolLM2Answerer:
                 stacklevel=2,
             )
         return [answer for answer, _ in answered]
-
-    def _by_threads(self, questions: Sequence[Question]) -> list[tuple[Answer, int]]:
-        stop = Event()
-        with ThreadPoolExecutor(cores()) as pool:
-            try:
-                return list(pool.map(lambda question: self._answer(question, stop), questions))
-            finally:
-                stop.set()  # after an error or Ctrl-C, else the pool waits for the answers that are being written
 
     def _answer(self, question: Question, stop: Event) -> tuple[Answer, int]:
         """The answer, and how many passages were left out."""

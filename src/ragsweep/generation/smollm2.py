@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Event
 from typing import Annotated, ClassVar
 
 from ragsweep.core.constraints import Between
-from ragsweep.core.hardware import cores
 from ragsweep.core.progress import advance, progress
 from ragsweep.core.run_settings import Seed
 from ragsweep.core.store import Store
@@ -18,7 +16,7 @@ from ragsweep.generation.drafts import Draft, Request
 from ragsweep.generation.extractive import NO_SENTENCE
 from ragsweep.generation.prompts import PROMPTS, REFUSED, chat_about, question_in
 from ragsweep.generation.sentences import chosen_sentence
-from ragsweep.retrieval.language_models.smollm2 import CONTEXT, SmolLM2
+from ragsweep.retrieval.language_models.smollm2 import CONTEXT, SmolLM2, in_threads
 from ragsweep.retrieval.language_models.smollm2_files import LIBRARIES, check_packages
 
 
@@ -53,13 +51,8 @@ class SmolLM2Generator:
 
     def draft(self, requests: Sequence[Request]) -> list[Draft]:
         """A draft for each request."""
-        stop = Event()
-        shown = progress(f"asking SmolLM2 {counted(len(requests), 'question')}", len(requests))
-        with shown, ThreadPoolExecutor(cores()) as pool:
-            try:
-                return list(pool.map(lambda request: self._draft(request, stop), requests))
-            finally:
-                stop.set()  # after an error or Ctrl-C, else the pool waits for what is being written
+        with progress(f"asking SmolLM2 {counted(len(requests), 'question')}", len(requests)):
+            return in_threads(requests, self._draft)
 
     def _draft(self, request: Request, stop: Event) -> Draft:
         sentence = chosen_sentence(request, self.seed)

@@ -8,6 +8,8 @@ from ragsweep.retrieval.fusion import WeightedSum, minmax
 from ragsweep.retrieval.hybrid import HybridRetriever
 from ragsweep.retrieval.index import ExactIndex, HnswIndex, Index, IvfPqIndex
 from ragsweep.retrieval.lancedb import LanceDbEngine
+from ragsweep.retrieval.language_models.openai_model import OpenAIModel
+from ragsweep.retrieval.language_models.smollm2_model import SmolLM2Model
 from ragsweep.retrieval.pgvector import PgvectorEngine
 from ragsweep.retrieval.pipeline import PipelineRetriever
 from ragsweep.retrieval.queries.abbreviations import Abbreviations
@@ -26,6 +28,7 @@ from ragsweep.retrieval.ranking import (
     ranked,
 )
 from ragsweep.retrieval.rerankers.encoder import EncoderReranker
+from ragsweep.retrieval.rerankers.likelihood import LikelihoodReranker
 from ragsweep.retrieval.rerankers.mmr import MmrReranker
 from ragsweep.retrieval.routing.classifiers import CentroidClassifier, LogisticClassifier
 from ragsweep.retrieval.routing.routed import RoutedRetriever
@@ -53,10 +56,12 @@ __all__ = [
     "Index",
     "IvfPqIndex",
     "LanceDbEngine",
+    "LikelihoodReranker",
     "LogisticClassifier",
     "MmrReranker",
     "ModelTokenizer",
     "Names",
+    "OpenAIModel",
     "PgvectorEngine",
     "PipelineRetriever",
     "Ranker",
@@ -67,6 +72,7 @@ __all__ = [
     "RunFileRetriever",
     "Search",
     "SentenceTransformerEncoder",
+    "SmolLM2Model",
     "SparseRetriever",
     "SpellCheck",
     "Store",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple, Protocol, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 class Message(NamedTuple):
@@ -44,11 +47,13 @@ class OptionScores(NamedTuple):
         log_likelihoods: Sum of the log probabilities of the tokens of each continuation, shape [continuations].
         tokens_in: Tokens of the prompt.
         time_ms: How long it took, in milliseconds, when it was computed.
+        tokens: Tokens of each continuation, shape [continuations]; empty if not known.
     """
 
     log_likelihoods: tuple[float, ...]
     tokens_in: int
     time_ms: float
+    tokens: tuple[int, ...] = ()
 
 
 class LanguageModel(Protocol):
@@ -70,4 +75,18 @@ class LanguageModel(Protocol):
 
     def option_scores(self, messages: Sequence[Message], continuations: Sequence[str]) -> OptionScores | None:
         """How likely each continuation of the chat is; None if the model cannot tell, as most servers cannot."""
+        ...
+
+
+class Model(Protocol):
+    """A language model that can be asked about many things; write your own as one class with this method.
+
+    One with `has_likelihoods = False` has no `option_scores`.
+    """
+
+    def ask_each(self, items: Sequence[Item], work: Callable[[Item, LanguageModel], Result]) -> list[Result]:
+        """What `work` returns for each item, in the same order; it asks the model about one item.
+
+        `work` may run in several threads, and more than once for an item.
+        """
         ...

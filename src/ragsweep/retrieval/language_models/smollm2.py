@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Event
 from typing import Any
 
 from ragsweep.core.digest import version
-from ragsweep.core.hardware import cpu_abilities
+from ragsweep.core.hardware import cores, cpu_abilities
 from ragsweep.core.store import Store
 from ragsweep.retrieval.language_models.kept import KeptResponses
-from ragsweep.retrieval.language_models.language_model import Completion, Message, OptionScores
+from ragsweep.retrieval.language_models.language_model import Completion, Item, Message, OptionScores, Result
 from ragsweep.retrieval.language_models.smollm2_files import LIBRARIES, SHA256, load
 
 CONTEXT = 8192  # tokens of a prompt and its response, as the model was trained
@@ -51,7 +52,8 @@ class SmolLM2:
         """The log-likelihood of each continuation; a last message of the assistant is what it continues."""
         key = self._key("scores", messages, [*continuations])
         kept = self._kept.get(key, lambda: self._scores(messages, continuations)._asdict())
-        return OptionScores(**{**kept, "log_likelihoods": tuple(kept["log_likelihoods"])})
+        lists = {name: tuple(kept.get(name, ())) for name in ("log_likelihoods", "tokens")}
+        return OptionScores(**{**kept, **lists})
 
     def _key(self, what: str, messages: Sequence[Message], setting: object) -> list[object]:
         versions = {name: version(name) for name in LIBRARIES}
@@ -76,6 +78,8 @@ class SmolLM2:
         return Completion(text, len(prompt), len(written), 1000 * (time.perf_counter() - started))
 
     def _scores(self, messages: Sequence[Message], continuations: Sequence[str]) -> OptionScores:
+        if self._stop.is_set():
+            raise StoppedError
         model, tokenizer = load(self._store)
         started = time.perf_counter()
         tokens = [tokenizer.backend_tokenizer.encode(each, add_special_tokens=False).ids for each in continuations]
@@ -90,7 +94,8 @@ class SmolLM2:
                     self._cache.crop(1 - len(each))
                     score += float(logits.log_softmax(-1)[range(len(each) - 1), each[1:]].sum())
                 scores.append(score)
-        return OptionScores(tuple(scores), len(prompt), 1000 * (time.perf_counter() - started))
+        time_ms = 1000 * (time.perf_counter() - started)
+        return OptionScores(tuple(scores), len(prompt), time_ms, tuple(map(len, tokens)))
 
     def _tokens(self, messages: Sequence[Message], room: int) -> list[int]:
         """The tokens of a chat, up to where the model goes on; raises `TooLongError` if less than `room` is left."""
@@ -121,6 +126,21 @@ class SmolLM2:
             block = torch.tensor([prompt[start : start + BLOCK]])
             logits = model(block, past_key_values=self._cache, logits_to_keep=1).logits[0, -1]
         return logits
+
+
+def in_threads(items: Sequence[Item], work: Callable[[Item, Event], Result]) -> list[Result]:
+    """What `work` returns for each item, in the same order, on all cores.
+
+    Args:
+        items: What to work on.
+        work: Works on one item in one thread. It ends early once its second argument is set, after an error or Ctrl-C.
+    """
+    stop = Event()
+    with ThreadPoolExecutor(cores()) as pool:
+        try:
+            return list(pool.map(lambda item: work(item, stop), items))
+        finally:
+            stop.set()  # else the pool waits for what is being computed
 
 
 @contextmanager

@@ -1,0 +1,25 @@
+"""Models behind OpenAI-compatible endpoints for whatever asks a language model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar
+
+from ragsweep.core.constraints import Between
+from ragsweep.retrieval.language_models.endpoint_client import EndpointClient
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenAIModel(EndpointClient):
+    """A language model behind an OpenAI-compatible endpoint, which returns texts.
+
+    Endpoints do not tell how likely a given text is.
+    """
+
+    group: ClassVar[str] = "language_model"
+    noun: ClassVar[str] = "question"
+    returns: ClassVar[str] = "text"
+    has_likelihoods: ClassVar[bool] = False
+
+    structured: bool = field(default=False, init=False)
+    max_tokens: Annotated[int, Between(1, 1_000_000)] = 256
