@@ -1,0 +1,53 @@
+"""The strategies that are shipped: each runs, its stages are recorded, and none knows how its queries are judged."""
+
+import json
+import re
+
+import pytest
+import small
+from application import PROJECT
+
+OPTIONS = {path.stem for path in (PROJECT / "conf" / "strategy").glob("*.yaml")}
+SWEEP = ["-m", "experiment=strategies", "k=3"]
+
+
+def swept(application, dataset):
+    """The runs of all strategies, by their names."""
+    process = application.run(*dataset, *SWEEP)
+    assert process.returncode == 0, process.stderr
+    return {run.data.params["strategy"] if "strategy" in run.data.params else run.info.run_name: run
+            for run in application.children()}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def strategies(shared_application, dataset):
+    return swept(shared_application, dataset)
+
+
+def test_the_experiment_has_every_strategy(strategies):
+    assert len(strategies) == len(OPTIONS) >= 10
+    assert len({run.data.tags["config.digest"] for run in strategies.values()}) == len(OPTIONS)
+
+
+def test_no_strategy_knows_how_its_queries_are_judged(strategies, shared_application, application, tmp_path):
+    """The relevant pages of each query go to the next query: no ranking changes."""
+    others = [small.QUERIES[(row + 1) % len(small.QUERIES)] for row in range(len(small.QUERIES))]
+    moved = [(query, pages, kind) for (query, _, kind), (_, pages, _) in zip(small.QUERIES, others, strict=True)]
+    arguments = small.arguments(tmp_path / "moved")
+    small.write_queries(tmp_path / "moved" / "questions.json", moved)
+    again = swept(application, arguments)
+    for name, run in strategies.items():
+        before, after = (
+            (where.artifacts(one) / "results" / "ranking.trec").read_text()
+            for where, one in ((shared_application, run), (application, again[name]))
+        )
+        assert before == after, name
+        assert run.data.metrics != again[name].data.metrics, name
+
+
+def test_the_report_says_what_each_part_adds(strategies, shared_application):
+    [report] = shared_application.home.rglob("report.md")
+    text = report.read_text()
+    assert "What does each part of full add" in text
+    for part in ("query", "reranker", "sparse", "second", "dense"):
+        assert re.search(rf"{part} adds [+-]\d\.\d+ \[[+-]\d\.\d+, [+-]\d\.\d+\]", text), part
