@@ -12,6 +12,7 @@ from ragsweep.retrieval.language_models.openai_model import OpenAIModel
 from ragsweep.retrieval.language_models.smollm2_model import SmolLM2Model
 from ragsweep.retrieval.pgvector import PgvectorEngine
 from ragsweep.retrieval.pipeline import PipelineRetriever
+from ragsweep.retrieval.qdrant.index import QdrantIndex
 from ragsweep.retrieval.queries.abbreviations import Abbreviations
 from ragsweep.retrieval.queries.spellcheck import SpellCheck
 from ragsweep.retrieval.ranking import (
@@ -64,6 +65,7 @@ __all__ = [
     "OpenAIModel",
     "PgvectorEngine",
     "PipelineRetriever",
+    "QdrantIndex",
     "Ranker",
     "Ranking",
     "Reranker",

@@ -1,0 +1,1 @@
+"""Qdrant: its engine within this process, or a server of it."""
