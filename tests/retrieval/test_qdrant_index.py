@@ -331,3 +331,23 @@ def test_an_address_with_a_key_in_it_is_not_repeated(monkeypatch, url):
 def test_a_server_that_is_not_set_is_missed(tmp_path):
     with pytest.raises(ConfigError, match="QDRANT_URL: is not set"):
         QdrantIndex(server=True).check()
+
+
+@pytest.mark.parametrize("depth", [3, 30])
+def test_which_of_equal_passages_are_found_depends_on_their_order_alone(tmp_path, depth):
+    texts = ("iron", *["zinc"] * 40, "tin")
+    search = Search(texts, ("zinc", "zinc iron"))
+    settings = {"encoder": LetterEncoder(), "store": Store(str(tmp_path / "store"))}
+    exact = DenseRetriever(**settings).rank(search, depth)
+    for index in (QdrantIndex(path=str(tmp_path), exact=True), QdrantIndex(path=str(tmp_path), ef_search=100)):
+        found = DenseRetriever(**settings, index=index).rank(search, depth)
+        assert np.array_equal(found.passages, exact.passages)
+        assert np.array_equal(found.scores, exact.scores)
+
+
+def test_a_query_beside_one_with_ties_is_searched_the_same(corpus, tmp_path):
+    twice = replace(corpus, embeddings=np.vstack([corpus.embeddings[:600]] + [corpus.embeddings[:1]] * 600))
+    queries = np.vstack([twice.embeddings[:1], twice.embeddings[5:600:30] + np.float32(0.1)])
+    find = QdrantIndex(path=str(tmp_path), m=4, ef_construct=8, ef_search=20).open_corpus(twice)
+    together = find(queries, 20).passages
+    assert np.array_equal(together, np.vstack([find(queries[[row]], 20).passages for row in range(len(queries))]))

@@ -11,7 +11,7 @@ import numpy as np
 from ragsweep.retrieval.encoder import Embeddings
 from ragsweep.retrieval.exact import canonical_scores
 from ragsweep.retrieval.index import Nearest
-from ragsweep.retrieval.ranking import Indices, Ranking, ranked
+from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, ranked
 
 Ask = Callable[[Embeddings, int], Indices]  # (queries, how many) -> passages in any order, `NOTHING` for none
 
@@ -61,17 +61,21 @@ def ranked_by_engine(ask: Ask, passages: Embeddings, queries: Embeddings, depth:
     last one is worse than what is kept.
 
     Args:
-        ask: Searches the engine.
+        ask: Searches the engine; what it returns has shape [queries, how many].
         passages: Embeddings of the corpus, shape [passages, dimensions].
         queries: Embeddings of the queries, shape [queries, dimensions].
         depth: The most passages to return for a query.
     """
     rounding = np.finfo(np.float32).eps * queries.shape[1]
     depth = wanted = min(depth, len(passages))
-    while True:
+    best = Ranking(np.full((len(queries), depth), NOTHING), np.full((len(queries), depth), -np.inf))
+    rows = np.arange(len(queries))  # a query is asked again by itself: its ranking must not depend on the others
+    while len(rows):
         wanted = min(2 * wanted if wanted > depth else depth + 1, len(passages))
-        found = ask(queries, wanted)
-        ranking = ranked(found, canonical_scores(queries, passages, found), wanted)
-        full = ranking.scores[:, -1] >= ranking.scores[:, depth - 1] - rounding
-        if wanted == len(passages) or not (full & np.isfinite(ranking.scores[:, -1])).any():
-            return Ranking(ranking.passages[:, :depth], ranking.scores[:, :depth])
+        found = ask(queries[rows], wanted)
+        ranking = ranked(found, canonical_scores(queries[rows], passages, found), wanted)
+        best.passages[rows], best.scores[rows] = ranking.passages[:, :depth], ranking.scores[:, :depth]
+        last = ranking.scores[:, -1]
+        tied = np.isfinite(last) & (last >= best.scores[rows, -1] - rounding)
+        rows = rows[tied] if wanted < len(passages) else rows[:0]
+    return best
