@@ -1,6 +1,5 @@
 """The strategies that are shipped: each runs, its stages are recorded, and none knows how its queries are judged."""
 
-import json
 import re
 
 import pytest
@@ -15,8 +14,7 @@ def swept(application, dataset):
     """The runs of all strategies, by their names."""
     process = application.run(*dataset, *SWEEP)
     assert process.returncode == 0, process.stderr
-    return {run.data.params["strategy"] if "strategy" in run.data.params else run.info.run_name: run
-            for run in application.children()}  # fmt: skip
+    return {run.info.run_name: run for run in application.children()}
 
 
 @pytest.fixture(scope="module")

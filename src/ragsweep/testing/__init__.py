@@ -21,6 +21,7 @@ from ragsweep.testing.engines import EngineContract  # noqa: E402
 from ragsweep.testing.generation import GeneratorContract  # noqa: E402
 from ragsweep.testing.measuring import MetricContract, TaskContract  # noqa: E402
 from ragsweep.testing.retrieval import (  # noqa: E402
+    ClassifierContract,
     EncoderContract,
     ExpanderContract,
     FusionContract,
@@ -32,6 +33,7 @@ from ragsweep.testing.retrieval import (  # noqa: E402
 __all__ = [
     "AnswererContract",
     "ChunkerContract",
+    "ClassifierContract",
     "ComponentContract",
     "CorpusContract",
     "DatasetContract",
