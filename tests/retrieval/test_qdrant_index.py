@@ -13,7 +13,8 @@ import pytest
 from letters import LetterEncoder
 
 from ragsweep.core.errors import ConfigError, RetrieverError
-from ragsweep.retrieval import DenseRetriever, QdrantIndex
+from ragsweep.core.store import Store
+from ragsweep.retrieval import DenseRetriever, QdrantIndex, Search
 from ragsweep.retrieval.engine import Corpus
 from ragsweep.testing import RankerContract
 

@@ -58,7 +58,7 @@ class EdgeCollection:
                 held.release()
             raise
         self._path = shard
-        weakref.finalize(self, _close, self._shard, held)
+        self.close = weakref.finalize(self, _close, self._shard, held)
 
     def layout(self) -> Layout:
         """What it has."""
@@ -134,7 +134,10 @@ def notes_of(folder: Path) -> Mapping[str, Any] | None:
 
 
 def delete(folder: Path, digest: str) -> None:
-    """Delete a collection of ours that holds this corpus."""
+    """Delete a collection of ours that holds this corpus; one that this process has open is closed."""
+    if folder in _open:
+        _open[folder].close()
+        del _open[folder]
     with FileLock(folder.with_suffix(LOCK)):
         notes = notes_of(folder)
         if notes is not None and notes.get("corpus") == digest:
