@@ -3,6 +3,7 @@
 from ragsweep.core.store import Store
 from ragsweep.retrieval.dense import DenseRetriever
 from ragsweep.retrieval.encoder import Encoder, SentenceTransformerEncoder
+from ragsweep.retrieval.feedback import Feedback
 from ragsweep.retrieval.fused import FusedRetriever
 from ragsweep.retrieval.fusion import WeightedSum, minmax
 from ragsweep.retrieval.hybrid import HybridRetriever
@@ -14,6 +15,7 @@ from ragsweep.retrieval.pgvector import PgvectorEngine
 from ragsweep.retrieval.pipeline import PipelineRetriever
 from ragsweep.retrieval.qdrant.index import QdrantIndex
 from ragsweep.retrieval.queries.abbreviations import Abbreviations
+from ragsweep.retrieval.queries.prf import PseudoRelevanceFeedback
 from ragsweep.retrieval.queries.spellcheck import SpellCheck
 from ragsweep.retrieval.ranking import (
     NOTHING,
@@ -50,6 +52,7 @@ __all__ = [
     "ExactIndex",
     "Expander",
     "Expansion",
+    "Feedback",
     "FusedRetriever",
     "Fusion",
     "HnswIndex",
@@ -65,6 +68,7 @@ __all__ = [
     "OpenAIModel",
     "PgvectorEngine",
     "PipelineRetriever",
+    "PseudoRelevanceFeedback",
     "QdrantIndex",
     "Ranker",
     "Ranking",

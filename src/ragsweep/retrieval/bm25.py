@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 Variant = Literal["lucene", "robertson", "atire", "bm25l", "bm25+"]
+Query = str | Mapping[str, float]  # a text, or the weights of terms
 Saturation = Callable[[npt.NDArray[np.int32], npt.NDArray[np.int64]], Scores]
 
 WITH_DELTA = ("bm25l", "bm25+")
@@ -131,11 +132,16 @@ class Bm25Index:
         )
         return sum(array.nbytes for array in arrays) + sum(len(term.encode()) for term in self.vocabulary)
 
-    def search(self, queries: Sequence[str], depth: int, at_once: int = SCORES_AT_ONCE) -> Ranking:
+    def share(self, term: str) -> float:
+        """The share of the passages that have a term of the corpus."""
+        row = self.vocabulary[term]
+        return float(self.weights.indptr[row + 1] - self.weights.indptr[row]) / self.weights.shape[1]
+
+    def search(self, queries: Sequence[Query], depth: int, at_once: int = SCORES_AT_ONCE) -> Ranking:
         """The best `depth` passages of each query.
 
         Args:
-            queries: Texts.
+            queries: Texts, or the weights of terms; not both.
             depth: Ranks to keep.
             at_once: How many scores are in memory at a time; at least those of one query.
         """
@@ -151,26 +157,32 @@ class Bm25Index:
             advance(rows)
         return Ranking(found, scores)
 
-    def scores(self, queries: Sequence[str]) -> Scores:
+    def scores(self, queries: Sequence[Query]) -> Scores:
         """BM25 of every query and passage; 0 where no term that they share has a weight. Shape [queries, passages]."""
         from scipy import sparse
 
-        terms = [self.tokens(text) for text in queries]
+        terms = [self.tokens(each) if isinstance(each, str) else [*each] for each in queries]
         query = np.repeat(np.arange(len(terms)), [len(row) for row in terms])
         term = np.fromiter(map(self.vocabulary.get, chain.from_iterable(terms), repeat(-1)), np.int64, len(query))
-        query, term = query[term >= 0], term[term >= 0]
+        known = term >= 0
+        weighted = [each.values() for each in queries if not isinstance(each, str)]
+        weight = np.fromiter(chain.from_iterable(weighted), np.float64)[known] if weighted else None
+        query, term = query[known], term[known]
         row = self.common_row[term]
         common, rare = row >= 0, row < 0
 
         # In both matrices a row may hold a column several times: scipy adds such entries up.
         starts = np.arange(len(queries) + 1)
-        ones = (np.ones(common.sum()), row[common], np.searchsorted(query[common], starts))
-        scores: Scores = sparse.csr_array(ones, shape=(len(queries), len(self.common))) @ self.common
+        data = np.ones(common.sum()) if weight is None else weight[common]
+        times = (data, row[common], np.searchsorted(query[common], starts))
+        scores: Scores = sparse.csr_array(times, shape=(len(queries), len(self.common))) @ self.common
         found = self.weights[term[rare]]
-        postings = (found.data, found.indices, found.indptr[np.searchsorted(query[rare], starts)])
+        data = found.data if weight is None else found.data * np.repeat(weight[rare], np.diff(found.indptr))
+        postings = (data, found.indices, found.indptr[np.searchsorted(query[rare], starts)])
         scores += sparse.csr_array(postings, shape=scores.shape).toarray()
         if self.absent.any():
-            absent = np.bincount(query, self.absent[term], len(queries))
+            each = self.absent[term] if weight is None else self.absent[term] * weight
+            absent = np.bincount(query, each, len(queries))
             scores = np.where(scores == 0, 0.0, scores + absent[:, None])
         return scores
 

@@ -21,6 +21,7 @@ from ragsweep.retrieval.embeddings import embed, encoding_ms
 from ragsweep.retrieval.encoder import Encoder
 from ragsweep.retrieval.engine import Corpus, Engine
 from ragsweep.retrieval.exact import ExactSearch
+from ragsweep.retrieval.feedback import rocchio
 from ragsweep.retrieval.index import ExactIndex, Index
 from ragsweep.retrieval.ranking import Indices, Ranking, Scores, Search, sample, searching, timed
 
@@ -36,6 +37,7 @@ class DenseRetriever:
     """
 
     role: ClassVar[str] = "dense"
+    uses_feedback: ClassVar[bool] = True
 
     encoder: Encoder
     store: Store
@@ -64,6 +66,8 @@ class DenseRetriever:
         if queries.shape[1] != passages.shape[1]:
             differ = f"queries in {queries.shape[1]} dimensions and passages in {passages.shape[1]}"
             raise EncoderError(f"{kind_of(self.encoder)}: embeds {differ}, expected the same")
+        if search.feedback is not None:
+            queries = rocchio(search.feedback, queries, passages)
         texts = [identity(self.encoder), digest_texts(search.passages)]
         index: dict[str, npt.NDArray[Any]] = {}
 

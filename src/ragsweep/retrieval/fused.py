@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -11,7 +11,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.fusion import WeightedSum
 from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search
-from ragsweep.retrieval.stages import check_search, fuse, rank
+from ragsweep.retrieval.stages import check_search, feedback_changes, fuse, rank
 from ragsweep.retrieval.trace import Trace, trace, within
 
 
@@ -45,6 +45,11 @@ class FusedRetriever:
         """Settings that must not be smaller than another one."""
         return {"candidates": "k"}
 
+    @property
+    def uses_feedback(self) -> bool:
+        """Whether each ranker uses the feedback of a search."""
+        return all(getattr(ranker, "uses_feedback", False) for ranker in self.rankers.values())
+
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
         return fuse(self.fusion, [*self.parts(search).values()], search, depth)
@@ -53,6 +58,11 @@ class FusedRetriever:
         """Let each ranker refuse what it cannot search."""
         for ranker in self.rankers.values():
             check_search(ranker, search)
+
+    def feedback_changes(self, search: Search) -> Sequence[str]:
+        """What feedback adds to each query, for every ranker that adds anything."""
+        changes = [feedback_changes(ranker, search) for ranker in self.rankers.values()]
+        return ["; ".join(dict.fromkeys(filter(None, texts))) for texts in zip(*changes, strict=True)]
 
     def parts(self, search: Search) -> Mapping[str, Ranking]:
         """The candidates of each ranker."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -12,7 +12,7 @@ from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.fused import FusedRetriever
 from ragsweep.retrieval.fusion import WeightedSum
 from ragsweep.retrieval.ranking import Ranker, Ranking, Search
-from ragsweep.retrieval.stages import check_search, rank
+from ragsweep.retrieval.stages import check_search, feedback_changes, rank
 from ragsweep.retrieval.trace import Trace, trace
 
 
@@ -49,6 +49,11 @@ class HybridRetriever:
         return {"candidates": "k"}
 
     @property
+    def uses_feedback(self) -> bool:
+        """Whether what ranks at this alpha uses the feedback of a search."""
+        return getattr(self._ranker, "uses_feedback", False)
+
+    @property
     def method(self) -> Method:
         """For reports: what the only ranker that is used says of itself, or a hybrid."""
         name, stands_for = f"hybrid, alpha {self.alpha:g}", {"alpha": self.alpha}
@@ -66,6 +71,10 @@ class HybridRetriever:
     def check(self, search: Search) -> None:
         """Let the rankers that are used refuse what they cannot search."""
         check_search(self._ranker, search)
+
+    def feedback_changes(self, search: Search) -> Sequence[str]:
+        """What feedback adds to each query."""
+        return feedback_changes(self._ranker, search)
 
     def trace(self, search: Search, query: int) -> Trace:
         """How a query got its ranking."""

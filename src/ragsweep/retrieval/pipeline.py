@@ -11,7 +11,17 @@ from ragsweep.core.constraints import Between
 from ragsweep.core.errors import ConfigError
 from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.ranking import UNTIMED, Expansion, Ranker, Ranking, Reranker, Rewriter, Search
-from ragsweep.retrieval.stages import check_search, details_of, expand, fuse, rank, rerank, sections_of, total_ms
+from ragsweep.retrieval.stages import (
+    check_search,
+    details_of,
+    expand,
+    feedback_changes,
+    fuse,
+    rank,
+    rerank,
+    sections_of,
+    total_ms,
+)
 from ragsweep.retrieval.trace import Trace, trace, within
 
 JOINED = " | "  # between the texts that are searched for instead of one query
@@ -62,8 +72,20 @@ class PipelineRetriever:
         return ranking
 
     def check(self, search: Search) -> None:
-        """Let the ranker refuse what it cannot search."""
+        """Let the ranker refuse what it cannot search, and a rewriter the ranker."""
         check_search(self.ranker, search)
+        own = getattr(self.rewriter, "check", None)
+        if callable(own):
+            own(search, self.ranker)
+
+    @property
+    def uses_feedback(self) -> bool:
+        """Whether the ranker uses the feedback of a search."""
+        return getattr(self.ranker, "uses_feedback", False)
+
+    def feedback_changes(self, search: Search) -> Sequence[str]:
+        """What feedback adds to each query."""
+        return feedback_changes(self.ranker, search)
 
     def details(self, search: Search) -> Mapping[str, Sequence[str]]:
         """What was searched for instead of each query, and what the ranker says of each query."""

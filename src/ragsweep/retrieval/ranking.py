@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ragsweep.core.digest import digest, digest_texts
+from ragsweep.retrieval.feedback import Feedback
 
 Indices = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]
@@ -85,6 +86,7 @@ class Search:
         values: Returns the value of the metric of this name at k for each query of a ranking, shape [queries], NaN
             for a query without judgments. It is only for a ranker that learns from other queries than the one that it
             ranks for; None if there are no judgments.
+        feedback: Passages that a ranker takes as relevant to each query; None if there are none.
     """
 
     passages: tuple[str, ...]
@@ -92,11 +94,13 @@ class Search:
     names: Callable[[], Names] | None = field(default=None, compare=False, repr=False)
     names_digest: str | None = field(default=None, compare=False, repr=False)
     values: Callable[[Ranking, str], Scores] | None = field(default=None, compare=False, repr=False)
+    feedback: Feedback | None = field(default=None, repr=False)
 
     @cached_property
     def digest(self) -> str:
         """Names this corpus and these queries in the store."""
-        return digest([digest_texts(self.passages), digest_texts(self.queries)])
+        feedback = [self.feedback.digest] if self.feedback is not None else []
+        return digest([digest_texts(self.passages), digest_texts(self.queries), *feedback])
 
     def row(self, query: int) -> Search:
         """The same corpus, searched for one query alone."""
@@ -108,7 +112,8 @@ class Search:
             return names()._replace(queries=names().queries[some], query_types=names().query_types[some])
 
         names_digest = self.names_digest and digest([self.names_digest, query])
-        return Search(self.passages, (self.queries[query],), names and of_query, names_digest)
+        feedback = self.feedback and self.feedback.row(query)
+        return Search(self.passages, (self.queries[query],), names and of_query, names_digest, feedback=feedback)
 
 
 class Ranker(Protocol):

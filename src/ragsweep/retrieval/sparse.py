@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
@@ -13,11 +13,12 @@ from ragsweep.core.code import code_of
 from ragsweep.core.constraints import Between, Text
 from ragsweep.core.digest import digest_texts, version
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.identity import own_settings
+from ragsweep.core.identity import identity, own_settings
 from ragsweep.core.method import Method
 from ragsweep.core.progress import progress
-from ragsweep.core.store import Store
-from ragsweep.retrieval.bm25 import WITH_DELTA, Bm25Index, Variant, bm25s_weighting, rank_bm25_weighting
+from ragsweep.core.store import Arrays, Store, packed, unpacked
+from ragsweep.retrieval.bm25 import WITH_DELTA, Bm25Index, Query, Variant, bm25s_weighting, rank_bm25_weighting
+from ragsweep.retrieval.feedback import rm3
 from ragsweep.retrieval.ranking import Ranking, Search, sample, searching, timed
 from ragsweep.retrieval.tokens import WORD, TermCounts, Tokenizer
 from ragsweep.retrieval.trace import Trace, Words
@@ -43,6 +44,7 @@ class SparseRetriever:
     """
 
     role: ClassVar[str] = "sparse"
+    uses_feedback: ClassVar[bool] = True
 
     store: Store
     k1: Annotated[float, Between(0, 1_000_000)] = 1.5
@@ -74,9 +76,14 @@ class SparseRetriever:
         return Method("", title, "needs no encoder", is_baseline=True, stands_for={"alpha": 0}, vary=vary)
 
     def trace(self, search: Search, query: int) -> Trace:
-        """What each word of a query adds to the score of each passage."""
+        """What each word of a query adds to the score of each passage; with feedback, each weighted term."""
+        index = self.index(search.passages)
+        if search.feedback is not None:
+            [weights] = self._weights(search.row(query), index)
+            each = [{term: weight} for term, weight in weights.items()]
+            return Trace(words=Words("", dict(zip(weights, index.scores(each), strict=True))))
         counts = Counter(WORD.findall(search.queries[query].lower()))
-        scores = self.index(search.passages).scores(list(counts))
+        scores = index.scores(list(counts))
         added = {word: count * score for (word, count), score in zip(counts.items(), scores, strict=True)}
         return Trace(words=Words("", added))
 
@@ -88,10 +95,32 @@ class SparseRetriever:
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
         index = self.index(search.passages)
-        queries = search.queries
-        latency_ms = timed(lambda row: index.search([queries[row]], depth), sample(len(queries)).tolist())
+        queries = self._searched(search, index)
+        rows = sample(len(queries)).tolist()
+        latency_ms = timed(lambda row: index.search(self._searched(search.row(row), index), depth), rows)
         with progress(searching(search.passages, queries), len(queries)):
             return replace(index.search(queries, depth), latency_ms=latency_ms, index_bytes=np.array([index.nbytes]))
+
+    def feedback_changes(self, search: Search) -> Sequence[str]:
+        """The terms that feedback adds to each query, with their weights; empty where it adds none."""
+
+        def build() -> Arrays:
+            index, texts = self.index(search.passages), []
+            for text, weights in zip(search.queries, self._weights(search, index), strict=True):
+                added = weights.keys() - {*index.tokens(text)}
+                terms = sorted(added, key=lambda term: (-weights[term], term))
+                texts.append(", ".join(f"+ {term} {f'{weights[term]:.3f}'.lstrip('0')}" for term in terms))
+            return packed(texts)
+
+        return unpacked(self.store.get("feedback", [identity(self), search.digest], build))
+
+    def _searched(self, search: Search, index: Bm25Index) -> Sequence[Query]:
+        """The queries, or with feedback the weights of their terms."""
+        return search.queries if search.feedback is None else self._weights(search, index)
+
+    def _weights(self, search: Search, index: Bm25Index) -> Sequence[Mapping[str, float]]:
+        assert search.feedback is not None
+        return rm3(search.feedback, search.queries, search.passages, index.tokens, index.share)
 
     def index(self, passages: Sequence[str]) -> Bm25Index:
         """Weigh every term of every passage."""

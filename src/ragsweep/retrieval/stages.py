@@ -64,6 +64,12 @@ def check_search(ranker: Ranker, search: Search) -> None:
         own(search)
 
 
+def feedback_changes(ranker: Ranker, search: Search) -> Sequence[str]:
+    """What the feedback of a search adds to each query, in words; empty texts from a ranker that does not say."""
+    own = getattr(ranker, "feedback_changes", None)
+    return own(search) if callable(own) else [""] * len(search.queries)
+
+
 def rank(ranker: Ranker, search: Search, depth: int) -> Ranking:
     """Rank the passages for every query.
 
