@@ -82,6 +82,18 @@ class TestDense(RankerContract):
     settings: ClassVar = {"encoder": LetterEncoder()}
 
 
+class TestDenseByBits(RankerContract):
+    component = DenseRetriever
+    settings: ClassVar = {"encoder": WordLlamaEncoder(dimensions=64, quantize="binary", oversample=2)}
+
+    test_a_lower_depth_is_the_beginning_of_a_higher_one = None  # codes choose as many as asked for, scores order them
+
+
+class TestDenseByBytes(RankerContract):
+    component = DenseRetriever
+    settings: ClassVar = {"encoder": WordLlamaEncoder(quantize="int8", rescore=False)}
+
+
 class TestDenseByGraph(RankerContract):
     component = DenseRetriever
     settings: ClassVar = {"encoder": LetterEncoder(), "index": HnswIndex()}

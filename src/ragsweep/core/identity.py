@@ -23,7 +23,8 @@ def identity(component: object) -> list[object]:
 
     Settings that are components count by their own identity. A store does not count, nor what the component lists as
     `without_effect`. `libraries` names installed packages whose versions count. A `fingerprint` stands for the settings
-    of the class that defines it; settings that a subclass adds count besides.
+    of the class that defines it; settings that a subclass adds count besides, and those that `beside_fingerprint`
+    names.
 
     For a component with a fingerprint, such as an encoder, the abilities of the CPU count, too. CPUs of different
     abilities differ in the last bits of what they compute, and workers on such CPUs may share a store, which must not
@@ -38,7 +39,10 @@ def identity(component: object) -> list[object]:
     if not hasattr(component, "fingerprint"):
         return [code_of(component), _identities(_settings(component)), libraries]
     by = _first_with("fingerprint", type(component)) or _first_with("__init__", type(component)) or type(component)
-    return [code_of(component), component.fingerprint, own_settings(component, by), libraries, cpu_abilities()]
+    named = getattr(component, "beside_fingerprint", ())
+    besides = {name: value for name, value in _settings(component).items() if name in named}
+    settings = [own_settings(component, by), _identities(besides)]
+    return [code_of(component), component.fingerprint, *settings, libraries, cpu_abilities()]
 
 
 def own_settings(thing: object, base: type) -> object:

@@ -30,6 +30,7 @@ from ragsweep.retrieval.ranking import (
     Search,
     ranked,
 )
+from ragsweep.retrieval.reduction import Reducible
 from ragsweep.retrieval.rerankers.encoder import EncoderReranker
 from ragsweep.retrieval.rerankers.likelihood import LikelihoodReranker
 from ragsweep.retrieval.rerankers.mmr import MmrReranker
@@ -72,6 +73,7 @@ __all__ = [
     "QdrantIndex",
     "Ranker",
     "Ranking",
+    "Reducible",
     "Reranker",
     "Rewriter",
     "RoutedRetriever",

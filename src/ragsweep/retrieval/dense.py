@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ragsweep.core.code import kind_of
 from ragsweep.core.digest import digest, digest_texts
-from ragsweep.core.errors import EncoderError
+from ragsweep.core.errors import ConfigError, EncoderError
 from ragsweep.core.identity import identity
 from ragsweep.core.method import Method
 from ragsweep.core.progress import progress
@@ -23,7 +23,9 @@ from ragsweep.retrieval.engine import Corpus, Engine
 from ragsweep.retrieval.exact import ExactSearch
 from ragsweep.retrieval.feedback import rocchio
 from ragsweep.retrieval.index import ExactIndex, Index
+from ragsweep.retrieval.quantized import QuantizedIndex
 from ragsweep.retrieval.ranking import Indices, Ranking, Scores, Search, sample, searching, timed
+from ragsweep.retrieval.reduction import Reducible, unquantized
 
 
 @dataclass(frozen=True)
@@ -31,9 +33,9 @@ class DenseRetriever:
     """Ranks passages by the cosine of their embedding and the query's.
 
     Attributes:
-        encoder: Gives the embeddings.
+        encoder: Gives the embeddings, and says in how many bytes they are searched.
         store: Keeps embeddings, indexes and rankings.
-        index: Finds the passages.
+        index: Finds the passages; quantised ones are searched without an index.
     """
 
     role: ClassVar[str] = "dense"
@@ -47,6 +49,16 @@ class DenseRetriever:
         expect_encoder(self.encoder)
         if not hasattr(self.index, "open_corpus"):
             expect_method(self.index, "open", "index")
+        if isinstance(self._searched, QuantizedIndex) and not isinstance(self.index, ExactIndex):
+            found = type(self.index).__name__
+            raise ConfigError(f"encoder.quantize: quantised embeddings are searched with index=exact, found {found}")
+
+    @property
+    def _searched(self) -> Index | Engine:
+        encoder = self.encoder
+        if isinstance(encoder, Reducible) and encoder.quantize is not None:
+            return QuantizedIndex(encoder.quantize, encoder.rescore, encoder.oversample)
+        return self.index
 
     @property
     def method(self) -> Method:
@@ -68,27 +80,28 @@ class DenseRetriever:
             raise EncoderError(f"{kind_of(self.encoder)}: embeds {differ}, expected the same")
         if search.feedback is not None:
             queries = rocchio(search.feedback, queries, passages)
-        texts = [identity(self.encoder), digest_texts(search.passages)]
+        texts = [identity(unquantized(self.encoder)), digest_texts(search.passages)]
+        searched = self._searched
         index: dict[str, npt.NDArray[Any]] = {}
 
         def keep(settings: Sequence[Any], build: Callable[[], Arrays]) -> Arrays:
             index.update(self.store.get("index", [*texts, *settings], build))
             return index
 
-        if hasattr(self.index, "open_corpus"):
+        if hasattr(searched, "open_corpus"):
             documents = search.names().documents if search.names is not None else None
-            find = self.index.open_corpus(Corpus(passages, digest(texts), search.passages, documents))
+            find = searched.open_corpus(Corpus(passages, digest(texts), search.passages, documents))
         else:
-            find = self.index.open(passages, keep)
+            find = searched.open(passages, keep)
         with progress(searching(passages, queries), len(queries)):
-            found = checked_ranking(find(queries, depth), search, depth, kind_of(self.index))
+            found = checked_ranking(find(queries, depth), search, depth, kind_of(searched))
         search_ms = timed(lambda row: find(queries[[row]], depth), sample(len(queries)).tolist())
         latency_ms = encoding_ms(self.encoder, self.store, search.queries) + search_ms
         found = replace(found, latency_ms=latency_ms)
         if not len(found.index_bytes):
             size = passages.nbytes + sum(array.nbytes for array in index.values())
             found = replace(found, index_bytes=np.array([size]))
-        if isinstance(self.index, ExactIndex):
+        if isinstance(searched, ExactIndex):
             return found
 
         def exactly() -> Arrays:

@@ -19,6 +19,7 @@ from ragsweep.core.store import Arrays, Store
 from ragsweep.retrieval.checks import check_embeddings
 from ragsweep.retrieval.encoder import Embeddings, Encoder, Role
 from ragsweep.retrieval.ranking import Milliseconds, sample, timed
+from ragsweep.retrieval.reduction import shortened, unreduced
 
 Digests = npt.NDArray[np.bytes_]
 
@@ -30,6 +31,7 @@ PIECE = 2048  # texts that are encoded before they are kept: what a killed proce
 def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role) -> Embeddings:
     """The embeddings of texts, shape [texts, dimensions], mapped from the store's file once they are there.
 
+    They are kept in all dimensions, also where the encoder's setting `dimensions` asks for the first of them only.
     Texts that the store has from another corpus, from a smaller one or from a process that was killed are taken from
     there. As far as the encoder embeds a text the same in any company, the result is that of one fresh encoding.
 
@@ -40,13 +42,15 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role) -> E
         role: Which of the two.
 
     Raises:
-        EncoderError: What the encoder returned is no embeddings, or the same one for every passage.
+        EncoderError: What the encoder returned is no embeddings, the same one for every passage, or has fewer
+            dimensions than are asked for.
     """
-    stage = f"embeddings-{digest([digest_of_module(__name__), identity(encoder), role])[:16]}"
+    full = unreduced(encoder)
+    stage = f"embeddings-{digest([digest_of_module(__name__), identity(full), role])[:16]}"
     pieces = f"{stage}-pieces"  # of a corpus that is being encoded, or was when its process was killed
 
     def encoded(piece: Sequence[str]) -> Arrays:
-        return {"digests": _digests(piece), "embeddings": check_embeddings(encoder.encode(piece, role), encoder, piece)}
+        return {"digests": _digests(piece), "embeddings": check_embeddings(full.encode(piece, role), full, piece)}
 
     def build() -> Arrays:
         digests = _digests(texts)
@@ -80,11 +84,12 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role) -> E
     left = [(entry, entry.arrays) for entry in store.entries() if entry.stage == pieces]
     # Others may be of a corpus that another process is encoding: after a kill it would go on from them.
     store.clear(entry for entry, piece in left if piece and np.isin(piece["digests"], kept["digests"]).all())
-    return kept["embeddings"]
+    return shortened(kept["embeddings"], encoder)
 
 
 def encoding_ms(encoder: Encoder, store: Store, queries: Sequence[str]) -> Milliseconds:
     """Milliseconds of encoding a single query, for a sample of queries, shape [sample]; timed once and kept."""
+    encoder = unreduced(encoder)
 
     def build() -> Arrays:
         return {"ms": timed(lambda row: encoder.encode([queries[row]], "query"), sample(len(queries)).tolist())}

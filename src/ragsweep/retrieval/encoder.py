@@ -23,6 +23,7 @@ from ragsweep.core.progress import advance, progress
 from ragsweep.core.store import NO_STORE, Store
 from ragsweep.retrieval.backends import PRECISIONS, Backend, Precision, packages, run_in
 from ragsweep.retrieval.model_files import MINILM, digest_of_model, model_folder, window_of
+from ragsweep.retrieval.reduction import Reducible
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -52,7 +53,7 @@ class Encoder(Protocol):
 
 
 @dataclass(frozen=True)
-class SentenceTransformerEncoder:
+class SentenceTransformerEncoder(Reducible):
     """Any sentence-transformers model. It is loaded when something must be encoded, not before.
 
     On one kind of CPU an embedding is a function of its text: the same to the last bit in any company, order and number
@@ -98,8 +99,8 @@ class SentenceTransformerEncoder:
 
     @property
     def without_effect(self) -> tuple[str, ...]:
-        """Settings that have no effect on this device."""
-        return ("batch_size",) if self._kind == "cpu" else ()
+        """Settings that have no effect on this device or beside the others."""
+        return (*super().without_effect, *(("batch_size",) if self._kind == "cpu" else ()))
 
     @cached_property
     def folder(self) -> Path:

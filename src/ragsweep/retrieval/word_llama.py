@@ -13,6 +13,7 @@ from ragsweep.core.digest import digest, version
 from ragsweep.core.errors import EncoderError, first_line
 from ragsweep.retrieval.encoder import Embeddings, Role
 from ragsweep.retrieval.model_files import WORDLLAMA, wordllama_file
+from ragsweep.retrieval.reduction import Reducible
 from ragsweep.retrieval.tokenizer import digest_of, file_of, opened
 
 WEIGHTS = "weights/l2_supercat_256.safetensors"
@@ -20,7 +21,7 @@ UNKNOWN = 0  # the id of the token <unk>
 
 
 @dataclass(frozen=True)
-class WordLlamaEncoder:
+class WordLlamaEncoder(Reducible):
     """The 256-dimensional embeddings in the package `wordllama` (Miller 2024, github.com/dleemiller/WordLlama).
 
     Equal to its `embed(norm=True)`, and computed text by text, so that an embedding does not depend on the texts beside
