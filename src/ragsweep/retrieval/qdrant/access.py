@@ -20,14 +20,14 @@ LOCAL = ("localhost", "127.0.0.1", "::1")
 
 def setting_of(name: str) -> str:
     """The value of a variable of the environment, or else of the file `.env`; "" where it is not set."""
-    from ragsweep.answering.access import _key
+    from ragsweep.retrieval.language_models.access import _key
 
     return _key(name)
 
 
 def without_key(text: str) -> str:
     """The text without the key, which a server may repeat."""
-    from ragsweep.answering.access import hidden
+    from ragsweep.retrieval.language_models.access import hidden
 
     return hidden(text, setting_of(KEY))
 
