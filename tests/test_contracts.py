@@ -32,14 +32,19 @@ from ragsweep.datasets import (
 )
 from ragsweep.generation import ExtractiveGenerator
 from ragsweep.retrieval import (
+    CombMax,
+    CombMin,
+    CombMnz,
     DenseRetriever,
     FusedRetriever,
     HnswIndex,
     HybridRetriever,
+    InverseSquareRank,
     IvfPqIndex,
     ModelTokenizer,
     Names,
     PipelineRetriever,
+    ReciprocalRankFusion,
     RunFileRetriever,
     Search,
     SentenceTransformerEncoder,
@@ -151,6 +156,36 @@ class TestUnevenWeights(FusionContract):
     component = WeightedSum
     settings: ClassVar = {"weights": [0.9, 0.1]}
     rankings = 2
+
+
+class TestStandardScores(FusionContract):
+    component = WeightedSum
+    settings: ClassVar = {"norm": "zscore"}
+
+
+class TestDistributions(FusionContract):
+    component = WeightedSum
+    settings: ClassVar = {"norm": "dbsf"}
+
+
+class TestReciprocalRanks(FusionContract):
+    component = ReciprocalRankFusion
+
+
+class TestInverseSquareRanks(FusionContract):
+    component = InverseSquareRank
+
+
+class TestLargest(FusionContract):
+    component = CombMax
+
+
+class TestSmallest(FusionContract):
+    component = CombMin
+
+
+class TestTimesCount(FusionContract):
+    component = CombMnz
 
 
 class TestEncoder(EncoderContract):
@@ -410,8 +445,8 @@ class TestExtractive(GeneratorContract):
 
 
 def test_every_component_of_the_configuration_has_a_contract():
-    groups = ("answerer", "chunker", "corpus", "dataset", "encoder", "evaluation", "generator", "index", "questions")
-    groups += ("reasoning", "retriever", "task")
+    groups = ("answerer", "chunker", "corpus", "dataset", "encoder", "evaluation", "fusion", "generator", "index")
+    groups += ("questions", "reasoning", "retriever", "task")
     files = [file for group in groups for file in (PROJECT / "conf" / group).glob("*.yaml")]
     named = {name for file in files for name in re.findall(r"_target_: [\w.]+\.(\w+)", file.read_text())}
     mine = [each for each in globals().values() if isinstance(each, type) and each.__name__.startswith("Test")]

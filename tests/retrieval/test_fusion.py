@@ -1,15 +1,49 @@
 """Fusing rankings."""
 
+from itertools import permutations
+from statistics import fmean, pstdev
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.retrieval import NOTHING, WeightedSum, minmax, ranked
+from ragsweep.retrieval import (
+    NOTHING,
+    CombMax,
+    CombMin,
+    CombMnz,
+    InverseSquareRank,
+    ReciprocalRankFusion,
+    WeightedSum,
+    minmax,
+    ranked,
+)
 
 QUERIES = 3
+FEW = settings(max_examples=30)  # of each fusion
 SCORES = st.integers(-2, 2) | st.floats(-1e6, 1e6)
+DIFFERENT = st.dictionaries(st.integers(0, 7), st.integers(-99, 99), min_size=2).filter(
+    lambda scores: len({*scores.values()}) == len(scores)
+)
+FUSIONS = {
+    "minmax": WeightedSum(),
+    "zscore": WeightedSum(norm="zscore"),
+    "dbsf": WeightedSum(norm="dbsf"),
+    "sum": WeightedSum(norm="none"),
+    "max": CombMax(),
+    "min": CombMin(),
+    "mnz": CombMnz(),
+    "rrf": ReciprocalRankFusion(),
+    "isr": InverseSquareRank(),
+}
+WEIGHTED = {
+    "minmax": WeightedSum,
+    "zscore": lambda weights: WeightedSum(weights, norm="zscore"),
+    "dbsf": lambda weights: WeightedSum(weights, norm="dbsf"),
+    "rrf": lambda weights: ReciprocalRankFusion(weights=weights),
+}
 CANDIDATES = st.lists(st.dictionaries(st.integers(0, 7), SCORES), min_size=QUERIES, max_size=QUERIES)
 
 
@@ -29,7 +63,7 @@ def normalised(scores):
 def slow_weighted_sum(rankings, weights):
     fused = {}
     for weight, scores in zip(weights, map(normalised, rankings), strict=True):
-        for passage, score in scores.items():
+        for passage, score in scores.items() if weight else ():
             fused[passage] = fused.get(passage, 0.0) + weight * score
     return [(p, fused[p]) for p in sorted(fused, key=lambda p: (-fused[p], p))]
 
@@ -41,7 +75,11 @@ def retrieved(fused):
     ]
 
 
-@given(st.lists(st.tuples(CANDIDATES, st.floats(0, 1)), min_size=1, max_size=4))
+@given(
+    st.lists(st.tuples(CANDIDATES, st.floats(0, 1)), min_size=1, max_size=4).filter(
+        lambda weighted: any(weight for _, weight in weighted)
+    )
+)
 def test_a_weighted_sum_equals_a_slow_loop_over_dictionaries(weighted):
     rankings, weights = zip(*weighted, strict=True)
     expected = [slow_weighted_sum(of_query, weights) for of_query in zip(*rankings, strict=True)]
@@ -77,3 +115,135 @@ def test_no_passage_has_a_normalised_score_of_0():
 @pytest.mark.parametrize(("alpha", "score"), [(0.25, 0.25), (0.75, 0.75)])
 def test_a_passage_absent_from_the_sparse_list_gets_0_from_it(alpha, score):
     assert retrieved(WeightedSum([alpha, 1 - alpha]).fuse([ranking({0: 1.0}), ranking({})])) == [[(0, score)]]
+
+
+@pytest.fixture(scope="module")
+def fuse_of_ranx():
+    """What ranx makes of rankings `{passage: score}`; skipped where it is not installed."""
+    numba = pytest.importorskip("numba", reason="ranx, the oracle, is not installed")
+    numba.config.DISABLE_JIT = True  # compiling would take a minute
+    ranx = pytest.importorskip("ranx", reason="the oracle is not installed")
+
+    def fuse(rankings, norm, method, params):
+        runs = [ranx.Run({"q": {str(each): float(score) for each, score in scores.items()}}) for scores in rankings]
+        fused = ranx.fuse(runs, norm=norm, method=method, params=params)
+        return {int(passage): float(score) for passage, score in fused.to_dict()["q"].items()}
+
+    yield fuse
+    numba.config.DISABLE_JIT = False
+
+
+@pytest.mark.parametrize(
+    ("fusion", "norm", "method"),
+    [
+        (WeightedSum([0.2, 0.5, 0.3]), "min-max", ("wsum", {"weights": [0.2, 0.5, 0.3]})),
+        (WeightedSum([0.2, 0.5, 0.3], norm="zscore"), "zmuv", ("wsum", {"weights": [0.2, 0.5, 0.3]})),
+        (WeightedSum([1, 1, 1], norm="none"), None, ("sum", {})),
+        (WeightedSum([1, 1, 1], norm="zscore"), "zmuv", ("sum", {})),
+        (CombMax(), "min-max", ("max", {})),
+        (CombMin(norm="zscore"), "zmuv", ("min", {})),
+        (CombMnz(), "min-max", ("mnz", {})),
+        (CombMnz(norm="none"), None, ("mnz", {})),
+        (ReciprocalRankFusion(), None, ("rrf", {"k": 60})),
+        (ReciprocalRankFusion(constant=3), None, ("rrf", {"k": 3})),
+        (InverseSquareRank(), None, ("isr", {})),
+    ],
+)
+@FEW
+@given(rankings=st.lists(DIFFERENT, min_size=3, max_size=3))
+def test_scores_equal_those_of_ranx(fuse_of_ranx, fusion, norm, method, rankings):
+    [fused] = retrieved(fusion.fuse([ranking(each) for each in rankings]))
+    assert dict(fused) == pytest.approx(fuse_of_ranx(rankings, norm, *method), abs=1e-9)
+
+
+@FEW
+@given(st.lists(st.dictionaries(st.integers(0, 7), st.integers(-99, 99), min_size=1), min_size=1, max_size=4))
+def test_distribution_based_fusion_is_that_of_qdrant(rankings):
+    fusion = pytest.importorskip("qdrant_client.hybrid.fusion", reason="the oracle is not installed")
+    from qdrant_client.models import ScoredPoint
+
+    points = [[ScoredPoint(id=each, version=0, score=score) for each, score in of.items()] for of in rankings]
+    expected = {point.id: point.score for point in fusion.distribution_based_score_fusion(points, limit=100)}
+    [fused] = retrieved(WeightedSum([1] * len(rankings), norm="dbsf").fuse([ranking(each) for each in rankings]))
+    assert dict(fused) == pytest.approx(expected, abs=1e-9)
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40))
+def test_standard_scores_are_deviations_of_the_population(values):
+    [scores] = retrieved(WeightedSum(norm="zscore").fuse([ranking(dict(enumerate(values)))]))
+    mean, deviation = fmean(values), pstdev(values)
+    for passage, score in scores:
+        assert score * deviation == pytest.approx(values[passage] - mean, abs=1e-6)
+
+
+@pytest.mark.parametrize(("norm", "score"), [("minmax", 1.0), ("zscore", 0.0), ("dbsf", 0.5), ("none", 0.1)])
+def test_equal_scores_are_all_normalised_to_the_same(norm, score):
+    assert retrieved(WeightedSum(norm=norm).fuse([ranking(dict.fromkeys(range(3), 0.1))])) == [
+        [(passage, score) for passage in range(3)]
+    ]
+
+
+@pytest.mark.parametrize("fusion", FUSIONS.values(), ids=FUSIONS)
+@FEW
+@given(rankings=st.lists(CANDIDATES, min_size=3, max_size=3))
+def test_the_order_of_the_rankings_does_not_matter(fusion, rankings):
+    fused = [fusion.fuse(list(given)) for given in permutations([ranking(*each) for each in rankings])]
+    for other in fused[1:]:
+        for one, same in zip(retrieved(fused[0]), retrieved(other), strict=True):
+            assert dict(one) == pytest.approx(dict(same), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("fusion", WEIGHTED.values(), ids=WEIGHTED)
+@FEW
+@given(
+    rankings=st.lists(CANDIDATES, min_size=2, max_size=2), weights=st.lists(st.floats(0.01, 1), min_size=2, max_size=2)
+)
+def test_weights_go_with_their_rankings(fusion, rankings, weights):
+    given = [ranking(*each) for each in rankings]
+    one, other = fusion(weights).fuse(given), fusion(weights[::-1]).fuse(given[::-1])
+    assert retrieved(one) == retrieved(other)
+
+
+@pytest.mark.parametrize("fusion", WEIGHTED.values(), ids=WEIGHTED)
+@FEW
+@given(rankings=st.lists(CANDIDATES, min_size=3, max_size=3))
+def test_a_ranking_of_weight_0_counts_as_if_it_were_absent(fusion, rankings):
+    first, absent, last = (ranking(*each) for each in rankings)
+    assert retrieved(fusion([0.4, 0, 0.6]).fuse([first, absent, last])) == retrieved(
+        fusion([0.4, 0.6]).fuse([first, last])
+    )
+
+
+@pytest.mark.parametrize("fusion", FUSIONS.values(), ids=FUSIONS)
+@FEW
+@given(rankings=st.lists(CANDIDATES, min_size=2, max_size=3))
+def test_a_query_is_fused_alone_as_beside_others(fusion, rankings):
+    together = retrieved(fusion.fuse([ranking(*each) for each in rankings]))
+    for query in range(QUERIES):
+        assert retrieved(fusion.fuse([ranking(each[query]) for each in rankings])) == [together[query]]
+
+
+def test_weights_of_0_alone_are_refused():
+    with pytest.raises(ConfigError, match=r"weights: found \[0, 0\], expected at least one that is not 0"):
+        WeightedSum([0, 0])
+
+
+@pytest.mark.parametrize(
+    ("default", "other"),
+    [
+        (WeightedSum(), WeightedSum(norm="zscore")),
+        (WeightedSum(), WeightedSum([0.9, 0.1])),
+        (CombMax(), CombMax(norm="none")),
+        (CombMin(), CombMin(norm="none")),
+        (CombMnz(), CombMnz(norm="none")),
+        (ReciprocalRankFusion(), ReciprocalRankFusion(constant=0)),
+        (ReciprocalRankFusion(), ReciprocalRankFusion(weights=[0.9, 0.1])),
+    ],
+)
+def test_every_setting_changes_the_ranking(default, other):
+    rankings = [
+        ranking({0: 0.9, 3: 0.85, 1: 0.2, 4: 0.1, 5: 0.05}),
+        ranking({4: 14.0, 2: 9.0, 1: 8.0, 3: 7.5, 6: 7.4, 0: 0.4}),
+    ]
+    orders = [[passage for passage, _ in retrieved(each.fuse(rankings))[0]] for each in (default, other)]
+    assert orders[0] != orders[1]

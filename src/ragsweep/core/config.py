@@ -27,7 +27,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.settings import HYDRA_KEYS, leaves, nearest
 
 NEEDED = ("task", "store")  # components that every run has
-SHARED = ("encoder", "index")  # components that others refer to; null where nothing needs them
+SHARED = ("encoder", "index", "fusion")  # components that others refer to; null where nothing needs them
 
 _passed: set[str] = set()  # digests of configurations that need not be checked again
 

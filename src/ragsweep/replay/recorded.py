@@ -36,7 +36,8 @@ DECISION: dict[str, Any] = {field.name: None for field in fields(DecisionSetting
 }  # where none is recorded
 PARTIAL = "_partial_"
 KEY, DEFAULT_KEY = ".api_key_env", "OPENAI_API_KEY"  # the environment variable with the key of an endpoint
-SHARED = ("encoder", "index", "reasoning", "corpus", "questions")  # groups that other groups refer to by interpolation
+# groups that other groups refer to by interpolation
+SHARED = ("encoder", "index", "fusion", "reasoning", "corpus", "questions")
 
 
 def keys_of(overrides: Sequence[str]) -> set[str]:

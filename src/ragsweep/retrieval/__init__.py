@@ -5,12 +5,20 @@ from ragsweep.retrieval.dense import DenseRetriever
 from ragsweep.retrieval.encoder import Encoder, SentenceTransformerEncoder
 from ragsweep.retrieval.feedback import Feedback
 from ragsweep.retrieval.fused import FusedRetriever
-from ragsweep.retrieval.fusion import WeightedSum, minmax
+from ragsweep.retrieval.fusion import (
+    CombMax,
+    CombMin,
+    CombMnz,
+    InverseSquareRank,
+    ReciprocalRankFusion,
+    WeightedSum,
+)
 from ragsweep.retrieval.hybrid import HybridRetriever
 from ragsweep.retrieval.index import ExactIndex, HnswIndex, Index, IvfPqIndex
 from ragsweep.retrieval.lancedb import LanceDbEngine
 from ragsweep.retrieval.language_models.openai_model import OpenAIModel
 from ragsweep.retrieval.language_models.smollm2_model import SmolLM2Model
+from ragsweep.retrieval.normalising import minmax
 from ragsweep.retrieval.pgvector import PgvectorEngine
 from ragsweep.retrieval.pipeline import PipelineRetriever
 from ragsweep.retrieval.qdrant.index import QdrantIndex
@@ -47,6 +55,9 @@ __all__ = [
     "NOTHING",
     "Abbreviations",
     "CentroidClassifier",
+    "CombMax",
+    "CombMin",
+    "CombMnz",
     "DenseRetriever",
     "Encoder",
     "EncoderReranker",
@@ -59,6 +70,7 @@ __all__ = [
     "HnswIndex",
     "HybridRetriever",
     "Index",
+    "InverseSquareRank",
     "IvfPqIndex",
     "LanceDbEngine",
     "LikelihoodReranker",
@@ -73,6 +85,7 @@ __all__ = [
     "QdrantIndex",
     "Ranker",
     "Ranking",
+    "ReciprocalRankFusion",
     "Reducible",
     "Reranker",
     "Rewriter",

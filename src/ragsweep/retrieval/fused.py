@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -10,6 +10,7 @@ from ragsweep.core.constraints import Between
 from ragsweep.core.errors import ConfigError
 from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.fusion import WeightedSum
+from ragsweep.retrieval.normalising import NORMS
 from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search
 from ragsweep.retrieval.stages import check_search, feedback_changes, fuse, rank
 from ragsweep.retrieval.trace import Trace, trace, within
@@ -73,10 +74,12 @@ class FusedRetriever:
         """How a query got its ranking."""
         inner = {name: trace(ranker, search, query) for name, ranker in self.rankers.items()}
         stages = [within(name, inner[name].stages, ranker) for name, ranker in self.rankers.items()]
+        formula: str | Callable[[Sequence[str]], str] = getattr(self.fusion, "formula", "")
         first = next(((name, each.words) for name, each in inner.items() if each.words), None)
         return Trace(
             stages={name: what for each in stages for name, what in each.items()} | within("fusion", {}, self.fusion),
             parts={name: ranking.row(query) for name, ranking in self.parts(search).items()},
-            formula=getattr(self.fusion, "formula", ""),
+            formula=formula(list(self.rankers)) if callable(formula) else formula,
+            normalisation=getattr(self.fusion, "normalisation", NORMS["minmax"]),
             words=first and first[1]._replace(stage=".".join(filter(None, (first[0], first[1].stage)))),
         )

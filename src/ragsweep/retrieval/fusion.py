@@ -1,35 +1,47 @@
-"""Fusing rankings into one by their normalised scores."""
+"""Fusing rankings into one: by their normalised scores, or by their ranks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Annotated, ClassVar
 
 import numpy as np
 
+from ragsweep.core.constraints import Between
 from ragsweep.core.errors import ConfigError
-from ragsweep.retrieval.ranking import NOTHING, Ranking, Scores, ranked
-
-
-def minmax(ranking: Ranking) -> Scores:
-    """Scores mapped to [0, 1] per query: the best passage gets 1, the last 0. If all scores are equal, all get 1.
-
-    Returns:
-        Shape [queries, depth]; 0 if there is no passage.
-    """
-    retrieved = ranking.passages != NOTHING
-    low = np.min(ranking.scores, axis=1, keepdims=True, where=retrieved, initial=np.inf)
-    high = np.max(ranking.scores, axis=1, keepdims=True, where=retrieved, initial=-np.inf)
-    shifted = np.where(retrieved, ranking.scores - low, 0.0)
-    equal = retrieved & (high == low)
-    return np.where(equal, 1.0, np.divide(shifted, high - low, out=np.zeros_like(shifted), where=retrieved & ~equal))
+from ragsweep.retrieval.normalising import NORMS, Norm, Normalisation
+from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, Scores, ranked
 
 
 @dataclass(frozen=True)
-class WeightedSum:
-    """Adds up normalised scores: `weights[0] * minmax(first) + weights[1] * minmax(second) + ...`.
+class _ByScore:
+    """What fusions by score have in common.
 
-    A passage that is absent from a ranking gets 0 from it.
+    Attributes:
+        norm: How the scores of each ranking are made comparable; `none` takes them as they are.
+    """
+
+    norm: Norm = field(default="minmax", kw_only=True)
+
+    @property
+    def normalisation(self) -> Normalisation:
+        """What the scores of each ranking become before they are fused."""
+        return NORMS[self.norm]
+
+
+@dataclass(frozen=True)
+class WeightedSum(_ByScore):
+    """Adds up normalised scores: `weights[0] * norm(first) + weights[1] * norm(second) + ...`.
+
+    A passage that is absent from a ranking gets 0 from it. With `zscore` that is the mean of the ranking, so that a
+    passage which the ranking lacks can be ahead of one that it has last. A ranking of weight 0 counts as if it were not
+    there.
+
+    Equal to `wsum` of ranx with the norms `min-max` and `zmuv`, except that a ranking of equal scores normalises to 1
+    with `minmax` here, and to 0 in ranx. With `dbsf` and equal weights the order is that of Qdrant's `DBSF`, which has
+    no weights: there the score is the sum, here the mean. With `none` and equal weights it is that of CombSUM (Fox &
+    Shaw, TREC-2, 1994).
 
     Attributes:
         weights: One for each ranking; None weighs all alike.
@@ -37,20 +49,185 @@ class WeightedSum:
 
     weights: Sequence[float] | None = None
 
+    def __post_init__(self) -> None:
+        _check_weights(self.weights)
+
     def fuse(self, rankings: Sequence[Ranking]) -> Ranking:
         """One ranking of all passages of the rankings, which may differ in depth."""
-        weights = [1 / len(rankings)] * len(rankings) if self.weights is None else list(self.weights)
-        if len(weights) != len(rankings):
-            raise ConfigError(f"weights: found {len(weights)}, expected one for each of the {len(rankings)} rankings")
-        passages = np.hstack([ranking.passages for ranking in rankings])
-        scores = np.hstack([weight * minmax(ranking) for weight, ranking in zip(weights, rankings, strict=True)])
-        order = np.argsort(passages, axis=1, kind="stable")
-        passages = np.take_along_axis(passages, order, axis=1)
-        scores = np.take_along_axis(scores, order, axis=1)
-        first = np.ones(passages.shape, dtype=bool)  # entry of each passage; its other entries follow it
-        first[:, 1:] = passages[:, 1:] != passages[:, :-1]
-        total = scores.copy()
-        for after in range(1, len(rankings)):
-            same = passages[:, after:] == passages[:, :-after]
-            total[:, :-after] += np.where(same, scores[:, after:], 0.0)
-        return ranked(np.where(first, passages, NOTHING), total, passages.shape[1])
+        return _weighted_sum(rankings, self._weights(len(rankings)), self.normalisation.of)
+
+    def formula(self, names: Sequence[str]) -> str:
+        """How the score is made of rankings of these names."""
+        weighted = zip(self._weights(len(names)), names, strict=True)
+        return " + ".join(f"{weight:g} * norm of {name}" for weight, name in weighted if weight)
+
+    def _weights(self, rankings: int) -> list[float]:
+        return _weights_of(self.weights, rankings, 1 / rankings)
+
+
+@dataclass(frozen=True)
+class CombMax(_ByScore):
+    """The largest normalised score that a passage has in any ranking (CombMAX; Fox & Shaw, TREC-2, 1994).
+
+    Equal to `max` of ranx, except that a ranking of equal scores normalises to 1 with `minmax`, and to 0 in ranx.
+    """
+
+    def fuse(self, rankings: Sequence[Ranking]) -> Ranking:
+        """One ranking of all passages of the rankings, which may differ in depth."""
+        return _ranked(*_each_once(rankings, [*map(self.normalisation.of, rankings)], np.maximum))
+
+    def formula(self, names: Sequence[str]) -> str:
+        """How the score is made of rankings of these names."""
+        return f"the largest norm of {', '.join(names)}"
+
+
+@dataclass(frozen=True)
+class CombMin(_ByScore):
+    """The smallest normalised score that a passage has in any ranking (CombMIN; Fox & Shaw, TREC-2, 1994).
+
+    Only rankings that have the passage count, so that a passage in a single ranking is often ahead. Equal to `min` of
+    ranx, except that a ranking of equal scores normalises to 1 with `minmax`, and to 0 in ranx.
+    """
+
+    def fuse(self, rankings: Sequence[Ranking]) -> Ranking:
+        """One ranking of all passages of the rankings, which may differ in depth."""
+        return _ranked(*_each_once(rankings, [*map(self.normalisation.of, rankings)], np.minimum))
+
+    def formula(self, names: Sequence[str]) -> str:
+        """How the score is made of rankings of these names."""
+        return f"the smallest norm of {', '.join(names)}"
+
+
+@dataclass(frozen=True)
+class CombMnz(_ByScore):
+    """The sum of the normalised scores, times how many rankings have the passage (CombMNZ; Fox & Shaw, TREC-2, 1994).
+
+    A passage that a ranking gives 0 counts as one that it has, as in ranx; the paper counts scores other than 0. Equal
+    to `mnz` of ranx, except that a ranking of equal scores normalises to 1 with `minmax`, and to 0 in ranx.
+    """
+
+    def fuse(self, rankings: Sequence[Ranking]) -> Ranking:
+        """One ranking of all passages of the rankings, which may differ in depth."""
+        return _times_count(rankings, [*map(self.normalisation.of, rankings)])
+
+    def formula(self, names: Sequence[str]) -> str:
+        """How the score is made of rankings of these names."""
+        return f"({' + '.join(f'norm of {name}' for name in names)}) * how many parts have the passage"
+
+
+@dataclass(frozen=True)
+class ReciprocalRankFusion:
+    """Adds up `weight / (constant + rank)` over the rankings that have a passage (Cormack et al., SIGIR 2009).
+
+    Ranks count from 1; passages of equal scores have the ranks of corpus order. Equal to `rrf` of ranx, which has no
+    weights. Elasticsearch weighs in this way, too; Qdrant divides the rank by the weight instead.
+
+    Attributes:
+        constant: The larger it is, the less the first ranks count more than later ones.
+        weights: One for each ranking; None gives each 1.
+    """
+
+    by_rank: ClassVar[bool] = True
+
+    constant: Annotated[float, Between(0, 1_000_000)] = 60
+    weights: Sequence[float] | None = None
+
+    def __post_init__(self) -> None:
+        _check_weights(self.weights)
+
+    @property
+    def normalisation(self) -> Normalisation:
+        """What each rank adds, without its weight."""
+        return _by_rank(lambda rank: 1 / (self.constant + rank), f"1 / ({self.constant:g} + rank in this part)")
+
+    def fuse(self, rankings: Sequence[Ranking]) -> Ranking:
+        """One ranking of all passages of the rankings, which may differ in depth."""
+        return _weighted_sum(rankings, _weights_of(self.weights, len(rankings), 1), self.normalisation.of)
+
+    def formula(self, names: Sequence[str]) -> str:
+        """How the score is made of rankings of these names."""
+        weighted = zip(_weights_of(self.weights, len(names), 1), names, strict=True)
+        return " + ".join(f"{weight:g} / ({self.constant:g} + rank in {name})" for weight, name in weighted if weight)
+
+
+@dataclass(frozen=True)
+class InverseSquareRank:
+    """The sum of `1 / rank ** 2`, times how many rankings have the passage (Mourão et al. 2015).
+
+    Ranks as in `ReciprocalRankFusion`. Equal to `isr` of ranx. doi:10.1016/j.compmedimag.2014.05.006
+    """
+
+    by_rank: ClassVar[bool] = True
+
+    @property
+    def normalisation(self) -> Normalisation:
+        """What each rank adds."""
+        return _by_rank(lambda rank: 1 / rank**2, "1 / rank in this part ** 2")
+
+    def fuse(self, rankings: Sequence[Ranking]) -> Ranking:
+        """One ranking of all passages of the rankings, which may differ in depth."""
+        return _times_count(rankings, [*map(self.normalisation.of, rankings)])
+
+    def formula(self, names: Sequence[str]) -> str:
+        """How the score is made of rankings of these names."""
+        return f"({' + '.join(f'1 / rank in {name} ** 2' for name in names)}) * how many parts have the passage"
+
+
+def is_weighted(fusion: object) -> bool:
+    """Whether a fusion takes weights: it is a dataclass with the field `weights`."""
+    return is_dataclass(fusion) and any(field.name == "weights" for field in fields(fusion))
+
+
+def _check_weights(weights: Sequence[float] | None) -> None:
+    if weights is not None and not any(weights):
+        raise ConfigError(f"weights: found {[*weights]}, expected at least one that is not 0")
+
+
+def _weights_of(weights: Sequence[float] | None, rankings: int, default: float) -> list[float]:
+    if weights is not None and len(weights) != rankings:
+        raise ConfigError(f"weights: found {len(weights)}, expected one for each of the {rankings} rankings")
+    return [default] * rankings if weights is None else list(weights)
+
+
+def _by_rank(value: Callable[[Scores], Scores], means: str) -> Normalisation:
+    """A value for each rank, counted from 1, whatever the score."""
+
+    def of(ranking: Ranking) -> Scores:
+        return np.where(ranking.passages != NOTHING, value(np.arange(1.0, ranking.passages.shape[1] + 1)), 0.0)
+
+    return Normalisation(of, means)
+
+
+def _weighted_sum(
+    rankings: Sequence[Ranking], weights: Sequence[float], normalised: Callable[[Ranking], Scores]
+) -> Ranking:
+    kept = [(ranking, weight) for ranking, weight in zip(rankings, weights, strict=True) if weight]
+    return _ranked(*_each_once([ranking for ranking, _ in kept], [weight * normalised(each) for each, weight in kept]))
+
+
+def _times_count(rankings: Sequence[Ranking], scores: Sequence[Scores]) -> Ranking:
+    """Passages by the sum of their scores, times how many rankings have them."""
+    passages, total = _each_once(rankings, scores)
+    _, count = _each_once(rankings, [np.ones(each.shape) for each in scores])
+    return _ranked(passages, total * count)
+
+
+def _each_once(
+    rankings: Sequence[Ranking], scores: Sequence[Scores], combine: np.ufunc = np.add
+) -> tuple[Indices, Scores]:
+    """Each passage of the rankings once, with its scores combined; `NOTHING` in the other places."""
+    passages, values = np.hstack([ranking.passages for ranking in rankings]), np.hstack(scores)
+    order = np.argsort(passages, axis=1, kind="stable")
+    passages = np.take_along_axis(passages, order, axis=1)
+    values = np.take_along_axis(values, order, axis=1)
+    first = np.ones(passages.shape, dtype=bool)  # entry of each passage; its other entries follow it
+    first[:, 1:] = passages[:, 1:] != passages[:, :-1]
+    total = values.copy()
+    for after in range(1, len(rankings)):
+        same = passages[:, after:] == passages[:, :-after]
+        combine(total[:, :-after], values[:, after:], out=total[:, :-after], where=same)
+    return np.where(first, passages, NOTHING), total
+
+
+def _ranked(passages: Indices, scores: Scores) -> Ranking:
+    return ranked(passages, scores, passages.shape[1])

@@ -1,47 +1,56 @@
-"""Hybrid retrieval: dense and sparse candidates, fused by a weighted sum of normalised scores."""
+"""Hybrid retrieval: dense and sparse candidates, fused."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Annotated
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
 
 from ragsweep.core.constraints import Between
+from ragsweep.core.errors import ConfigError
 from ragsweep.core.method import Method
 from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.fused import FusedRetriever
-from ragsweep.retrieval.fusion import WeightedSum
-from ragsweep.retrieval.ranking import Ranker, Ranking, Search
+from ragsweep.retrieval.fusion import WeightedSum, is_weighted
+from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search
 from ragsweep.retrieval.stages import check_search, feedback_changes, rank
 from ragsweep.retrieval.trace import Trace, trace
 
 
 @dataclass(frozen=True)
 class HybridRetriever:
-    """Ranks passages by `alpha * minmax(dense) + (1 - alpha) * minmax(sparse)`.
+    """Ranks passages by `alpha * minmax(dense) + (1 - alpha) * minmax(sparse)`, or by another fusion.
 
     Attributes:
         dense: Gives the dense candidates.
         sparse: Gives the sparse candidates.
-        alpha: 1 returns the dense ranking as it is, 0 the sparse one.
+        alpha: 1 returns the dense ranking as it is, 0 the sparse one. In between, alpha and 1 - alpha are the weights
+            of a fusion that takes weights: a dataclass with the field `weights`.
         candidates: How many candidates of each retriever are fused; None takes the whole corpus.
+        fusion: Makes one ranking of both.
     """
 
     dense: Ranker
     sparse: Ranker
     alpha: Annotated[float, Between(0, 1)] = 0.7
     candidates: Annotated[int, Between(1)] | None = 100
+    fusion: Fusion = field(default_factory=WeightedSum)
 
     def __post_init__(self) -> None:
         expect_method(self.dense, "rank", "retriever.dense")
         expect_method(self.sparse, "rank", "retriever.sparse")
+        expect_method(self.fusion, "fuse", "retriever.fusion")
+        weights = getattr(self.fusion, "weights", None)
+        if is_weighted(self.fusion) and weights is not None:
+            found = f"found {[*weights]}, expected null"
+            raise ConfigError(f"fusion.weights: {found}, as alpha gives the weights of a hybrid")
 
     @property
     def without_effect(self) -> tuple[str, ...]:
-        """Settings that have no effect at this alpha."""
+        """Settings that have no effect at this alpha, or with this fusion."""
         if self.alpha in (0, 1):
-            return ("sparse" if self.alpha == 1 else "dense", "candidates")
-        return ()
+            return ("sparse" if self.alpha == 1 else "dense", "candidates", "fusion")
+        return () if is_weighted(self.fusion) else ("alpha",)
 
     @property
     def at_least(self) -> Mapping[str, str]:
@@ -58,7 +67,7 @@ class HybridRetriever:
         """For reports: what the only ranker that is used says of itself, or a hybrid."""
         name, stands_for = f"hybrid, alpha {self.alpha:g}", {"alpha": self.alpha}
         if self.alpha not in (0, 1):
-            return Method(name, stands_for=stands_for)
+            return Method(name, stands_for=stands_for) if is_weighted(self.fusion) else Method("hybrid")
         ranker, name = (self.dense, "dense") if self.alpha else (self.sparse, "sparse")
         method: Method = getattr(ranker, "method", Method())
         role = getattr(ranker, "role", name)
@@ -78,15 +87,14 @@ class HybridRetriever:
 
     def trace(self, search: Search, query: int) -> Trace:
         """How a query got its ranking."""
-        found = trace(self._ranker, search, query)
-        if self.alpha in (0, 1):
-            return found
-        return replace(found, formula=f"{self.alpha:g} * norm of dense + {1 - self.alpha:g} * norm of sparse")
+        return trace(self._ranker, search, query)
 
     @property
     def _ranker(self) -> Ranker:
         """What ranks at this alpha."""
         if self.alpha in (0, 1):
             return self.dense if self.alpha else self.sparse
-        both = {"dense": self.dense, "sparse": self.sparse}
-        return FusedRetriever(both, WeightedSum((self.alpha, 1 - self.alpha)), self.candidates)
+        fusion: Any = self.fusion
+        if is_weighted(fusion):
+            fusion = replace(fusion, weights=(self.alpha, 1 - self.alpha))
+        return FusedRetriever({"dense": self.dense, "sparse": self.sparse}, fusion, self.candidates)

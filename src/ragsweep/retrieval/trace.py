@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ragsweep.core.code import name_of
+from ragsweep.retrieval.normalising import NORMS, Normalisation
 from ragsweep.retrieval.ranking import Ranker, Ranking, Scores, Search
 
 
@@ -32,6 +33,7 @@ class Trace:
         change: What was changed in it, in a few words; empty if that does not say more.
         parts: The rankings of the query that later stages made theirs of, by the name of their stage.
         formula: How the score is made; empty if the ranker does not say.
+        normalisation: How the scores of `parts` are shown beside each other.
         words: What each word of the query adds; None if no stage counts words.
     """
 
@@ -40,6 +42,7 @@ class Trace:
     change: str = ""
     parts: Mapping[str, Ranking] = field(default_factory=dict)
     formula: str = ""
+    normalisation: Normalisation = NORMS["minmax"]
     words: Words | None = None
 
 

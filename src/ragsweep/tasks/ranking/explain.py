@@ -15,7 +15,8 @@ import numpy.typing as npt
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import aligned, one_line
 from ragsweep.datasets import Dataset, Query
-from ragsweep.retrieval import Ranker, Ranking, Search, Trace, minmax, trace
+from ragsweep.retrieval import Ranker, Ranking, Search, Trace, trace
+from ragsweep.retrieval.ranking import Scores
 from ragsweep.tasks.ranking.evaluation import Evaluation
 from ragsweep.tasks.ranking.judging import NOTHING
 from ragsweep.tasks.ranking.ranking_text import Line, Place, ranking_text
@@ -138,7 +139,8 @@ class Explanation:
     @cached_property
     def parts(self) -> Mapping[str, Mapping[int, Place]]:
         """Where each candidate stands in the rankings that the ranking was made of."""
-        return {name: _places(ranking) for name, ranking in self.trace.parts.items()}
+        normalised = self.trace.normalisation.of
+        return {name: _places(ranking, normalised(ranking)) for name, ranking in self.trace.parts.items()}
 
     @property
     def words(self) -> Mapping[str, npt.NDArray[np.float64]] | None:
@@ -171,7 +173,7 @@ class Explanation:
             yield ""
         if self.parts:
             yield f"score: {self.trace.formula or 'computed from the scores below'}"
-            yield "norm:  the score of this part, from 0 for its last candidate to 1 for its first"
+            yield f"norm:  {self.trace.normalisation.means}"
         if self.trace.words:
             of = f"{self.trace.words.stage} " if self.trace.words.stage else ""
             yield f"words: what each word of the query adds to the {of}score"
@@ -209,7 +211,7 @@ class Explanation:
         def nearness(passage: int) -> tuple[float, float]:
             places = [part[passage] for part in self.parts.values() if passage in part]
             added = sum(float(scores[passage]) for scores in (self.words or {}).values())
-            return max((place.normalised for place in places), default=-1.0), added
+            return max((place.normalised for place in places), default=-np.inf), added
 
         ranked = [each for each in self.ranking.passages[self.query].tolist() if each in passages]  # has other pages
         return self._line(unit, ranked[0] if ranked else max(passages, key=nearness), "missed")
@@ -230,9 +232,9 @@ def _values(row: Mapping[Hashable, Any], names: Sequence[str]) -> list[str]:
     return [f"{row[name]:.4f}" if name in row else "-" for name in names]
 
 
-def _places(candidates: Ranking) -> dict[int, Place]:
+def _places(candidates: Ranking, normalised: Scores) -> dict[int, Place]:
     """The places of one query's candidates, by passage."""
-    columns = (candidates.passages[0], candidates.scores[0], minmax(candidates)[0])
+    columns = (candidates.passages[0], candidates.scores[0], normalised[0])
     places = zip(*(column.tolist() for column in columns), strict=True)
     return {
         passage: Place(rank, score, normalised)
