@@ -41,7 +41,9 @@ from ragsweep.retrieval.ranking import (
     ranked,
 )
 from ragsweep.retrieval.reduction import Reducible
+from ragsweep.retrieval.rerankers.cross_encoder import CrossEncoderReranker
 from ragsweep.retrieval.rerankers.encoder import EncoderReranker
+from ragsweep.retrieval.rerankers.late_interaction import LateInteractionReranker
 from ragsweep.retrieval.rerankers.likelihood import LikelihoodReranker
 from ragsweep.retrieval.rerankers.mmr import MmrReranker
 from ragsweep.retrieval.routing.classifiers import CentroidClassifier, LogisticClassifier
@@ -60,6 +62,7 @@ __all__ = [
     "CombMax",
     "CombMin",
     "CombMnz",
+    "CrossEncoderReranker",
     "DenseRetriever",
     "Encoder",
     "EncoderReranker",
@@ -76,6 +79,7 @@ __all__ = [
     "InverseSquareRank",
     "IvfPqIndex",
     "LanceDbEngine",
+    "LateInteractionReranker",
     "LikelihoodReranker",
     "LogisticClassifier",
     "MmrReranker",

@@ -39,15 +39,19 @@ NEEDED: Mapping[str, tuple[tuple[str, ...], ...]] = {  # by the class of a modul
 
 
 @cache
-def model_folder(model: str) -> Path:
+def model_folder(model: str, kind: str = "SentenceTransformer") -> Path:
     """The folder of a model that is given as a folder or by its name on the hub.
+
+    Args:
+        model: The folder or the name.
+        kind: The class of sentence-transformers that saved it; one that transformers saved can be of any.
 
     Raises:
         EncoderError: The files cannot be found, are incomplete, or could run code.
     """
     try:
         folder = local_folder(model) or _from_hub(model)
-        _check_modules(folder)
+        _check_modules(folder, kind)
     except OSError as error:
         raise EncoderError(f"encoder.model: {error.filename or model} cannot be read ({error.strerror})") from error
     return folder
@@ -103,13 +107,13 @@ def _from_hub(model: str) -> Path:
     )
 
 
-def _check_modules(folder: Path) -> None:
+def _check_modules(folder: Path, kind: str) -> None:
     """Raise `EncoderError` if a file that a module needs is missing, is pickled, or is code.
 
     sentence-transformers replaces missing files without a warning: without a tokenizer, every word is unknown.
     """
     if (folder / "modules.json").is_file():
-        modules = _modules(folder)
+        modules = _modules(folder, kind)
     elif (folder / "config.json").is_file():
         modules = [(folder, PLAIN_TRANSFORMER)]  # sentence-transformers adds mean pooling
     else:
@@ -132,12 +136,12 @@ def _check_modules(folder: Path) -> None:
             _check_length(file)
 
 
-def _modules(folder: Path) -> list[tuple[Path, tuple[tuple[str, ...], ...]]]:
+def _modules(folder: Path, kind: str) -> list[tuple[Path, tuple[tuple[str, ...], ...]]]:
     """The folder of each module of a model, and the files that it needs there."""
     settings = folder / "config_sentence_transformers.json"
-    kind = _json(settings).get("model_type", "SentenceTransformer") if settings.is_file() else "SentenceTransformer"
-    if kind != "SentenceTransformer":
-        raise EncoderError(f"encoder.model: {folder} holds a {kind}, expected a SentenceTransformer")
+    found = _json(settings).get("model_type", "SentenceTransformer") if settings.is_file() else kind
+    if found != kind:
+        raise EncoderError(f"encoder.model: {folder} holds a {found}, expected a {kind}")
     modules = []
     listed = _parsed(folder / "modules.json")
     for module in listed if isinstance(listed, list) else ():

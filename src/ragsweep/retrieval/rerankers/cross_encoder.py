@@ -1,0 +1,153 @@
+"""Reranking by a cross-encoder, which reads the query and a passage together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from ragsweep.core.constraints import Between, Text
+from ragsweep.core.digest import digest, version
+from ragsweep.core.errors import ConfigError, EncoderError, first_line
+from ragsweep.core.hardware import fastest_device
+from ragsweep.core.identity import identity
+from ragsweep.core.store import Store
+from ragsweep.retrieval.model_files import digest_of_model, model_folder
+from ragsweep.retrieval.model_running import (
+    GROUP,
+    LIBRARIES,
+    WIDTH,
+    by_threads,
+    check_device,
+    check_tokenizer,
+    groups_of,
+    in_batches,
+    made_up_weights,
+)
+from ragsweep.retrieval.ranking import Ranking, Scores, Search, ranked, sample, timed
+from ragsweep.retrieval.rerankers.pair_scores import Pair, pair_scores, pairs_of
+
+
+@dataclass(frozen=True)
+class CrossEncoderReranker:
+    """Orders passages by the score that a sentence-transformers `CrossEncoder` gives them beside the query.
+
+    The score is the model's output itself. Many models pass it through a sigmoid, which does not change the order but
+    makes large scores equal. On the CPU, the score of a pair is the same to the last bit in any company.
+
+    Attributes:
+        model: A name on the Hugging Face hub, or a folder.
+        store: Keeps the scores of pairs and the rankings.
+        device: `cpu`, `cuda`, `cuda:1`, `mps`; None takes the fastest there is.
+        batch_size: Pairs scored at once on an accelerator.
+        candidates: How many passages of the first ranking are ordered anew; None takes all.
+    """
+
+    formula: ClassVar[str] = "output of the cross-encoder for the query and the passage, before any sigmoid"
+    at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}  # candidates must not be fewer than k
+
+    model: Text
+    store: Store
+    device: Text | None = None
+    batch_size: Annotated[int, Between(1)] = 32
+    candidates: Annotated[int, Between(1)] | None = 100
+
+    def __post_init__(self) -> None:
+        if self.device is None:  # what is used is what is logged
+            object.__setattr__(self, "device", fastest_device())
+        elif self._kind not in ("cpu", fastest_device()):  # else torch will say, when the model is loaded
+            with _of_reranker():
+                check_device(str(self.device))
+
+    @property
+    def _kind(self) -> str:
+        return str(self.device).partition(":")[0]
+
+    @property
+    def without_effect(self) -> tuple[str, ...]:
+        """Settings that have no effect on this device."""
+        return ("batch_size",) if self._kind == "cpu" else ()
+
+    @cached_property
+    def folder(self) -> Path:
+        """Where the model's files are; raises `ConfigError` where they cannot be had."""
+        with _of_reranker():
+            return model_folder(self.model, "CrossEncoder")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Digest over the model's files and over what moves the last bits of a score."""
+        shapes = [GROUP, WIDTH] if self._kind == "cpu" else [self.batch_size]
+        libraries = {name: version(name) for name in LIBRARIES}
+        with _of_reranker():
+            return digest([digest_of_model(self.folder), self._kind, shapes, libraries])
+
+    def rerank(self, search: Search, ranking: Ranking, depth: int) -> Ranking:
+        """The passages of a ranking by the model's score, at most `depth` of them."""
+        scores = pair_scores(search, ranking, self.scores, self.store, identity(self))
+        rows = sample(len(search.queries)).tolist()
+        latency_ms = timed(lambda row: self.scores(pairs_of(search, ranking, row)), rows)
+        return ranked(ranking.passages, scores, depth, latency_ms)
+
+    def scores(self, pairs: Sequence[Pair]) -> Scores:
+        """The score of each pair of a query and a passage, shape [pairs]."""
+        if not pairs:
+            return np.empty(0)
+        pairs = [(query.replace("\f", " "), passage.replace("\f", " ")) for query, passage in pairs]  # as encoders do
+        with _of_reranker():
+            model = _load(self.folder, str(self.device))
+            prompt = model.prompts.get(model.default_prompt_name)
+            if self._kind == "cpu":
+                groups, options = groups_of(model, pairs, prompt)
+                found = by_threads(partial(_predict, model, batch_size=GROUP, **options), pairs, groups)
+            else:
+                found = in_batches(model, partial(_predict, model, batch_size=self.batch_size, prompt=prompt), pairs)
+        return np.asarray(found, dtype=np.float64)
+
+
+def _predict(model: Any, pairs: list[Pair], **options: Any) -> Any:
+    import torch
+
+    return model.predict(pairs, activation_fn=torch.nn.Identity(), show_progress_bar=False, **options)
+
+
+@cache
+def _load(folder: Path, device: str) -> Any:
+    from sentence_transformers import CrossEncoder
+    from transformers.utils.logging import disable_progress_bar
+
+    disable_progress_bar()  # type: ignore[no-untyped-call]
+    if device != "cpu":
+        check_device(device)
+    try:
+        with made_up_weights() as made_up:
+            model = CrossEncoder(
+                str(folder),
+                device=device,
+                local_files_only=True,
+                trust_remote_code=False,
+                model_kwargs={"use_safetensors": True},
+            )
+    except Exception as error:  # the libraries of tokenizers and weights raise anything
+        raise EncoderError(f"encoder.model: {folder} cannot be loaded ({first_line(error)})") from error
+    if made_up:
+        raise EncoderError(f"encoder.model: the weights in {folder} lack {made_up[0]}, which would be made up")
+    if model.num_labels != 1:
+        raise EncoderError(f"encoder.model: {folder} gives {model.num_labels} numbers for a pair, expected one score")
+    check_tokenizer(model, folder)
+    return model
+
+
+@contextmanager
+def _of_reranker() -> Iterator[None]:
+    """Name the setting of the reranker in what is said of models, which most often are those of encoders."""
+    try:
+        yield
+    except EncoderError as error:
+        raise ConfigError(re.sub(r"\bencoder\.(?=model\b|device\b)", "reranker.", str(error))) from error

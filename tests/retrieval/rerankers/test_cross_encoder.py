@@ -1,0 +1,205 @@
+"""Cross-encoders, held against sentence-transformers; a small one is trained for these tests."""
+
+import json
+import re
+import shutil
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from ragsweep.core.errors import ConfigError
+from ragsweep.core.store import NO_STORE
+from ragsweep.retrieval import CrossEncoderReranker, SentenceTransformerEncoder, SparseRetriever
+from ragsweep.testing import RerankerContract
+from ragsweep.testing.retrieval import SEARCH
+
+RELEVANT = {0: {1, 6}, 1: {9}, 2: {8}, 4: {0}, 5: {1, 6}}  # the passages of each query
+PAIRS = [(query, passage) for query in SEARCH.queries for passage in SEARCH.passages]
+
+
+def untrained(folder, labels=1):
+    """A BERT of two layers and few words in the format of transformers, and its tokenizer."""
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+
+    words = sorted({*re.findall(r"\w+|[^\w\s]", " ".join([*SEARCH.passages, *SEARCH.queries]).lower())})
+    folder.mkdir()
+    (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]))
+    tokenizer = BertTokenizerFast(str(folder / "vocab.txt"), strip_accents=False, model_max_length=64)
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+    config = BertConfig(vocab_size=len(tokenizer), max_position_embeddings=64, num_labels=labels, **sizes)
+    return BertForSequenceClassification(config), tokenizer
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """The folder of a cross-encoder that knows which passages answer the queries of the contract."""
+    import torch
+
+    folder = tmp_path_factory.mktemp("models") / "cross"
+    model, tokenizer = untrained(folder)
+    tokens = tokenizer(*map(list, zip(*PAIRS, strict=True)), padding=True, return_tensors="pt")
+    labels = [float(p in RELEVANT.get(q, ())) for q in range(len(SEARCH.queries)) for p in range(len(SEARCH.passages))]
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # several would wait for each other on a busy machine
+    for _ in range(80):
+        optimizer.zero_grad()
+        logits = model(**tokens).logits[:, 0]
+        torch.nn.functional.binary_cross_entropy_with_logits(logits, torch.tensor(labels)).backward()
+        optimizer.step()
+    torch.set_num_threads(threads)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def reranker(trained):
+    return CrossEncoderReranker(str(trained), NO_STORE, device="cpu")
+
+
+class TestCrossEncoder(RerankerContract):
+    component = CrossEncoderReranker
+
+    @pytest.fixture(autouse=True)
+    def model(self, trained):
+        type(self).settings = {"model": str(trained), "device": "cpu"}
+
+    settings: ClassVar = {}
+
+
+@pytest.fixture(scope="module")
+def theirs(trained):
+    from sentence_transformers import CrossEncoder
+
+    return CrossEncoder(str(trained), device="cpu", local_files_only=True)
+
+
+def test_the_scores_are_those_of_sentence_transformers(reranker, theirs):
+    import torch
+
+    expected = theirs.predict(PAIRS, activation_fn=torch.nn.Identity())
+    np.testing.assert_allclose(reranker.scores(PAIRS), expected, atol=1e-5)
+
+
+def test_the_order_is_the_one_that_it_was_trained_for_and_not_the_first(reranker):
+    first = SparseRetriever(NO_STORE).rank(SEARCH, 12)
+    found = reranker.rerank(SEARCH, first, 12)
+    for query, relevant in RELEVANT.items():
+        among = relevant & {*first.passages[query].tolist()}
+        assert {*found.passages[query, : len(among)].tolist()} == among
+    assert (found.passages != first.passages).any()
+
+
+def test_a_score_is_the_same_to_the_bit_in_any_company(reranker):
+    together = reranker.scores(PAIRS)
+    np.testing.assert_array_equal(np.concatenate([reranker.scores([pair]) for pair in PAIRS]), together)
+    np.testing.assert_array_equal(reranker.scores(PAIRS[::-1]), together[::-1])
+
+
+def test_a_model_as_sentence_transformers_saves_it_gives_the_same_scores(reranker, theirs, tmp_path):
+    theirs.save_pretrained(str(tmp_path / "saved"))
+    saved = CrossEncoderReranker(str(tmp_path / "saved"), NO_STORE, device="cpu")
+    np.testing.assert_array_equal(saved.scores(PAIRS), reranker.scores(PAIRS))
+
+
+def test_a_page_break_is_between_two_words(reranker):
+    broken, spaced = reranker.scores([("iron", "tea\firon"), ("iron", "tea iron")])
+    assert broken == spaced
+
+
+def test_a_pair_is_scored_once_for_any_candidates(trained, store, monkeypatch):
+    asked = []
+    scores = CrossEncoderReranker.scores
+    monkeypatch.setattr(CrossEncoderReranker, "scores", lambda self, pairs: asked.append(pairs) or scores(self, pairs))
+    monkeypatch.setattr("ragsweep.retrieval.rerankers.cross_encoder.timed", lambda call, rows: np.zeros(len(rows)))
+    for depth in (3, 8, 3):
+        first = SparseRetriever(NO_STORE).rank(SEARCH, depth)
+        CrossEncoderReranker(str(trained), store, "cpu", candidates=depth).rerank(SEARCH, first, depth)
+    pairs = [pair for each in asked for pair in each]
+    assert len(pairs) == len(set(pairs)) > 0
+
+
+def test_another_model_changes_the_ranking_and_the_fingerprint(reranker, tmp_path):
+    model, tokenizer = untrained(tmp_path / "other")
+    model.save_pretrained(tmp_path / "other")
+    tokenizer.save_pretrained(tmp_path / "other")
+    other = CrossEncoderReranker(str(tmp_path / "other"), NO_STORE, device="cpu")
+    first = SparseRetriever(NO_STORE).rank(SEARCH, 12)
+    assert (other.rerank(SEARCH, first, 12).passages != reranker.rerank(SEARCH, first, 12).passages).any()
+    assert other.fingerprint != reranker.fingerprint
+
+
+def test_the_same_files_elsewhere_have_the_same_fingerprint(reranker, trained, tmp_path):
+    shutil.copytree(trained, tmp_path / "copy")
+    assert CrossEncoderReranker(str(tmp_path / "copy"), NO_STORE, device="cpu").fingerprint == reranker.fingerprint
+
+
+def test_the_batch_size_has_an_effect_on_an_accelerator_only(trained):
+    assert CrossEncoderReranker(str(trained), NO_STORE, device="cpu").without_effect == ("batch_size",)
+    here = CrossEncoderReranker(str(trained), NO_STORE, device="cpu")
+    object.__setattr__(here, "device", "cuda")
+    assert here.without_effect == ()
+
+
+def without_its_head(folder, trained):
+    from transformers import BertModel
+
+    shutil.copytree(trained, folder)
+    BertModel.from_pretrained(trained).save_pretrained(folder)
+
+
+def pickled(folder, trained):
+    shutil.copytree(trained, folder)
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+
+
+def damaged(folder, trained):
+    shutil.copytree(trained, folder)
+    weights = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").write_bytes(weights[:-8])
+
+
+def with_code(folder, trained):
+    shutil.copytree(trained, folder)
+    (folder / "modules.json").write_text(json.dumps([{"type": "own_code.Module", "path": ""}]))
+
+
+def of_sentences(folder, _):
+    shutil.copytree(SentenceTransformerEncoder().folder, folder)
+
+
+def of_three_classes(folder, _):
+    model, tokenizer = untrained(folder, labels=3)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (without_its_head, r"the weights in .* lack classifier\.\w+, which would be made up"),
+        (pickled, r"is pickled and could run code, expected model\.safetensors"),
+        (damaged, r"it is damaged"),
+        (with_code, r"brings code of its own \(own_code\.Module\), which is not run"),
+        (of_sentences, r"holds a SentenceTransformer, expected a CrossEncoder|which would be made up"),
+        (of_three_classes, r"gives 3 numbers for a pair, expected one score"),
+        (lambda folder, _: None, r"there is no folder"),
+    ],
+    ids=["headless", "pickled", "damaged", "code", "sentences", "classes", "absent"],
+)
+def test_a_model_that_cannot_be_used_is_an_error_of_one_line(trained, tmp_path, make, message):
+    make(tmp_path / "model", trained)
+    reranker = CrossEncoderReranker(str(tmp_path / "model"), NO_STORE, device="cpu")
+    with pytest.raises(ConfigError, match=rf"^reranker\.model: .*{message}") as error:
+        reranker.scores(PAIRS[:1])
+    assert "\n" not in str(error.value)
+    assert "encoder.model" not in str(error.value)
+
+
+def test_a_device_that_is_not_there_is_refused_when_it_is_built(trained):
+    with pytest.raises(ConfigError, match=r"^reranker\.device: found 'nosuch', .*the CPU can: reranker\.device=cpu"):
+        CrossEncoderReranker(str(trained), NO_STORE, device="nosuch")
