@@ -41,8 +41,10 @@ from ragsweep.retrieval.ranking import (
     ranked,
 )
 from ragsweep.retrieval.reduction import Reducible
+from ragsweep.retrieval.rerankers.confidence import ConfidenceCutoff
 from ragsweep.retrieval.rerankers.cross_encoder import CrossEncoderReranker
 from ragsweep.retrieval.rerankers.encoder import EncoderReranker
+from ragsweep.retrieval.rerankers.gap import GapCutoff
 from ragsweep.retrieval.rerankers.late_interaction import LateInteractionReranker
 from ragsweep.retrieval.rerankers.likelihood import LikelihoodReranker
 from ragsweep.retrieval.rerankers.mmr import MmrReranker
@@ -62,6 +64,7 @@ __all__ = [
     "CombMax",
     "CombMin",
     "CombMnz",
+    "ConfidenceCutoff",
     "CrossEncoderReranker",
     "DenseRetriever",
     "Encoder",
@@ -72,6 +75,7 @@ __all__ = [
     "Feedback",
     "FusedRetriever",
     "Fusion",
+    "GapCutoff",
     "HnswIndex",
     "HybridRetriever",
     "HypotheticalPassage",

@@ -1,0 +1,49 @@
+"""Dynamic k: a ranking ends where it is confident that it has what there is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from ragsweep.core.constraints import Between
+from ragsweep.core.errors import ConfigError
+from ragsweep.retrieval.ranking import NOTHING, Ranking, Search
+from ragsweep.retrieval.rerankers.cutting import cut
+
+
+@dataclass(frozen=True)
+class ConfidenceCutoff:
+    """Keeps the fewest passages whose probabilities add up to `mass`: nucleus sampling's rule (Holtzman et al. 2020).
+
+    A passage's probability is `exp(score / temperature)`, divided by the sum of that over the first `most` passages, as
+    retrievers of generators have it (Lewis et al. 2020, arXiv:2005.11401; with a temperature Izacard et al. 2022,
+    arXiv:2208.03299). It says how far scores are apart, and is not calibrated: no frequency of relevant passages.
+
+    Attributes:
+        mass: What the probabilities of the passages that stay must reach together.
+        temperature: A difference between scores that counts as large. It depends on what gives the scores: about 0.1
+            for fused ones, 0.05 for cosines and 2 for BM25.
+        least: How many passages stay at least.
+        most: How many stay at most, and share the probability.
+    """
+
+    mass: Annotated[float, Between(0, 1)] = 0.9
+    temperature: Annotated[float, Between(1e-6)] = 0.1
+    least: Annotated[int, Between(1)] = 1
+    most: Annotated[int, Between(1)] = 20
+
+    def __post_init__(self) -> None:
+        if self.least > self.most:
+            raise ConfigError(f"least: found {self.least}, expected at most {self.most} (most)")
+
+    def rerank(self, search: Search, ranking: Ranking, depth: int) -> Ranking:
+        """The first passages of a ranking until they have the mass, at most `depth` of them."""
+        retrieved = ranking.passages[:, : self.most] != NOTHING
+        scores = np.where(retrieved, ranking.scores[:, : self.most], -np.inf)
+        best = np.where(retrieved[:, :1], scores[:, :1], 0.0)
+        weights = np.exp((scores - best) / self.temperature)
+        behind = np.cumsum(weights[:, ::-1], axis=1)[:, ::-1] - weights  # exact for the smallest ones, unlike 1 - mass
+        enough = behind <= (1 - self.mass) * weights.sum(axis=1, keepdims=True)
+        return cut(ranking, np.maximum(enough.argmax(axis=1) + 1, self.least), depth)

@@ -1,0 +1,20 @@
+"""Dropping the last passages of rankings."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking
+
+
+def cut(ranking: Ranking, lengths: Indices, depth: int) -> Ranking:
+    """The first passages of every query.
+
+    Args:
+        ranking: Stays as it is.
+        lengths: How many passages of each query stay, shape [queries].
+        depth: How many passages stay at most.
+    """
+    passages, scores = ranking.passages[:, :depth], ranking.scores[:, :depth]
+    stays = np.arange(passages.shape[1]) < lengths[:, np.newaxis]
+    return Ranking(np.where(stays, passages, NOTHING), np.where(stays, scores, -np.inf))

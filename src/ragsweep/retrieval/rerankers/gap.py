@@ -1,0 +1,47 @@
+"""Dynamic k: a ranking ends where its scores drop most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from ragsweep.core.constraints import Between
+from ragsweep.core.errors import ConfigError
+from ragsweep.retrieval.ranking import NOTHING, Ranking, Search
+from ragsweep.retrieval.rerankers.cutting import cut
+
+
+@dataclass(frozen=True)
+class GapCutoff:
+    """Cuts the ranking of each query at the largest drop between neighbouring scores, as Weaviate's autocut does.
+
+    Where all scores are equal, or no drop is large enough, the ranking stays whole.
+
+    Attributes:
+        least: How many passages stay at least.
+        most: The drop is looked for behind at most so many passages.
+        ratio: How large the drop must be at least, as a share of the range of the scores down to the one behind `most`.
+    """
+
+    least: Annotated[int, Between(1)] = 1
+    most: Annotated[int, Between(1)] = 20
+    ratio: Annotated[float, Between(0, 1)] = 0.0
+
+    def __post_init__(self) -> None:
+        if self.least > self.most:
+            raise ConfigError(f"least: found {self.least}, expected at most {self.most} (most)")
+
+    def rerank(self, search: Search, ranking: Ranking, depth: int) -> Ranking:
+        """The first passages of a ranking, up to the drop and at most `depth` of them."""
+        scores = ranking.scores[:, : self.most + 1]
+        retrieved = ranking.passages[:, : self.most + 1] != NOTHING
+        drops = np.zeros(scores.shape)  # behind each rank
+        np.subtract(scores[:, :-1], scores[:, 1:], out=drops[:, :-1], where=retrieved[:, 1:])
+        needed = self.ratio * drops.sum(axis=1)
+        drops[:, : self.least - 1] = 0
+        largest = drops.argmax(axis=1)
+        drop = drops.max(axis=1)
+        found = (drop > 0) & (drop >= needed)
+        return cut(ranking, np.where(found, largest + 1, ranking.passages.shape[1]), depth)
