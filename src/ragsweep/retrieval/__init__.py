@@ -19,6 +19,7 @@ from ragsweep.retrieval.index import ExactIndex, HnswIndex, Index, IvfPqIndex
 from ragsweep.retrieval.lancedb import LanceDbEngine
 from ragsweep.retrieval.language_models.openai_model import OpenAIModel
 from ragsweep.retrieval.language_models.smollm2_model import SmolLM2Model
+from ragsweep.retrieval.learned_sparse import LearnedSparseRetriever
 from ragsweep.retrieval.normalising import minmax
 from ragsweep.retrieval.pgvector import PgvectorEngine
 from ragsweep.retrieval.pipeline import PipelineRetriever
@@ -84,6 +85,7 @@ __all__ = [
     "IvfPqIndex",
     "LanceDbEngine",
     "LateInteractionReranker",
+    "LearnedSparseRetriever",
     "LikelihoodReranker",
     "LogisticClassifier",
     "MmrReranker",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -145,17 +145,7 @@ class Bm25Index:
             depth: Ranks to keep.
             at_once: How many scores are in memory at a time; at least those of one query.
         """
-        passages = self.weights.shape[1]
-        step = max(1, at_once // passages)
-        shape = (len(queries), min(depth, passages))
-        found, scores = np.full(shape, NOTHING), np.full(shape, NOT_RETRIEVED)
-        for first in range(0, len(queries), step):
-            best = _best(self.scores(queries[first : first + step]), depth)
-            rows, columns = best.passages.shape
-            found[first : first + rows, :columns] = best.passages
-            scores[first : first + rows, :columns] = best.scores
-            advance(rows)
-        return Ranking(found, scores)
+        return best_of(self.scores, queries, self.weights.shape[1], depth, at_once)
 
     def scores(self, queries: Sequence[Query]) -> Scores:
         """BM25 of every query and passage; 0 where no term that they share has a weight. Shape [queries, passages]."""
@@ -185,6 +175,31 @@ class Bm25Index:
             absent = np.bincount(query, each, len(queries))
             scores = np.where(scores == 0, 0.0, scores + absent[:, None])
         return scores
+
+
+def best_of(
+    scores: Callable[[Any], Scores], queries: Any, passages: int, depth: int, at_once: int = SCORES_AT_ONCE
+) -> Ranking:
+    """The best `depth` passages of each query; one whose score is 0 is not retrieved.
+
+    Args:
+        scores: Returns the scores of some queries and all passages, shape [queries, passages].
+        queries: A sequence or a matrix with a row a query.
+        passages: How many there are.
+        depth: Ranks to keep.
+        at_once: How many scores are in memory at a time; at least those of one query.
+    """
+    step = max(1, at_once // passages)
+    count = queries.shape[0] if hasattr(queries, "shape") else len(queries)
+    shape = (count, min(depth, passages))
+    found, kept = np.full(shape, NOTHING), np.full(shape, NOT_RETRIEVED)
+    for first in range(0, count, step):
+        best = _best(scores(queries[first : first + step]), depth)
+        rows, columns = best.passages.shape
+        found[first : first + rows, :columns] = best.passages
+        kept[first : first + rows, :columns] = best.scores
+        advance(rows)
+    return Ranking(found, kept)
 
 
 def _best(scores: Scores, depth: int) -> Ranking:

@@ -50,10 +50,10 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role) -> E
     pieces = f"{stage}-pieces"  # of a corpus that is being encoded, or was when its process was killed
 
     def encoded(piece: Sequence[str]) -> Arrays:
-        return {"digests": _digests(piece), "embeddings": check_embeddings(full.encode(piece, role), full, piece)}
+        return {"digests": digests_of(piece), "embeddings": check_embeddings(full.encode(piece, role), full, piece)}
 
     def build() -> Arrays:
-        digests = _digests(texts)
+        digests = digests_of(texts)
         _, first = np.unique(digests, return_index=True)
         missing, found = np.sort(first), []
         for entry in chain(store.arrays(stage), store.arrays(pieces)):
@@ -97,7 +97,8 @@ def encoding_ms(encoder: Encoder, store: Store, queries: Sequence[str]) -> Milli
     return store.get("encoding", [identity(encoder), digest_texts(queries)], build)["ms"]
 
 
-def _digests(texts: Sequence[str]) -> Digests:
+def digests_of(texts: Sequence[str]) -> Digests:
+    """A short digest of each text, shape [texts]."""
     return np.array([hashlib.sha256(text.encode()).digest()[:DIGEST_BYTES] for text in texts], f"S{DIGEST_BYTES}")
 
 

@@ -1,0 +1,253 @@
+"""Learned sparse retrieval: a model says which terms a text is about, also such as are not in it, and how much."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ragsweep.core.code import code_of
+from ragsweep.core.constraints import Between, Text
+from ragsweep.core.digest import digest, digest_texts, version
+from ragsweep.core.errors import ConfigError, EncoderError, first_line
+from ragsweep.core.hardware import cpu_abilities, fastest_device
+from ragsweep.core.method import Method
+from ragsweep.core.progress import progress
+from ragsweep.core.store import Arrays, Store
+from ragsweep.retrieval.bm25 import best_of
+from ragsweep.retrieval.embeddings import PIECE, PLURAL, digests_of
+from ragsweep.retrieval.encoder import Role
+from ragsweep.retrieval.model_files import digest_of_model, model_folder
+from ragsweep.retrieval.model_running import (
+    GROUP,
+    LIBRARIES,
+    WIDTH,
+    by_threads,
+    check_device,
+    check_tokenizer,
+    groups_of,
+    in_batches,
+    longest_first,
+    made_up_weights,
+)
+from ragsweep.retrieval.ranking import Ranking, Scores, Search, sample, searching, timed
+from ragsweep.retrieval.tokenizer import file_of, opened
+from ragsweep.retrieval.trace import Trace, Words
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+Weights = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]  # of a text: its terms and how much each weighs
+
+
+@dataclass(frozen=True)
+class LearnedSparseRetriever:
+    """Ranks passages by the inner product of the term weights that a sentence-transformers `SparseEncoder` gives.
+
+    SPLADE is the best known of these models (Formal et al. 2021, arXiv:2107.05720). A passage that shares no term with
+    the query is not retrieved. On the CPU, the weights of a text are the same to the last bit in any company, as the
+    embeddings of `SentenceTransformerEncoder` are.
+
+    Attributes:
+        model: A name on the Hugging Face hub, or a folder.
+        store: Keeps the weights of texts, and rankings.
+        max_terms: The terms of a text that are kept, those that weigh most; None keeps all. Weights are stored in full,
+            so that a sweep over this setting encodes every text once.
+        device: `cpu`, `cuda`, `cuda:1`, `mps`; None takes the fastest there is.
+        batch_size: Texts encoded at once on an accelerator.
+    """
+
+    role: ClassVar[str] = "learned sparse"
+    beside_fingerprint: ClassVar[tuple[str, ...]] = ("max_terms",)
+
+    model: Text
+    store: Store
+    max_terms: Annotated[int, Between(1)] | None = None
+    device: Text | None = None
+    batch_size: Annotated[int, Between(1)] = 32
+
+    def __post_init__(self) -> None:
+        if self.device is None:  # what is used is what is logged
+            object.__setattr__(self, "device", fastest_device())
+        elif self._kind not in ("cpu", fastest_device()):  # else torch will say, when the model is loaded
+            with _of_retriever():
+                check_device(str(self.device))
+
+    @property
+    def _kind(self) -> str:
+        return str(self.device).partition(":")[0]
+
+    @property
+    def without_effect(self) -> tuple[str, ...]:
+        """Settings that have no effect on this device."""
+        return ("batch_size",) if self._kind == "cpu" else ()
+
+    @property
+    def method(self) -> Method:
+        """For reports."""
+        return Method("", f"pure {self.role} retrieval", vary="sweep max_terms instead")
+
+    @cached_property
+    def folder(self) -> Path:
+        """Where the model's files are; raises `ConfigError` where they cannot be had."""
+        with _of_retriever():
+            return model_folder(self.model, "SparseEncoder")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Digest over the model's files and over what moves the last bits of a weight."""
+        shapes = [GROUP, WIDTH] if self._kind == "cpu" else [self.batch_size]
+        libraries = {name: version(name) for name in LIBRARIES}
+        with _of_retriever():
+            return digest([digest_of_model(self.folder), self._kind, shapes, libraries])
+
+    def rank(self, search: Search, depth: int) -> Ranking:
+        """Rank the passages for every query, at most `depth` of them."""
+        queries, postings = self.weights(search.queries, "query"), self._postings(search.passages)
+
+        def find(some: sparse.csr_array) -> Ranking:
+            return best_of(lambda rows: _products(rows, postings), some, len(search.passages), depth)
+
+        with progress(searching(search.passages, search.queries), len(search.queries)):
+            found = find(queries)
+        rows = sample(len(search.queries)).tolist()
+        search_ms = timed(lambda row: find(queries[[row]]), rows)
+        size = postings.data.nbytes + postings.indices.nbytes + postings.indptr.nbytes
+        return replace(found, latency_ms=self._encoding_ms(search.queries) + search_ms, index_bytes=np.array([size]))
+
+    def trace(self, search: Search, query: int) -> Trace:
+        """What each term of a query adds to the score of each passage."""
+        weights, postings = self.weights([search.queries[query]], "query"), self._postings(search.passages)
+        with _of_retriever():
+            tokenizer = opened(file_of(str(self.folder)))
+        added = {}
+        for term, weight in zip(weights.indices.tolist(), weights.data, strict=True):
+            name = tokenizer.id_to_token(term) or str(term)
+            added[name] = weight * postings[[term]].toarray()[0].astype(np.float64)
+        return Trace(words=Words("", added))
+
+    def weights(self, texts: Sequence[str], role: Role) -> sparse.csr_array:
+        """The weight of every term in every text, shape [texts, terms]; only what the store lacks is encoded."""
+        from scipy import sparse
+
+        stage = f"weights-{digest([*code_of(self), self.fingerprint, cpu_abilities(), role])[:16]}"
+        wanted, pieces = digests_of(texts), list(self.store.arrays(stage))
+        known = [piece["digests"] for piece in pieces]
+        _, first = np.unique(wanted, return_index=True)
+        missing = np.sort(first[~np.isin(wanted[first], np.concatenate([wanted[:0], *known]))])
+        with progress(f"encoding {len(missing):,} {PLURAL[role]}", len(missing)):
+            for start in range(0, len(missing), PIECE):
+                piece = [texts[row] for row in missing[start : start + PIECE]]
+                pieces.append(self.store.get(stage, digest_texts(piece), partial(self._encoded, piece, role)))
+        digests = np.concatenate([piece["digests"] for piece in pieces])
+        order = np.argsort(digests)
+        rows = order[np.searchsorted(digests[order], wanted)]
+        found = sparse.vstack([_matrix(piece) for piece in pieces], "csr")[rows]
+        return found if self.max_terms is None else _heaviest(found, self.max_terms)
+
+    def _postings(self, passages: Sequence[str]) -> sparse.csr_array:
+        """The passages of every term, shape [terms, passages]."""
+        postings: sparse.csr_array = self.weights(passages, "passage").T.tocsr()
+        return postings
+
+    def _encoding_ms(self, queries: Sequence[str]) -> npt.NDArray[np.float64]:
+        def build() -> Arrays:
+            return {"ms": timed(lambda row: self._encoded([queries[row]], "query"), sample(len(queries)).tolist())}
+
+        return self.store.get("encoding", [*code_of(self), self.fingerprint, digest_texts(queries)], build)["ms"]
+
+    def _encoded(self, texts: Sequence[str], role: Role) -> Arrays:
+        digests, texts = digests_of(texts), [text.replace("\f", " ") for text in texts]  # as encoders read them
+        with _of_retriever():
+            model = _load(self.folder, str(self.device))
+            encode = partial(_encode, model.encode_query if role == "query" else model.encode_document)
+            if self._kind == "cpu":
+                if role == "passage" and type(model[0]).__name__.endswith("Transformer"):
+                    names = ("document", "passage", "corpus", model.default_prompt_name)  # as `encode_document` does
+                    prompt = next((model.prompts[name] for name in names if name in model.prompts), None)
+                    groups, options = groups_of(model, texts, prompt)
+                else:
+                    groups, options = [[row] for row in longest_first(texts)], {}
+                found: list[Weights] = by_threads(partial(encode, batch_size=GROUP, **options), texts, groups)
+            else:
+                found = in_batches(model, partial(encode, batch_size=self.batch_size), texts)
+        return {
+            "digests": digests,
+            "terms": np.concatenate([terms for terms, _ in found]).astype(np.int32),
+            "weights": np.concatenate([weights for _, weights in found]),
+            "start": np.cumsum([0, *(len(terms) for terms, _ in found)]),
+            "width": np.array([model.get_embedding_dimension()]),
+        }
+
+
+def _matrix(piece: Arrays) -> sparse.csr_array:
+    from scipy import sparse
+
+    shape = (len(piece["digests"]), int(piece["width"][0]))
+    return sparse.csr_array((piece["weights"], piece["terms"], piece["start"]), shape)
+
+
+def _encode(encode: Callable[..., Any], texts: list[str], **options: Any) -> list[Weights]:
+    weights = encode(texts, convert_to_sparse_tensor=True, save_to_cpu=True, show_progress_bar=False, **options)
+    weights = weights.coalesce()
+    (text, term), value = weights.indices().numpy(), weights.values().float().numpy()
+    ends = np.searchsorted(text, np.arange(1, len(texts)))
+    return list(zip(np.split(term, ends), np.split(value, ends), strict=True))
+
+
+def _products(queries: sparse.csr_array, postings: sparse.csr_array) -> Scores:
+    scores: Scores = (queries @ postings).toarray().astype(np.float64)
+    return scores
+
+
+def _heaviest(weights: sparse.csr_array, most: int) -> sparse.csr_array:
+    """The `most` largest weights of each row; of equal ones those of the first terms."""
+    from scipy import sparse
+
+    text = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
+    order = np.lexsort((weights.indices, -weights.data, text))
+    rank = np.arange(len(order)) - weights.indptr[text[order]]
+    kept = np.sort(order[rank < most])
+    start = np.searchsorted(text[kept], np.arange(weights.shape[0] + 1))
+    return sparse.csr_array((weights.data[kept], weights.indices[kept], start), weights.shape)
+
+
+@cache
+def _load(folder: Path, device: str) -> Any:
+    from sentence_transformers import SparseEncoder
+    from transformers.utils.logging import disable_progress_bar
+
+    disable_progress_bar()  # type: ignore[no-untyped-call]
+    if device != "cpu":
+        check_device(device)
+    try:
+        with made_up_weights() as made_up:
+            model = SparseEncoder(
+                str(folder),
+                device=device,
+                local_files_only=True,
+                trust_remote_code=False,
+                model_kwargs={"use_safetensors": True},
+            )
+    except Exception as error:  # the libraries of tokenizers and weights raise anything
+        raise EncoderError(f"encoder.model: {folder} cannot be loaded ({first_line(error)})") from error
+    if made_up:
+        raise EncoderError(f"encoder.model: the weights in {folder} lack {made_up[0]}, which would be made up")
+    check_tokenizer(model, folder)
+    return model
+
+
+@contextmanager
+def _of_retriever() -> Iterator[None]:
+    """Name the setting of the retriever in what is said of models, which most often are those of encoders."""
+    try:
+        yield
+    except EncoderError as error:
+        raise ConfigError(re.sub(r"\bencoder\.(?=model\b|device\b)", "retriever.", str(error))) from error

@@ -1,0 +1,149 @@
+"""Runs models of sentence-transformers, and refuses devices that do not work and weights that are made up."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ragsweep.core.errors import EncoderError, first_line
+from ragsweep.core.progress import advance
+
+LIBRARIES = ("torch", "transformers", "tokenizers", "sentence-transformers")
+GROUP = 4  # texts that a thread of the CPU computes at once
+WIDTH = 16  # tokens, of which it pads texts to a multiple
+
+Input = TypeVar("Input")  # a text, or a pair of texts
+
+
+def in_batches(model: Any, compute: Callable[[list[Input]], Any], inputs: Sequence[Input]) -> Any:
+    """Compute all inputs in one call, which makes batches of its own; the last module tells when one is done."""
+    counting = model[-1].register_forward_hook(lambda *call: advance(len(call[-1]["attention_mask"])))
+    try:
+        return compute(list(inputs))
+    finally:
+        counting.remove()
+
+
+def longest_first(texts: Sequence[str]) -> list[int]:
+    """Rows of the texts; threads that end with the short ones end together."""
+    rows: list[int] = np.argsort([-len(text) for text in texts], kind="stable").tolist()
+    return rows
+
+
+def groups_of(model: Any, inputs: Sequence[Any], prompt: str | None) -> tuple[list[list[int]], dict[str, Any]]:
+    """Rows of inputs that share a width, `GROUP` at a time, and the options with which the model pads them to it.
+
+    A group that is not full repeats a row: all that enters the computation of an input is the input.
+    """
+    multiple = WIDTH if (model.max_seq_length or 0) % WIDTH == 0 else 1  # a model may have no position beyond its last
+    options = {"prompt": prompt, "processing_kwargs": {"text": {"pad_to_multiple_of": multiple}}}
+    tokens = model.preprocess(list(inputs), **options)["attention_mask"].sum(dim=1).numpy()
+    widths = -(-tokens // multiple)
+    groups = []
+    for width in np.unique(widths)[::-1]:
+        rows = np.flatnonzero(widths == width).tolist()
+        for start in range(0, len(rows), GROUP):
+            group = rows[start : start + GROUP]
+            groups.append(group + group[-1:] * (GROUP - len(group)))
+    return groups, options
+
+
+def by_threads(compute: Callable[[list[Input]], Any], inputs: Sequence[Input], groups: list[list[int]]) -> list[Any]:
+    """Compute groups of inputs, each in one thread, as many at a time as torch would take threads."""
+    import torch
+
+    computed: list[Any] = [None] * len(inputs)
+
+    def keep(group: list[int], found: Sequence[Any]) -> None:
+        for row, value in zip(group, found, strict=True):
+            computed[row] = value
+        advance(len(set(group)))
+
+    def of_group(group: list[int]) -> Any:
+        return compute([inputs[row] for row in group])
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        # one before the others: the first call sets up the tokenizer, which threads must not do at once
+        keep(groups[-1], of_group(groups[-1]))
+        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            for group, found in zip(groups, pool.map(of_group, groups[:-1]), strict=False):
+                keep(group, found)
+    finally:
+        torch.set_num_threads(threads)
+    return computed
+
+
+def token_embeddings(
+    model: Any, encode: Callable[..., Any], texts: list[str], **options: Any
+) -> list[npt.NDArray[np.float32]]:
+    """Normalised embeddings of the tokens of texts, shape [tokens, dimensions] each; no padding, no special tokens."""
+    import torch
+
+    outputs = encode(texts, output_value=None, show_progress_bar=False, **options)
+    if "token_embeddings" not in outputs[0]:
+        raise EncoderError("encoder: this model has no embeddings of tokens, which late interaction compares")
+    special = torch.tensor(sorted({*model.tokenizer.all_special_ids} - {model.tokenizer.unk_token_id}))
+    found = []
+    for each in outputs:
+        ids, vectors = each["input_ids"].cpu(), each["token_embeddings"].float().cpu()
+        words = each["attention_mask"].cpu().bool() & ~torch.isin(ids, special)
+        found.append(torch.nn.functional.normalize(vectors[words], dim=1).numpy())
+    return found
+
+
+@contextmanager
+def made_up_weights(but: str = "") -> Iterator[list[str]]:
+    """The names of weights that transformers makes up at random since the files lack them, instead of its report.
+
+    Args:
+        but: Part of the names that do not count, because the model does not use them; empty if it uses all.
+    """
+    names: list[str] = []
+    unused = re.compile(re.escape(but) or "$^")
+
+    def collect(record: logging.LogRecord) -> bool:
+        text = record.getMessage()
+        made_up = re.findall(r"^([^|\n]+?) *\|[^|\n]*MISSING", text, re.M)
+        names.extend(name for name in made_up if not unused.search(name))
+        return "LOAD REPORT" not in text
+
+    library, logger = logging.getLogger("transformers"), logging.getLogger("transformers.modeling_utils")
+    level = library.level
+    library.setLevel(min(level, logging.WARNING))  # TRANSFORMERS_VERBOSITY can have silenced it
+    logger.addFilter(collect)
+    try:
+        yield names
+    finally:
+        logger.removeFilter(collect)
+        library.setLevel(level)
+
+
+def check_tokenizer(model: Any, folder: Path) -> None:
+    """Raise `EncoderError` where most of the tokens that the weights have are unknown to the tokenizer."""
+    expected = getattr(getattr(model[0], "config", None), "vocab_size", None)
+    if isinstance(expected, int) and len(model.tokenizer) < expected / 2:
+        found = f"{len(model.tokenizer)} tokens and the weights {expected}"
+        raise EncoderError(f"encoder.model: the tokenizer in {folder} has {found}; it is damaged or not complete")
+
+
+def check_device(device: str) -> None:
+    """Raise `EncoderError` where torch cannot use a device."""
+    import torch
+
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, ValueError) as error:
+        reason = first_line(error)
+        raise EncoderError(
+            f"encoder.device: found {device!r}, which cannot be used here ({reason}); the CPU can: encoder.device=cpu"
+        ) from error
