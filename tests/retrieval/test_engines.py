@@ -4,16 +4,20 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragsweep.core.store import Store
-from ragsweep.retrieval import ExactIndex, HnswIndex, Index, IvfPqIndex, LanceDbEngine
+from ragsweep.retrieval import ExactIndex, HnswIndex, Index, IvfPqIndex, LanceDbIndex, QdrantIndex
 from ragsweep.testing import EngineContract
 
 
+class TestQdrant(EngineContract):
+    component = QdrantIndex
+
+
 class TestLanceDb(EngineContract):
-    component = LanceDbEngine
+    component = LanceDbIndex
 
 
 class TestLanceDbInLists(EngineContract):
-    component = LanceDbEngine
+    component = LanceDbIndex
     approximate: ClassVar = {"exact": False, "kind": "ivf_pq", "lists": 4, "probes": 2}
     least_recall = 0.7
     test_what_a_killed_process_was_building_is_built_again = None  # as above

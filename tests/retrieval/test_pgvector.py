@@ -9,7 +9,7 @@ import pytest
 from postgres import PASSWORD, address, postgres
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.retrieval import DenseRetriever, PgvectorEngine, Search, rank
+from ragsweep.retrieval import DenseRetriever, PgvectorIndex, Search, rank
 from ragsweep.testing import EngineContract
 from ragsweep.testing.engines import corpus, queries
 
@@ -41,7 +41,7 @@ def tables(database):
 
 
 class TestPgvector(EngineContract):
-    component = PgvectorEngine
+    component = PgvectorIndex
 
     def put_foreign(self, engine, store):
         database = os.environ["PGVECTOR_URL"]
@@ -56,28 +56,28 @@ class TestPgvector(EngineContract):
 @pytest.mark.parametrize("setting", [{"m": 16}, {"ef_construction": 100}, {"ef_search": 200}], ids=str)
 def test_every_setting_of_the_graph_changes_what_is_found(setting):
     of, settings = corpus(), {"m": 2, "ef_construction": 32, "ef_search": 12}
-    found = [PgvectorEngine(**each).open_corpus(of)(queries(of), 12) for each in (settings, settings | setting)]
+    found = [PgvectorIndex(**each).open_corpus(of)(queries(of), 12) for each in (settings, settings | setting)]
     assert not np.array_equal(found[0].passages, found[1].passages)
 
 
 def test_no_more_passages_come_back_than_the_graph_search_holds():
-    assert PgvectorEngine(ef_search=3).open_corpus(corpus())(queries(corpus()), 10).passages.shape == (9, 3)
+    assert PgvectorIndex(ef_search=3).open_corpus(corpus())(queries(corpus()), 10).passages.shape == (9, 3)
 
 
 def test_a_setting_of_the_search_builds_no_other_table(database):
-    for engine in (PgvectorEngine(ef_search=10), PgvectorEngine(ef_search=20)):
+    for engine in (PgvectorIndex(ef_search=10), PgvectorIndex(ef_search=20)):
         engine.open_corpus(corpus())
     assert len(tables(database)) == 1
-    for engine in (PgvectorEngine(m=4), PgvectorEngine(exact=True)):
+    for engine in (PgvectorIndex(m=4), PgvectorIndex(exact=True)):
         engine.open_corpus(corpus())
     assert len(tables(database)) == 3
-    PgvectorEngine().delete(corpus().digest)  # of whatever settings
+    PgvectorIndex().delete(corpus().digest)  # of whatever settings
     assert tables(database) == []
 
 
 def test_a_ranker_is_told_the_recall_and_the_size_on_the_server(letters, store):
     search = Search(tuple(f"passage {'abcdefgh'[row % 8] * row}" for row in range(60)), ("passage abc", "h"))
-    found = rank(DenseRetriever(letters, store, PgvectorEngine()), search, 10)
+    found = rank(DenseRetriever(letters, store, PgvectorIndex()), search, 10)
     assert found.recall_of_exact.shape == (2,)
     assert found.index_bytes > 60 * 4 * 26
 
@@ -114,7 +114,7 @@ def test_a_missing_address_says_where_it_belongs(monkeypatch, tmp_path, server):
         "such as postgresql://user:password@host:5432/database"
     )
     (tmp_path / ".env").write_text(f"PGVECTOR_URL={address(server)}\n")
-    PgvectorEngine().check()
+    PgvectorIndex().check()
 
 
 def test_rights_that_are_missing_are_found_before_anything_is_written(server, database, monkeypatch):
@@ -125,13 +125,13 @@ def test_rights_that_are_missing_are_found_before_anything_is_written(server, da
 
 
 def test_a_check_leaves_nothing_on_the_server(database):
-    PgvectorEngine().check()
+    PgvectorIndex().check()
     assert run_in(database, "SELECT nspname FROM pg_namespace WHERE nspname = 'ragsweep'") == []
     assert run_in(database, "SELECT extname FROM pg_extension WHERE extname = 'vector'") == []
 
 
 def test_a_server_that_goes_away_is_told_without_its_address(database):
-    search = PgvectorEngine(exact=True).open_corpus(corpus())
+    search = PgvectorIndex(exact=True).open_corpus(corpus())
     run_in(database, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'ragsweep'")
     with pytest.raises(ConfigError, match=r"^index=pgvector: the server of PGVECTOR_URL cannot be used: it has ended"):
         search(queries(corpus()), 10)
@@ -174,6 +174,6 @@ def assert_nowhere(secret, application, process):
 def assert_refused(expected):
     """The check refuses with this line, and neither it nor its traceback has a secret."""
     with pytest.raises(ConfigError) as refused:
-        PgvectorEngine().check()
+        PgvectorIndex().check()
     assert str(refused.value) == expected
     assert "secret" not in "".join(traceback.format_exception(refused.value)).replace("secret of", "")

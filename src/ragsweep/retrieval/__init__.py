@@ -16,12 +16,12 @@ from ragsweep.retrieval.fusion import (
 )
 from ragsweep.retrieval.hybrid import HybridRetriever
 from ragsweep.retrieval.index import ExactIndex, HnswIndex, Index, IvfPqIndex
-from ragsweep.retrieval.lancedb import LanceDbEngine
+from ragsweep.retrieval.lancedb import LanceDbEngine, LanceDbIndex
 from ragsweep.retrieval.language_models.openai_model import OpenAIModel
 from ragsweep.retrieval.language_models.smollm2_model import SmolLM2Model
 from ragsweep.retrieval.learned_sparse import LearnedSparseRetriever
 from ragsweep.retrieval.normalising import minmax
-from ragsweep.retrieval.pgvector import PgvectorEngine
+from ragsweep.retrieval.pgvector import PgvectorEngine, PgvectorIndex
 from ragsweep.retrieval.pipeline import PipelineRetriever
 from ragsweep.retrieval.qdrant.index import QdrantIndex
 from ragsweep.retrieval.queries.abbreviations import Abbreviations
@@ -84,6 +84,7 @@ __all__ = [
     "InverseSquareRank",
     "IvfPqIndex",
     "LanceDbEngine",
+    "LanceDbIndex",
     "LateInteractionReranker",
     "LearnedSparseRetriever",
     "LikelihoodReranker",
@@ -93,6 +94,7 @@ __all__ = [
     "Names",
     "OpenAIModel",
     "PgvectorEngine",
+    "PgvectorIndex",
     "PipelineRetriever",
     "PseudoRelevanceFeedback",
     "QdrantIndex",

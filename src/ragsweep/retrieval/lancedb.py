@@ -33,7 +33,7 @@ QUERIES = 64  # searched at once
 
 
 @dataclass(frozen=True)
-class LanceDbEngine:
+class LanceDbIndex:
     """Keeps passages in a table of LanceDB, one folder a collection, and searches that.
 
     Several threads build an approximate index, so one that is built anew may find other passages.

@@ -55,7 +55,7 @@ WORDS = {
 
 
 @dataclass(frozen=True)
-class PgvectorEngine:
+class PgvectorIndex:
     """Keeps passages in a table of PostgreSQL, in the schema `ragsweep`, and searches that.
 
     The address of the database is in the variable PGVECTOR_URL, with user and password. No run records it. The server
