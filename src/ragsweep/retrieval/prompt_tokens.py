@@ -9,12 +9,14 @@ import numpy as np
 from ragsweep.core.code import digest_of_module
 from ragsweep.core.digest import digest_texts, version
 from ragsweep.core.errors import EncoderError
-from ragsweep.core.progress import progress
+from ragsweep.core.progress import advance, progress
 from ragsweep.core.store import Arrays, Store
 from ragsweep.core.terminal import say_once
 from ragsweep.retrieval.ranking import Indices
 from ragsweep.retrieval.tokenizer import WORDS, digest_of, file_of, opened
 from ragsweep.retrieval.tokens import WORD
+
+AT_ONCE = 4096  # texts whose tokens are in memory
 
 
 def token_counts(texts: Sequence[str], tokenizer: str, store: Store) -> Indices | None:
@@ -37,12 +39,16 @@ def token_counts(texts: Sequence[str], tokenizer: str, store: Store) -> Indices 
         return None
 
     def build() -> Arrays:
-        spaced = [text.replace("\f", " ") for text in texts]  # as the encoder reads them
-        counted = opened(file).encode_batch_fast(spaced, add_special_tokens=False)
-        return {"tokens": np.array([len(each) for each in counted], dtype=np.int64)}
+        tokens = np.empty(len(texts), dtype=np.int64)
+        for start in range(0, len(texts), AT_ONCE):
+            spaced = [text.replace("\f", " ") for text in texts[start : start + AT_ONCE]]  # as the encoder reads them
+            counted = opened(file).encode_batch_fast(spaced, add_special_tokens=False)
+            tokens[start : start + len(spaced)] = [len(each) for each in counted]
+            advance(len(spaced))
+        return {"tokens": tokens}
 
     inputs = [digest_of_module(__name__), digest_of(file), version("tokenizers"), digest_texts(texts)]
-    with progress(f"counting the tokens of {len(texts):,} passages"):
+    with progress(f"counting the tokens of {len(texts):,} passages", len(texts)):
         return store.get("tokens", inputs, build)["tokens"]
 
 
