@@ -445,7 +445,8 @@ class TestExtractive(GeneratorContract):
 
 
 def test_every_component_of_the_configuration_has_a_contract():
-    groups = ("answerer", "chunker", "corpus", "dataset", "encoder", "evaluation", "fusion", "generator", "index")
+    groups = ("answerer", "chunker", "classifier", "corpus", "dataset", "dynamic_k", "encoder", "evaluation", "fusion")
+    groups += ("generator", "index", "query", "reranker")
     groups += ("questions", "reasoning", "retriever", "task")
     files = [file for group in groups for file in (PROJECT / "conf" / group).glob("*.yaml")]
     named = {name for file in files for name in re.findall(r"_target_: [\w.]+\.(\w+)", file.read_text())}

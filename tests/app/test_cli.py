@@ -26,7 +26,7 @@ BAD_SETTINGS = {
     "k=2.5": "k: found 2.5, expected a whole number from 1 to 1000",
     "retriever.alhpa=0.5": "retriever.alhpa: no such setting (did you mean retriever.alpha?)",
     "retreiver=dense": "retreiver: no such setting (did you mean retriever?)",
-    "retriever=hybird": "expected one of dense, fused, hybrid, pipeline, run_file, sparse (did you mean hybrid?)",
+    "retriever=hybird": "pipeline, routed, run_file, sparse (did you mean hybrid?)",
     "experiment=gird": "(did you mean grid?)",
     "chunker.overlap=500": "chunker.overlap: found 500, expected less than chunker.size (500)",
     "evaluation.collapse=never": "evaluation.collapse: found 'never', expected after_cutoff or before_cutoff",
@@ -39,7 +39,7 @@ BAD_SETTINGS = {
     "+retriever.gamma=1": "retriever.gamma: no such setting (retriever has dense, sparse, alpha, candidates)",
     "k": "k: cannot be read as name=value",
     "k=3,5": "k=3,5: several values are a sweep, ragsweep run -m",
-    "retriever=null": "retriever=null: found null, expected one of dense, fused, hybrid, pipeline, run_file, sparse",
+    "retriever=null": "retriever=null: found null, expected one of dense, fused, hybrid, pipeline, routed,",
     "tracking=null": "tracking=null: found null, expected one of local, server",
     "dataset.name=${nosuch}": "dataset.name: Interpolation key 'nosuch' not found",
     "retriever.sparse={nope:1}": "retriever.sparse.nope: no such setting (retriever.sparse has k1, b, ",
@@ -86,7 +86,10 @@ def test_a_bad_setting_gets_one_line(application, override, expected):
         ("k=range(3,1)", "k=range(3,1): lists no value, so that nothing would run"),
         ("k=range(1,5,0)", "k=range(1,5,0): range() arg 3 must not be zero"),
         ("retriever=glob(nosuch*)", "retriever=glob(nosuch*): lists no value"),
-        ("retriever=null,dense", "found null, expected one of dense, fused, hybrid, pipeline, run_file, sparse"),
+        (
+            "retriever=null,dense",
+            "found null, expected one of dense, fused, hybrid, pipeline, routed, run_file, sparse",
+        ),
         ("seed=range(0,1000000000)", "expected at most 100,000"),
         ("k=1,2 chunker.size=${nosuch}", "chunker.size: Interpolation key 'nosuch' not found"),
     ],
@@ -172,7 +175,7 @@ def test_every_shipped_experiment_runs(application, dataset, experiment, tmp_pat
 def test_help_is_written_for_a_person():
     text = subprocess.run([sys.executable, PROJECT / "run.py", "--help"], capture_output=True, text=True, check=True)
     assert "EXAMPLES" in text.stdout
-    assert "retriever: dense, fused, hybrid, pipeline, run_file, sparse" in text.stdout
+    assert "retriever: dense, fused, hybrid, pipeline, routed, run_file, sparse" in text.stdout
 
 
 def test_every_configuration_file_opens_with_what_it_is_and_a_command():

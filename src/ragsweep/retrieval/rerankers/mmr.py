@@ -15,7 +15,7 @@ from ragsweep.retrieval.checks import expect_encoder
 from ragsweep.retrieval.embeddings import encoding_ms
 from ragsweep.retrieval.encoder import Embeddings, Encoder
 from ragsweep.retrieval.exact import canonical_scores
-from ragsweep.retrieval.fusion import minmax
+from ragsweep.retrieval.normalising import minmax
 from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, Scores, Search, sample, timed
 from ragsweep.retrieval.rerankers.candidates import embed_candidates
 
