@@ -15,12 +15,12 @@ from ragsweep.retrieval.fusion import (
 )
 from ragsweep.retrieval.hybrid import HybridRetriever
 from ragsweep.retrieval.index import ExactIndex, HnswIndex, Index, IvfPqIndex
-from ragsweep.retrieval.lancedb import LanceDbEngine, LanceDbIndex
+from ragsweep.retrieval.lancedb import LanceDbIndex
 from ragsweep.retrieval.language_models.openai_model import OpenAIModel
 from ragsweep.retrieval.language_models.smollm2_model import SmolLM2Model
 from ragsweep.retrieval.learned_sparse import LearnedSparseRetriever
 from ragsweep.retrieval.normalising import minmax
-from ragsweep.retrieval.pgvector import PgvectorEngine, PgvectorIndex
+from ragsweep.retrieval.pgvector import PgvectorIndex
 from ragsweep.retrieval.pipeline import PipelineRetriever
 from ragsweep.retrieval.qdrant.index import QdrantIndex
 from ragsweep.retrieval.queries.abbreviations import Abbreviations
@@ -45,7 +45,6 @@ from ragsweep.retrieval.rerankers.confidence import ConfidenceCutoff
 from ragsweep.retrieval.rerankers.cross_encoder import CrossEncoderReranker
 from ragsweep.retrieval.rerankers.encoder import EncoderReranker
 from ragsweep.retrieval.rerankers.gap import GapCutoff
-from ragsweep.retrieval.rerankers.late_interaction import LateInteractionReranker
 from ragsweep.retrieval.rerankers.likelihood import LikelihoodReranker
 from ragsweep.retrieval.rerankers.mmr import MmrReranker
 from ragsweep.retrieval.routing.classifiers import CentroidClassifier, LogisticClassifier
@@ -82,9 +81,7 @@ __all__ = [
     "Index",
     "InverseSquareRank",
     "IvfPqIndex",
-    "LanceDbEngine",
     "LanceDbIndex",
-    "LateInteractionReranker",
     "LearnedSparseRetriever",
     "LikelihoodReranker",
     "LogisticClassifier",
@@ -92,7 +89,6 @@ __all__ = [
     "ModelTokenizer",
     "Names",
     "OpenAIModel",
-    "PgvectorEngine",
     "PgvectorIndex",
     "PipelineRetriever",
     "PseudoRelevanceFeedback",
