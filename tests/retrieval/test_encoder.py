@@ -12,7 +12,7 @@ import pytest
 from ragsweep.core.errors import EncoderError
 from ragsweep.core.hardware import cpu_has_bf16, fastest_device
 from ragsweep.core.store import NO_STORE, Store
-from ragsweep.retrieval import SentenceTransformerEncoder, encoder
+from ragsweep.retrieval import SentenceTransformerEncoder, encoder, model_running
 from ragsweep.retrieval.backends import PRECISIONS
 
 TEXTS = ["What do the letters SNCU and FRU stand for?", "Iron, calcium and deworming tablets. " * 20]
@@ -288,10 +288,10 @@ def test_a_long_encoding_fills_no_log_with_its_progress():
 def test_batches_are_counted_as_they_are_done(monkeypatch):
     """As on an accelerator, where sentence-transformers makes the batches."""
     done = []
-    monkeypatch.setattr(encoder, "advance", done.append)
+    monkeypatch.setattr(model_running, "advance", done.append)
     model = encoder._load(SentenceTransformerEncoder().folder, "cpu", "torch", "fp32", NO_STORE)
     texts = [f"word {number}" for number in range(10)]
-    found = encoder._in_batches(model, partial(model.encode_document, batch_size=4), texts)
+    found = model_running.in_batches(model, partial(model.encode_document, batch_size=4), texts)
     assert done == [4, 4, 2]
     np.testing.assert_array_equal(found, model.encode_document(texts, batch_size=4))
     assert not model[-1]._forward_hooks

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import logging
-import re
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -19,10 +16,23 @@ from ragsweep.core.constraints import Between, Text
 from ragsweep.core.digest import digest, version
 from ragsweep.core.errors import EncoderError, first_line
 from ragsweep.core.hardware import cpu_has_bf16, fastest_device
-from ragsweep.core.progress import advance, progress
+from ragsweep.core.progress import progress
 from ragsweep.core.store import NO_STORE, Store
 from ragsweep.retrieval.backends import PRECISIONS, Backend, Precision, packages, run_in
 from ragsweep.retrieval.model_files import MINILM, digest_of_model, model_folder, window_of
+from ragsweep.retrieval.model_running import (
+    GROUP,
+    LIBRARIES,
+    WIDTH,
+    by_threads,
+    check_device,
+    check_tokenizer,
+    groups_of,
+    in_batches,
+    longest_first,
+    made_up_weights,
+    token_embeddings,
+)
 from ragsweep.retrieval.reduction import Reducible
 
 if TYPE_CHECKING:
@@ -30,10 +40,7 @@ if TYPE_CHECKING:
 
 Embeddings = npt.NDArray[np.float32]
 Role = Literal["query", "passage"]
-
-LIBRARIES = ("torch", "transformers", "tokenizers", "sentence-transformers")
-GROUP = 4  # passages that a thread of the CPU computes at once
-WIDTH = 16  # tokens, of which it pads passages to a multiple
+Outputs = Callable[..., Any]  # of a model, its way to encode, texts and options
 
 
 class Encoder(Protocol):
@@ -91,7 +98,7 @@ class SentenceTransformerEncoder(Reducible):
                 others = " or ".join(name for name in PRECISIONS[self.backend] if name != "bf16")
                 raise EncoderError(f"encoder.precision: this CPU has no bf16 (avx512_bf16, amx_bf16); use {others}")
         elif self._kind != fastest_device():  # else torch will say, when it is loaded
-            _check_device(str(self.device))
+            check_device(str(self.device))
 
     @property
     def _kind(self) -> str:
@@ -121,80 +128,41 @@ class SentenceTransformerEncoder(Reducible):
 
     def encode(self, texts: Sequence[str], role: Role) -> Embeddings:
         """Embeddings of length 1, shape [texts, dimensions], with the model's own prompt for the role if it has one."""
+        return np.asarray(self._outputs(texts, role, _sentence_embeddings), dtype=np.float32)
+
+    def token_embeddings(self, texts: Sequence[str], role: Role) -> list[Embeddings]:
+        """Embeddings of length 1 of every token of each text, shape [tokens, dimensions] each, for late interaction.
+
+        Of the tokens as the model reads them, with its prompt for the role and up to its window. Special tokens such
+        as `[CLS]` are left out: they stand for no word.
+        """
+        found: list[Embeddings] = self._outputs(texts, role, token_embeddings)
+        return found
+
+    def _outputs(self, texts: Sequence[str], role: Role, outputs: Outputs) -> Any:
+        """What the model gives for each text."""
         shown = progress(f"encoding {len(texts):,} texts", len(texts))
         with shown if len(texts) > 1 else nullcontext():  # a single query is timed
-            return self._encode(texts, role)
+            return self._computed(texts, role, outputs)
 
-    def _encode(self, texts: Sequence[str], role: Role) -> Embeddings:
+    def _computed(self, texts: Sequence[str], role: Role, outputs: Outputs) -> Any:
         texts = [text.replace("\f", " ") for text in texts]  # BERT drops page breaks: the words around would be one
         model = _load(self.folder, str(self.device), self.backend, self.precision, self.store)
-        encode = partial(model.encode_query if role == "query" else model.encode_document, normalize_embeddings=True)
+        encode = partial(outputs, model, model.encode_query if role == "query" else model.encode_document)
         if self._kind == "cpu":
             if role == "passage" and self.backend == "torch" and type(model[0]).__name__ == "Transformer":
-                groups, options = _groups(model, texts)
+                names = ("document", "passage", "corpus", model.default_prompt_name)  # as `encode_document` takes them
+                prompt = next((model.prompts[name] for name in names if name in model.prompts), None)
+                groups, options = groups_of(model, texts, prompt)
             else:
-                groups, options = [[row] for row in _longest_first(texts)], {}
-            return _by_threads(partial(encode, batch_size=GROUP, **options), texts, groups)
-        return _in_batches(model, partial(encode, batch_size=self.batch_size), texts)
+                groups, options = [[row] for row in longest_first(texts)], {}
+            return by_threads(partial(encode, batch_size=GROUP, **options), texts, groups)
+        return in_batches(model, partial(encode, batch_size=self.batch_size), texts)
 
 
-def _in_batches(model: SentenceTransformer, encode: Callable[..., Embeddings], texts: Sequence[str]) -> Embeddings:
-    """Embed all texts in one call, which makes batches of its own; the model's last module tells when one is done."""
-    counting = model[-1].register_forward_hook(lambda *call: advance(len(call[-1]["sentence_embedding"])))
-    try:
-        return np.asarray(encode(list(texts), show_progress_bar=False), dtype=np.float32)
-    finally:
-        counting.remove()
-
-
-def _longest_first(texts: Sequence[str]) -> list[int]:
-    """Rows of the texts; threads that end with the short ones end together."""
-    rows: list[int] = np.argsort([-len(text) for text in texts], kind="stable").tolist()
-    return rows
-
-
-def _groups(model: SentenceTransformer, texts: Sequence[str]) -> tuple[list[list[int]], dict[str, Any]]:
-    """Rows of passages that share a width, `GROUP` at a time, and the options with which the model pads them to it.
-
-    A group that is not full repeats a row: all that enters the computation of a passage's embedding is the passage.
-    """
-    names = ("document", "passage", "corpus", model.default_prompt_name)  # as `encode_document` takes them
-    prompt = next((model.prompts[name] for name in names if name in model.prompts), None)
-    multiple = WIDTH if (model.max_seq_length or 0) % WIDTH == 0 else 1  # a model may have no position beyond its last
-    options = {"prompt": prompt, "processing_kwargs": {"text": {"pad_to_multiple_of": multiple}}}
-    tokens = model.preprocess(list(texts), **options)["attention_mask"].sum(dim=1).numpy()
-    widths = -(-tokens // multiple)
-    groups = []
-    for width in np.unique(widths)[::-1]:
-        rows = np.flatnonzero(widths == width).tolist()
-        for start in range(0, len(rows), GROUP):
-            group = rows[start : start + GROUP]
-            groups.append(group + group[-1:] * (GROUP - len(group)))
-    return groups, options
-
-
-def _by_threads(encode: Callable[..., Embeddings], texts: Sequence[str], groups: list[list[int]]) -> Embeddings:
-    """Embed groups of texts, each in one thread, as many at a time as torch would take threads."""
-    import torch
-
-    def embed(group: list[int]) -> Embeddings:
-        return np.asarray(encode([texts[row] for row in group], show_progress_bar=False), dtype=np.float32)
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        # one before the others: the first call sets up the tokenizer, which threads must not do at once
-        first = embed(groups[-1])
-        embeddings = np.empty((len(texts), first.shape[1]), dtype=np.float32)
-        embeddings[groups[-1]] = first
-        advance(len(set(groups[-1])))
-        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            for group, found in zip(groups, pool.map(embed, groups[:-1]), strict=False):
-                embeddings[group] = found
-                advance(len(set(group)))
-    finally:
-        torch.set_num_threads(threads)
-    return embeddings
+def _sentence_embeddings(model: Any, encode: Callable[..., Any], texts: list[str], **options: Any) -> Embeddings:
+    found: Embeddings = encode(texts, show_progress_bar=False, normalize_embeddings=True, **options)
+    return found
 
 
 @cache
@@ -205,11 +173,11 @@ def _load(folder: Path, device: str, backend: Backend, precision: Precision, sto
 
     disable_progress_bar()  # type: ignore[no-untyped-call]
     if device != "cpu":
-        _check_device(device)
+        check_device(device)
     if device.startswith("cuda") and precision == "bf16" and not torch.cuda.is_bf16_supported(False):
         raise EncoderError("encoder.precision: this GPU has no bf16; use fp32")
     try:
-        with _made_up_weights() as made_up:
+        with made_up_weights(but="pooler") as made_up:  # it takes the tokens; many models were saved without a pooler
             model = SentenceTransformer(
                 str(folder),
                 device=device,
@@ -222,51 +190,7 @@ def _load(folder: Path, device: str, backend: Backend, precision: Precision, sto
         raise EncoderError(f"encoder.model: {folder} cannot be loaded ({reason})") from error
     if made_up:
         raise EncoderError(f"encoder.model: the weights in {folder} lack {made_up[0]}, which would be made up")
-    _check_tokenizer(model, folder)
+    check_tokenizer(model, folder)
     if (backend, precision) != ("torch", "fp32"):
         run_in(backend, precision, model, digest_of_model(folder), store)
     return model
-
-
-@contextmanager
-def _made_up_weights() -> Iterator[list[str]]:
-    """The names of weights that transformers makes up at random since the files lack them, instead of its report.
-
-    Poolers do not count: sentence-transformers takes the tokens, and many of its models were saved without one.
-    """
-    names: list[str] = []
-
-    def collect(record: logging.LogRecord) -> bool:
-        text = record.getMessage()
-        names.extend(name for name in re.findall(r"^([^|\n]+?) *\|[^|\n]*MISSING", text, re.M) if "pooler" not in name)
-        return "LOAD REPORT" not in text
-
-    library, logger = logging.getLogger("transformers"), logging.getLogger("transformers.modeling_utils")
-    level = library.level
-    library.setLevel(min(level, logging.WARNING))  # TRANSFORMERS_VERBOSITY can have silenced it
-    logger.addFilter(collect)
-    try:
-        yield names
-    finally:
-        logger.removeFilter(collect)
-        library.setLevel(level)
-
-
-def _check_tokenizer(model: SentenceTransformer, folder: Path) -> None:
-    """Raise `EncoderError` where most of the tokens that the weights have are unknown to the tokenizer."""
-    expected = getattr(getattr(model[0], "config", None), "vocab_size", None)
-    if isinstance(expected, int) and len(model.tokenizer) < expected / 2:
-        found = f"{len(model.tokenizer)} tokens and the weights {expected}"
-        raise EncoderError(f"encoder.model: the tokenizer in {folder} has {found}; it is damaged or not complete")
-
-
-def _check_device(device: str) -> None:
-    import torch
-
-    try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError, ValueError) as error:
-        reason = first_line(error)
-        raise EncoderError(
-            f"encoder.device: found {device!r}, which cannot be used here ({reason}); the CPU can: encoder.device=cpu"
-        ) from error
