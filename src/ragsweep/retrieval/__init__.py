@@ -12,6 +12,7 @@ from ragsweep.retrieval.fusion import (
     InverseSquareRank,
     ReciprocalRankFusion,
     WeightedSum,
+    minmax,
 )
 from ragsweep.retrieval.hybrid import HybridRetriever
 from ragsweep.retrieval.index import ExactIndex, HnswIndex, Index, IvfPqIndex
@@ -45,6 +46,7 @@ from ragsweep.retrieval.rerankers.confidence import ConfidenceCutoff
 from ragsweep.retrieval.rerankers.cross_encoder import CrossEncoderReranker
 from ragsweep.retrieval.rerankers.encoder import EncoderReranker
 from ragsweep.retrieval.rerankers.gap import GapCutoff
+from ragsweep.retrieval.rerankers.late_interaction import LateInteractionReranker
 from ragsweep.retrieval.rerankers.likelihood import LikelihoodReranker
 from ragsweep.retrieval.rerankers.mmr import MmrReranker
 from ragsweep.retrieval.routing.classifiers import CentroidClassifier, LogisticClassifier
@@ -82,6 +84,7 @@ __all__ = [
     "InverseSquareRank",
     "IvfPqIndex",
     "LanceDbIndex",
+    "LateInteractionReranker",
     "LearnedSparseRetriever",
     "LikelihoodReranker",
     "LogisticClassifier",
