@@ -23,6 +23,8 @@ SWEEPS = {
     "deleted": [["k=3", "~seed"], ["k=5", "~seed"]],
     "references": [["k=${seed}", "seed=3"], ["k=${seed}", "seed=4"], ["k=7", "seed=${hydra:job.num}"]],
     "texts": [["dataset.name='a b'", "k=3"], ['dataset.name="k=5"', "k=3"], ["dataset.name=\\,", "k=3"]],
+    "within a shared group": [["retriever.fusion.norm=zscore", "k=3"], ["retriever.fusion.norm=dbsf", "k=3"]],
+    "the name of an option": [["retriever.fusion=rrf", "k=3"], ["retriever.fusion=zscore", "k=3"]],
     "of hydra": [["hydra.job.name=a", "k=3"], ["hydra.job.name=b", "k=5"]],
 }
 
@@ -69,3 +71,9 @@ def test_jobs_that_differ_in_values_are_composed_once(loader, monkeypatch):
     for alpha in (0, 0.5, 1):
         sharing.load_sweep_config(master, [f"retriever.alpha={alpha}", "retriever=hybrid"])
     assert len(composed) == 1
+
+
+def test_a_setting_within_a_shared_group_is_that_of_its_place_alone(loader):
+    config = loader.load_configuration("config", ["retriever=fused", "retriever.fusion.weights=[2,1]"], RunMode.RUN)
+    assert config.retriever.fusion.weights == [2, 1]
+    assert config.fusion.weights is None

@@ -1,4 +1,4 @@
-"""The configurations of a sweep's jobs, composed by Hydra once where jobs differ only in plain values."""
+"""How Hydra composes configurations here: once where jobs differ only in plain values, and with shared groups."""
 
 from __future__ import annotations
 
@@ -12,7 +12,21 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType
 from omegaconf import DictConfig, OmegaConf
 
+from ragsweep.core.options import own_copy
+
 MOST_COMPOSED = 16
+
+_set_all = ConfigLoaderImpl._apply_overrides_to_config
+
+
+def _set_each(overrides: list[Override], config: DictConfig) -> None:
+    """Set what overrides name. Hydra itself does not reach into what refers to a group, as `fusion: ${fusion}` does."""
+    for override in overrides:
+        own_copy(config, override.key_or_group)
+        _set_all([override], config)
+
+
+ConfigLoaderImpl._apply_overrides_to_config = staticmethod(_set_each)  # type: ignore[assignment, method-assign]
 
 
 class SharingLoader(ConfigLoaderImpl):
@@ -39,6 +53,7 @@ class SharingLoader(ConfigLoaderImpl):
             self._composed[shared] = super().load_sweep_config(master_config, sweep_overrides)
         config = copy.deepcopy(self._composed[shared])
         for override in values:
+            own_copy(config, override.key_or_group)
             OmegaConf.update(config, override.key_or_group, override.value(), merge=True)
         of_task = [override for override in parsed if not override.is_hydra_override()]
         config.hydra.overrides.task = [override.input_line for override in of_task]

@@ -24,10 +24,10 @@ from ragsweep.core.constraints import (
 )
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError
+from ragsweep.core.options import SHARED, with_options
 from ragsweep.core.settings import HYDRA_KEYS, leaves, nearest
 
 NEEDED = ("task", "store")  # components that every run has
-SHARED = ("encoder", "index", "fusion")  # components that others refer to; null where nothing needs them
 
 _passed: set[str] = set()  # digests of configurations that need not be checked again
 
@@ -42,6 +42,7 @@ def check(config: DictConfig, groups: Mapping[str, Callable[..., Any]]) -> DictC
     Raises:
         ConfigError: For the first setting that is missing or invalid.
     """
+    config = with_options(config)
     key = None
     with suppress(OmegaConfBaseException, ValueError):  # `leaves` and the rules have the better messages
         values = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)

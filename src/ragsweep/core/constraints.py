@@ -61,8 +61,8 @@ def rule_of(hint: object) -> Rule | None:
     """The rule that an annotation stands for; None where there is nothing to check."""
     if get_origin(hint) is Annotated:
         kind, *constraints = get_args(hint)
-        if _optional(kind):  # Annotated[int | None, Between(1)] means what Annotated[int, Between(1)] | None does
-            rule = rule_of(Annotated[_optional(kind), *constraints])
+        if optional(kind):  # Annotated[int | None, Between(1)] means what Annotated[int, Between(1)] | None does
+            rule = rule_of(Annotated[optional(kind), *constraints])
             return rule and or_null(rule)
         for constraint in constraints:
             if isinstance(constraint, Between) and kind in (int, float):
@@ -75,8 +75,8 @@ def rule_of(hint: object) -> Rule | None:
         words = {None: "null", True: "true", False: "false"}
         expected = " or ".join(words[each] if isinstance(each, bool | None) else str(each) for _, each in options)
         return Rule(expected, lambda value: (type(value), value) in options)
-    if _optional(hint):
-        rule = rule_of(_optional(hint))
+    if optional(hint):
+        rule = rule_of(optional(hint))
         return rule and or_null(rule)
     if hint is bool:
         return Rule("true or false", lambda value: isinstance(value, bool))
@@ -108,7 +108,7 @@ def _several(hint: object) -> Rule:
 
 def has_plain_values(hint: object) -> bool:
     """Whether a parameter takes a mapping of plain values by name, not one of components."""
-    hint = _optional(hint) or hint
+    hint = optional(hint) or hint
     return get_origin(hint) is Mapping and rule_of(get_args(hint)[1]) is not None
 
 
@@ -117,7 +117,7 @@ def or_null(rule: Rule) -> Rule:
     return Rule(f"{rule.expected}, or null", lambda value: value is None or rule.accepts(value))
 
 
-def _optional(hint: object) -> Any:
+def optional(hint: object) -> Any:
     """The other type of a hint such as `int | None`; None for any other hint."""
     if get_origin(hint) not in (Union, types.UnionType):
         return None

@@ -21,6 +21,7 @@ from omegaconf.errors import OmegaConfBaseException
 from ragsweep.core.components import parameters_of
 from ragsweep.core.constraints import is_component, is_group
 from ragsweep.core.errors import ConfigError, first_line
+from ragsweep.core.options import named_components
 from ragsweep.core.parsing import MalformedError, from_yaml
 from ragsweep.core.project import CONF, conf_folders, placed, project, register_resolvers
 from ragsweep.retrieval.model_files import MINILM
@@ -134,6 +135,8 @@ def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules:
     recorded = _placed(recorded, OmegaConf.to_container(today.store, resolve=True))
     config = OmegaConf.create(recorded | {name: OmegaConf.to_container(today[name], resolve=True) for name in TODAYS})
     assert isinstance(config, DictConfig)
+    for each in named_components(config):  # an option of this machine need not be what was measured
+        raise ConfigError(f"{each.path}: found {each.name!r}, expected {each.expected}")
     return config
 
 
