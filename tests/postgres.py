@@ -28,8 +28,8 @@ def _programs() -> Path:
 
 
 @contextmanager
-def postgres() -> Iterator[str]:
-    """The folder of the socket of a server with pgvector, which has a user with a password."""
+def postgres(*settings: str) -> Iterator[str]:
+    """The folder of the socket of a server with pgvector and these settings, which has a user with a password."""
     programs = _programs()
     with tempfile.TemporaryDirectory() as folder:  # pytest's own folders are closed to other users
         if os.geteuid() == 0:
@@ -43,7 +43,8 @@ def postgres() -> Iterator[str]:
         data = f"{folder}/data"
         make = [programs / "initdb", "-D", data, "-A", "scram-sha-256", "-U", USER, "--pwfile", password, "-N"]
         subprocess.run(as_postgres(*make), check=True, capture_output=True)
-        command = [programs / "postgres", "-D", data, "-k", folder, "-h", "", "-F", "-c", "shared_buffers=16MB"]
+        command = [programs / "postgres", "-D", data, "-k", folder, "-h", "", "-F"]
+        command += [part for setting in settings for part in ("-c", setting)]
         server = subprocess.Popen(as_postgres(*command), stderr=subprocess.DEVNULL)
         try:
             for _ in range(200):

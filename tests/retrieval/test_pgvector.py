@@ -16,7 +16,7 @@ from ragsweep.testing.engines import corpus, queries
 
 @pytest.fixture(scope="module")
 def server():
-    with postgres() as folder:
+    with postgres("shared_buffers=16MB") as folder:
         yield folder
 
 
