@@ -453,7 +453,7 @@ def test_every_component_of_the_configuration_has_a_contract():
     mine = [each for each in globals().values() if isinstance(each, type) and each.__name__.startswith("Test")]
     tested = {getattr(vars(each).get("component") or vars(each).get("metric"), "__name__", "") for each in mine}
     within = {type(value).__name__ for each in mine for value in getattr(each, "settings", {}).values()}
-    elsewhere = (PROJECT / "tests").glob("*/test_*.py")
+    elsewhere = (PROJECT / "tests").glob("**/test_*.py")
     tested |= {name for file in elsewhere for name in re.findall(r"^    component = (\w+)", file.read_text(), re.M)}
     other = {
         "ExactIndex",
