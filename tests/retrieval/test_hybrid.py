@@ -1,9 +1,15 @@
 """Dense and sparse together."""
 
+import re
+from itertools import chain
+
+import bm25s
 import numpy as np
 import pytest
+from rank_bm25 import BM25Okapi
 
 from ragsweep.core.errors import ConfigError
+from ragsweep.core.store import NO_STORE
 from ragsweep.retrieval import (
     NOTHING,
     CombMax,
@@ -71,11 +77,6 @@ def test_every_setting_changes_the_ranking(hybrid, manual_search, setting):
     assert not np.array_equal(hybrid(**setting).rank(manual_search, 10).passages, default.passages)
 
 
-def test_candidates_null_takes_the_whole_corpus(hybrid, manual_search):
-    whole = hybrid(candidates=len(manual_search.passages)).rank(manual_search, 10)
-    assert same(hybrid(candidates=None).rank(manual_search, 10), whole)
-
-
 def test_a_query_that_one_retriever_cannot_answer_keeps_the_others_order(hybrid, dense):
     search = Search(("iron tablet", "zinc", "birth"), ("anemia",))  # no word in common, but letters
     assert np.array_equal(hybrid().rank(search, 3).passages, dense.rank(search, 3).passages)
@@ -120,3 +121,74 @@ def test_weights_beside_alpha_are_refused(hybrid):
 )
 def test_the_trace_says_how_the_score_is_made(hybrid, manual_search, fusion, formula):
     assert trace(hybrid(fusion=fusion), manual_search, 0).formula == formula
+
+
+TEXTS = (
+    "Iron and folic acid tablets are taken daily.",
+    "A rapid test finds malaria.",
+    "Iron is taken with lemon water, not with tea.",
+    "Zinc is given for fourteen days.",
+    "The iron test: pale palms, pale eyelids.",
+    "Breast milk only, for six months.",
+)
+ASKED = ("Are iron tablets taken with tea?", "Which test finds malaria?", "xyz", "iron iron test")
+
+
+def terms(text):
+    return re.findall(r"\w+", text.lower())
+
+
+def okapi(search):
+    bm25 = BM25Okapi([terms(text) for text in search.passages])
+    return [bm25.get_scores(terms(text)) for text in search.queries]
+
+
+def with_delta(search, variant):
+    bm25 = bm25s.BM25(method=variant, k1=1.5, b=0.75, delta=0.5, dtype="float64")
+    corpus = [terms(text) for text in search.passages]
+    bm25.index(corpus, show_progress=False)
+    known = {*chain.from_iterable(corpus)}
+    asked = [[term for term in terms(text) if term in known] for text in search.queries]
+    return [bm25.get_scores(query) if query else np.zeros(len(corpus)) for query in asked]
+
+
+def cosines(search, encoder):
+    passages, queries = (encoder.encode(texts, "").astype(float) for texts in (search.passages, search.queries))
+    return [passages @ query for query in queries]
+
+
+def loop_over_whole_vectors(dense, sparse, alpha):
+    """The fused scores of all passages, a query at a time."""
+    for vectors in zip(dense, sparse, strict=True):
+        scaled = [(v - v.min()) / (v.max() - v.min()) if v.max() > v.min() else np.ones(len(v)) for v in vectors]
+        yield alpha * scaled[0] + (1 - alpha) * scaled[1]
+
+
+@pytest.mark.parametrize("variant", [None, "bm25l", "bm25+"])
+def test_without_a_limit_the_scores_of_all_passages_are_normalised(letters, variant):
+    search = Search(TEXTS, ASKED)
+    settings = {"backend": "bm25s", "variant": variant} if variant else {}
+    whole = with_delta(search, variant) if variant else okapi(search)
+    sparse = SparseRetriever(NO_STORE, **settings)
+    found = HybridRetriever(DenseRetriever(letters, NO_STORE), sparse, 0.4, candidates=None).rank(search, len(TEXTS))
+    expected = [*loop_over_whole_vectors(cosines(search, letters), whole, 0.4)]
+    for query, scores in enumerate(expected):
+        order = sorted(range(len(TEXTS)), key=lambda each: (-round(scores[each], 9), each))
+        assert found.passages[query].tolist() == order
+        assert found.scores[query] == pytest.approx(scores[order], abs=1e-6)
+
+
+def test_without_a_limit_the_manual_is_ranked_as_by_a_loop_over_whole_vectors(letters, manual_search):
+    hybrid = HybridRetriever(DenseRetriever(letters, NO_STORE), SparseRetriever(NO_STORE), 0.5, candidates=None)
+    found = hybrid.rank(manual_search, 20)
+    vectors = loop_over_whole_vectors(cosines(manual_search, letters), okapi(manual_search), 0.5)
+    for query, scores in enumerate(vectors):
+        assert found.scores[query] == pytest.approx(scores[found.passages[query]], abs=1e-6)
+        assert found.scores[query] == pytest.approx(-np.sort(-scores)[:20], abs=1e-6)
+
+
+def test_a_fusion_by_ranks_gives_no_rank_to_what_was_not_retrieved(letters):
+    hybrid = HybridRetriever(
+        DenseRetriever(letters, NO_STORE), SparseRetriever(NO_STORE), candidates=None, fusion=ReciprocalRankFusion()
+    )
+    assert hybrid.rank(Search(TEXTS, ("xyz",)), 1).scores.tolist() == [[0.7 / 61]]

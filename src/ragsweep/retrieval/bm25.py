@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -145,19 +145,31 @@ class Bm25Index:
             depth: Ranks to keep.
             at_once: How many scores are in memory at a time; at least those of one query.
         """
-        return best_of(self.scores, queries, self.weights.shape[1], depth, at_once)
+        best = best_of(self.scores, queries, self.weights.shape[1], depth, at_once)
+        return replace(best, others=self.others(queries))
 
-    def scores(self, queries: Sequence[Query]) -> Scores:
-        """BM25 of every query and passage; 0 where no term that they share has a weight. Shape [queries, passages]."""
-        from scipy import sparse
+    def others(self, queries: Sequence[Query]) -> Scores:
+        """BM25 of a passage that shares no term with a query, shape [queries]: 0, or more in a variant with a delta."""
+        query, term, weight = self._terms(queries)
+        each = self.absent[term] if weight is None else self.absent[term] * weight
+        others: Scores = np.bincount(query, each, len(queries)).astype(np.float64)
+        return others
 
+    def _terms(self, queries: Sequence[Query]) -> tuple[Indices, Indices, Scores | None]:
+        """The terms of all queries that the corpus has: query, row and weight of each; no weights if all are 1."""
         terms = [self.tokens(each) if isinstance(each, str) else [*each] for each in queries]
         query = np.repeat(np.arange(len(terms)), [len(row) for row in terms])
         term = np.fromiter(map(self.vocabulary.get, chain.from_iterable(terms), repeat(-1)), np.int64, len(query))
         known = term >= 0
         weighted = [each.values() for each in queries if not isinstance(each, str)]
         weight = np.fromiter(chain.from_iterable(weighted), np.float64)[known] if weighted else None
-        query, term = query[known], term[known]
+        return query[known], term[known], weight
+
+    def scores(self, queries: Sequence[Query]) -> Scores:
+        """BM25 of every query and passage; 0 where no term that they share has a weight. Shape [queries, passages]."""
+        from scipy import sparse
+
+        query, term, weight = self._terms(queries)
         row = self.common_row[term]
         common, rare = row >= 0, row < 0
 
@@ -171,16 +183,14 @@ class Bm25Index:
         postings = (data, found.indices, found.indptr[np.searchsorted(query[rare], starts)])
         scores += sparse.csr_array(postings, shape=scores.shape).toarray()
         if self.absent.any():
-            each = self.absent[term] if weight is None else self.absent[term] * weight
-            absent = np.bincount(query, each, len(queries))
-            scores = np.where(scores == 0, 0.0, scores + absent[:, None])
+            scores = np.where(scores == 0, 0.0, scores + self.others(queries)[:, None])
         return scores
 
 
 def best_of(
     scores: Callable[[Any], Scores], queries: Any, passages: int, depth: int, at_once: int = SCORES_AT_ONCE
 ) -> Ranking:
-    """The best `depth` passages of each query; one whose score is 0 is not retrieved.
+    """The best `depth` passages of each query; one whose score is 0 is not retrieved, and the others score 0.
 
     Args:
         scores: Returns the scores of some queries and all passages, shape [queries, passages].
@@ -199,7 +209,7 @@ def best_of(
         found[first : first + rows, :columns] = best.passages
         kept[first : first + rows, :columns] = best.scores
         advance(rows)
-    return Ranking(found, kept)
+    return Ranking(found, kept, others=np.zeros(count))
 
 
 def _best(scores: Scores, depth: int) -> Ranking:

@@ -66,7 +66,10 @@ def checked_ranking(ranking: object, search: Search, depth: int, name: str) -> R
     index_bytes: Indices = _array(ranking.index_bytes, "int64", f"{name}: index_bytes")
     if index_bytes.shape not in ((0,), (1,)) or (index_bytes < 0).any():
         raise RetrieverError(f"{name}: index_bytes: expected none or one number of at least 0")
-    return Ranking(passages, scores, latency_ms, recall, index_bytes)
+    others: Scores = _array(ranking.others, "float64", f"{name}: others")
+    if others.shape not in ((0,), (queries,)) or not (np.abs(others) <= LARGEST).all():
+        raise RetrieverError(f"{name}: others: expected none or {queries} numbers from {-LARGEST:g} to {LARGEST:g}")
+    return Ranking(passages, scores, latency_ms, recall, index_bytes, others)
 
 
 def check_within(reranked: Ranking, ranking: Ranking, name: str) -> None:

@@ -11,7 +11,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.fusion import WeightedSum
 from ragsweep.retrieval.normalising import NORMS
-from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search
+from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search, with_others
 from ragsweep.retrieval.stages import check_search, feedback_changes, fuse, rank
 from ragsweep.retrieval.trace import Trace, trace, within
 
@@ -21,25 +21,32 @@ class FusedRetriever:
     """Ranks passages by what several rankers say of them.
 
     Attributes:
-        rankers: By names of your choice.
+        rankers: By names of your choice; None leaves one out.
         fusion: Makes one ranking of theirs.
-        candidates: How many passages of each ranker are fused; None takes the whole corpus.
+        candidates: How many passages of each ranker are fused; None takes the whole corpus. A fusion by scores then
+            gets the scores of all passages, also those that a ranker does not retrieve because they score 0.
     """
 
-    rankers: Mapping[str, Ranker]
+    rankers: Mapping[str, Ranker | None]
     fusion: Fusion = field(default_factory=WeightedSum)
     candidates: Annotated[int, Between(1)] | None = 100
 
     def __post_init__(self) -> None:
-        if not self.rankers:
+        object.__setattr__(self, "rankers", {name: ranker for name, ranker in self.used.items() if ranker is not None})
+        if not self.used:
             raise ConfigError("rankers: found none, expected at least one")
-        for name, ranker in self.rankers.items():
+        for name, ranker in self.used.items():
             expect_method(ranker, "rank", f"rankers.{name}")
         expect_method(self.fusion, "fuse", "fusion")
         weights = getattr(self.fusion, "weights", None)
-        if weights is not None and len(weights) != len(self.rankers):
-            expected = f"expected one for each of the {len(self.rankers)} rankers"
+        if weights is not None and len(weights) != len(self.used):
+            expected = f"expected one for each of the {len(self.used)} rankers"
             raise ConfigError(f"fusion.weights: found {len(weights)}, {expected}")
+
+    @property
+    def used(self) -> Mapping[str, Ranker]:
+        """The rankers that are not left out."""
+        return {name: ranker for name, ranker in self.rankers.items() if ranker is not None}
 
     @property
     def at_least(self) -> Mapping[str, str]:
@@ -49,7 +56,7 @@ class FusedRetriever:
     @property
     def uses_feedback(self) -> bool:
         """Whether each ranker uses the feedback of a search."""
-        return all(getattr(ranker, "uses_feedback", False) for ranker in self.rankers.values())
+        return all(getattr(ranker, "uses_feedback", False) for ranker in self.used.values())
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
@@ -57,29 +64,32 @@ class FusedRetriever:
 
     def check(self, search: Search) -> None:
         """Let each ranker refuse what it cannot search."""
-        for ranker in self.rankers.values():
+        for ranker in self.used.values():
             check_search(ranker, search)
 
     def feedback_changes(self, search: Search) -> Sequence[str]:
         """What feedback adds to each query, for every ranker that adds anything."""
-        changes = [feedback_changes(ranker, search) for ranker in self.rankers.values()]
+        changes = [feedback_changes(ranker, search) for ranker in self.used.values()]
         return ["; ".join(dict.fromkeys(filter(None, texts))) for texts in zip(*changes, strict=True)]
 
     def parts(self, search: Search) -> Mapping[str, Ranking]:
         """The candidates of each ranker."""
-        candidates = self.candidates or len(search.passages)
-        return {name: rank(ranker, search, candidates) for name, ranker in self.rankers.items()}
+        count = len(search.passages)
+        rankings = {name: rank(ranker, search, self.candidates or count) for name, ranker in self.used.items()}
+        if self.candidates or getattr(self.fusion, "by_rank", False):
+            return rankings
+        return {name: with_others(ranking, count) for name, ranking in rankings.items()}
 
     def trace(self, search: Search, query: int) -> Trace:
         """How a query got its ranking."""
-        inner = {name: trace(ranker, search, query) for name, ranker in self.rankers.items()}
-        stages = [within(name, inner[name].stages, ranker) for name, ranker in self.rankers.items()]
+        inner = {name: trace(ranker, search, query) for name, ranker in self.used.items()}
+        stages = [within(name, inner[name].stages, ranker) for name, ranker in self.used.items()]
         formula: str | Callable[[Sequence[str]], str] = getattr(self.fusion, "formula", "")
         first = next(((name, each.words) for name, each in inner.items() if each.words), None)
         return Trace(
             stages={name: what for each in stages for name, what in each.items()} | within("fusion", {}, self.fusion),
             parts={name: ranking.row(query) for name, ranking in self.parts(search).items()},
-            formula=formula(list(self.rankers)) if callable(formula) else formula,
+            formula=formula(list(self.used)) if callable(formula) else formula,
             normalisation=getattr(self.fusion, "normalisation", NORMS["minmax"]),
             words=first and first[1]._replace(stage=".".join(filter(None, (first[0], first[1].stage)))),
         )

@@ -26,7 +26,7 @@ class HybridRetriever:
         sparse: Gives the sparse candidates.
         alpha: 1 returns the dense ranking as it is, 0 the sparse one. In between, alpha and 1 - alpha are the weights
             of a fusion that takes weights: a dataclass with the field `weights`.
-        candidates: How many candidates of each retriever are fused; None takes the whole corpus.
+        candidates: How many candidates of each retriever are fused; None takes the scores of the whole corpus.
         fusion: Makes one ranking of both.
     """
 

@@ -36,6 +36,8 @@ class Ranking:
         recall_of_exact: Share of the passages of exact search that an approximate index found, shape [queries]; empty
             if the search was exact.
         index_bytes: Bytes of everything that a search reads besides the queries, shape [1]; empty if not known.
+        others: The score of the passages that cannot be retrieved at any depth, such as 0 of those without a word of
+            the query, shape [queries]; empty if there are none or it is not known.
     """
 
     passages: Indices
@@ -43,11 +45,18 @@ class Ranking:
     latency_ms: Milliseconds = field(default_factory=lambda: UNTIMED)
     recall_of_exact: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     index_bytes: Indices = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    others: Scores = field(default_factory=lambda: np.empty(0))
 
     def row(self, query: int) -> Ranking:
         """The ranking of one query alone."""
-        recall = self.recall_of_exact[query : query + 1]
-        return replace(self, passages=self.passages[[query]], scores=self.scores[[query]], recall_of_exact=recall)
+        some = slice(query, query + 1)
+        return replace(
+            self,
+            passages=self.passages[some],
+            scores=self.scores[some],
+            recall_of_exact=self.recall_of_exact[some],
+            others=self.others[some],
+        )
 
 
 class Names(NamedTuple):
@@ -197,6 +206,22 @@ def ranked(
     values = np.take_along_axis(values, by_corpus, axis=1)
     best = np.argsort(-values, axis=1, kind="stable")[:, :depth]
     return Ranking(np.take_along_axis(passages, best, axis=1), np.take_along_axis(values, best, axis=1), latency_ms)
+
+
+def with_others(ranking: Ranking, passages: int) -> Ranking:
+    """The ranking of all passages of a corpus: those that it lacks have the score of `others`.
+
+    Args:
+        ranking: At the depth of the corpus; returned as it is if the score of the others is not known.
+        passages: How many there are.
+    """
+    if not len(ranking.others):
+        return ranking
+    scores = np.repeat(ranking.others[:, np.newaxis], passages, axis=1)
+    query, rank = np.nonzero(ranking.passages != NOTHING)
+    scores[query, ranking.passages[query, rank]] = ranking.scores[query, rank]
+    everything = ranked(np.broadcast_to(np.arange(passages), scores.shape), scores, passages)
+    return replace(ranking, passages=everything.passages, scores=everything.scores, others=np.empty(0))
 
 
 def sample(queries: int) -> Indices:
