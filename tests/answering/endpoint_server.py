@@ -55,7 +55,7 @@ class EndpointServer(ThreadingHTTPServer):
     """Listens on a free port of this machine, or on a given one.
 
     Attributes:
-        reply: Chooses the reply to a request: its last message, and how often that was asked, from 1.
+        reply: Chooses the reply to a request: its last message, or its texts, and how often that was asked, from 1.
         requests: The bodies of all requests.
         times: When each came, in seconds.
         asked: How often each last message was asked.
@@ -89,7 +89,7 @@ class EndpointServer(ThreadingHTTPServer):
         self.server_close()
 
     def opened(self, request: dict[str, Any], key: str) -> Reply:
-        prompt = request["messages"][-1]["content"]
+        prompt = request["messages"][-1]["content"] if "messages" in request else "\n".join(request["input"])
         with self.lock:
             self.requests.append(request)
             self.times.append(time.monotonic())
@@ -117,7 +117,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             reply = self.server.opened(request, self.headers["Authorization"].removeprefix("Bearer "))
             time.sleep(reply.after_s)
-            if self.path != "/v1/chat/completions":
+            if self.path != ("/v1/chat/completions" if "messages" in request else "/v1/embeddings"):
                 reply = problem(404, f"no {self.path}")
         finally:
             self.server.closed()  # before the reply: after it, the client may send its next request at once

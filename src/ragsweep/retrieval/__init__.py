@@ -3,6 +3,7 @@
 from ragsweep.core.store import Store
 from ragsweep.retrieval.dense import DenseRetriever
 from ragsweep.retrieval.encoder import Encoder, SentenceTransformerEncoder
+from ragsweep.retrieval.endpoint_encoder import OpenAIEncoder
 from ragsweep.retrieval.feedback import Feedback
 from ragsweep.retrieval.fused import FusedRetriever
 from ragsweep.retrieval.fusion import (
@@ -12,6 +13,7 @@ from ragsweep.retrieval.fusion import (
     InverseSquareRank,
     ReciprocalRankFusion,
     WeightedSum,
+    minmax,
 )
 from ragsweep.retrieval.hybrid import HybridRetriever
 from ragsweep.retrieval.index import ExactIndex, HnswIndex, Index, IvfPqIndex
@@ -90,6 +92,7 @@ __all__ = [
     "MmrReranker",
     "ModelTokenizer",
     "Names",
+    "OpenAIEncoder",
     "OpenAIModel",
     "PgvectorIndex",
     "PipelineRetriever",

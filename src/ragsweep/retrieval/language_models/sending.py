@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from email.utils import parsedate_to_datetime
 from math import isfinite
@@ -21,9 +21,7 @@ from ragsweep.retrieval.language_models.budget import Budget
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
 
-TOKEN_LIMITS = ("max_completion_tokens", "max_tokens")  # the names of one parameter, of which old servers know the last
 MOST_TOKENS = 10**9  # that a response may claim
-LONGEST_MS = 10**9  # of a kept response
 CHARACTERS_PER_TOKEN = 4  # of English text, roughly; other writing has at most one token for each byte
 LARGEST_MB = 1  # of a response
 LONGEST_MESSAGE = 200  # characters of what a server says
@@ -31,12 +29,14 @@ FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 60  # before a request is sent again
 LONGEST_RETRY_AFTER_S = 600  # that a server may ask for
 AGAIN = (408, 409, 425, 429)  # and 500 or above
 NO_CREDIT = "insufficient_quota"  # comes with 429, but waiting does not help
-USAGE = {"in": "prompt", "out": "completion"}
 HINTS = {  # with the group of the settings
-    400: "; {group}.structured=false does without a JSON schema, which some servers do not know",
     401: "the key in the variable {group}.api_key_env is not accepted",
     403: "the key in the variable {group}.api_key_env may not do this",
     404: "; check {group}.base_url and {group}.model",
+}
+OPTIONAL = {  # parameters of a request that some servers do not know
+    "response_format": "; {group}.structured=false does without a JSON schema, which some servers do not know",
+    "dimensions": "; {group}.dimensions=null does without this parameter, which some models do not know",
 }
 FILTERED = "content_filter"  # the endpoint refuses the prompt (status 400) or withholds the answer
 
@@ -72,6 +72,27 @@ class Reply(NamedTuple):
     flaw: Failure | None
 
 
+class Kind(NamedTuple):
+    """A kind of request.
+
+    Attributes:
+        path: Below the address of the endpoint.
+        most_tokens: Returns how many tokens a prompt has, roughly, and the most that its response may have.
+        read: Returns what counts of the body of a response to a request: a mapping with `tokens_in` and `tokens_out`
+            (None if not known). Raises `MalformedError` with what is wrong with the response.
+        largest_mb: Of a response.
+        filters: Whether a refused prompt is a response.
+        again: Whether to send a request again if its response is malformed.
+    """
+
+    path: str
+    most_tokens: Callable[[Mapping[str, Any]], tuple[int, int]]
+    read: Callable[[bytes, Mapping[str, Any], str], dict[str, Any]]
+    largest_mb: int = LARGEST_MB
+    filters: bool = False
+    again: bool = False
+
+
 class Endpoint:
     """Sends requests, also from several threads at once, within `with`.
 
@@ -82,7 +103,9 @@ class Endpoint:
         stopped: Set it, and no further request starts.
     """
 
-    def __init__(self, url: str, key: str, timeout_s: float, retries: int, budget: Budget, *, group: str) -> None:
+    def __init__(
+        self, url: str, key: str, timeout_s: float, retries: int, budget: Budget, *, kind: Kind, group: str
+    ) -> None:
         import openai
 
         # A redirected request would carry the prompt to a server that the configuration does not name. A compressed
@@ -90,7 +113,7 @@ class Endpoint:
         headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json", "Accept-Encoding": "identity"}
         self._http = openai.DefaultAsyncHttpxClient(follow_redirects=False, timeout=None, headers=headers)
         self._url, self._key, self._timeout_s, self._retries, self._budget = url, key, timeout_s, retries, budget
-        self._group = group  # of the settings, for error messages
+        self._kind, self._group = kind, group  # group: of the settings, for error messages
         self._portal: BlockingPortal
         self._opened = ExitStack()
         self.stopped = Event()
@@ -109,7 +132,7 @@ class Endpoint:
         """The response to a request.
 
         Returns:
-            Mapping with `text`, `refused`, `tokens_in`, `tokens_out` (None if not known) and `time_ms`.
+            What the kind reads of it, and `time_ms`; of a chat, `text`, `refused`, `tokens_in` and `tokens_out`.
 
         Raises:
             ModelError: There is none, also after all retries.
@@ -133,7 +156,7 @@ class Endpoint:
         return outcome
 
     def _attempt(self, request: Mapping[str, Any]) -> dict[str, Any] | Failure:
-        most_in, most_out = prompt_tokens(request), _most_out(request)
+        most_in, most_out = self._kind.most_tokens(request)
         most, used = most_in + most_out, 0
         self._budget.take(most)
         started = time.perf_counter()
@@ -153,8 +176,13 @@ class Endpoint:
     def _outcome(self, request: Mapping[str, Any]) -> dict[str, Any] | Failure:
         reply = self._portal.call(self._reply, json.dumps(request).encode())
         if reply.status >= 300:
-            return self._refused(reply)
-        return reply.flaw or self._response(reply.body)
+            return self._refused(reply, request)
+        if reply.flaw:
+            return reply.flaw
+        try:
+            return self._kind.read(reply.body, request, self._key)
+        except MalformedError as error:
+            return Failure(f"the response {error}", may_pass=self._kind.again, billed=True)
 
     async def _reply(self, content: bytes) -> Reply:
         """Send a request and read the reply, within the limits of size and time: a server may send it byte by byte."""
@@ -163,12 +191,14 @@ class Endpoint:
         status, headers, body, flaw = 0, {}, bytearray(), None
         try:
             with fail_after(self._timeout_s):
-                async with self._http.stream("POST", f"{self._url}/chat/completions", content=content) as response:
+                async with self._http.stream("POST", f"{self._url}/{self._kind.path}", content=content) as response:
                     status, headers = response.status_code, response.headers
                     async for chunk in response.aiter_raw():
                         body += chunk
-                        if len(body) > LARGEST_MB * MB:
-                            flaw = Failure(f"the response is larger than {LARGEST_MB} MB", may_pass=False, billed=True)
+                        if len(body) > self._kind.largest_mb * MB:
+                            flaw = Failure(
+                                f"the response is larger than {self._kind.largest_mb} MB", may_pass=False, billed=True
+                            )
                             break
         except TimeoutError:
             flaw = Failure(f"no whole response within {self._timeout_s:g} s ({self._group}.timeout_s)", billed=True)
@@ -177,25 +207,11 @@ class Endpoint:
             flaw = Failure(f"{what} ({type(error).__name__})", billed=status > 0)
         return Reply(status, headers, bytes(body), flaw)
 
-    def _response(self, body: bytes) -> dict[str, Any] | Failure:
-        """What counts of a chat completion."""
-        try:
-            completion = from_json(body.decode(), allow_nan=True)
-            choice = completion["choices"][0]
-            message, usage = choice["message"], completion.get("usage") or {}
-            content = message.get("content") or ""
-            refused = bool(message.get("refusal")) or choice.get("finish_reason") == FILTERED
-            text = hidden(content.encode(errors="replace").decode(), self._key)  # half a character becomes ?
-            tokens = {f"tokens_{way}": _count(usage.get(f"{what}_tokens")) for way, what in USAGE.items()}
-        except (UnicodeDecodeError, MalformedError, LookupError, TypeError, AttributeError):
-            return Failure("the response is no chat completion", billed=True)
-        return {"text": "" if refused else text, "refused": refused, **tokens}
-
-    def _refused(self, reply: Reply) -> dict[str, Any] | Failure:
+    def _refused(self, reply: Reply, request: Mapping[str, Any]) -> dict[str, Any] | Failure:
         """What a status of 300 or above means."""
         status = reply.status
         message, code = ("", None) if reply.flaw else _error(reply.body)  # a part may end within the key
-        if status == 400 and code == FILTERED:
+        if status == 400 and code == FILTERED and self._kind.filters:
             return {"text": "", "refused": True, "tokens_in": 0, "tokens_out": 0}
         what = shortened(one_line(hidden(message, self._key)), LONGEST_MESSAGE)
         if status in (401, 403):  # such a message may repeat a part of the key
@@ -203,30 +219,16 @@ class Endpoint:
         elif status < 400:
             what = f"a redirect, which is not followed; set {self._group}.base_url to where it leads"
         else:
-            what += HINTS.get(status, "").format(group=self._group)
+            hints = [hint for name, hint in OPTIONAL.items() if name in request] if status == 400 else []
+            what += "".join([*hints, HINTS.get(status, "")]).format(group=self._group)
         may_pass = (status in AGAIN or status >= 500) and code != NO_CREDIT
         return Failure(f"{status} {what}".strip(), may_pass, _retry_after_s(reply.headers))
 
 
-def is_response(found: Mapping[str, Any]) -> bool:
-    """Whether a mapping is one that `Endpoint.send` could have returned."""
-    if found.keys() != {"text", "refused", "tokens_in", "tokens_out", "time_ms"}:
-        return False
-    texts = isinstance(found["text"], str) and isinstance(found["refused"], bool)
-    counts = all(found[name] is None or _count(found[name]) is not None for name in ("tokens_in", "tokens_out"))
-    time_ms = found["time_ms"]
-    return texts and counts and type(time_ms) in (int, float) and 0 <= time_ms <= LONGEST_MS
-
-
-def prompt_tokens(request: Mapping[str, Any]) -> int:
-    """Tokens of the prompt, roughly; for writing other than ASCII, the most that they may be."""
-    text = "".join(message["content"] for message in request["messages"])
+def tokens_of(text: str) -> int:
+    """Tokens of a text, roughly; for writing other than ASCII, the most that they may be."""
     ascii_characters = len(text.encode("ascii", errors="ignore"))
     return ascii_characters // CHARACTERS_PER_TOKEN + len(text.encode(errors="replace")) - ascii_characters
-
-
-def _most_out(request: Mapping[str, Any]) -> int:
-    return sum(int(request.get(name, 0)) for name in TOKEN_LIMITS)
 
 
 def _error(body: bytes) -> tuple[str, object]:
@@ -256,5 +258,6 @@ def _retry_after_s(headers: Mapping[str, str]) -> float | None:
     return seconds if isfinite(seconds) and seconds > 0 else None
 
 
-def _count(value: object) -> int | None:
+def count(value: object) -> int | None:
+    """A number of tokens that a server claims; None if it cannot be one."""
     return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
