@@ -19,9 +19,9 @@ class TestMmr(RerankerContract):
     settings: ClassVar = {"encoder": LetterEncoder()}
 
 
-class TestMmrOfTheRanking(RerankerContract):
+class TestMmrOfCosines(RerankerContract):
     component = MmrReranker
-    settings: ClassVar = {"encoder": LetterEncoder(), "relevance": 0.7, "similarity": "ranking"}
+    settings: ClassVar = {"encoder": LetterEncoder(), "relevance": 0.7, "similarity": "cosine"}
 
 
 def as_in_langchain(query, embeddings, lambda_mult, k):
@@ -93,7 +93,7 @@ def test_the_scores_are_those_of_the_definition(letters, store, manual_search, f
 
 def test_relevance_alone_is_the_order_of_the_encoder_or_of_the_ranking(letters, store, manual_search, first):
     by_encoder = EncoderReranker(letters, store).rerank(manual_search, first, 20)
-    by_cosine = MmrReranker(letters, store, 1.0).rerank(manual_search, first, 20)
+    by_cosine = MmrReranker(letters, store, 1.0, "cosine").rerank(manual_search, first, 20)
     np.testing.assert_array_equal(by_cosine.passages, by_encoder.passages)
     np.testing.assert_array_equal(by_cosine.scores, by_encoder.scores)
     by_ranking = MmrReranker(letters, store, 1.0, "ranking").rerank(manual_search, first, 20)
@@ -104,14 +104,15 @@ def test_a_copy_of_the_best_passage_comes_late(letters, store):
     search = Search(("iron tea daily", "iron tea daily", "zinc and iron"), ("iron tea daily",))
     first = SparseRetriever(NO_STORE).rank(search, 3)
     assert EncoderReranker(letters, store).rerank(search, first, 3).passages.tolist() == [[0, 1, 2]]
-    assert MmrReranker(letters, store, 0.3).rerank(search, first, 3).passages.tolist() == [[0, 2, 1]]
+    assert MmrReranker(letters, store, 0.3, "cosine").rerank(search, first, 3).passages.tolist() == [[0, 2, 1]]
 
 
-@pytest.mark.parametrize("changed", [{"relevance": 0.9}, {"similarity": "ranking"}])
+@pytest.mark.parametrize("changed", [{"relevance": 0.9}, {"similarity": "cosine"}])
 def test_every_setting_changes_the_ranking(letters, store, manual_search, first, changed):
     default, other = (MmrReranker(letters, store, **each).rerank(manual_search, first, 20) for each in ({}, changed))
     assert (default.passages != other.passages).any()
 
 
 def test_the_formula_names_the_weights(letters):
-    assert MmrReranker(letters, NO_STORE, 0.7).formula.startswith("0.7 * cosine to the query - 0.3 * largest cosine")
+    formula = MmrReranker(letters, NO_STORE, 0.7, "cosine").formula
+    assert formula.startswith("0.7 * cosine to the query - 0.3 * largest cosine to a passage before it")

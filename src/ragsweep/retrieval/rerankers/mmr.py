@@ -34,8 +34,8 @@ class MmrReranker:
         encoder: Gives the embeddings for the cosines.
         store: Keeps embeddings and rankings.
         relevance: The paper's lambda: 1 orders by similarity to the query alone, 0 by being unlike the passages before.
-        similarity: To the query: the `cosine` of the embeddings, as in the paper's experiments and in most libraries,
-            or the scores that the `ranking` has, mapped to [0, 1], which keeps what BM25 or a fusion found.
+        similarity: To the query: the scores that the `ranking` has, mapped to [0, 1], which keeps what BM25 or a fusion
+            found; or the `cosine` of the embeddings, as most libraries have it, which forgets the first ranking.
         candidates: How many passages of the first ranking are chosen from; None takes all.
     """
 
@@ -44,7 +44,7 @@ class MmrReranker:
     encoder: Encoder
     store: Store
     relevance: Annotated[float, Between(0, 1)] = 0.5
-    similarity: Literal["cosine", "ranking"] = "cosine"
+    similarity: Literal["ranking", "cosine"] = "ranking"
     candidates: Annotated[int, Between(1)] | None = 100
 
     def __post_init__(self) -> None:
