@@ -14,6 +14,7 @@ from ragsweep.core.hardware import cpu_has_bf16, fastest_device
 from ragsweep.core.store import NO_STORE, Store
 from ragsweep.retrieval import SentenceTransformerEncoder, encoder, model_running
 from ragsweep.retrieval.backends import PRECISIONS
+from ragsweep.retrieval.embeddings import embed
 
 TEXTS = ["What do the letters SNCU and FRU stand for?", "Iron, calcium and deworming tablets. " * 20]
 
@@ -212,16 +213,38 @@ def test_a_model_is_exported_into_the_store_and_not_beside_its_files(store, back
     assert not list(encoder.folder.rglob("*.onnx"))
 
 
-@pytest.mark.parametrize(("backend", "precision"), [needs("onnx", "fp32"), needs("openvino", "fp32")])
-def test_a_model_without_a_transformer_runs_in_torch_only(tmp_path, exports, backend, precision):
+@pytest.fixture
+def static(tmp_path):
+    """A model that looks up the vectors of tokens, and its folder."""
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer import modules
     from tokenizers import Tokenizer
+    from torch import manual_seed
 
+    manual_seed(0)
     words = Tokenizer.from_file(str(SentenceTransformerEncoder().folder / "tokenizer.json"))
-    SentenceTransformer(modules=[modules.StaticEmbedding(words, embedding_dim=8)]).save(str(tmp_path))
-    assert SentenceTransformerEncoder(str(tmp_path), device="cpu").encode(TEXTS, "passage").shape == (2, 8)
-    encoder = SentenceTransformerEncoder(str(tmp_path), "cpu", backend, precision, store=exports)
+    model = SentenceTransformer(modules=[modules.StaticEmbedding(words, embedding_dim=8)], device="cpu")
+    model.save(str(tmp_path))
+    return model, str(tmp_path)
+
+
+@pytest.mark.parametrize("role", ["query", "passage"])
+def test_a_static_model_is_computed_as_it_is(static, role):
+    model, folder = static
+    found = SentenceTransformerEncoder(folder, device="cpu").encode(LENGTHS, role)
+    np.testing.assert_allclose(found, model.encode(LENGTHS, normalize_embeddings=True), atol=1e-6)
+
+
+@pytest.mark.parametrize("role", ["query", "passage"])
+def test_a_text_in_which_a_static_model_finds_no_token_has_an_embedding(static, store, role):
+    _, folder = static
+    found = embed(SentenceTransformerEncoder(folder, device="cpu"), store, ["", "iron", " "], role)
+    np.testing.assert_allclose(found[[0, 2]], 8**-0.5)
+
+
+@pytest.mark.parametrize(("backend", "precision"), [needs("onnx", "fp32"), needs("openvino", "fp32")])
+def test_a_model_without_a_transformer_runs_in_torch_only(static, exports, backend, precision):
+    encoder = SentenceTransformerEncoder(static[1], "cpu", backend, precision, store=exports)
     with pytest.raises(EncoderError, match=rf"encoder\.backend: {backend} cannot run this model \(its first module is"):
         encoder.encode(TEXTS, "passage")
 

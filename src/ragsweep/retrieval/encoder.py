@@ -161,7 +161,9 @@ class SentenceTransformerEncoder(Reducible):
 
 
 def _sentence_embeddings(model: Any, encode: Callable[..., Any], texts: list[str], **options: Any) -> Embeddings:
-    found: Embeddings = encode(texts, show_progress_bar=False, normalize_embeddings=True, **options)
+    """Embeddings, with equal components where a static model found no token in a text and gave zeros."""
+    found: Embeddings = np.array(encode(texts, show_progress_bar=False, normalize_embeddings=True, **options))
+    found[~found.any(axis=1)] = found.shape[1] ** -0.5
     return found
 
 
