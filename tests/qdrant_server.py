@@ -47,6 +47,8 @@ class QdrantServer(ThreadingHTTPServer):
             self.uploaded.append(body)
             self.local.create_collection(collection, models.VectorParams(size=26, distance=models.Distance.DOT))
             return True
+        if collection is None:
+            return json.loads(self.local.get_collections().model_dump_json())
         if rest == "/exists":
             return {"exists": self.local.collection_exists(collection)}
         if (method, rest) == ("PUT", ""):

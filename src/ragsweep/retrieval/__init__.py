@@ -25,6 +25,7 @@ from ragsweep.retrieval.normalising import minmax
 from ragsweep.retrieval.pgvector import PgvectorIndex
 from ragsweep.retrieval.pipeline import PipelineRetriever
 from ragsweep.retrieval.qdrant.index import QdrantIndex
+from ragsweep.retrieval.qdrant.retriever import QdrantRetriever
 from ragsweep.retrieval.queries.abbreviations import Abbreviations
 from ragsweep.retrieval.queries.prf import PseudoRelevanceFeedback
 from ragsweep.retrieval.queries.spellcheck import SpellCheck
@@ -98,6 +99,7 @@ __all__ = [
     "PipelineRetriever",
     "PseudoRelevanceFeedback",
     "QdrantIndex",
+    "QdrantRetriever",
     "Ranker",
     "Ranking",
     "ReciprocalRankFusion",

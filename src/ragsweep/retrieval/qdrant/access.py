@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NoReturn
-from urllib.parse import urlsplit
+from typing import IO, TYPE_CHECKING, NoReturn
+from urllib.parse import urlsplit, urlunsplit
 
 from ragsweep.core.errors import ConfigError, RetrieverError, first_line
 from ragsweep.core.terminal import one_line, say_once, shortened
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from qdrant_client import QdrantClient
 
 URL, KEY = "QDRANT_URL", "QDRANT_API_KEY"  # in the environment, or in the file .env of the project folder
+PORT = 6333  # where an address has none
 TIMEOUT_S = 60
+UPLOAD_S = 600
 LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
@@ -57,7 +59,7 @@ def host() -> str:
             f"{URL}: expected an address such as http://127.0.0.1:6333 or https://HOST:6333, without user, password "
             f"and parameters; the key belongs in {KEY}"
         )
-    return url
+    return url if parts.port else urlunsplit(parts._replace(netloc=f"{parts.netloc}:{PORT}"))
 
 
 def connect() -> QdrantClient:
@@ -75,6 +77,25 @@ def connect() -> QdrantClient:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a key sent without encryption
         return QdrantClient(url=url, api_key=key or None, timeout=TIMEOUT_S, check_compatibility=False)
+
+
+def upload(path: str, file: IO[bytes]) -> None:
+    """Send a file to a path of the server, as a form: the client reads a whole file into memory.
+
+    Raises:
+        ApiException: As the client's own calls.
+    """
+    import httpx
+    from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
+
+    key = setting_of(KEY)
+    try:
+        address, headers = host().rstrip("/"), {"api-key": key} if key else {}
+        response = httpx.post(address + path, files={"snapshot": file}, headers=headers, timeout=UPLOAD_S)
+    except httpx.HTTPError as error:
+        raise ResponseHandlingException(error) from None
+    if response.status_code != httpx.codes.OK:
+        raise UnexpectedResponse.for_response(response)
 
 
 @contextmanager

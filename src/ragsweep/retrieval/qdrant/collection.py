@@ -77,7 +77,7 @@ class Manner:
         filter: Values that a field of the payload may have, by the name of the field.
         exact: Whether every point is compared.
         ef: Candidates held while the graph is searched; None leaves it to Qdrant.
-        payload: Fields that are returned.
+        payload: Fields that are returned; None for all.
     """
 
     vector: str = ""
@@ -88,7 +88,12 @@ class Manner:
     filter: Mapping[str, Sequence[Any]] | None = None
     exact: bool = False
     ef: int | None = None
-    payload: tuple[str, ...] = ()
+    payload: tuple[str, ...] | None = ()
+
+    @property
+    def with_payload(self) -> list[str] | bool:
+        """What Qdrant is told of it."""
+        return True if self.payload is None else list(self.payload) or False
 
 
 class Collection(Protocol):

@@ -12,9 +12,10 @@ from typing import Any
 
 from filelock import FileLock
 
-from ragsweep.core.errors import RetrieverError, first_line
+from ragsweep.core.errors import ConfigError, RetrieverError, first_line
 from ragsweep.core.parsing import from_json, read_text
 from ragsweep.core.progress import progress
+from ragsweep.core.terminal import one_line
 from ragsweep.retrieval.engine import Corpus
 from ragsweep.retrieval.qdrant.collection import (
     AT_ONCE,
@@ -144,6 +145,18 @@ def delete(folder: Path, digest: str) -> None:
             shutil.rmtree(folder)
 
 
+def bm25_queries(texts: Sequence[str], language: str) -> list[tuple[list[int], list[float]]]:
+    """Sparse vectors of queries as Qdrant's BM25 makes them."""
+    import qdrant_edge as edge
+
+    try:
+        bm25 = edge.Bm25(edge.Bm25Config(language=language))
+    except ValueError as error:
+        raise ConfigError(f"retriever.language: {one_line(str(error))}") from error
+    vectors = map(bm25.embed_query, texts)
+    return [(list(vector.indices), list(vector.values)) for vector in vectors]
+
+
 def bytes_on_disk(folder: Path) -> int:
     """What a folder takes: the engine's files have holes, which take nothing."""
     sizes = [path.stat() for path in folder.rglob("*") if path.is_file()]
@@ -203,7 +216,7 @@ def _request(query: Query, manner: Manner, limit: int) -> Any:
         "filter": conditions,
         "params": params,
         "score_threshold": manner.score_threshold,
-        "with_payload": list(manner.payload) or False,
+        "with_payload": manner.with_payload,
     }
     if manner.fusion is None:
         return edge.QueryRequest(query=asked[0], **rest)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from ragsweep.core.errors import RetrieverError
 from ragsweep.core.progress import progress
 from ragsweep.retrieval.engine import Corpus
-from ragsweep.retrieval.qdrant.access import connect, explained, host
+from ragsweep.retrieval.qdrant.access import connect, explained, host, upload
 from ragsweep.retrieval.qdrant.collection import (
     AT_ONCE,
     SOURCE,
@@ -60,6 +62,16 @@ class ServerCollection:
                 answers = self._client.query_batch_points(self._name, requests)
                 found += [[Hit(hit.id, hit.score, hit.payload or {}) for hit in answer.points] for answer in answers]
         return found
+
+    def others(self) -> list[str]:
+        """The names of all collections that the server shows."""
+        with explained("its list of collections"):
+            return sorted(each.name for each in self._client.get_collections().collections)
+
+    def restore(self, snapshot: Path) -> None:
+        """Upload a snapshot, of which the server makes the collection."""
+        with explained(f"the snapshot of {self._what}"), snapshot.open("rb") as file:
+            upload(f"/collections/{quote(self._name, safe='')}/snapshots/upload", file)
 
     def build(self, corpus: Corpus, graph: Graph, *, with_text: bool) -> None:
         """Build a collection of ours, finish one that a killed process has begun, or take one that is complete.
@@ -175,7 +187,7 @@ def _request(query: Query, manner: Manner, limit: int) -> Any:
         "filter": conditions,
         "params": params,
         "score_threshold": manner.score_threshold,
-        "with_payload": list(manner.payload) or False,
+        "with_payload": manner.with_payload,
     }
     if manner.fusion is None:
         return models.QueryRequest(**asked[0], **rest)
