@@ -73,6 +73,7 @@ def test_an_index_that_finds_everything_gives_the_exact_ranking(retrieve, index)
         (IvfPqIndex, IVF_PQ, {"lists": 64}),
         (IvfPqIndex, IVF_PQ, {"probes": 16}),
         (IvfPqIndex, IVF_PQ, {"subquantizers": 8}),
+        (IvfPqIndex, IVF_PQ, {"refine": 10}),
         (IvfPqIndex, IVF_PQ, {"seed": 1}),
     ],
     ids=str,

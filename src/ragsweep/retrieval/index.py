@@ -94,6 +94,7 @@ class IvfPqIndex:
         lists: Centroids, and lists of the passages nearest to each.
         probes: Lists that are searched for a query.
         subquantizers: Bytes of a passage's code; they divide the dimensions evenly.
+        refine: For every passage wanted, this many are found by their codes and compared by their embeddings.
         seed: Of the training.
     """
 
@@ -102,6 +103,7 @@ class IvfPqIndex:
     lists: Annotated[int, Between(1, 1_000_000)] = 64
     probes: Annotated[int, Between(1, 1_000_000)] = 8
     subquantizers: Annotated[int, Between(1)] = 48
+    refine: Annotated[int, Between(1, 1000)] = 1
     seed: Annotated[int, Between(0)] = 0
 
     def __post_init__(self) -> None:
@@ -136,7 +138,7 @@ class IvfPqIndex:
         settings = [self.lists, self.subquantizers, self.seed]
         index = _loaded(keep([code_of(self), *settings, version("faiss-cpu")], build))
         index.nprobe = self.probes
-        return lambda queries, depth: _approximate(index, passages, queries, min(depth, count), depth)
+        return lambda queries, depth: _approximate(index, passages, queries, min(self.refine * depth, count), depth)
 
 
 def _built(index: Any, passages: Embeddings) -> Arrays:
