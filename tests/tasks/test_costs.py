@@ -81,6 +81,19 @@ def test_counts_are_kept(tmp_path):
     assert token_counts(TEXTS[:1], MINILM, store).tolist() == first[:1]
 
 
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_of_a_large_corpus_only_what_is_needed_is_counted(monkeypatch, at_once):
+    from ragsweep.retrieval import prompt_tokens
+    from ragsweep.retrieval.model_files import MINILM
+
+    counts = token_counts(TEXTS, MINILM, NO_STORE)
+    needed = np.array([[2, 0], [2, NOTHING]])
+    assert token_counts(TEXTS, MINILM, NO_STORE, needed).tolist() == counts.tolist()
+    monkeypatch.setattr(prompt_tokens, "MOST_COUNTED", 3)
+    monkeypatch.setattr(prompt_tokens, "AT_ONCE", at_once)
+    assert token_counts(TEXTS, MINILM, NO_STORE, needed).tolist() == [counts[0], 0, counts[2], 0]
+
+
 def test_costs_are_measured_from_the_ranking():
     ranking = Ranking(
         np.zeros((2, 1), dtype=np.int64), np.zeros((2, 1)), np.array([1.0, 3.0]), index_bytes=np.array([4096])

@@ -12,26 +12,37 @@ from ragsweep.core.errors import EncoderError
 from ragsweep.core.progress import advance, progress
 from ragsweep.core.store import Arrays, Store
 from ragsweep.core.terminal import say_once
-from ragsweep.retrieval.ranking import Indices
+from ragsweep.retrieval.ranking import NOTHING, Indices
 from ragsweep.retrieval.tokenizer import WORDS, digest_of, file_of, opened
 from ragsweep.retrieval.tokens import WORD
 
 AT_ONCE = 4096  # texts whose tokens are in memory
+MOST_COUNTED = 200_000  # texts of a corpus that are all counted, so that all runs share the counts; that takes a minute
 
 
-def token_counts(texts: Sequence[str], tokenizer: str, store: Store) -> Indices | None:
+def token_counts(texts: Sequence[str], tokenizer: str, store: Store, needed: Indices | None = None) -> Indices | None:
     """The number of tokens of each text, without the special ones that a model adds, shape [texts].
 
     Args:
         texts: The passages of a corpus.
         tokenizer: A model, by its folder or its name on the Hugging Face hub; or `words`.
         store: Keeps the counts of a corpus.
+        needed: Positions of the texts that have to be counted, in any shape; of a large corpus, the others are left at
+            0. None needs all.
 
     Returns:
         None if the model has no tokenizer here, which is printed once.
     """
     if tokenizer == WORDS:
         return np.array([len(WORD.findall(text)) for text in texts], dtype=np.int64)
+    if needed is not None and len(texts) > MOST_COUNTED:
+        rows = np.unique(needed[needed != NOTHING])
+        counted = token_counts([texts[row] for row in rows], tokenizer, store)
+        if counted is None:
+            return None
+        counts = np.zeros(len(texts), dtype=np.int64)
+        counts[rows] = counted
+        return counts
     try:
         file = file_of(tokenizer)
     except EncoderError as error:
@@ -42,8 +53,8 @@ def token_counts(texts: Sequence[str], tokenizer: str, store: Store) -> Indices 
         tokens = np.empty(len(texts), dtype=np.int64)
         for start in range(0, len(texts), AT_ONCE):
             spaced = [text.replace("\f", " ") for text in texts[start : start + AT_ONCE]]  # as the encoder reads them
-            counted = opened(file).encode_batch_fast(spaced, add_special_tokens=False)
-            tokens[start : start + len(spaced)] = [len(each) for each in counted]
+            encoded = opened(file).encode_batch_fast(spaced, add_special_tokens=False)
+            tokens[start : start + len(spaced)] = [len(each) for each in encoded]
             advance(len(spaced))
         return {"tokens": tokens}
 

@@ -265,7 +265,7 @@ class RankingTask:
 
     def _context_tokens(self, items: Dataset, ranking: Ranking, evaluation: Evaluation) -> Array | None:
         """The tokens of each judged query's context at each cutoff, [cutoffs, queries]; None if they are not known."""
-        counts = token_counts(items.texts, self.tokenizer, self.store)
+        counts = token_counts(items.texts, self.tokenizer, self.store, ranking.passages)
         if counts is None:
             return None
         return costs.context_tokens(evaluation.judged, ranking.passages, counts, evaluation.values.shape[1])
