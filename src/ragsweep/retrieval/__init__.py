@@ -13,7 +13,6 @@ from ragsweep.retrieval.fusion import (
     InverseSquareRank,
     ReciprocalRankFusion,
     WeightedSum,
-    minmax,
 )
 from ragsweep.retrieval.hybrid import HybridRetriever
 from ragsweep.retrieval.index import ExactIndex, HnswIndex, Index, IvfPqIndex

@@ -201,13 +201,14 @@ class RankingTask:
         return judged
 
     def _values(self, items: Dataset, ranking: Ranking, metric: str) -> Array:
-        """The value of a metric at k for each query, NaN for a query without judgments, shape [queries]."""
+        """The value of a metric at k for each query, higher is better, NaN without judgments; shape [queries]."""
         if metric not in self.evaluation.metrics:
             there_is = ", ".join(self.evaluation.metrics)
             raise ConfigError(f"{metric}: no such metric is measured (there is {there_is})")
         judged = self._judged(items, ranking)
         values = np.full(len(items.queries), np.nan)
-        values[judged.queries] = self.evaluation.metrics[metric](judged, self.k)
+        sign = 1 if metric_of(metric, self.evaluation.metrics[metric]).higher_is_better else -1
+        values[judged.queries] = sign * self.evaluation.metrics[metric](judged, self.k)
         return values
 
     def _search(self, items: Dataset) -> Search:
