@@ -92,9 +92,9 @@ class Search:
             ranker is found by the texts alone, so a ranker that uses names must not have one.
         names_digest: Digest of what the names are made of. A ranker may keep what it has read for these names while it
             runs; None if it must not.
-        values: Returns the value of the metric of this name at k for each query of a ranking, shape [queries], the
-            higher, the better, NaN for a query without judgments. It is only for a ranker that learns from other queries than the one that it
-            ranks for; None if there are no judgments.
+        values: Returns the value of the metric of this name at k for each query of a ranking, shape [queries]. Higher
+            is better; a query without judgments has NaN. It is only for a ranker that learns from other queries than
+            the one that it ranks for; None if there are no judgments.
         feedback: Passages that a ranker takes as relevant to each query; None if there are none.
     """
 
