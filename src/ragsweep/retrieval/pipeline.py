@@ -72,11 +72,11 @@ class PipelineRetriever:
         return ranking
 
     def check(self, search: Search) -> None:
-        """Let the ranker refuse what it cannot search, and a rewriter the ranker."""
-        check_search(self.ranker, search)
+        """Let a rewriter refuse the ranker, and the ranker what it cannot search."""
         own = getattr(self.rewriter, "check", None)
         if callable(own):
             own(search, self.ranker)
+        check_search(self.ranker, search)
 
     @property
     def uses_feedback(self) -> bool:
