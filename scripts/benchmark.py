@@ -1,8 +1,9 @@
 """Compare the speed of ragsweep with its peers on this machine.
 
-python scripts/benchmark.py                    # everything: about an hour
+python scripts/benchmark.py                    # everything: about two hours
 python scripts/benchmark.py --quick            # small sizes, three minutes; fails below half of a target
 python scripts/benchmark.py --only sweeps dense
+python scripts/benchmark.py --only engines     # engines.png: recall against latency of every engine; half an hour
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from itertools import chain
 from pathlib import Path
 
 import pandas as pd
-from bench import answers, encoding, loading, measures, reporting, retrieval, scale, sweeps
+from bench import answers, encoding, engines, loading, measures, million, reporting, retrieval, scale, sweeps
 from bench.timing import Rows, Timing
 
 from ragsweep.core.store import Store
@@ -36,6 +37,8 @@ BENCHMARKS = (
     "loading",
     "thousand",
     "scale",
+    "engines",
+    "million",
 )
 SIZES = {False: (10_000, 100_000, 1_000_000), True: (1_000, 10_000)}
 
@@ -59,10 +62,10 @@ def main() -> int:
         for row in chain.from_iterable(chosen_rows(arguments, Path(folder))):
             rows.append(row)
             print(line(row), flush=True)
-            table(rows).to_csv(arguments.output / "benchmark.csv", index=False)
+            as_table(rows).to_csv(arguments.output / "benchmark.csv", index=False)
     if rows:
         columns = ["work", "peer", "ours", "peers", "unit", "ratio", "ratio_min", "ratio_max", "target"]
-        print(f"\n{table(rows)[columns].to_string(index=False, float_format='{:.3g}'.format)}")
+        print(f"\n{as_table(rows)[columns].to_string(index=False, float_format='{:.3g}'.format)}")
         draw(rows, arguments.output / "benchmark.png")
     broken = [row for row in rows if row.broken]
     for row in broken:
@@ -101,6 +104,7 @@ def chosen_rows(arguments: argparse.Namespace, folder: Path) -> Iterator[Rows]:
         yield sweeps.thousand(folder)
     if "scale" in only:
         sizes(SIZES[quick], 100 if quick else 1_000, arguments.output)
+    large(arguments)
 
 
 def named(dataset: Dataset) -> tuple[str, Sequence[str], Sequence[str]]:
@@ -140,7 +144,7 @@ def median(values: Sequence[float], unit: str) -> str:
     return f"{value:.3g} s" if value >= 1 else f"{1000 * value:.3g} ms"
 
 
-def table(rows: Sequence[Timing]) -> pd.DataFrame:
+def as_table(rows: Sequence[Timing]) -> pd.DataFrame:
     """All measurements as a table."""
     return pd.DataFrame(
         {
@@ -181,6 +185,14 @@ def draw(rows: Sequence[Timing], path: Path) -> None:
     axes.set_xlabel("times as fast as the peer (log)")
     dress(axes, grid="x")
     save(drawing, path)
+
+
+def large(arguments: argparse.Namespace) -> None:
+    """The engines side by side, and a million passages: tables, and a chart of the engines. They take long."""
+    for name, table in (("engines", engines.table), ("million", million.table)):
+        if name in arguments.only and not arguments.quick:
+            costs = table(arguments.scifact, arguments.output)
+            print(costs.to_string(index=False, float_format="{:.3g}".format), flush=True)
 
 
 def sizes(passages: Sequence[int], queries: int, output: Path) -> None:
