@@ -87,10 +87,10 @@ def wordllama_file(name: str) -> Path:
     """A file of the package `wordllama`. Raises `EncoderError` if it is not there."""
     package = find_spec(WORDLLAMA)
     if package is None or not package.submodule_search_locations:
-        raise EncoderError("encoder=wordllama: wordllama is not installed here; run pip install 'ragsweep[wordllama]'")
+        raise EncoderError("encoder=wordllama: wordllama is not installed here; run pip install wordllama==0.4.0.post1")
     file = Path(package.submodule_search_locations[0]) / name
     if not file.is_file():
-        raise EncoderError(f"encoder=wordllama: there is no {file}; run pip install 'ragsweep[wordllama]'")
+        raise EncoderError(f"encoder=wordllama: there is no {file}; run pip install wordllama==0.4.0.post1")
     return file
 
 

@@ -42,7 +42,7 @@ class ServerCollection:
     def exists(self) -> bool:
         """Whether the server has it."""
         with explained(self._what):
-            return self._client.collection_exists(self._name)
+            return bool(self._client.collection_exists(self._name))
 
     def layout(self) -> Layout:
         """What it has."""
