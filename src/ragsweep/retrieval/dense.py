@@ -24,7 +24,7 @@ from ragsweep.retrieval.exact import ExactSearch
 from ragsweep.retrieval.feedback import rocchio
 from ragsweep.retrieval.index import ExactIndex, Index
 from ragsweep.retrieval.quantized import QuantizedIndex
-from ragsweep.retrieval.ranking import Indices, Ranking, Scores, Search, sample, searching, timed
+from ragsweep.retrieval.ranking import Indices, Ranking, Scores, Search, reaching, sample, searching, timed
 from ragsweep.retrieval.reduction import Reducible, unquantized
 
 
@@ -36,6 +36,7 @@ class DenseRetriever:
         encoder: Gives the embeddings, and says in how many bytes they are searched.
         store: Keeps embeddings, indexes and rankings.
         index: Finds the passages; quantised ones are searched without an index.
+        score_threshold: Passages with a lower score are not retrieved; None retrieves whatever the score.
     """
 
     role: ClassVar[str] = "dense"
@@ -44,6 +45,7 @@ class DenseRetriever:
     encoder: Encoder
     store: Store
     index: Index | Engine = field(default_factory=ExactIndex)
+    score_threshold: float | None = None
 
     def __post_init__(self) -> None:
         expect_encoder(self.encoder)
@@ -73,6 +75,9 @@ class DenseRetriever:
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
+        return reaching(self._ranked(search, depth), self.score_threshold)
+
+    def _ranked(self, search: Search, depth: int) -> Ranking:
         queries = embed(self.encoder, self.store, search.queries, "query")
         passages = embed(self.encoder, self.store, search.passages, "passage")
         if queries.shape[1] != passages.shape[1]:

@@ -11,7 +11,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.fusion import WeightedSum
 from ragsweep.retrieval.normalising import NORMS
-from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search, with_others
+from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search, reaching, with_others
 from ragsweep.retrieval.stages import check_search, feedback_changes, fuse, rank
 from ragsweep.retrieval.trace import Trace, trace, within
 
@@ -25,14 +25,15 @@ class FusedRetriever:
         fusion: Makes one ranking of theirs.
         candidates: How many passages of each ranker are fused; None takes the whole corpus. A fusion by scores then
             gets the scores of all passages, also those that a ranker does not retrieve because they score 0.
+        score_threshold: Passages with a lower fused score are not retrieved; None retrieves whatever the score.
     """
 
     rankers: Mapping[str, Ranker | None]
     fusion: Fusion = field(default_factory=WeightedSum)
     candidates: Annotated[int, Between(1)] | None = 100
+    score_threshold: float | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rankers", {name: ranker for name, ranker in self.used.items() if ranker is not None})
         if not self.used:
             raise ConfigError("rankers: found none, expected at least one")
         for name, ranker in self.used.items():
@@ -60,7 +61,7 @@ class FusedRetriever:
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
-        return fuse(self.fusion, [*self.parts(search).values()], search, depth)
+        return reaching(fuse(self.fusion, [*self.parts(search).values()], search, depth), self.score_threshold)
 
     def check(self, search: Search) -> None:
         """Let each ranker refuse what it cannot search."""

@@ -12,7 +12,7 @@ from ragsweep.core.method import Method
 from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.fused import FusedRetriever
 from ragsweep.retrieval.fusion import WeightedSum, is_weighted
-from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search
+from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search, reaching
 from ragsweep.retrieval.stages import check_search, feedback_changes, rank
 from ragsweep.retrieval.trace import Trace, trace
 
@@ -28,6 +28,8 @@ class HybridRetriever:
             of a fusion that takes weights: a dataclass with the field `weights`.
         candidates: How many candidates of each retriever are fused; None takes the scores of the whole corpus.
         fusion: Makes one ranking of both.
+        score_threshold: Passages with a lower score are not retrieved; None retrieves whatever the score. It is the
+            fused score, or the dense or sparse one where alpha is 1 or 0.
     """
 
     dense: Ranker
@@ -35,6 +37,7 @@ class HybridRetriever:
     alpha: Annotated[float, Between(0, 1)] = 0.7
     candidates: Annotated[int, Between(1)] | None = 100
     fusion: Fusion = field(default_factory=WeightedSum)
+    score_threshold: float | None = None
 
     def __post_init__(self) -> None:
         expect_method(self.dense, "rank", "retriever.dense")
@@ -75,7 +78,7 @@ class HybridRetriever:
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
-        return rank(self._ranker, search, depth)
+        return reaching(rank(self._ranker, search, depth), self.score_threshold)
 
     def check(self, search: Search) -> None:
         """Let the rankers that are used refuse what they cannot search."""

@@ -208,6 +208,15 @@ def ranked(
     return Ranking(np.take_along_axis(passages, best, axis=1), np.take_along_axis(values, best, axis=1), latency_ms)
 
 
+def reaching(ranking: Ranking, threshold: float | None) -> Ranking:
+    """The ranking without the passages whose score is below a threshold; as it is if that is None."""
+    if threshold is None:
+        return ranking
+    low = ranking.scores < threshold
+    passages, scores = np.where(low, NOTHING, ranking.passages), np.where(low, -np.inf, ranking.scores)
+    return replace(ranking, passages=passages, scores=scores, others=np.empty(0))
+
+
 def with_others(ranking: Ranking, passages: int) -> Ranking:
     """The ranking of all passages of a corpus: those that it lacks have the score of `others`.
 

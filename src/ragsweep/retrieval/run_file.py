@@ -20,7 +20,7 @@ from ragsweep.core.method import Method
 from ragsweep.core.terminal import one_line, say_once
 from ragsweep.core.trec_files import NOTHING_RETRIEVED, RUN, TAG, number_of, strictly_falling, trec_lines
 from ragsweep.retrieval.checks import LARGEST
-from ragsweep.retrieval.ranking import NOTHING, Indices, Names, Ranking, Scores, Search
+from ragsweep.retrieval.ranking import NOTHING, Indices, Names, Ranking, Scores, Search, reaching
 from ragsweep.retrieval.trace import Trace
 
 SETTING = "retriever.path"
@@ -42,12 +42,14 @@ class RunFileRetriever:
     Attributes:
         path: The file; unzipped if its name ends in `.gz`.
         name: Name of the system, for tables and charts; None takes that of the file.
+        score_threshold: Passages with a lower score are not retrieved; None retrieves whatever the score.
     """
 
     without_effect: ClassVar[tuple[str, ...]] = ("path",)  # the fingerprint stands for the content
 
     path: Text
     name: Text | None = None
+    score_threshold: float | None = None
 
     def __post_init__(self) -> None:
         if self.name is None:
@@ -90,7 +92,7 @@ class RunFileRetriever:
     def rank(self, search: Search, depth: int) -> Ranking:
         """The first passages of the file for every query, at most `depth` of them."""
         found = self._found(search)
-        return Ranking(found.passages[:, :depth], found.scores[:, :depth])
+        return reaching(Ranking(found.passages[:, :depth], found.scores[:, :depth]), self.score_threshold)
 
     def trace(self, search: Search, query: int) -> Trace:
         """How a query got its ranking."""

@@ -19,7 +19,7 @@ from ragsweep.core.progress import progress
 from ragsweep.core.store import Arrays, Store, packed, unpacked
 from ragsweep.retrieval.bm25 import WITH_DELTA, Bm25Index, Query, Variant, bm25s_weighting, rank_bm25_weighting
 from ragsweep.retrieval.feedback import rm3
-from ragsweep.retrieval.ranking import Ranking, Search, sample, searching, timed
+from ragsweep.retrieval.ranking import Ranking, Search, reaching, sample, searching, timed
 from ragsweep.retrieval.tokens import WORD, TermCounts, Tokenizer
 from ragsweep.retrieval.trace import Trace, Words
 
@@ -41,6 +41,7 @@ class SparseRetriever:
         delta: The lower bound that `bm25l` and `bm25+` give a term, so that long passages are not ranked too low.
         stop_words: `english` drops frequent function words; None keeps all words.
         stemmer: A Snowball language, such as `english`; None leaves words as they are.
+        score_threshold: Passages with a lower score are not retrieved; None retrieves whatever the score.
     """
 
     role: ClassVar[str] = "sparse"
@@ -55,6 +56,7 @@ class SparseRetriever:
     delta: Annotated[float, Between(0, 1_000_000)] = 0.5
     stop_words: Literal["english"] | None = None
     stemmer: Text | None = None
+    score_threshold: float | None = None
 
     def __post_init__(self) -> None:
         self._tokens.stems([])  # refuses an unknown language now, before anything runs
@@ -99,7 +101,8 @@ class SparseRetriever:
         rows = sample(len(queries)).tolist()
         latency_ms = timed(lambda row: index.search(self._searched(search.row(row), index), depth), rows)
         with progress(searching(search.passages, queries), len(queries)):
-            return replace(index.search(queries, depth), latency_ms=latency_ms, index_bytes=np.array([index.nbytes]))
+            found = reaching(index.search(queries, depth), self.score_threshold)
+        return replace(found, latency_ms=latency_ms, index_bytes=np.array([index.nbytes]))
 
     def feedback_changes(self, search: Search) -> Sequence[str]:
         """The terms that feedback adds to each query, with their weights; empty where it adds none."""

@@ -1,0 +1,82 @@
+"""Passages of too low a score are not retrieved, whatever ranks them."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragsweep.core.store import NO_STORE
+from ragsweep.retrieval import (
+    NOTHING,
+    DenseRetriever,
+    FusedRetriever,
+    HybridRetriever,
+    Names,
+    ReciprocalRankFusion,
+    RunFileRetriever,
+    Search,
+    SparseRetriever,
+    rank,
+    ranked,
+)
+from ragsweep.retrieval.ranking import reaching
+from ragsweep.testing.retrieval import SEARCH
+
+SPARSE = SparseRetriever(NO_STORE)
+
+
+def pairs(ranking):
+    """Passage and score of every rank of every query, without the empty ones."""
+    rows = zip(ranking.passages.tolist(), ranking.scores.tolist(), strict=True)
+    return [[pair for pair in zip(*row, strict=True) if pair[0] != NOTHING] for row in rows]
+
+
+@given(st.lists(st.integers(-3, 3), min_size=1, max_size=8), st.integers(-4, 4))
+def test_what_is_left_reaches_the_threshold(scores, threshold):
+    ranking = ranked(np.arange(len(scores))[np.newaxis], np.array([scores], float), len(scores))
+    assert pairs(reaching(ranking, threshold)) == [[pair for pair in pairs(ranking)[0] if pair[1] >= threshold]]
+    assert reaching(ranking, None) is ranking
+
+
+@pytest.fixture
+def rankers(letters, tmp_path):
+    """How to make each kind of ranker with a threshold."""
+    dense = DenseRetriever(letters, NO_STORE)
+    return {
+        "dense": partial(DenseRetriever, letters, NO_STORE),
+        "sparse": partial(SparseRetriever, NO_STORE),
+        "hybrid": partial(HybridRetriever, dense, SPARSE, 0.3),
+        "pure": partial(HybridRetriever, dense, SPARSE, 0),
+        "ranks": partial(HybridRetriever, dense, SPARSE, fusion=ReciprocalRankFusion()),
+        "fused": partial(FusedRetriever, {"dense": dense, "sparse": SPARSE}),
+    }
+
+
+@pytest.mark.parametrize("name", ["dense", "sparse", "hybrid", "pure", "ranks", "fused"])
+def test_a_threshold_cuts_the_ranking_at_its_score(rankers, name):
+    without = pairs(rank(rankers[name](), SEARCH, 10))
+    threshold = float(np.median([score for row in without for _, score in row]))
+    cut = pairs(rank(rankers[name](score_threshold=threshold), SEARCH, 10))
+    assert cut == [[pair for pair in row if pair[1] >= threshold] for row in without]
+    assert cut != without
+
+
+def test_a_threshold_above_all_scores_leaves_nothing(rankers):
+    assert all(not any(pairs(rank(make(score_threshold=1e6), SEARCH, 10))) for make in rankers.values())
+
+
+def test_a_run_file_has_a_threshold_too(tmp_path):
+    (tmp_path / "run.trec").write_text("q0 Q0 d1 1 9.5 me\nq0 Q0 d2 2 0.5 me\nq1 Q0 d2 1 0.25 me\n")
+    passages = tuple(f"d{number}" for number in range(len(SEARCH.passages)))
+    names = Names(tuple(f"q{number}" for number in range(len(SEARCH.queries))), passages, passages, passages)
+    search = Search(SEARCH.passages, SEARCH.queries, lambda: names)
+    ranking = rank(RunFileRetriever(str(tmp_path / "run.trec"), score_threshold=0.5), search, 5)
+    assert [[each for each, _ in row] for row in pairs(ranking)] == [[1, 2], [], [], [], [], []]
+
+
+def test_what_a_ranker_leaves_out_by_its_threshold_gets_0_from_it_in_a_fusion():
+    cut = SparseRetriever(NO_STORE, score_threshold=2.0)
+    found = rank(FusedRetriever({"cut": cut}, candidates=None), SEARCH, 20)
+    assert [len(row) for row in pairs(found)] == [len(row) for row in pairs(rank(cut, SEARCH, 20))]
