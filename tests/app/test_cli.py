@@ -39,7 +39,7 @@ BAD_SETTINGS = {
     "+retriever.gamma=1": "retriever.gamma: no such setting (retriever has dense, sparse, alpha, candidates)",
     "k": "k: cannot be read as name=value",
     "k=3,5": "k=3,5: several values are a sweep, ragsweep run -m",
-    "retriever=null": "retriever=null: found null, expected one of dense, fused, hybrid, pipeline, routed,",
+    "retriever=null": "retriever=null: found null, expected one of dense, fused, hybrid, learned_sparse, pipeline,",
     "tracking=null": "tracking=null: found null, expected one of local, server",
     "dataset.name=${nosuch}": "dataset.name: Interpolation key 'nosuch' not found",
     "retriever.sparse={nope:1}": "retriever.sparse.nope: no such setting (retriever.sparse has k1, b, ",
@@ -88,7 +88,7 @@ def test_a_bad_setting_gets_one_line(application, override, expected):
         ("retriever=glob(nosuch*)", "retriever=glob(nosuch*): lists no value"),
         (
             "retriever=null,dense",
-            "found null, expected one of dense, fused, hybrid, pipeline, routed, run_file, sparse",
+            "found null, expected one of dense, fused, hybrid,",
         ),
         ("seed=range(0,1000000000)", "expected at most 100,000"),
         ("k=1,2 chunker.size=${nosuch}", "chunker.size: Interpolation key 'nosuch' not found"),
@@ -175,7 +175,7 @@ def test_every_shipped_experiment_runs(application, dataset, experiment, tmp_pat
 def test_help_is_written_for_a_person():
     text = subprocess.run([sys.executable, PROJECT / "run.py", "--help"], capture_output=True, text=True, check=True)
     assert "EXAMPLES" in text.stdout
-    assert "retriever: dense, fused, hybrid, pipeline, routed, run_file, sparse" in text.stdout
+    assert "retriever: dense, fused, hybrid, learned_sparse, pipeline, qdrant, routed," in text.stdout
 
 
 def test_every_configuration_file_opens_with_what_it_is_and_a_command():

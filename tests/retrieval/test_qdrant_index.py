@@ -1,10 +1,16 @@
 """Qdrant as an index, in this process and on a server: built once, reused, finished after a kill, and deleted."""
 
+import importlib.util
 import json
 import os
+import re
 import signal
+import socket
 import subprocess
 import sys
+import threading
+import time
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import ClassVar
 
@@ -316,6 +322,58 @@ def test_a_server_that_cannot_be_used_is_said_in_one_line_without_the_key(server
     assert "\n" not in str(error.value)
     assert "key-" not in str(error.value)
     assert server.writes == []
+
+
+@contextmanager
+def listening(answers):
+    """The port of a server that does something else with whoever connects."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=lambda: answers(server.accept()[0]), daemon=True)
+        thread.start()
+        yield server.getsockname()[1]
+
+
+def silent(connection):
+    time.sleep(5)
+    connection.close()
+
+
+def hangs_up(connection):
+    connection.recv(100)
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"), [(silent, "does not answer within 1 s"), (hangs_up, "hangs up; does it expect https://?")]
+)
+def test_a_server_that_does_not_answer_is_said(monkeypatch, answers, said):
+    monkeypatch.setattr("ragsweep.retrieval.qdrant.access.TIMEOUT_S", 1)
+    with listening(answers) as port:
+        monkeypatch.setenv("QDRANT_URL", f"http://127.0.0.1:{port}")
+        with pytest.raises(RetrieverError, match=f"QDRANT_URL: http://127.0.0.1:{port} {re.escape(said)}"):
+            QdrantIndex().check()
+
+
+def test_an_address_without_a_port_has_that_of_qdrant(monkeypatch):
+    from ragsweep.retrieval.qdrant.access import host
+
+    monkeypatch.setenv("QDRANT_URL", "https://xyz.cloud.qdrant.io")
+    assert host() == "https://xyz.cloud.qdrant.io:6333"
+
+
+@pytest.mark.parametrize(("missing", "package"), [("qdrant_edge", "qdrant-edge-py"), ("dotenv", "python-dotenv")])
+def test_a_package_that_is_missing_is_named(monkeypatch, missing, package):
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(
+        "ragsweep.retrieval.qdrant.collection.find_spec", lambda name: None if name == missing else find_spec(name)
+    )
+    with pytest.raises(ConfigError, match=rf"index=qdrant: needs {package}, .* pip install 'ragsweep\[qdrant\]'"):
+        QdrantIndex()
+
+
+def test_nothing_of_qdrant_is_loaded_before_it_is_used():
+    code = "import sys, ragsweep.retrieval; assert not [name for name in sys.modules if name.startswith('qdrant_')]"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,9 @@ BATCH = 512  # points written at once
 AT_ONCE = 64  # queries searched at once
 SOURCE, TEXT = "source", "text"  # payload of the points that are ours
 
+# Modules that need the extra `qdrant`, and their packages
+PACKAGES = {"dotenv": "python-dotenv", "qdrant_client": "qdrant-client", "qdrant_edge": "qdrant-edge-py"}
+
 Quantize = Literal["int8", "binary"]
 Fusion = Literal["rrf", "dbsf"]
 
@@ -121,8 +124,8 @@ def batches(corpus: Corpus, *, with_text: bool) -> Iterator[tuple[range, list[li
         yield ids, corpus.embeddings[start : ids.stop].tolist(), payload
 
 
-def expect_package(module: str, setting: str) -> None:
+def expect_packages(modules: Sequence[str], setting: str) -> None:
     """Raise `ConfigError` if a package that Qdrant needs is not installed."""
-    if find_spec(module) is None:
-        package = {"qdrant_edge": "qdrant-edge-py", "qdrant_client": "qdrant-client"}[module]
-        raise ConfigError(f"{setting}: needs {package}, not installed here; run pip install 'ragsweep[qdrant]'")
+    missing = ", ".join(PACKAGES[module] for module in modules if find_spec(module) is None)
+    if missing:
+        raise ConfigError(f"{setting}: needs {missing}, not installed here; run pip install 'ragsweep[qdrant]'")

@@ -23,7 +23,7 @@ from ragsweep.retrieval.qdrant.server import ServerCollection
 
 SEGMENTS, LOCAL_MODE = "segments", "meta.json"
 BLOCK = 1 << 20  # bytes
-MOST_FILES = 100_000  # in a snapshot
+MOST_FILES, MOST_BYTES = 100_000, 10**13  # in a snapshot
 SHOWN = 5  # names in a message
 SETTING = "retriever.snapshot"
 
@@ -112,7 +112,7 @@ def restore(snapshot: Path, folder: Path) -> None:
         partial.mkdir()
         try:
             with _readable(snapshot):
-                _write_shard(snapshot, partial / "shard.tar")
+                _write_shard(snapshot, partial / "shard.tar", shutil.disk_usage(partial).free)
                 qdrant_edge.EdgeShard.unpack_snapshot(str(partial / "shard.tar"), str(partial / "shard"))
                 EdgeCollection(partial / "shard", None).layout()  # the engine can open it
             (partial / "shard").rename(folder)
@@ -123,21 +123,20 @@ def restore(snapshot: Path, folder: Path) -> None:
 def check_snapshot(snapshot: Path) -> None:
     """Raise `RetrieverError` if a file is not a snapshot that could be restored."""
     with _readable(snapshot), tarfile.open(snapshot, "r:") as archive:
-        _members(archive, snapshot)
+        _members(archive, snapshot, MOST_BYTES)
 
 
-def _write_shard(snapshot: Path, target: Path) -> None:
+def _write_shard(snapshot: Path, target: Path, room: int) -> None:
     """Write the only shard of a snapshot as a snapshot of its own: that of a collection has it in a folder, `0/`."""
     with tarfile.open(snapshot, "r:") as archive, tarfile.open(target, "w:") as shard:
-        for name, member in _members(archive, snapshot):
+        for name, member in _members(archive, snapshot, room):
             plain = tarfile.TarInfo(name)
             plain.size, plain.type = member.size, member.type
             shard.addfile(plain, archive.extractfile(member) if member.isfile() else None)
 
 
-def _members(archive: tarfile.TarFile, snapshot: Path) -> list[tuple[str, tarfile.TarInfo]]:
+def _members(archive: tarfile.TarFile, snapshot: Path, room: int) -> list[tuple[str, tarfile.TarInfo]]:
     """The entries of the only shard with their names in it, after all entries were checked."""
-    room = shutil.disk_usage(tempfile.gettempdir()).free
     entries: dict[str, tarfile.TarInfo] = {}
     size = 0
     for member in archive:
@@ -148,7 +147,9 @@ def _members(archive: tarfile.TarFile, snapshot: Path) -> list[tuple[str, tarfil
             raise _refused(snapshot, f"has an entry that is neither file nor folder, {member.name!r}")
         size += member.size
         if len(entries) >= MOST_FILES or size > room:
-            raise _refused(snapshot, f"has more than {MOST_FILES:,} entries, or more bytes than are free on the disk")
+            raise _refused(
+                snapshot, f"has more than {MOST_FILES:,} entries, or more bytes than the {room:,} that it may have"
+            )
         if member.isfile() and path.suffix == ".tar":
             content = archive.extractfile(member)
             assert content is not None

@@ -18,7 +18,7 @@ from ragsweep.retrieval.encoder import Embeddings
 from ragsweep.retrieval.engine import Corpus, ranked_by_engine
 from ragsweep.retrieval.index import Nearest
 from ragsweep.retrieval.qdrant import access, embedded
-from ragsweep.retrieval.qdrant.collection import Collection, Graph, Manner, Quantize, Query, expect_package
+from ragsweep.retrieval.qdrant.collection import Collection, Graph, Manner, Quantize, Query, expect_packages
 from ragsweep.retrieval.qdrant.server import ServerCollection
 from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking
 
@@ -55,9 +55,10 @@ class QdrantIndex:
     server: bool | None = None
 
     def __post_init__(self) -> None:
+        expect_packages(["dotenv"], "index=qdrant")
         if self.server is None:  # what is used is what is logged
             object.__setattr__(self, "server", access.has_server())
-        expect_package("qdrant_client" if self.server else "qdrant_edge", "index=qdrant")
+        expect_packages(["qdrant_client" if self.server else "qdrant_edge"], "index=qdrant")
 
     @property
     def libraries(self) -> tuple[str, ...]:

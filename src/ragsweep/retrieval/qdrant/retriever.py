@@ -24,7 +24,7 @@ from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.embeddings import embed, encoding_ms
 from ragsweep.retrieval.encoder import Encoder
 from ragsweep.retrieval.qdrant import access, embedded, existing
-from ragsweep.retrieval.qdrant.collection import Collection, Fusion, Hit, Manner, Query, expect_package
+from ragsweep.retrieval.qdrant.collection import Collection, Fusion, Hit, Manner, Query, expect_packages
 from ragsweep.retrieval.qdrant.matching import FIELDS, Matcher
 from ragsweep.retrieval.ranking import NOTHING, UNTIMED, Ranking, Search, sample, searching, timed
 from ragsweep.retrieval.trace import Trace
@@ -83,11 +83,10 @@ class QdrantRetriever:
 
     def __post_init__(self) -> None:
         expect_method(self.encoder, "encode", "encoder")
+        expect_packages(["dotenv", *(["qdrant_edge"] if self.sparse_vector else [])], "retriever=qdrant")
         if self.server is None:  # what is used is what is logged
             object.__setattr__(self, "server", self.path is None and access.has_server())
-        expect_package("qdrant_client" if self.server else "qdrant_edge", "retriever=qdrant")
-        if self.sparse_vector is not None:
-            expect_package("qdrant_edge", "retriever.sparse_vector")
+        expect_packages(["qdrant_client" if self.server else "qdrant_edge"], "retriever=qdrant")
         for name in set(self.payload) - {*FIELDS}:
             raise ConfigError(f"retriever.payload: found {name!r}, expected {', '.join(FIELDS)}")
         if not any(self.payload.get(name) for name in ("source", "passage")):
