@@ -164,13 +164,12 @@ class ExpanderContract(StageContract):
         assert len({each.changes for each in made}) == 1
 
     def test_it_does_not_see_what_is_relevant(self, made: Any) -> None:
-        """What it makes of a query is the same if values of the ranking cannot be asked for."""
+        """It does not ask how good a ranking is, and its ranker does not either."""
 
-        def values(ranking: Ranking) -> Any:
+        def values(ranking: Ranking, metric: str) -> Any:
             raise AssertionError("the expander asked how good a ranking is")
 
-        judgments: dict[str, Any] = {"values": values} if hasattr(self.search, "values") else {}
-        judged = replace(self.search, **judgments)
+        judged = replace(self.search, values=values)
         given, plain = (made.expand(each, self.ranker) for each in (judged, self.search))
         assert [each.digest for each in given.searches] == [each.digest for each in plain.searches]
 
