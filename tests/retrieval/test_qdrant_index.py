@@ -339,7 +339,7 @@ def silent(connection):
 
 
 def hangs_up(connection):
-    connection.recv(100)
+    connection.recv(10_000)
     connection.close()
 
 
@@ -352,6 +352,29 @@ def test_a_server_that_does_not_answer_is_said(monkeypatch, answers, said):
         monkeypatch.setenv("QDRANT_URL", f"http://127.0.0.1:{port}")
         with pytest.raises(RetrieverError, match=f"QDRANT_URL: http://127.0.0.1:{port} {re.escape(said)}"):
             QdrantIndex().check()
+
+
+def test_a_key_does_not_follow_a_redirection(server, monkeypatch):
+    def elsewhere(connection):
+        connection.recv(10_000)
+        connection.sendall(
+            f"HTTP/1.1 307 x\r\nLocation: {server.url}/collections\r\nContent-Length: 0\r\n\r\n".encode()
+        )
+
+    with listening(elsewhere) as port:
+        monkeypatch.setenv("QDRANT_URL", f"http://127.0.0.1:{port}")
+        with pytest.raises(RetrieverError, match="307"):
+            QdrantIndex().check()
+    assert server.log == []
+
+
+def test_a_key_that_goes_out_without_encryption_is_said(monkeypatch, capsys):
+    from ragsweep.retrieval.qdrant.access import connect
+
+    monkeypatch.setenv("QDRANT_URL", "http://qdrant.example.org:6333")
+    monkeypatch.setenv("QDRANT_API_KEY", KEY)
+    connect()
+    assert capsys.readouterr().err.startswith("QDRANT_URL: qdrant.example.org gets the key without encryption")
 
 
 def test_an_address_without_a_port_has_that_of_qdrant(monkeypatch):

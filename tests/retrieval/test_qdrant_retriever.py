@@ -495,4 +495,5 @@ def test_settings_without_effect_are_listed():
     unused = QdrantRetriever("manuals", LetterEncoder(), path="x")
     assert {"path", "snapshot", "candidates", "language"} <= {*unused.without_effect}
     fused = replace(unused, sparse_vector="words", fusion="rrf")
-    assert not {"candidates", "language"} & {*fused.without_effect}
+    assert not {"candidates", "language", "encoder"} & {*fused.without_effect}
+    assert "encoder" in replace(fused, vector=None, fusion=None).without_effect

@@ -11,10 +11,10 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from ragsweep.core.code import code_of
 from ragsweep.core.constraints import Between, Text
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError, RetrieverError
-from ragsweep.core.identity import identity
 from ragsweep.core.method import Method
 from ragsweep.core.progress import progress
 from ragsweep.core.store import NO_STORE, Store
@@ -109,6 +109,7 @@ class QdrantRetriever:
         return (
             "path",
             "snapshot",
+            *(() if self.vector is not None else ("encoder",)),
             *(() if self.fusion else ("candidates",)),
             *(() if self.sparse_vector else ("language",)),
             *(("ef_search",) if self.exact else ()),
@@ -159,7 +160,8 @@ class QdrantRetriever:
     @property
     def _own(self) -> list[Any]:
         """What decides a ranking besides the collection."""
-        return [vars(self._manner), self.language, dict(self.payload), identity(self.encoder)]
+        encoder = [code_of(self.encoder), self.encoder.fingerprint] if self.vector is not None else None
+        return [vars(self._manner), self.language, dict(self.payload), encoder]
 
     @property
     def _manner(self) -> Manner:
