@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -111,6 +112,7 @@ def write_embeddings(scifact: Path, folder: Path) -> Iterator[Path]:
 
 def measure(name: str, place: Path) -> list[dict[str, Any]]:
     """The curve of an engine over the passages in a folder: a row for every value of its setting."""
+    shutil.rmtree(place / "store", ignore_errors=True)
     with ExitStack() as stack:
         environment = dict(os.environ)
         if name == "pgvector":
@@ -222,12 +224,12 @@ def draw(curves: pd.DataFrame, path: Path) -> None:
     drawing = figure(
         12, 5.4, f"Which engine finds the exact top {TOP} fastest?",
         "Each line varies one engine's search setting; left and high is better. Time of one query alone",
-        right=1.5, bottom=0.6,
+        right=2.1, bottom=0.6,
     )  # fmt: skip
     panels = drawing.subplots(1, len(sizes), sharey=True, squeeze=False, gridspec_kw={"wspace": 0.08})[0]
     for axes, size in zip(panels, sizes, strict=True):
         for name, contestant in CONTESTANTS.items():
-            curve = curves[(curves.engine == name) & (curves.passages == size)].sort_values("latency_ms")
+            curve = curves[(curves.engine == name) & (curves.passages == size)].sort_values("value")
             label = f"{name}, by {contestant.setting}" if contestant.setting else name
             axes.plot(
                 curve.latency_ms, curve.recall, color=contestant.colour, marker=contestant.marker,

@@ -62,7 +62,7 @@ class LanceDbIndex:
     kind: Literal["hnsw", "ivf_pq"] = "hnsw"
     lists: Annotated[int, Between(1, 1_000_000)] | None = None
     probes: Annotated[int, Between(1, 1_000_000)] = 20
-    m: Annotated[int, Between(2, 512)] = 20
+    m: Annotated[int, Between(4, 512)] = 20
     ef_construction: Annotated[int, Between(1, 1_000_000)] = 300
     ef_search: Annotated[int, Between(1, 1_000_000)] = 128
     subquantizers: Annotated[int, Between(1)] | None = None
@@ -71,6 +71,10 @@ class LanceDbIndex:
     def __post_init__(self) -> None:
         if find_spec("lancedb") is None:
             raise ConfigError("index=lancedb: needs lancedb, not installed here; run pip install 'ragsweep[lancedb]'")
+        if self._has_graph and self.ef_construction < self.m:
+            raise ConfigError(
+                f"index.ef_construction: found {self.ef_construction}, expected at least index.m ({self.m})"
+            )
 
     @property
     def without_effect(self) -> tuple[str, ...]:
@@ -83,7 +87,7 @@ class LanceDbIndex:
     @property
     def at_least(self) -> Mapping[str, str]:
         """Settings that must not be smaller than another one."""
-        return {"ef_search": "k"} if not self.exact and self.kind == "hnsw" else {}
+        return {"ef_search": "k"} if self._has_graph else {}
 
     def open_corpus(self, corpus: Corpus) -> Nearest:
         """Open the collection of a corpus, building it if it is absent."""
@@ -101,6 +105,10 @@ class LanceDbIndex:
                     unwanted = label.parent.rename(label.parent.with_suffix(DELETED))  # so that nobody finds half of it
                     shutil.rmtree(unwanted)
                 label.parent.with_suffix(LOCK).unlink(missing_ok=True)
+
+    @property
+    def _has_graph(self) -> bool:
+        return not self.exact and self.kind == "hnsw"
 
     @property
     def _folder(self) -> Path:
@@ -126,8 +134,8 @@ class LanceDbIndex:
                     self._build(partial, corpus.embeddings)
                 (partial / LABEL).write_text(json.dumps(label), encoding="utf-8")
                 partial.rename(place)
-        except OSError as error:
-            raise RetrieverError(f"index=lancedb: cannot write to {folder} ({first_line(error)})") from error
+        except (OSError, RuntimeError, ValueError) as error:  # LanceDB raises all of them
+            raise RetrieverError(f"index=lancedb: cannot build in {folder} ({first_line(error)})") from error
         return place
 
     def _build(self, folder: Path, embeddings: Embeddings) -> None:
@@ -164,7 +172,9 @@ class LanceDbIndex:
                 "dimensions"
             )
         if count < CODES:
-            raise ConfigError(f"index.kind=ivf_pq: needs {CODES} passages to train on and has {count}; set exact=true")
+            raise ConfigError(
+                f"index.kind=ivf_pq: needs {CODES} passages to train on and has {count}; set index.exact=true"
+            )
 
     def _search(self, corpus: Corpus, place: Path, folder: object = None) -> Nearest:
         """Search a collection; `folder` is deleted with what is returned, if it is a temporary one."""
@@ -176,7 +186,7 @@ class LanceDbIndex:
             return np.vstack([self._found(table, part, wanted) for part in parts])
 
         def nearest(queries: Embeddings, depth: int, _open: object = folder) -> Ranking:
-            most = depth if self.exact or self.kind == "ivf_pq" else min(depth, self.ef_search)
+            most = min(depth, self.ef_search) if self._has_graph else depth
             ranking = ranked_by_engine(ask, corpus.embeddings, queries, most)
             return replace(ranking, index_bytes=np.array([size]))
 
@@ -187,11 +197,10 @@ class LanceDbIndex:
         if self.exact:
             search = search.bypass_vector_index()
         elif self.kind == "hnsw":
-            wanted = min(wanted, self.ef_search)
             search = search.nprobes(self.probes).ef(self.ef_search)
         else:
             search = search.nprobes(self.probes).refine_factor(self.refine)
-        found = search.limit(wanted).to_arrow()
+        found = search.limit(min(wanted, self.ef_search) if self._has_graph else wanted).to_arrow()
         rows = found["row"].to_numpy()
         query = found["query_index"].to_numpy() if len(queries) > 1 else np.zeros(len(rows), dtype=np.int64)
         counts = np.bincount(query, minlength=len(queries))
