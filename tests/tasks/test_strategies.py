@@ -44,7 +44,7 @@ def test_no_strategy_knows_how_its_queries_are_judged(strategies, shared_applica
 
 
 def test_the_report_says_what_each_part_adds(strategies, shared_application):
-    text = next(shared_application.home.rglob("report.md")).read_text()
-    assert "What does each part of full add" in text
+    text = next(shared_application.home.rglob("report.html")).read_text()
+    assert "What does each part of strategy full add" in text
     for part in ("query", "reranker", "sparse", "static", "dense"):
         assert re.search(rf"{part} adds [+-]\d\.\d+ \[[+-]\d\.\d+, [+-]\d\.\d+\]", text), part
