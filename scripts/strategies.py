@@ -30,8 +30,8 @@ def main() -> None:
     level = decision.headline.allowed
     found = left_out(level)
     assert found is not None
-    text = TABLE.sub(lambda _: table(level), PAGE.read_text(encoding="utf-8"))
-    PAGE.write_text(PARTS.sub(lambda _: parts(level), text), encoding="utf-8")
+    text = TABLE.sub(lambda _: table(level), PAGE.read_text(encoding="utf-8"), count=1)
+    PAGE.write_text(PARTS.sub(lambda _: parts(level), text, count=1), encoding="utf-8")
     save(what_each_part_adds(decision), CHART)
 
 

@@ -13,7 +13,7 @@ PARTS = {
     "reranker": {"reranker": "MMRReranker", "reranker.encoder": "Mini", "reranker.encoder.model": "m"},
     "retriever.rankers.words": {"retriever.rankers.words": "SparseRetriever", "retriever.rankers.words.k1": "1.5"},
 }
-REST = {"retriever": "FusedRetriever", "retriever.fusion": "MinMax"}
+REST = {"retriever": "FusedRetriever", "retriever.fusion": "MinMax", "dataset.type": "None"}
 SCORES = np.linspace(0.2, 0.8, 20)
 
 

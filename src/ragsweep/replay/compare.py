@@ -9,7 +9,17 @@ from ragsweep import tracking
 from ragsweep.core.errors import ConfigError, TrackingError
 from ragsweep.experiment import checked, decision_of
 from ragsweep.replay.recorded import TODAYS, composed_today, keys_of, refuse_others
-from ragsweep.sweeps import Decision, DecisionSettings, Outcome, Sweep, check_at, check_decision, decide, side_by_side
+from ragsweep.sweeps import (
+    Decision,
+    DecisionSettings,
+    Outcome,
+    Sweep,
+    check_at,
+    check_decision,
+    decide,
+    side_by_side,
+    with_own_columns,
+)
 
 SHOWN = 12  # digits of a digest that a message shows
 
@@ -53,7 +63,10 @@ def compare_runs(request: CompareRequest) -> Decision:
     settings, chosen = request.settings or decision_of(checked(today)), keys_of(request.overrides)
     if request.settings is None and not chosen & {"decision", "decision.metric"} and outcomes[0].facts.decided_by:
         settings = replace(settings, metric=outcomes[0].facts.decided_by)
-    sweep = side_by_side(outcomes, settings=settings, baseline=request.baseline, damaged=damaged)
+    if len(asked) == 1 and all(outcome.swept for outcome in outcomes):  # a sweep names its runs itself
+        sweep = Sweep(with_own_columns(outcomes), damaged, settings)
+    else:
+        sweep = side_by_side(outcomes, settings=settings, baseline=request.baseline, damaged=damaged)
     if request.baseline and sweep.baseline is None:
         raise ConfigError(
             f"--baseline: found {request.baseline}, expected the id of one run whose results can be read, "
