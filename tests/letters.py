@@ -33,7 +33,7 @@ def numbered(end):
 def embed_slowly(path, end, seconds):
     """Embed `numbered(end)` into a store, saying how many texts it encodes at a time."""
     from ragsweep.core.store import Store
-    from ragsweep.retrieval.embeddings import embed
+    from ragsweep.retrieval.encoders.embeddings import embed
 
     embed(LetterEncoder(seconds=float(seconds)), Store(path), numbered(int(end)), "passage")
 

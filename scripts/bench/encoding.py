@@ -15,7 +15,7 @@ from ragsweep.core.store import Store
 from ragsweep.datasets import Dataset
 from ragsweep.evaluation import judge, ndcg
 from ragsweep.retrieval import DenseRetriever, Search, SentenceTransformerEncoder, rank
-from ragsweep.retrieval.backends import PRECISIONS
+from ragsweep.retrieval.encoders.backends import PRECISIONS
 
 SAMPLE_SEED = 0
 

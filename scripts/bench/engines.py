@@ -29,7 +29,7 @@ from ragsweep import retrieval
 from ragsweep.core.store import Store
 from ragsweep.core.style import dress, figure, save
 from ragsweep.datasets import BeirDataset
-from ragsweep.retrieval.engine import Corpus
+from ragsweep.retrieval.indexes.engine import Corpus
 
 TESTS = Path(__file__).resolve().parents[2] / "tests"
 TOP = 10

@@ -26,8 +26,8 @@ from ragsweep.retrieval import (
     SentenceTransformerEncoder,
     SparseRetriever,
 )
-from ragsweep.retrieval.embeddings import embed
-from ragsweep.retrieval.exact import ExactSearch
+from ragsweep.retrieval.encoders.embeddings import embed
+from ragsweep.retrieval.indexes.exact import ExactSearch
 from ragsweep.retrieval.tokens import Tokenizer
 
 ALPHAS = (0.0, 0.3, 0.5, 0.7, 1.0)

@@ -20,7 +20,7 @@ from ragsweep.core.store import Store
 from ragsweep.datasets import RecursiveChunker
 from ragsweep.experiment import GROUPS, Experiment
 from ragsweep.retrieval import Ranker, SparseRetriever
-from ragsweep.retrieval.model_files import MINILM
+from ragsweep.retrieval.encoders.model_files import MINILM
 
 
 @pytest.fixture

@@ -21,8 +21,8 @@ from ragsweep.datasets.audit.swapped import swapped_judgments
 from ragsweep.datasets.audit.unit_ranks import UnitRanks
 from ragsweep.datasets.audit.unread import unread_text
 from ragsweep.retrieval import SparseRetriever
-from ragsweep.retrieval.model_files import MINILM
-from ragsweep.retrieval.prompt_tokens import token_counts
+from ragsweep.retrieval.encoders.model_files import MINILM
+from ragsweep.retrieval.encoders.prompt_tokens import token_counts
 from ragsweep.tasks.ranking.audit import audit
 from ragsweep.tasks.ranking.audit_settings import AuditSettings
 

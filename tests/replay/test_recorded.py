@@ -96,7 +96,7 @@ def test_only_what_the_users_yaml_really_names_is_allowed(tmp_path, monkeypatch)
 HOSTILE = {
     "another module": ("retriever._target_", "os.system"),
     "a module that ours imports": ("retriever._target_", "ragsweep.core.store.shutil.rmtree"),
-    "what ours imports from elsewhere": ("retriever._target_", "ragsweep.retrieval.model_files.Path"),
+    "what ours imports from elsewhere": ("retriever._target_", "ragsweep.retrieval.encoders.model_files.Path"),
     "one of ours that is no part of a configuration": ("retriever._target_", "ragsweep.app.cli.main"),
     "a module named like ours": ("dataset._target_", "ragsweep.datasets_of_others.Evil"),
     "hydra's own": ("evaluation.metrics.f1._target_", "hydra.utils.get_method"),

@@ -12,7 +12,7 @@ from ragsweep.core.store import Store
 from ragsweep.datasets import Dataset, PageChunker, PdfDataset, Qrels, RecursiveChunker
 from ragsweep.datasets.audit.unjudged import agreed, find_unjudged
 from ragsweep.retrieval import Search, SentenceTransformerEncoder, SparseRetriever, rank
-from ragsweep.retrieval.model_files import MINILM
+from ragsweep.retrieval.encoders.model_files import MINILM
 from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep.tasks.ranking.unlike_rankings import LetterRetriever, unlike_rankings
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from ragsweep.answering.question import Answer, Question
 from ragsweep.core.store import Store
-from ragsweep.retrieval.embeddings import embed
-from ragsweep.retrieval.encoder import Encoder
+from ragsweep.retrieval.encoders.embeddings import embed
+from ragsweep.retrieval.encoders.encoder import Encoder
 
 SENTENCE_END = re.compile(r"(?<=[.;:])\s+|\n+")
 SHORTEST = 4  # words; shorter pieces are headings and numbers

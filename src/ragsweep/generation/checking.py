@@ -15,7 +15,7 @@ from ragsweep.generation.drafts import UNANSWERABLE, Draft, Request
 from ragsweep.generation.references import locate
 from ragsweep.generation.searching import CorpusSearch, Found, share_within
 from ragsweep.generation.wording import flaw_of_form
-from ragsweep.retrieval.encoder import Embeddings
+from ragsweep.retrieval.encoders.encoder import Embeddings
 
 # The checks in their order, each with what it accepts. A draft that fails one does not reach the next.
 CHECKS = {

@@ -13,9 +13,9 @@ from ragsweep.datasets.content_words import content_stems
 from ragsweep.generation.drafts import Source
 from ragsweep.retrieval import NOTHING, SparseRetriever
 from ragsweep.retrieval.bm25 import Bm25Index
-from ragsweep.retrieval.embeddings import embed
-from ragsweep.retrieval.encoder import Embeddings, Encoder
-from ragsweep.retrieval.exact import ExactSearch
+from ragsweep.retrieval.encoders.embeddings import embed
+from ragsweep.retrieval.encoders.encoder import Embeddings, Encoder
+from ragsweep.retrieval.indexes.exact import ExactSearch
 from ragsweep.retrieval.ranking import Indices
 
 DEPTH = 100  # ranks in which BM25 may find a passage

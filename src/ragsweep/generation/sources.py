@@ -15,8 +15,8 @@ from ragsweep.core.store import Store
 from ragsweep.datasets import Document, RecursiveChunker
 from ragsweep.datasets.fields import flaw_of_text
 from ragsweep.generation.drafts import Source
-from ragsweep.retrieval.embeddings import embed
-from ragsweep.retrieval.encoder import Encoder
+from ragsweep.retrieval.encoders.embeddings import embed
+from ragsweep.retrieval.encoders.encoder import Encoder
 
 MOST_TOPICS = 200
 MOST_EMBEDDED = 20_000  # passages of which topics are made; of more, a sample is taken

@@ -24,8 +24,8 @@ from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.options import named_components
 from ragsweep.core.parsing import MalformedError, from_yaml
 from ragsweep.core.project import CONF, conf_folders, placed, project, register_resolvers
-from ragsweep.retrieval.model_files import MINILM
-from ragsweep.retrieval.tokenizer import WORDS
+from ragsweep.retrieval.encoders.model_files import MINILM
+from ragsweep.retrieval.encoders.tokenizer import WORDS
 from ragsweep.sweeps import DecisionSettings
 
 STORES = ("ragsweep.core.store.Store", "ragsweep.store.Store")  # the second name is in records of version 0.1.0

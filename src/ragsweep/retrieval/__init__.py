@@ -2,8 +2,11 @@
 
 from ragsweep.core.store import Store
 from ragsweep.retrieval.dense import DenseRetriever
-from ragsweep.retrieval.encoder import Encoder, SentenceTransformerEncoder
-from ragsweep.retrieval.endpoint_encoder import OpenAIEncoder
+from ragsweep.retrieval.encoders.encoder import Encoder, SentenceTransformerEncoder
+from ragsweep.retrieval.encoders.endpoint_encoder import OpenAIEncoder
+from ragsweep.retrieval.encoders.reduction import Reducible
+from ragsweep.retrieval.encoders.tokenizer import ModelTokenizer
+from ragsweep.retrieval.encoders.word_llama import WordLlamaEncoder
 from ragsweep.retrieval.feedback import Feedback
 from ragsweep.retrieval.fused import FusedRetriever
 from ragsweep.retrieval.fusion import (
@@ -15,16 +18,16 @@ from ragsweep.retrieval.fusion import (
     WeightedSum,
 )
 from ragsweep.retrieval.hybrid import HybridRetriever
-from ragsweep.retrieval.index import ExactIndex, HnswIndex, Index, IvfPqIndex
-from ragsweep.retrieval.lancedb import LanceDbIndex
+from ragsweep.retrieval.indexes.index import ExactIndex, HnswIndex, Index, IvfPqIndex
+from ragsweep.retrieval.indexes.lancedb import LanceDbIndex
+from ragsweep.retrieval.indexes.pgvector import PgvectorIndex
+from ragsweep.retrieval.indexes.qdrant.index import QdrantIndex
+from ragsweep.retrieval.indexes.qdrant.retriever import QdrantRetriever
 from ragsweep.retrieval.language_models.openai_model import OpenAIModel
 from ragsweep.retrieval.language_models.smollm2_model import SmolLM2Model
 from ragsweep.retrieval.learned_sparse import LearnedSparseRetriever
 from ragsweep.retrieval.normalising import minmax
-from ragsweep.retrieval.pgvector import PgvectorIndex
 from ragsweep.retrieval.pipeline import PipelineRetriever
-from ragsweep.retrieval.qdrant.index import QdrantIndex
-from ragsweep.retrieval.qdrant.retriever import QdrantRetriever
 from ragsweep.retrieval.queries.abbreviations import Abbreviations
 from ragsweep.retrieval.queries.prf import PseudoRelevanceFeedback
 from ragsweep.retrieval.queries.spellcheck import SpellCheck
@@ -42,7 +45,6 @@ from ragsweep.retrieval.ranking import (
     Search,
     ranked,
 )
-from ragsweep.retrieval.reduction import Reducible
 from ragsweep.retrieval.rerankers.confidence import ConfidenceCutoff
 from ragsweep.retrieval.rerankers.cross_encoder import CrossEncoderReranker
 from ragsweep.retrieval.rerankers.encoder import EncoderReranker
@@ -55,9 +57,7 @@ from ragsweep.retrieval.routing.routed import RoutedRetriever
 from ragsweep.retrieval.run_file import RunFileRetriever
 from ragsweep.retrieval.sparse import SparseRetriever
 from ragsweep.retrieval.stages import rank
-from ragsweep.retrieval.tokenizer import ModelTokenizer
 from ragsweep.retrieval.trace import Trace, Words, trace
-from ragsweep.retrieval.word_llama import WordLlamaEncoder
 
 __all__ = [
     "NOTHING",

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ragsweep.core.code import kind_of
 from ragsweep.core.errors import ConfigError, EncoderError, RetrieverError
-from ragsweep.retrieval.encoder import Embeddings, Encoder
+from ragsweep.retrieval.encoders.encoder import Embeddings, Encoder
 from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, Scores, Search
 
 LARGEST = 1e30  # of a score: TREC files have 32-bit numbers, and fusing takes differences

@@ -17,15 +17,15 @@ from ragsweep.core.method import Method
 from ragsweep.core.progress import progress
 from ragsweep.core.store import Arrays, Store
 from ragsweep.retrieval.checks import checked_ranking, expect_encoder, expect_method
-from ragsweep.retrieval.embeddings import embed, encoding_ms
-from ragsweep.retrieval.encoder import Encoder
-from ragsweep.retrieval.engine import Corpus, Engine
-from ragsweep.retrieval.exact import ExactSearch
+from ragsweep.retrieval.encoders.embeddings import embed, encoding_ms
+from ragsweep.retrieval.encoders.encoder import Encoder
+from ragsweep.retrieval.encoders.reduction import Reducible, unquantized
 from ragsweep.retrieval.feedback import rocchio
-from ragsweep.retrieval.index import ExactIndex, Index
-from ragsweep.retrieval.quantized import QuantizedIndex
+from ragsweep.retrieval.indexes.engine import Corpus, Engine
+from ragsweep.retrieval.indexes.exact import ExactSearch
+from ragsweep.retrieval.indexes.index import ExactIndex, Index
+from ragsweep.retrieval.indexes.quantized import QuantizedIndex
 from ragsweep.retrieval.ranking import Indices, Ranking, Scores, Search, reaching, sample, searching, timed
-from ragsweep.retrieval.reduction import Reducible, unquantized
 
 
 @dataclass(frozen=True)

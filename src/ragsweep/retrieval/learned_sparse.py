@@ -22,10 +22,10 @@ from ragsweep.core.method import Method
 from ragsweep.core.progress import progress
 from ragsweep.core.store import Arrays, Store
 from ragsweep.retrieval.bm25 import best_of
-from ragsweep.retrieval.embeddings import PIECE, PLURAL, digests_of
-from ragsweep.retrieval.encoder import Role
-from ragsweep.retrieval.model_files import digest_of_model, model_folder
-from ragsweep.retrieval.model_running import (
+from ragsweep.retrieval.encoders.embeddings import PIECE, PLURAL, digests_of
+from ragsweep.retrieval.encoders.encoder import Role
+from ragsweep.retrieval.encoders.model_files import digest_of_model, model_folder
+from ragsweep.retrieval.encoders.model_running import (
     GROUP,
     LIBRARIES,
     WIDTH,
@@ -37,8 +37,8 @@ from ragsweep.retrieval.model_running import (
     longest_first,
     made_up_weights,
 )
+from ragsweep.retrieval.encoders.tokenizer import file_of, opened
 from ragsweep.retrieval.ranking import Ranking, Scores, Search, sample, searching, timed
-from ragsweep.retrieval.tokenizer import file_of, opened
 from ragsweep.retrieval.trace import Trace, Words
 
 if TYPE_CHECKING:

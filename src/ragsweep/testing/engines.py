@@ -16,8 +16,8 @@ import pytest
 from ragsweep.core.digest import digest
 from ragsweep.core.store import Store
 from ragsweep.retrieval import ExactIndex, Ranking
-from ragsweep.retrieval.encoder import Embeddings
-from ragsweep.retrieval.engine import Corpus, Engine
+from ragsweep.retrieval.encoders.encoder import Embeddings
+from ragsweep.retrieval.indexes.engine import Corpus, Engine
 from ragsweep.testing.component import ComponentContract
 
 GROUP = 300  # passages of a group; those of different groups are far apart

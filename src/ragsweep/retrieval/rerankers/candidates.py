@@ -9,8 +9,8 @@ import numpy as np
 from ragsweep.core.code import kind_of
 from ragsweep.core.errors import EncoderError
 from ragsweep.core.store import Store
-from ragsweep.retrieval.embeddings import embed
-from ragsweep.retrieval.encoder import Embeddings, Encoder
+from ragsweep.retrieval.encoders.embeddings import embed
+from ragsweep.retrieval.encoders.encoder import Embeddings, Encoder
 from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, Search
 
 

@@ -18,8 +18,8 @@ from ragsweep.core.errors import ConfigError, EncoderError, first_line
 from ragsweep.core.hardware import fastest_device
 from ragsweep.core.identity import identity
 from ragsweep.core.store import Store
-from ragsweep.retrieval.model_files import digest_of_model, model_folder
-from ragsweep.retrieval.model_running import (
+from ragsweep.retrieval.encoders.model_files import digest_of_model, model_folder
+from ragsweep.retrieval.encoders.model_running import (
     GROUP,
     LIBRARIES,
     WIDTH,

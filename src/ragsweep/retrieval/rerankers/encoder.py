@@ -9,9 +9,9 @@ from typing import Annotated, ClassVar
 from ragsweep.core.constraints import Between
 from ragsweep.core.store import Store
 from ragsweep.retrieval.checks import expect_encoder
-from ragsweep.retrieval.embeddings import encoding_ms
-from ragsweep.retrieval.encoder import Encoder
-from ragsweep.retrieval.exact import canonical_scores
+from ragsweep.retrieval.encoders.embeddings import encoding_ms
+from ragsweep.retrieval.encoders.encoder import Encoder
+from ragsweep.retrieval.indexes.exact import canonical_scores
 from ragsweep.retrieval.ranking import Ranking, Search, ranked, sample, timed
 from ragsweep.retrieval.rerankers.candidates import embed_candidates
 

@@ -16,7 +16,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.identity import identity, own_settings
 from ragsweep.core.store import Store
 from ragsweep.retrieval.checks import expect_encoder
-from ragsweep.retrieval.encoder import Embeddings, Encoder
+from ragsweep.retrieval.encoders.encoder import Embeddings, Encoder
 from ragsweep.retrieval.ranking import Ranking, Scores, Search, ranked, sample, timed
 from ragsweep.retrieval.rerankers.pair_scores import Pair, pair_scores, pairs_of
 

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from ragsweep.core.constraints import Between
 from ragsweep.core.store import Store
 from ragsweep.retrieval.checks import expect_encoder
-from ragsweep.retrieval.embeddings import encoding_ms
-from ragsweep.retrieval.encoder import Embeddings, Encoder
-from ragsweep.retrieval.exact import canonical_scores
+from ragsweep.retrieval.encoders.embeddings import encoding_ms
+from ragsweep.retrieval.encoders.encoder import Embeddings, Encoder
+from ragsweep.retrieval.indexes.exact import canonical_scores
 from ragsweep.retrieval.normalising import minmax
 from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, Scores, Search, sample, timed
 from ragsweep.retrieval.rerankers.candidates import embed_candidates

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ragsweep.retrieval.encoder import Embeddings
+from ragsweep.retrieval.encoders.encoder import Embeddings
 from ragsweep.retrieval.ranking import Indices, Scores
 from ragsweep.retrieval.routing.classifiers import Classifier, Classify, probabilities
 from ragsweep.statistics.intervals import first_best

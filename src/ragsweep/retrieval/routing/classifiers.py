@@ -12,7 +12,7 @@ from ragsweep.core.code import kind_of
 from ragsweep.core.constraints import Between
 from ragsweep.core.errors import RetrieverError
 from ragsweep.core.store import NO_STORE, Store
-from ragsweep.retrieval.encoder import Embeddings, Encoder
+from ragsweep.retrieval.encoders.encoder import Embeddings, Encoder
 from ragsweep.retrieval.ranking import Indices, Scores
 
 Classify = Callable[[Embeddings], Scores]

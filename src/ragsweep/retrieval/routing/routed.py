@@ -16,8 +16,8 @@ from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError, RetrieverError
 from ragsweep.core.run_settings import Seed
 from ragsweep.retrieval.checks import expect_method
-from ragsweep.retrieval.embeddings import embed, encoding_ms
-from ragsweep.retrieval.encoder import Embeddings
+from ragsweep.retrieval.encoders.embeddings import embed, encoding_ms
+from ragsweep.retrieval.encoders.encoder import Embeddings
 from ragsweep.retrieval.ranking import (
     NOTHING,
     UNTIMED,

@@ -19,9 +19,9 @@ from ragsweep.datasets import Chunker, Dataset, DatasetFormat
 from ragsweep.datasets.audit.finding import Audit
 from ragsweep.retrieval import Ranker, Ranking, Reranker, Rewriter, rank
 from ragsweep.retrieval.checks import expect_method
-from ragsweep.retrieval.prompt_tokens import token_counts
+from ragsweep.retrieval.encoders.prompt_tokens import token_counts
+from ragsweep.retrieval.encoders.tokenizer import WORDS
 from ragsweep.retrieval.stages import check_search
-from ragsweep.retrieval.tokenizer import WORDS
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.answers import charts, scores, tables, words
 from ragsweep.tasks.answers.answered import Answered

@@ -26,7 +26,7 @@ from ragsweep.datasets.audit.unread import unread_text
 from ragsweep.datasets.audit.wording import copied_queries, dependent_queries
 from ragsweep.datasets.dataset import Indices
 from ragsweep.retrieval import Encoder, Ranker, SparseRetriever
-from ragsweep.retrieval.prompt_tokens import room, token_counts
+from ragsweep.retrieval.encoders.prompt_tokens import room, token_counts
 from ragsweep.retrieval.tokens import Tokenizer
 from ragsweep.tasks.ranking.audit_settings import AuditSettings, Kind
 from ragsweep.tasks.ranking.units import units_of_ranking

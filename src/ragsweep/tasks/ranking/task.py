@@ -20,9 +20,9 @@ from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import Chunker, Collection, Dataset, DatasetFormat, Judgment
 from ragsweep.datasets.audit.finding import Audit
 from ragsweep.retrieval import Encoder, Ranker, Ranking, Reranker, Rewriter, Search, rank
-from ragsweep.retrieval.prompt_tokens import token_counts
+from ragsweep.retrieval.encoders.prompt_tokens import token_counts
+from ragsweep.retrieval.encoders.tokenizer import WORDS
 from ragsweep.retrieval.stages import check_search, details_of, sections_of
-from ragsweep.retrieval.tokenizer import WORDS
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import Metric, metric_of
 from ragsweep.tasks.ranking import charts, costs, tables, trec

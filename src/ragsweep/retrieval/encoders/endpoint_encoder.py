@@ -1,0 +1,123 @@
+"""Embeddings from any OpenAI-compatible endpoint."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from ragsweep.core.constraints import Between
+from ragsweep.core.digest import digest
+from ragsweep.core.errors import EncoderError
+from ragsweep.core.parsing import MalformedError, from_json
+from ragsweep.core.progress import progress
+from ragsweep.core.terminal import counted
+from ragsweep.retrieval.encoders.encoder import Embeddings, Role
+from ragsweep.retrieval.language_models.endpoint_user import EndpointUser
+from ragsweep.retrieval.language_models.sending import Endpoint, Kind, count, tokens_of
+
+TEXTS_PER_MB = 8  # of a response; a text of 4096 numbers takes 0.1 MB
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenAIEncoder(EndpointUser):
+    """Embeddings of a model behind an OpenAI-compatible endpoint, such as OpenAI's own, vLLM or Ollama.
+
+    What arrives is normalised. The store keeps embeddings as soon as `concurrency` requests have ended, so that a start
+    after a failure asks for no more than the rest. Besides each text once, some queries are sent again, one by one, to
+    time what encoding a query takes.
+
+    Attributes:
+        dimensions: Of the embeddings, where the model can shorten them; None takes the model's own.
+        batch_size: Texts of a request.
+    """
+
+    group: ClassVar[str] = "encoder"
+    noun: ClassVar[str] = "request"
+    after_failure: ClassVar[str] = "what the store has is kept; start again to ask for no more than the rest"
+
+    dimensions: Annotated[int, Between(1)] | None = None
+    batch_size: Annotated[int, Between(1, 2048)] = 64
+
+    @property
+    def without_effect(self) -> tuple[str, ...]:
+        """Settings that have no effect on the embeddings."""
+        return (*super().without_effect, "batch_size")
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of what determines the embeddings, as far as this side knows; never of the key."""
+        return digest([self.url, self.model, self.dimensions])
+
+    @property
+    def piece(self) -> int:
+        """How many texts are encoded before they are kept."""
+        return self.batch_size * self.concurrency
+
+    def announce(self, texts: Sequence[str]) -> None:
+        """Print what encoding these texts will cost."""
+        tokens, requests = sum(map(tokens_of, texts)), -(-len(texts) // self.batch_size)
+        price = "" if self.price_in is None else f", at the given price {tokens * self.price_in / 1e6:.2f}"
+        asked = f"{counted(requests, 'request')} to {self.url} for {counted(len(texts), 'text')}"
+        print(f"{self.model}: {asked}, about {tokens:,} tokens{price}", file=sys.stderr)
+
+    def encode(self, texts: Sequence[str], role: Role) -> Embeddings:
+        """Embeddings of length 1, shape [texts, dimensions]; endpoints do not know of roles.
+
+        Raises:
+            ModelError: The endpoint cannot be used, or the limit on tokens is reached.
+            EncoderError: It returned embeddings of different dimensions.
+        """
+        starts = range(0, len(texts), self.batch_size)
+        batches = {start: texts[start : start + self.batch_size] for start in starts}
+        kind = Kind("embeddings", _most_tokens, self._read, largest_mb=1 + self.batch_size // TEXTS_PER_MB)
+        shown = progress(f"asking {self.model} for {counted(len(texts), 'embedding')}", len(batches))
+        with shown if len(texts) > 1 else nullcontext():  # a single query is timed
+            found = self._send_each(batches, self._batch, kind)
+        dimensions = sorted({each.shape[1] for each in found.values()})
+        if len(dimensions) > 1:
+            raise EncoderError(f"{self.url}: embeds texts in {dimensions} dimensions, expected the same")
+        return np.vstack([found[start] for start in starts])
+
+    def _batch(self, texts: Sequence[str], endpoint: Endpoint) -> Embeddings:
+        request = {"model": self.model, "input": list(texts), "encoding_format": "float"}
+        shortened = {} if self.dimensions is None else {"dimensions": self.dimensions}
+        embeddings: Embeddings = endpoint.send({**request, **shortened})["embeddings"]
+        return embeddings
+
+    def _read(self, body: bytes, request: Mapping[str, Any], key: str) -> dict[str, Any]:
+        """The embeddings of a response in the order of the texts, normalised; the key is not in numbers."""
+        texts = len(request["input"])
+        try:
+            response = from_json(body.decode(), allow_nan=True)
+            rows = {row["index"]: row["embedding"] for row in response["data"]}
+            numbers = [rows[index] for index in range(texts)] if len(rows) == len(response["data"]) == texts else None
+            usage = response.get("usage") or {}
+            tokens_in = count(usage.get("prompt_tokens"))
+        except (UnicodeDecodeError, MalformedError, LookupError, TypeError, AttributeError) as error:
+            raise MalformedError("is no list of embeddings with their index") from error
+        if numbers is None:
+            found = counted(len(response["data"]), "embedding")
+            raise MalformedError(f"has {found}, expected one for each of {counted(texts, 'text')}")
+        try:
+            embeddings = np.array(numbers, dtype=np.float64)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise MalformedError("has embeddings that are not numbers, or not of the same dimensions") from error
+        if embeddings.ndim != 2 or not embeddings.shape[1]:
+            raise MalformedError("has embeddings that are not lists of numbers")
+        if self.dimensions is not None and embeddings.shape[1] != self.dimensions:
+            found = f"has embeddings of {embeddings.shape[1]} dimensions, expected {self.dimensions}"
+            raise MalformedError(f"{found} (encoder.dimensions)")
+        with np.errstate(over="ignore", invalid="ignore"):
+            lengths = np.linalg.norm(embeddings, axis=1, keepdims=True)
+        if not (np.isfinite(lengths) & (lengths > 0)).all():
+            raise MalformedError("has an embedding with a number that is not finite, or of zeros only")
+        return {"embeddings": (embeddings / lengths).astype(np.float32), "tokens_in": tokens_in, "tokens_out": 0}
+
+
+def _most_tokens(request: Mapping[str, Any]) -> tuple[int, int]:
+    return sum(map(tokens_of, request["input"])), 0

@@ -1,0 +1,81 @@
+"""Engines: vector databases that keep the passages of a corpus on disk or on a server, and search them there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from ragsweep.retrieval.encoders.encoder import Embeddings
+from ragsweep.retrieval.indexes.exact import canonical_scores
+from ragsweep.retrieval.indexes.index import Nearest
+from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, ranked
+
+Ask = Callable[[Embeddings, int], Indices]  # (queries, how many) -> passages in any order, `NOTHING` for none
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The passages that an engine stores.
+
+    Attributes:
+        embeddings: Of length 1, shape [passages, dimensions].
+        digest: Of the texts and of the encoder. A collection of another digest holds another corpus.
+        texts: The text of each passage.
+        documents: The document of each passage, for payload and filters; None if the search has no names.
+    """
+
+    embeddings: Embeddings
+    digest: str
+    texts: tuple[str, ...]
+    documents: tuple[str, ...] | None = None
+
+
+class Engine(Protocol):
+    """An index that keeps a corpus itself; write your own as one class with these members.
+
+    An engine may also have `check(self) -> None`, which raises an error if it cannot be used. It is called before a run
+    is recorded. Its rankings may have `index_bytes`, what the collection takes on disk.
+
+    Attributes:
+        name: For messages and names of files.
+    """
+
+    name: ClassVar[str]
+
+    def open_corpus(self, corpus: Corpus) -> Nearest:
+        """Make a corpus searchable: build what is absent, and reuse what has the same digest."""
+        ...
+
+    def delete(self, corpus_digest: str) -> None:
+        """Delete what the engine has built for this corpus, and nothing else."""
+        ...
+
+
+def ranked_by_engine(ask: Ask, passages: Embeddings, queries: Embeddings, depth: int) -> Ranking:
+    """Rank what an engine finds by scores that are computed here, so that they are the same for every engine.
+
+    Which of several passages with the same score an engine returns last is chance. So it is asked for more until the
+    last one is worse than what is kept.
+
+    Args:
+        ask: Searches the engine; what it returns has shape [queries, how many].
+        passages: Embeddings of the corpus, shape [passages, dimensions].
+        queries: Embeddings of the queries, shape [queries, dimensions].
+        depth: The most passages to return for a query.
+    """
+    rounding = np.finfo(np.float32).eps * queries.shape[1]
+    depth = wanted = min(depth, len(passages))
+    best = Ranking(np.full((len(queries), depth), NOTHING), np.full((len(queries), depth), -np.inf))
+    rows = np.arange(len(queries))  # a query is asked again by itself: its ranking must not depend on the others
+    while len(rows):
+        wanted = min(2 * wanted if wanted > depth else depth + 1, len(passages))
+        found = ask(queries[rows], wanted)
+        ranking = ranked(found, canonical_scores(queries[rows], passages, found), wanted)
+        best.passages[rows], best.scores[rows] = ranking.passages[:, :depth], ranking.scores[:, :depth]
+        last = ranking.scores[:, -1]
+        tied = np.isfinite(last) & (last >= best.scores[rows, -1] - rounding)
+        rows = rows[tied] if wanted < len(passages) else rows[:0]
+    return best
