@@ -17,7 +17,7 @@ from omegaconf import OmegaConf
 from ragsweep.core.config import check
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import CONF, portable, register_resolvers
-from ragsweep.experiment import GROUPS, Experiment
+from ragsweep.experiment import GROUPS, Experiment, checked
 from ragsweep.replay.recorded import targets, trusted
 from ragsweep.retrieval import SparseRetriever
 
@@ -134,6 +134,31 @@ def test_a_record_sends_no_key_to_a_server_that_only_it_names(today, name, value
     with pytest.raises(ConfigError, match=rf"^{name}: found '{value}'; a record names no server and no key"):
         trusted(changed(recorded, name, value), today, given, ())
     assert trusted(changed(recorded, name, value), today, {**given, name: value}, ())
+
+
+STAGES_OF_OURS = [
+    ["retriever=three_way", "encoder=wordllama", "chunker.unit=tokens"],
+    ["retriever=routed", "reranker=encoder", "dynamic_k=gap"],
+    ["query=hyde", "reranker=likelihood"],
+    ["query=multi", "reranker=late_interaction"],
+    ["query=prf", "reranker=mmr"],
+    ["retriever=pipeline", "+query@retriever.rewriter=spellcheck", "+reranker@retriever.reranker=mmr"],
+]
+
+
+@pytest.mark.parametrize("overrides", STAGES_OF_OURS, ids=" ".join)
+def test_what_a_run_with_stages_logs_is_trusted(today, overrides):
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        config = checked(compose("config", overrides))
+    recorded = portable(OmegaConf.to_container(config, resolve=True))
+    again = trusted(yaml.safe_dump(recorded), today, {}, ())
+    for name in ("retriever", "query", "reranker", "dynamic_k"):
+        assert portable(OmegaConf.to_container(again)).get(name) == recorded[name]
+
+
+def test_the_name_of_a_package_is_not_that_of_a_model_elsewhere(logged, today):
+    with pytest.raises(ConfigError, match=r"^encoder\.model: found 'wordllama'; a record loads no model"):
+        trusted(changed(logged, "encoder.model", "wordllama"), today, {}, ())
 
 
 def test_an_override_reaches_every_copy_of_a_shared_group(logged, today, tmp_path):

@@ -24,7 +24,7 @@ from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.options import named_components
 from ragsweep.core.parsing import MalformedError, from_yaml
 from ragsweep.core.project import CONF, conf_folders, placed, project, register_resolvers
-from ragsweep.retrieval.encoders.model_files import MINILM
+from ragsweep.retrieval.encoders.model_files import MINILM, WORDLLAMA
 from ragsweep.retrieval.encoders.tokenizer import WORDS
 from ragsweep.sweeps import DecisionSettings
 
@@ -36,7 +36,9 @@ DECISION: dict[str, Any] = {field.name: None for field in fields(DecisionSetting
     "costs": [],
 }  # where none is recorded
 PARTIAL = "_partial_"
+STATIC = "ragsweep.retrieval.WordLlamaEncoder"  # its model comes with a package
 KEY, DEFAULT_KEY = ".api_key_env", "OPENAI_API_KEY"  # the environment variable with the key of an endpoint
+NAMED = {"model": "language_model", "rewriter": "query"}  # groups of components whose setting has another name
 # groups that other groups refer to by interpolation
 SHARED = ("encoder", "index", "fusion", "reasoning", "corpus", "questions")
 
@@ -88,7 +90,7 @@ def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules:
     """The configuration of a recorded run, checked so that it is safe to build.
 
     A record can only have objects of classes that our own configuration has in the same place, built from plain values;
-    files inside the project; and the bundled model. Nothing is downloaded from a hub, no other code is imported, and
+    files inside the project; and the bundled models. Nothing is downloaded from a hub, no other code is imported, and
     only the stores of this machine's configuration are written.
 
     Args:
@@ -179,7 +181,8 @@ def _check(name: str, node: object, given: Sequence[str], modules: Sequence[str]
             _note_path(inner, key, outside)
             if key.startswith("_") and not free:
                 _check_argument_of_hydra(inner, value)
-            _check(inner, value, given, modules, outside)
+            packaged = value == WORDLLAMA and (key, node.get("_target_")) == ("model", STATIC)
+            _check(inner, value, [*given, value] if packaged else given, modules, outside)
     elif isinstance(node, list):
         for number, value in enumerate(node):
             _check(f"{name}.{number}", value, given, modules, outside)
@@ -194,7 +197,8 @@ def _check_text(name: str, value: str, outside: dict[str, str]) -> None:
     _note_path(name, value, outside)
     if name in outside:
         return
-    if name.endswith((".model", ".tokenizer")) and value not in (MINILM, WORDS):
+    counts = name.endswith((".tokenizer", ".tokenizer.model")) and value == WORDLLAMA
+    if name.endswith((".model", ".tokenizer")) and value not in (MINILM, WORDS) and not counts:
         raise ConfigError(f"{name}: found {value!r}; a record loads no model but {MINILM}: allow it by {name}=MODEL")
     if "://" in value or (name.endswith(KEY) and value != DEFAULT_KEY):
         raise ConfigError(f"{name}: found {value!r}; a record names no server and no key: allow it by {name}={value}")
@@ -225,7 +229,8 @@ def _refuse_paths(outside: Mapping[str, str]) -> None:
 def _check_argument_of_hydra(name: str, value: object) -> None:
     """Raise `ConfigError` unless our own configuration has this in the same group: a `_target_`, or `_partial_`."""
     *parents, key = name.split(".")
-    ours = next((found for found in map(targets, reversed(parents)) if found), frozenset())
+    groups = (NAMED.get(each, each) for each in reversed(parents))
+    ours = next((found for found in map(targets, groups) if found), frozenset())
     if key == "_target_" and isinstance(value, str) and value in ours:
         return
     if key == "_partial_" and value is True and PARTIAL in ours:
