@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from ragsweep.core.errors import ConfigError, EncoderError, RetrieverError, Terminated
-from ragsweep.retrieval import NOTHING, DenseRetriever, HybridRetriever, Ranking, Search, SparseRetriever, rank
+from ragsweep.retrieval import (
+    NOTHING,
+    DenseRetriever,
+    EncoderReranker,
+    HybridRetriever,
+    Ranking,
+    Search,
+    SparseRetriever,
+    rank,
+)
 from ragsweep.retrieval.checks import check_embeddings, checked_ranking
 
 SEARCH = Search(("zinc", "iron", "iodine", "folate"), ("which metal?", "which vitamin?"))
@@ -280,6 +289,16 @@ def test_a_corpus_whose_passages_all_look_the_same_is_refused(store):
     with pytest.raises(EncoderError, match="gives 4 different passages the same embedding"):
         DenseRetriever(same, store).rank(SEARCH, DEPTH)
     assert len(list(store.entries())) == 1  # the queries
+
+
+def test_the_few_passages_of_a_reranking_may_look_the_same(store):
+    same = SimpleNamespace(fingerprint="same", encode=lambda texts, role: np.tile(UNIT[0], (len(texts), 1)))
+    ranking = Ranking(np.array([[1, 0]] * len(SEARCH.queries)), np.array([[2.0, 1.0]] * len(SEARCH.queries)))
+    found = EncoderReranker(same, store).rerank(SEARCH, ranking, 2)
+    assert found.passages.tolist() == [[0, 1]] * len(SEARCH.queries)
+    corpus = replace(SEARCH, passages=SEARCH.passages[:2])
+    with pytest.raises(EncoderError, match="gives 2 different passages the same embedding"):
+        DenseRetriever(same, store).rank(corpus, 2)  # also where they were kept as candidates
 
 
 def test_queries_and_passages_have_one_number_of_dimensions(store):

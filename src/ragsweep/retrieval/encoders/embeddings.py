@@ -28,7 +28,7 @@ PLURAL = {"passage": "passages", "query": "queries"}
 PIECE = 2048  # texts that are encoded before they are kept: what a killed process can lose
 
 
-def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role) -> Embeddings:
+def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role, *, corpus: bool = True) -> Embeddings:
     """The embeddings of texts, shape [texts, dimensions], mapped from the store's file once they are there.
 
     They are kept in all dimensions, also where the encoder's setting `dimensions` asks for the first of them only.
@@ -41,10 +41,11 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role) -> E
         store: Keeps an entry a corpus, under a stage of the encoder's own.
         texts: Passages or queries; the same text may be there several times.
         role: Which of the two.
+        corpus: Whether passages are a whole corpus. Some of one may well have the same embedding.
 
     Raises:
-        EncoderError: What the encoder returned is no embeddings, the same one for every passage, or has fewer
-            dimensions than are asked for.
+        EncoderError: What the encoder returned is no embeddings, the same one for every passage of a corpus, or has
+            fewer dimensions than are asked for.
     """
     full = unreduced(encoder)
     stage = f"embeddings-{digest([digest_of_module(__name__), identity(full), role])[:16]}"
@@ -79,13 +80,18 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role) -> E
         dimensions = sorted({part["embeddings"].shape[1] for part in found})
         if len(dimensions) > 1:
             raise EncoderError(f"{kind_of(encoder)}: embeds texts in {dimensions} dimensions, expected the same")
-        embeddings = _gathered(digests, found)
-        blocks = (embeddings[start : start + PIECE] for start in range(0, len(embeddings), PIECE))
-        if role == "passage" and len(first) > 1 and all((rows == embeddings[0]).all() for rows in blocks):
-            raise EncoderError(f"{kind_of(encoder)}: gives {len(first)} different passages the same embedding")
-        return {"digests": digests, "embeddings": embeddings}
+        return checked({"digests": digests, "embeddings": _gathered(digests, found)})
 
-    kept = store.get(stage, digest_texts(texts), build)
+    def checked(kept: Arrays) -> Arrays:
+        embeddings = kept["embeddings"]
+        blocks = (embeddings[start : start + PIECE] for start in range(0, len(embeddings), PIECE))
+        if role == "passage" and corpus and all((rows == embeddings[0]).all() for rows in blocks):
+            different = len(np.unique(kept["digests"]))
+            if different > 1:
+                raise EncoderError(f"{kind_of(encoder)}: gives {different} different passages the same embedding")
+        return kept
+
+    kept = checked(store.get(stage, digest_texts(texts), build))  # they may have been kept as a part of a corpus
     left = [(entry, entry.arrays) for entry in store.entries() if entry.stage == pieces]
     # Others may be of a corpus that another process is encoding: after a kill it would go on from them.
     store.clear(entry for entry, piece in left if piece and np.isin(piece["digests"], kept["digests"]).all())
