@@ -37,7 +37,7 @@ class PipelineRetriever:
         reranker: Orders the first passages anew; None leaves them as they are.
         candidates: How many passages a reranker gets that has no setting of this name, and so the most that are
             retrieved; None takes all.
-        dynamic_k: Drops the last passages of a ranking; None leaves them.
+        dynamic_k: Drops the last passages of a ranking; None leaves them. It sees one more than its setting `most`.
     """
 
     ranker: Ranker
@@ -66,9 +66,11 @@ class PipelineRetriever:
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
-        ranking = self._first(search, depth)
-        for stage in (self.reranker, self.dynamic_k):
-            ranking = rerank(stage, search, ranking, depth) if stage is not None else ranking
+        most_looked_at = getattr(self.dynamic_k, "most", None)  # more, so that a lower depth is the beginning of it
+        seen = max(depth, most_looked_at + 1) if isinstance(most_looked_at, int) else depth
+        ranking = self._first(search, seen)
+        for stage, most in ((self.reranker, seen), (self.dynamic_k, depth)):
+            ranking = rerank(stage, search, ranking, most) if stage is not None else ranking
         return ranking
 
     def check(self, search: Search) -> None:

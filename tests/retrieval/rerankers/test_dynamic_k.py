@@ -6,11 +6,23 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from letters import LetterEncoder
 from scipy.special import softmax
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.store import NO_STORE
-from ragsweep.retrieval import NOTHING, ConfidenceCutoff, GapCutoff, Ranking, Search, SparseRetriever, ranked
+from ragsweep.retrieval import (
+    NOTHING,
+    ConfidenceCutoff,
+    GapCutoff,
+    MmrReranker,
+    PipelineRetriever,
+    Ranking,
+    Search,
+    SparseRetriever,
+    rank,
+    ranked,
+)
 from ragsweep.testing import RerankerContract
 
 
@@ -165,3 +177,19 @@ def test_the_given_ranking_stays_as_it_is():
     GapCutoff().rerank(RerankerContract.search, first, 5)
     assert isinstance(first, Ranking)
     np.testing.assert_array_equal(first.passages, before)
+
+
+@pytest.mark.parametrize("cutoff", [GapCutoff(most=6), ConfidenceCutoff(most=6, temperature=0.3)])
+@pytest.mark.parametrize("reranker", [None, MmrReranker(LetterEncoder(), NO_STORE, relevance=0.9)])
+def test_a_ranking_to_a_lower_depth_is_the_beginning_of_one_to_a_higher(cutoff, reranker):
+    passages = ["b a", "b c d e", "b b f g h", "b b b", "a b b i j", "c", "a c d", "b d d k", "b e e b"]
+    search = Search(tuple(passages), ("b", "a b", "c b d"))
+    pipeline = PipelineRetriever(SparseRetriever(NO_STORE), reranker=reranker, dynamic_k=cutoff)
+    whole = rank(pipeline, search, 9).passages
+    lengths = (whole != NOTHING).sum(axis=1)
+    assert len({*lengths.tolist()}) > 1
+    for depth in range(1, 9):
+        found = rank(pipeline, search, depth).passages
+        assert [row[row != NOTHING].tolist() for row in found] == [
+            row[: min(length, depth)].tolist() for row, length in zip(whole, lengths, strict=True)
+        ]
