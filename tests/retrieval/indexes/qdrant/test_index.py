@@ -369,12 +369,23 @@ def test_a_key_does_not_follow_a_redirection(server, monkeypatch):
 
 
 def test_a_key_that_goes_out_without_encryption_is_said(monkeypatch, capsys):
-    from ragsweep.retrieval.qdrant.access import connect
+    from ragsweep.retrieval.indexes.qdrant.access import connect
 
     monkeypatch.setenv("QDRANT_URL", "http://qdrant.example.org:6333")
     monkeypatch.setenv("QDRANT_API_KEY", KEY)
     connect()
     assert capsys.readouterr().err.startswith("QDRANT_URL: qdrant.example.org gets the key without encryption")
+
+
+def test_an_error_of_a_server_is_read_with_limits(monkeypatch):
+    from httpx import Headers
+    from qdrant_client.http.exceptions import UnexpectedResponse
+
+    from ragsweep.retrieval.indexes.qdrant.access import explained
+
+    monkeypatch.setenv("QDRANT_URL", "http://127.0.0.1:1")
+    with pytest.raises(RetrieverError, match=r"refuses this \(500: \[\["), explained("this"):
+        raise UnexpectedResponse(500, "", b"[" * 100_000, Headers())
 
 
 def test_an_address_without_a_port_has_that_of_qdrant(monkeypatch):

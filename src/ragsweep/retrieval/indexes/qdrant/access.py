@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, NoReturn
 from urllib.parse import urlsplit, urlunsplit
 
+from ragsweep.core.environment import variable
 from ragsweep.core.errors import ConfigError, RetrieverError, first_line
+from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.core.terminal import one_line, say_once, shortened
+from ragsweep.retrieval.language_models.access import hidden
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
+    from qdrant_client.http.exceptions import UnexpectedResponse
 
 URL, KEY = "QDRANT_URL", "QDRANT_API_KEY"  # in the environment, or in the file .env of the project folder
 PORT = 6333  # where an address has none
@@ -20,23 +25,14 @@ UPLOAD_S = 600
 LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
-def setting_of(name: str) -> str:
-    """The value of a variable of the environment, or else of the file `.env`; "" where it is not set."""
-    from ragsweep.retrieval.language_models.access import _key
-
-    return _key(name)
-
-
 def without_key(text: str) -> str:
     """The text without the key, which a server may repeat."""
-    from ragsweep.retrieval.language_models.access import hidden
-
-    return hidden(text, setting_of(KEY))
+    return hidden(text, variable(KEY))
 
 
 def has_server() -> bool:
     """Whether an address of a server is set."""
-    return bool(setting_of(URL))
+    return bool(variable(URL))
 
 
 def host() -> str:
@@ -45,7 +41,7 @@ def host() -> str:
     Raises:
         ConfigError: It is not set, is not an address, or has a user, a password or parameters in it.
     """
-    url = setting_of(URL)
+    url = variable(URL)
     if not url:
         raise ConfigError(f"{URL}: is not set; set it in the environment or in the file .env of the project folder")
     try:
@@ -68,7 +64,7 @@ def connect() -> QdrantClient:
 
     from qdrant_client import QdrantClient
 
-    url, key = host(), setting_of(KEY)
+    url, key = host(), variable(KEY)
     parts = urlsplit(url)
     if key and not (key.isascii() and key.isprintable() and " " not in key):
         raise ConfigError(f"{KEY}: contains a character that no key has, such as a space")
@@ -88,7 +84,7 @@ def upload(path: str, file: IO[bytes]) -> None:
     import httpx
     from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
-    key = setting_of(KEY)
+    key = variable(KEY)
     try:
         address, headers = host().rstrip("/"), {"api-key": key} if key else {}
         response = httpx.post(address + path, files={"snapshot": file}, headers=headers, timeout=UPLOAD_S)
@@ -120,22 +116,20 @@ def explained(what: str) -> Iterator[None]:
         _refused(None, type(error).__name__, what)
 
 
-def _said(error: object) -> str:
+def _said(error: UnexpectedResponse) -> str:
     """What a server says of an error: its JSON has `status.error`."""
-    import json
-
-    content = getattr(error, "content", b"")
+    content: bytes = error.content
     try:
-        said = json.loads(content)["status"]["error"]
-    except (ValueError, KeyError, TypeError):
+        said = from_json(content.decode())["status"]["error"]
+    except (UnicodeDecodeError, MalformedError, KeyError, TypeError):
         said = content.decode(errors="replace")
-    return shortened(one_line(without_key(str(said)))) or str(getattr(error, "reason_phrase", ""))
+    return shortened(one_line(without_key(str(said)))) or error.reason_phrase
 
 
 def _refused(status: int | None, said: str, what: str) -> NoReturn:
     where = f"{URL}: {host()}"
     if status in (401, 403):
-        how = f"refuses the key in {KEY}" if setting_of(KEY) else f"wants a key; set {KEY}"
+        how = f"refuses the key in {KEY}" if variable(KEY) else f"wants a key; set {KEY}"
         raise RetrieverError(f"{where} {how} ({status}, for {what})") from None
     raise RetrieverError(f"{where} refuses {what} ({status}: {said})") from None
 
@@ -146,7 +140,7 @@ def _unreachable(error: Exception) -> NoReturn:
         reason = f"does not answer within {TIMEOUT_S} s"
     elif "ssl" in reason.lower() or "certificate" in reason.lower():
         reason = f"does not speak TLS as https:// expects, or its certificate is not trusted ({reason})"
-    elif urlsplit(host()).scheme == "http" and "disconnected" in reason.lower():
+    elif urlsplit(host()).scheme == "http" and re.search("disconnected|reset by peer", reason):
         reason = f"hangs up; does it expect https://? ({reason})"
     else:
         reason = f"cannot be reached ({reason})"
