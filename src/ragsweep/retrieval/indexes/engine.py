@@ -8,6 +8,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from ragsweep.core.errors import RetrieverError
 from ragsweep.retrieval.encoders.encoder import Embeddings
 from ragsweep.retrieval.indexes.exact import canonical_scores
 from ragsweep.retrieval.indexes.index import Nearest
@@ -65,6 +66,9 @@ def ranked_by_engine(ask: Ask, passages: Embeddings, queries: Embeddings, depth:
         passages: Embeddings of the corpus, shape [passages, dimensions].
         queries: Embeddings of the queries, shape [queries, dimensions].
         depth: The most passages to return for a query.
+
+    Raises:
+        RetrieverError: The engine has found a passage that the corpus does not have.
     """
     rounding = np.finfo(np.float32).eps * queries.shape[1]
     depth = wanted = min(depth, len(passages))
@@ -73,6 +77,10 @@ def ranked_by_engine(ask: Ask, passages: Embeddings, queries: Embeddings, depth:
     while len(rows):
         wanted = min(2 * wanted if wanted > depth else depth + 1, len(passages))
         found = ask(queries[rows], wanted)
+        if found.min() < NOTHING or found.max() >= len(passages):
+            wrong = found[(found < NOTHING) | (found >= len(passages))][0]
+            expected = f"expected 0 to {len(passages) - 1}"
+            raise RetrieverError(f"index: the engine returned passage {wrong}, {expected}; its collection was changed")
         ranking = ranked(found, canonical_scores(queries[rows], passages, found), wanted)
         best.passages[rows], best.scores[rows] = ranking.passages[:, :depth], ranking.scores[:, :depth]
         last = ranking.scores[:, -1]

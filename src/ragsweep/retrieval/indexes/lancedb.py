@@ -18,6 +18,7 @@ from filelock import FileLock
 from ragsweep.core.constraints import Between
 from ragsweep.core.digest import digest, version
 from ragsweep.core.errors import ConfigError, RetrieverError, first_line
+from ragsweep.core.parsing import MalformedError, from_json, read_text
 from ragsweep.core.progress import progress
 from ragsweep.core.store import Store
 from ragsweep.retrieval.encoders.encoder import Embeddings
@@ -27,6 +28,7 @@ from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking
 
 TABLE = "passages"
 LABEL = "collection.json"  # of a collection: says what it holds
+LARGEST_MB = 1  # of a label
 PARTIAL, DELETED, LOCK = ".partial", ".deleted", ".lock"
 BLOCK = 8192  # passages that are written at once
 QUERIES = 64  # searched at once
@@ -220,7 +222,7 @@ def _database(folder: Path) -> Any:
 def _label(place: Path) -> dict[str, Any]:
     """What a collection says that it holds; empty where there is none."""
     try:
-        label = json.loads((place / LABEL).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        label = from_json(read_text(place / LABEL, LARGEST_MB))
+    except (OSError, MalformedError):
         return {}
     return label if isinstance(label, dict) else {}
