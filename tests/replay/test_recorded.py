@@ -168,6 +168,13 @@ def test_an_override_reaches_every_copy_of_a_shared_group(logged, today, tmp_pat
         assert (encoder.device, encoder.model) == ("cpu", str(tmp_path))
 
 
+def test_an_override_of_the_language_model_reaches_the_rewriter_that_asks_it(today):
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        asks = compose("config", ["query=hyde"])
+    recorded = yaml.safe_dump(portable(OmegaConf.to_container(asks, resolve=True)))
+    assert trusted(recorded, today, {"language_model.max_tokens": 9}, ()).query.model.max_tokens == 9
+
+
 @pytest.mark.parametrize("name", ["store.path", "tracking.uri", "hydra", "retriever.dense.store.path"])
 def test_places_of_the_record_are_not_taken_over(logged, today, name, tmp_path):
     recorded = changed(logged, name, str(tmp_path)) if name != "hydra" else changed(logged, name, {"run": "/tmp"})

@@ -40,7 +40,7 @@ STATIC = "ragsweep.retrieval.WordLlamaEncoder"  # its model comes with a package
 KEY, DEFAULT_KEY = ".api_key_env", "OPENAI_API_KEY"  # the environment variable with the key of an endpoint
 NAMED = {"model": "language_model", "rewriter": "query"}  # groups of components whose setting has another name
 # groups that other groups refer to by interpolation
-SHARED = ("encoder", "index", "fusion", "reasoning", "corpus", "questions")
+SHARED = ("encoder", "index", "fusion", "language_model", "reasoning", "corpus", "questions")
 
 
 def keys_of(overrides: Sequence[str]) -> set[str]:
