@@ -1,4 +1,4 @@
-"""Several rankers, of which one ranking is made."""
+"""Fuses the rankings of several rankers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Retrieval in stages: queries are rewritten, passages are ranked for them, and the first ones are ranked anew."""
+"""Retrieval in stages: queries are rewritten, passages are ranked for them, and the first ones are reranked."""
 
 from __future__ import annotations
 

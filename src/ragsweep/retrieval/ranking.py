@@ -126,7 +126,13 @@ class Search:
 
 
 class Ranker(Protocol):
-    """Ranks the passages of a corpus; write your own as one class with this method."""
+    """Ranks the passages of a corpus; write your own as one class with this method.
+
+    These members are optional: `check(search)` raises an error for what cannot be searched; `details(search)` and
+    `sections(search)` return what tables and reports say of it; `trace(search, query)` explains a ranking; and, for
+    feedback, `uses_feedback` and `feedback_changes(search)`. The functions of `stages.py` and `trace.py` with these
+    names have the types.
+    """
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """At most `depth` passages for every query; `ranked` makes a ranking of scores."""
@@ -170,7 +176,11 @@ class Expander(Protocol):
 
 
 class Fusion(Protocol):
-    """Makes one ranking of several; write your own as one class with this method."""
+    """Makes one ranking of several; write your own as one class with this method.
+
+    These attributes are optional: `weights`, a field that a hybrid sets; `by_rank`, true if scores do not count;
+    `formula(names)`, how the score is made; `normalisation`, how `explain` shows the scores of the parts.
+    """
 
     def fuse(self, rankings: Sequence[Ranking]) -> Ranking:
         """A ranking of the passages that are in any of the rankings, which have the same queries."""
@@ -178,13 +188,16 @@ class Fusion(Protocol):
 
 
 class Reranker(Protocol):
-    """Orders the first passages of a ranking anew; write your own as one class with this method."""
+    """Reorders the first passages of a ranking; write your own as one class with this method.
+
+    These attributes are optional: `candidates`, how many passages it gets; `formula`, how the score is made, in words.
+    """
 
     def rerank(self, search: Search, ranking: Ranking, depth: int) -> Ranking:
         """At most `depth` passages for every query, each one of those that `ranking` has for it.
 
-        Its `latency_ms` is what reranking for a single query costs, for the queries of `sample`; without it, that is
-        timed. The one of `ranking` is empty.
+        Its `latency_ms` is what reranking for a single query costs, for the queries of `sample`. If it is empty, the
+        pipeline measures that. The `latency_ms` of `ranking` is always empty.
         """
         ...
 

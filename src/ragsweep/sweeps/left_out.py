@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
 
-FEWEST = 2  # runs that lack a part: what a single part adds, any comparison shows
+FEWEST = 2  # runs that lack a part; with a single one, the usual comparison shows what the part adds
 
 
 class LeftOut(NamedTuple):

@@ -26,8 +26,8 @@ class Reducible:
             (Matryoshka representation learning, Kusupati et al. 2022, arXiv:2205.13147). None keeps all.
         quantize: How dense retrieval keeps the passages: `int8` has a byte a dimension, `binary` a bit. None keeps
             four bytes.
-        rescore: Whether the best passages by their codes are ranked anew by their embeddings as they were before.
-        oversample: How many times as many passages as are asked for are found by their codes, to be ranked anew.
+        rescore: Whether the best passages by their codes are ranked again by their embeddings in full.
+        oversample: How many passages are ranked again, as a multiple of those asked for.
     """
 
     beside_fingerprint: ClassVar[tuple[str, ...]] = ("dimensions", "quantize", "rescore", "oversample")
@@ -39,7 +39,7 @@ class Reducible:
 
     @property
     def without_effect(self) -> tuple[str, ...]:
-        """Settings that have no effect, since nothing is quantised or ranked anew."""
+        """Settings that have no effect, because nothing is quantised or ranked again."""
         if self.quantize is None:
             return ("rescore", "oversample")
         return () if self.rescore else ("oversample",)

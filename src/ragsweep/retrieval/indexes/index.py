@@ -94,7 +94,7 @@ class IvfPqIndex:
         lists: Centroids, and lists of the passages nearest to each.
         probes: Lists that are searched for a query.
         subquantizers: Bytes of a passage's code; they divide the dimensions evenly.
-        refine: For every passage wanted, this many are found by their codes and compared by their embeddings.
+        refine: How many passages are compared by their embeddings, as a multiple of those asked for.
         seed: Of the training.
     """
 

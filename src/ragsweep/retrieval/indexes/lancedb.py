@@ -52,7 +52,7 @@ class LanceDbIndex:
         ef_construction: Candidates held while a passage is inserted into the graph.
         ef_search: Candidates held while the graph is searched; also the most passages that are retrieved.
         subquantizers: Bytes of a passage's code; None takes one for every 16 dimensions.
-        refine: For every passage wanted from `ivf_pq`, this many are compared by their embeddings instead of codes.
+        refine: How many passages of `ivf_pq` are compared by their embeddings, as a multiple of those asked for.
     """
 
     name: ClassVar[str] = "lancedb"

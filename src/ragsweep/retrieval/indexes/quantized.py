@@ -1,4 +1,4 @@
-"""Search for embeddings in a byte or a bit a dimension, and in full for the best of them."""
+"""Searches embeddings that take a byte or a bit per dimension, and ranks the best again by their full embeddings."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class QuantizedIndex:
     Attributes:
         quantize: `int8` or `binary`.
         rescore: Whether the best passages are ranked by their embeddings.
-        oversample: How many times as many passages as are asked for.
+        oversample: How many passages are ranked by their embeddings, as a multiple of those asked for.
     """
 
     quantize: Quantization

@@ -18,7 +18,7 @@ class PseudoRelevanceFeedback:
     """Searches twice: the first passages of the first ranking change the query of the second.
 
     BM25 gets terms of the passages (RM3), dense retrieval moves the query to their mean (Rocchio), and in a hybrid both
-    get the same passages. It knows no judgments: a first ranking that is wrong leads further astray.
+    get the same passages. It knows no judgments: a first ranking that is wrong makes the second one worse.
 
     Attributes:
         passages: How many are taken as relevant.

@@ -39,7 +39,8 @@ class SpellCheck:
     Attributes:
         distance: The most edits. Two are corrected only in words that are twice as long as the shortest.
         shortest: Letters of the shortest word that is corrected: short words have neighbours of any meaning.
-        prefix: How many letters at the beginning must be right, 1 as in Lucene's spell checker: few mistakes are there.
+        prefix: How many letters at the beginning must be right. 1 is that of Lucene's spell checker: few
+            mistakes are there.
         store: Keeps the words of a corpus.
     """
 

@@ -1,4 +1,4 @@
-"""Dynamic k: a ranking ends where it is confident that it has what there is."""
+"""Dynamic k: a ranking ends where the probabilities of its passages reach a given sum."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ class ConfidenceCutoff:
 
     A passage's probability is `exp(score / temperature)`, divided by the sum of that over the first `most` passages, as
     retrievers of generators have it (Lewis et al. 2020, arXiv:2005.11401; with a temperature Izacard et al. 2022,
-    arXiv:2208.03299). It says how far scores are apart, and is not calibrated: no frequency of relevant passages.
+    arXiv:2208.03299). It says how far scores are apart. It is not calibrated: it does not
+    say how often such passages are relevant.
 
     Attributes:
-        mass: What the probabilities of the passages that stay must reach together.
+        mass: The sum that the probabilities of the kept passages must reach.
         temperature: A difference between scores that counts as large. It depends on what gives the scores: about 0.1
             for fused ones, 0.05 for cosines and 2 for BM25.
-        least: How many passages stay at least.
-        most: How many stay at most, and share the probability.
+        least: The fewest passages that are kept.
+        most: The most passages that are kept. The probabilities of these add up to 1.
     """
 
     mass: Annotated[float, Between(0, 1)] = 0.9

@@ -46,11 +46,11 @@ class CrossEncoderReranker:
         store: Keeps the scores of pairs and the rankings.
         device: `cpu`, `cuda`, `cuda:1`, `mps`; None takes the fastest there is.
         batch_size: Pairs scored at once on an accelerator.
-        candidates: How many passages of the first ranking are ordered anew; None takes all.
+        candidates: How many passages of the first ranking are reranked; None reranks all.
     """
 
     formula: ClassVar[str] = "output of the cross-encoder for the query and the passage, before any sigmoid"
-    at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}  # candidates must not be fewer than k
+    at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}  # `candidates` must not be smaller than `k`
 
     model: Text
     store: Store

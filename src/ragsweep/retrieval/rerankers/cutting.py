@@ -11,9 +11,9 @@ def cut(ranking: Ranking, lengths: Indices, depth: int) -> Ranking:
     """The first passages of every query.
 
     Args:
-        ranking: Stays as it is.
-        lengths: How many passages of each query stay, shape [queries].
-        depth: How many passages stay at most.
+        ranking: Is not changed.
+        lengths: How many passages of each query are kept, shape [queries].
+        depth: The most passages that are kept.
     """
     passages, scores = ranking.passages[:, :depth], ranking.scores[:, :depth]
     stays = np.arange(passages.shape[1]) < lengths[:, np.newaxis]

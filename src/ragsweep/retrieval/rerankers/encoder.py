@@ -25,11 +25,11 @@ class EncoderReranker:
     Attributes:
         encoder: Gives the embeddings; another one than the retriever's, or the order is the retriever's own.
         store: Keeps embeddings and rankings.
-        candidates: How many passages of the first ranking are ordered anew; None takes all.
+        candidates: How many passages of the first ranking are reranked; None reranks all.
     """
 
     formula: ClassVar[str] = "cosine of the query's and the passage's embeddings by the reranker's encoder"
-    at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}  # candidates must not be fewer than k
+    at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}  # `candidates` must not be smaller than `k`
 
     encoder: Encoder
     store: Store

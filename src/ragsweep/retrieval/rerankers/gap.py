@@ -17,12 +17,12 @@ from ragsweep.retrieval.rerankers.cutting import cut
 class GapCutoff:
     """Cuts the ranking of each query at the largest drop between neighbouring scores, as Weaviate's autocut does.
 
-    Where all scores are equal, or no drop is large enough, the ranking stays whole.
+    Where all scores are equal, or no drop is large enough, the whole ranking is kept.
 
     Attributes:
-        least: How many passages stay at least.
-        most: The drop is looked for behind at most so many passages.
-        ratio: How large the drop must be at least, as a share of the range of the scores down to the one behind `most`.
+        least: The fewest passages that are kept.
+        most: The most passages that are kept before the drop.
+        ratio: The smallest drop that counts, as a share of the range of the first `most + 1` scores.
     """
 
     least: Annotated[int, Between(1)] = 1

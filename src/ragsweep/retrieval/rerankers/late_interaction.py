@@ -37,11 +37,11 @@ class LateInteractionReranker:
     Attributes:
         encoder: Gives the embeddings of tokens.
         store: Keeps the scores of pairs and the rankings.
-        candidates: How many passages of the first ranking are ordered anew; None takes all.
+        candidates: How many passages of the first ranking are reranked; None reranks all.
     """
 
     formula: ClassVar[str] = "sum over the query's tokens of the largest cosine to a token of the passage (MaxSim)"
-    at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}  # candidates must not be fewer than k
+    at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}  # `candidates` must not be smaller than `k`
 
     encoder: Encoder
     store: Store

@@ -55,12 +55,12 @@ class LikelihoodReranker:
 
     Attributes:
         model: Tells how likely a text is, as SmolLM2 does. Endpoints cannot.
-        candidates: How many passages of the first stage are reranked; None reranks all.
+        candidates: How many passages of the first ranking are reranked; None reranks all.
         store: Keeps the rankings.
     """
 
     formula: ClassVar[str] = "mean log-likelihood of the query's tokens after the passage"
-    at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}  # each must not be smaller than the other
+    at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}  # `candidates` must not be smaller than `k`
 
     model: Model
     candidates: Annotated[int, Between(1)] | None = 10

@@ -39,7 +39,7 @@ class MmrReranker:
         candidates: How many passages of the first ranking are chosen from; None takes all.
     """
 
-    at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}  # candidates must not be fewer than k
+    at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}  # `candidates` must not be smaller than `k`
 
     encoder: Encoder
     store: Store

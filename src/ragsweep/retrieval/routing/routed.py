@@ -47,7 +47,7 @@ class RoutedRetriever:
     they are used for: queries are split into folds, and what is used for a fold is learnt from the other folds. So the
     scores are those of unseen queries. Routes are compared by their own rankings, before any later stage.
 
-    A ranking depends on the judgments of other queries, by which nothing is found in the store. So this class has no
+    A ranking depends on the judgments of other queries, and keys of the store have no judgments. So this class has no
     `store`, and its rankings are never kept; those of its routes are. A run's digest has the queries, their types, the
     judgments, and all of the settings here, so `tracking.resume` and `reproduce` never mix runs of other judgments.
 
@@ -61,11 +61,11 @@ class RoutedRetriever:
     Attributes:
         routes: Rankers, by names of your choice. Of equal ones, the first is taken.
         classifier: Learns to tell the types apart.
-        metric: What routes are compared by.
-        folds: Into how many the queries are split.
+        metric: The name of the metric by which routes are compared.
+        folds: How many folds the queries are split into.
         least: A type with fewer judged queries in the other folds takes the route that is best for all of them.
-        confidence: So does a query whose type is predicted with less confidence.
-        seed: Of the split.
+        confidence: A query whose type is predicted with less confidence takes that route, too.
+        seed: Of the split into folds.
     """
 
     routes: Mapping[str, Ranker]

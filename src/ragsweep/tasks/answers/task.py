@@ -69,9 +69,9 @@ class AnswersTask:
         evidence: What the questions are answered from; see `contexts`.
         tokenizer: Counts the tokens of the evidence: a model by its folder or name on the hub, or `words`.
         audit: What is looked for in documents and judgments, and which findings are not accepted.
-        query: Changes the queries before the retriever searches for them; None leaves them.
-        reranker: Orders the first passages anew; None leaves them.
-        dynamic_k: Drops the last passages of a ranking; None leaves them.
+        query: Changes the queries before the retriever searches for them; None does not change them.
+        reranker: Reorders the first passages; None leaves their order.
+        dynamic_k: Drops the last passages of a ranking; None keeps all.
     """
 
     loads: ClassVar[Sequence[str]] = ("dataset", "chunker", "store")

@@ -58,9 +58,9 @@ class RankingTask:
         store: Keeps where documents were cut, and how many tokens passages have.
         tokenizer: Counts the tokens of the context: a model by its folder or name on the hub, or `words`.
         audit: What is looked for in the dataset, and which findings are not accepted.
-        query: Changes the queries before the retriever searches for them; None leaves them.
-        reranker: Orders the first passages anew; None leaves them.
-        dynamic_k: Drops the last passages of a ranking; None leaves them.
+        query: Changes the queries before the retriever searches for them; None does not change them.
+        reranker: Reorders the first passages; None leaves their order.
+        dynamic_k: Drops the last passages of a ranking; None keeps all.
     """
 
     cutoff: ClassVar[str] = "k"
@@ -87,7 +87,7 @@ class RankingTask:
 
     @property
     def without_effect(self) -> Sequence[str]:
-        """Settings that have no effect on the measurement: the audit, and the stages that there are not."""
+        """Settings that have no effect on the measurement: the audit, and the stages that are None."""
         return ("audit", *(name for name in STAGES if getattr(self, name) is None))
 
     @property
