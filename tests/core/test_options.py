@@ -82,7 +82,7 @@ def test_the_option_none_is_null(composed):
         ),
         (["retriever.fusion=../store"], r"^retriever\.fusion: found '\.\./store', expected one of dbsf"),
         (["retriever.dense=hybrid"], r"^retriever\.dense: retriever=hybrid is composed of other options"),
-        (["retriever=itself"], r"^retriever\.ranker.*: found 'itself', an option that stands for itself"),
+        (["retriever=itself"], r"^retriever\.ranker.*: found 'itself', an option whose file names itself"),
     ],
 )
 def test_another_name_is_refused_in_one_line(composed, overrides, message):

@@ -23,8 +23,8 @@ def identity(component: object) -> list[object]:
 
     Settings that are components count by their own identity. A store does not count, nor what the component lists as
     `without_effect`. `libraries` names installed packages whose versions count. A `fingerprint` stands for the settings
-    of the class that defines it; settings that a subclass adds count besides, and those that `beside_fingerprint`
-    names.
+    of the class that defines it; settings that a subclass adds are counted, too, and so are those that
+    `beside_fingerprint` names.
 
     For a component with a fingerprint, such as an encoder, the abilities of the CPU count, too. CPUs of different
     abilities differ in the last bits of what they compute, and workers on such CPUs may share a store, which must not

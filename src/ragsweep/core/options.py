@@ -18,7 +18,7 @@ from ragsweep.core.project import conf_folders, options_of
 
 SHARED = ("encoder", "index", "fusion")  # components that others refer to; null where nothing needs them
 GROUPS = {"Ranker": "retriever", "Rewriter": "query"}  # of components whose group has another name
-DEEPEST = 8  # options within options
+DEEPEST = 8  # levels of options that name other options
 
 
 class Named(NamedTuple):
@@ -57,7 +57,8 @@ def with_options(config: DictConfig) -> DictConfig:
         config = copy.deepcopy(config)
         for each in named_components(config):
             each.parent[each.key] = _content(each)
-    raise ConfigError(f"{found[0].path}: found {found[0].name!r}, an option that stands for itself")
+    leads = "an option whose file names itself, or others that do"
+    raise ConfigError(f"{found[0].path}: found {found[0].name!r}, {leads}")
 
 
 def named_components(config: DictConfig) -> Iterator[Named]:

@@ -1,4 +1,4 @@
-"""Relevance feedback: a query that is changed by passages that are taken as relevant to it."""
+"""Relevance feedback: changes a query by passages that are taken as relevant to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Learned sparse retrieval: a model says which terms a text is about, also such as are not in it, and how much."""
+"""Learned sparse retrieval: a model gives each text the weights of terms, including terms that are not in it."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class LearnedSparseRetriever:
     """Ranks passages by the inner product of the term weights that a sentence-transformers `SparseEncoder` gives.
 
     SPLADE is the best known of these models (Formal et al. 2021, arXiv:2107.05720). A passage that shares no term with
-    the query is not retrieved. On the CPU, the weights of a text are the same to the last bit in any company, as the
-    embeddings of `SentenceTransformerEncoder` are.
+    the query is not retrieved. On the CPU, the weights of a text do not depend on the texts beside it, as with the
+    embeddings of `SentenceTransformerEncoder`.
 
     Attributes:
         model: A name on the Hugging Face hub, or a folder.

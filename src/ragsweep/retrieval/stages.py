@@ -144,7 +144,7 @@ def fuse(fusion: Fusion, rankings: Sequence[Ranking], search: Search, depth: int
 
 
 def rerank(reranker: Reranker, search: Search, ranking: Ranking, depth: int) -> Ranking:
-    """Order the first passages of a ranking anew; what it costs is added to what the ranking cost."""
+    """Rerank the first passages of a ranking; what it costs is added to what the ranking cost."""
     name = kind_of(reranker)
 
     def build() -> Arrays:

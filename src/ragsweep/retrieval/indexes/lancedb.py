@@ -38,7 +38,7 @@ QUERIES = 64  # searched at once
 class LanceDbIndex:
     """Keeps passages in a table of LanceDB, one folder a collection, and searches that.
 
-    Several threads build an approximate index, so one that is built anew may find other passages.
+    Several threads build an approximate index, so one that is built again may find other passages.
 
     Attributes:
         store: Has the folder of the collections, `engines/lancedb`, unless `path` names another.

@@ -59,7 +59,7 @@ class PgvectorIndex:
     """Keeps passages in a table of PostgreSQL, in the schema `ragsweep`, and searches that.
 
     The address of the database is in the variable PGVECTOR_URL, with user and password. No run records it. The server
-    builds the graph in several threads, so one that is built anew may find other passages.
+    builds the graph in several threads, so one that is built again may find other passages.
 
     Attributes:
         exact: Compares every query with every passage. Everything below is then without effect.

@@ -1,4 +1,4 @@
-"""What everything has in common that asks an OpenAI-compatible endpoint about many things at once."""
+"""What language models and encoders behind an OpenAI-compatible endpoint have in common."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class EndpointUser:
 
     @property
     def after_failure(self) -> str:
-        """What became of the rest, and how to go on."""
+        """What happens to the rest, and how to go on; the end of an error message."""
         raise NotImplementedError
 
     @property

@@ -1,4 +1,4 @@
-"""Models behind OpenAI-compatible endpoints for whatever asks a language model."""
+"""Models behind OpenAI-compatible endpoints for rewriters and rerankers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SmolLM2 for whatever asks a language model: rewriters and rerankers."""
+"""SmolLM2 for rewriters and rerankers."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from ragsweep.retrieval.language_models.smollm2_files import LIBRARIES, check_pa
 class SmolLM2Model:
     """SmolLM2-135M-Instruct (https://arxiv.org/abs/2502.02737, weights of 4 bits, computed in 32 bits).
 
-    It always takes the most likely token. What it is asked is computed alone and in one thread, so on one kind of CPU
-    the result is the same to the last bit in any company, order and number of threads.
+    It always takes the most likely token. Each prompt is computed alone and in one thread, so on one kind of CPU the
+    result depends neither on other prompts nor on the number of threads.
 
     Attributes:
         store: Keeps the converted model and, for good, every response.

@@ -1,1 +1,1 @@
-"""Rerankers, which order the first passages of a ranking anew, and cutoffs, which drop the last ones."""
+"""Rerankers, which reorder the first passages of a ranking, and cutoffs, which drop the last ones."""

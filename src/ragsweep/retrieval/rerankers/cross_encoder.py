@@ -39,7 +39,8 @@ class CrossEncoderReranker:
     """Orders passages by the score that a sentence-transformers `CrossEncoder` gives them beside the query.
 
     The score is the model's output itself. Many models pass it through a sigmoid, which does not change the order but
-    makes large scores equal. On the CPU, the score of a pair is the same to the last bit in any company.
+    makes large scores equal. On the CPU, the score of a pair does not depend on the pairs beside it, not
+    even in its last bit.
 
     Attributes:
         model: A name on the Hugging Face hub, or a folder.

@@ -129,7 +129,7 @@ class LogisticClassifier:
 
 
 def probabilities(classify: Classify, embeddings: Embeddings, types: int, classifier: Classifier) -> Scores:
-    """What a classifier says of queries, shape [queries, types]; raises `RetrieverError` if it is no probabilities."""
+    """Probabilities by a classifier, shape [queries, types]; raises `RetrieverError` if they are not valid."""
     found = np.asarray(classify(embeddings), dtype=np.float64)
     name, shape = kind_of(classifier), (len(embeddings), types)
     if found.shape != shape:

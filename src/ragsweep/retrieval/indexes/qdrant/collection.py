@@ -74,13 +74,13 @@ class Manner:
     Attributes:
         vector: Name of the dense vector.
         sparse_vector: Name of the sparse vector.
-        fusion: How the rankings of the two are made one; None where there is one.
+        fusion: How the rankings of the two vectors are fused; None where one vector is searched.
         candidates: How many points of each ranking are fused.
         score_threshold: Points with a lower score are left out.
         filter: Values that a field of the payload may have, by the name of the field.
         exact: Whether every point is compared.
         ef: Candidates held while the graph is searched; None leaves it to Qdrant.
-        payload: Fields that are returned; None for all.
+        payload: Fields of the payload that are returned; None returns all.
     """
 
     vector: str = ""
@@ -95,7 +95,7 @@ class Manner:
 
     @property
     def with_payload(self) -> list[str] | bool:
-        """What Qdrant is told of it."""
+        """The fields that Qdrant is asked to return, as its clients take them."""
         return True if self.payload is None else list(self.payload) or False
 
 

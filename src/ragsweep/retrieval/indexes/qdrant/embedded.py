@@ -92,7 +92,7 @@ def build(folder: Path, corpus: Corpus, graph: Graph, *, with_text: bool) -> Non
     """Build a collection, unless it is there.
 
     It is built beside its place and then renamed, so that it is complete or absent. What a killed process has left is
-    deleted and built anew.
+    deleted and built again.
 
     Raises:
         RetrieverError: The folder has something else, or another corpus.

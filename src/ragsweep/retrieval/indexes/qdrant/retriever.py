@@ -36,7 +36,7 @@ PAYLOAD = {"text": "content", "source": "file_path", "page": None, "passage": No
 
 @dataclass(frozen=True)
 class QdrantRetriever:
-    """The hits of a collection that is there, in their order and with their scores. The collection is only read.
+    """The hits of an existing collection, in their order and with their scores. The collection is only read.
 
     A hit counts as the passage of the dataset that its payload names, or as a passage of the page or document that it
     names. Where the collection has more points of a page than the dataset has passages, the last of them are left out
@@ -59,7 +59,7 @@ class QdrantRetriever:
         exact: Compares every point.
         ef_search: Candidates held while the graph is searched; None leaves it to Qdrant.
         payload: Names of the fields that have a point's text, source, page and passage id; null for none.
-        snapshot: File from which a collection is restored that is absent.
+        snapshot: File from which the collection is restored if it is absent.
     """
 
     role: ClassVar[str] = "qdrant"
