@@ -1,5 +1,7 @@
 """Each figure of a report can be drawn into axes of one's own."""
 
+import itertools
+
 import pytest
 from matplotlib.figure import Figure
 from outcomes import SETTINGS, Sweep, grid, outcome
@@ -7,6 +9,7 @@ from outcomes import SETTINGS, Sweep, grid, outcome
 import ragsweep
 from ragsweep.core.errors import ConfigError
 from ragsweep.report.notebook import SweepDecision
+from ragsweep.report.settings_charts import one_setting
 from ragsweep.sweeps import decide
 
 
@@ -43,6 +46,17 @@ def test_two_numbers_of_every_run_are_drawn_against_each_other(decision, axes):
     whiskers = [each for each in axes.collections if hasattr(each, "get_segments")]
     heights = {round(segment[1][1] - segment[0][1], 6) for each in whiskers for segment in each.get_segments()}
     assert heights >= {round(high - low, 6) for low, high in (run.interval("recall") for run in runs)}
+
+
+def test_names_that_do_not_fit_below_a_chart_are_beside_it_without_overlaps():
+    names = [f"a_long_name_{letter}" for letter in "abcdefghijklmnop"]
+    runs = [outcome(name, 0.3 + 0.02 * place, {"strategy": name}) for place, name in enumerate(names)]
+    drawing = one_setting(decide(Sweep(runs, {}, SETTINGS)), "strategy")
+    labels = drawing.axes[0].get_yticklabels()
+    assert [label.get_text() for label in labels] == names
+    boxes = sorted((label.get_window_extent() for label in labels), key=lambda box: box.y0)
+    assert all(below.y1 <= above.y0 for below, above in itertools.pairwise(boxes))
+    assert min(box.x0 for box in boxes) > 0
 
 
 def test_a_setting_and_two_settings_are_drawn(decision, axes):

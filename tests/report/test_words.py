@@ -184,6 +184,12 @@ def test_configurations_that_measure_the_same_count_once():
     assert first.endswith("Better than the other one (p <= 0.05).")
 
 
+def test_a_count_that_is_not_the_tables_says_why():
+    scores = noisy([0.2, 0.6, 0.605])
+    first = headline(over(scores[[0, 0, 1, 2]], [0, 0.1, 0.5, 0.7]))[0]
+    assert first.endswith("The other one is worse (p <= 0.05); those that measure the same count once.")
+
+
 def test_one_configuration_leaves_nothing_to_choose():
     first, second = headline(decided(alpha_k(0.7, 5, 0.3)))
     assert first.startswith("alpha=0.7 k=5: F1 0.300 [")

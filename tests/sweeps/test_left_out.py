@@ -45,6 +45,11 @@ def test_a_setting_without_a_value_is_no_part():
     assert left_out(of_runs([FULL, other, lacking("reranker")])).without["query"] is other
 
 
+def test_a_configuration_does_not_lack_its_own_settings_without_a_value():
+    full = run("full", *PARTS, **{"fusion.weights": "None"})
+    assert set(left_out(of_runs([full, lacking("query"), lacking("reranker")])).without) == {"query", "reranker"}
+
+
 def test_a_part_is_found_if_another_part_has_a_shorter_name_without_it():
     other = lacking("query")
     settings = {name.removeprefix("reranker.") if "model" in name else name: v for name, v in other.settings.items()}

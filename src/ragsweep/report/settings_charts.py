@@ -10,8 +10,10 @@ from ragsweep.core.style import (
     BEST,
     BLUE,
     INTERVALS,
+    LONGEST_IN_LEGEND,
     LONGEST_WORD,
     MOST_AXES,
+    MOST_TICKS,
     dress,
     figure,
     is_number,
@@ -25,11 +27,14 @@ from ragsweep.statistics.intervals import first_best
 from ragsweep.sweeps import Decision
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
 WIDE = 6.6  # inches: what a phone can show without losing the labels
+ROOM = 60  # characters that fit along the axis
 MOST_NUMBERS = 60  # of cells; in larger heat maps, values are not printed in the cells
 BEHIND = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.8}  # background of a label that lines cross
 
@@ -87,16 +92,26 @@ def draw_heat_map(decision: Decision, x: str, y: str, axes: Axes) -> None:
 def one_setting(decision: Decision, x: str) -> Figure:
     """How much does the only swept setting matter at one cutoff?"""
     level = decision.headline.allowed
+    names = long_names(level.values_of(x))
     drawing = figure(
         WIDE,
-        3.8,
+        2.0 + 0.25 * len(names) if names else 3.8,
         f"How much does {level.short(x)} matter{at(decision.sweep, decision.headline)}?",
         f"Mean {level.metric_title} over queries; whiskers: {INTERVALS}\n"
         "Orange: cannot be told apart from the best (p > 0.05). The test is paired, the intervals are not",
         top=1.1,
+        **({"left": 0.45 + 0.085 * max(map(len, names))} if names else {}),
     )
     draw_one_setting(decision, x, drawing.subplots())
     return drawing
+
+
+def long_names(values: Sequence[Any]) -> list[str]:
+    """The values of a setting, if they are names that do not fit side by side below a chart; else nothing."""
+    if all(map(is_number, values)):
+        return []
+    names = [shown(value, LONGEST_IN_LEGEND) for value in values]
+    return names if (max(map(len, names)) + 1) * len(names) > ROOM or len(names) > MOST_TICKS else []
 
 
 def draw_one_setting(decision: Decision, x: str, axes: Axes) -> None:
@@ -105,6 +120,7 @@ def draw_one_setting(decision: Decision, x: str, axes: Axes) -> None:
     rows = level.table.dropna(subset=[x])
     values = [value for value in level.values_of(x) if value in set(rows[x])]
     places = dict(zip(values, positions(values), strict=True))
+    names = long_names(values)
     metric = level.decided_by
     rows = rows.assign(place=rows[x].map(places)).sort_values("place")
     if all(map(is_number, values)):
@@ -113,11 +129,21 @@ def draw_one_setting(decision: Decision, x: str, axes: Axes) -> None:
     for some, ink in ((tied, BEST), (~tied, BLUE)):
         if some.any():
             few = rows[some]
-            axes.errorbar(few["place"], few[metric], yerr=whiskers(few, metric), fmt="o", color=ink, capsize=3)
-    axes.set_xticks(*ticks(values, at=positions(values), room=60))
-    axes.set_xlabel(shown(level.short(x)))
-    axes.set_ylabel(level.metric_title)
-    axes.margins(x=0.08)
+            if names:
+                axes.errorbar(few[metric], few["place"], xerr=whiskers(few, metric), fmt="o", color=ink, capsize=3)
+            else:
+                axes.errorbar(few["place"], few[metric], yerr=whiskers(few, metric), fmt="o", color=ink, capsize=3)
+    if names:
+        axes.set_yticks(positions(values), names)
+        axes.invert_yaxis()
+        axes.set_xlabel(level.metric_title)
+        axes.set_ylabel(shown(level.short(x)))
+        axes.margins(y=0.04)
+    else:
+        axes.set_xticks(*ticks(values, at=positions(values), room=ROOM))
+        axes.set_xlabel(shown(level.short(x)))
+        axes.set_ylabel(level.metric_title)
+        axes.margins(x=0.08)
     dress(axes)
 
 

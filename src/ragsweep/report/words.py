@@ -104,7 +104,11 @@ def _worse(choice: Choice) -> str:
         return (
             f" Better than {'the other one' if choice.worse == 1 else f'each of the other {choice.worse}'} (p <= 0.05)."
         )
-    return f" The other {'one is' if choice.worse == 1 else f'{choice.worse} are'} worse (p <= 0.05)."
+    once = len(choice.allowed.outcomes) - len(choice.tied) > choice.worse
+    return (
+        f" The other {'one is' if choice.worse == 1 else f'{choice.worse} are'} worse (p <= 0.05)"
+        f"{'; those that measure the same count once' if once else ''}."
+    )
 
 
 def _always_tied(decision: Decision) -> list[Outcome]:

@@ -38,7 +38,7 @@ def left_out(level: Sweep) -> LeftOut | None:
 def _without(full: Outcome, level: Sweep) -> Iterator[tuple[str, Outcome]]:
     """The runs that lack one part of a configuration."""
     all_parts = _values(full, "")
-    parts = {path: _values(full, path) for path in full.settings}
+    parts = {path: values for path in full.settings if (values := _values(full, path))}
     for other in level.outcomes:
         lacking = all_parts.copy()
         lacking.subtract(_values(other, ""))
