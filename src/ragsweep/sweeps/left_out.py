@@ -42,7 +42,7 @@ def _without(full: Outcome, level: Sweep) -> Iterator[tuple[str, Outcome]]:
     for other in level.outcomes:
         lacking = all_parts.copy()
         lacking.subtract(_values(other, ""))
-        if not any(lacking.values()) or any(count < 0 for count in lacking.values()):
+        if any(count < 0 for count in lacking.values()):
             continue
         path = next((path for path, values in parts.items() if +lacking == values), None)
         if path is not None:
