@@ -1,6 +1,8 @@
 """What comes from an engine is data: rows and labels are checked before they are used."""
 
+import importlib
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -30,3 +32,12 @@ def test_a_label_of_lancedb_is_read_with_limits(tmp_path, label):
     (folder / "collection.json").write_text(label)
     LanceDbIndex(Store(str(tmp_path)), exact=True).delete(corpus(40).digest)
     assert (folder / "collection.json").read_text() == label
+
+
+def test_a_folder_called_datasets_is_not_taken_for_the_package(tmp_path, monkeypatch):
+    (tmp_path / "path" / "datasets").mkdir(parents=True)
+    monkeypatch.delitem(sys.modules, "datasets", raising=False)
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "path"), *sys.path])
+    importlib.import_module("datasets")  # as sentence-transformers does
+    found = LanceDbIndex(Store(str(tmp_path)), exact=True).open_corpus(corpus(40))(queries(corpus(40)), 3)
+    assert found.passages.shape == (9, 3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -141,6 +142,7 @@ class LanceDbIndex:
         return place
 
     def _build(self, folder: Path, embeddings: Embeddings) -> None:
+        database = _database(folder)  # before LanceDB is imported
         import pyarrow as pa
         from lancedb.index import HnswSq, IvfPq
 
@@ -154,7 +156,7 @@ class LanceDbIndex:
                 rows = pa.array(np.arange(start, start + len(block)))
                 yield pa.RecordBatch.from_arrays([rows, vectors], schema=schema)
 
-        table = _database(folder).create_table(TABLE, blocks(), schema=schema)
+        table = database.create_table(TABLE, blocks(), schema=schema)
         if self.exact:
             return
         config = (
@@ -214,6 +216,8 @@ class LanceDbIndex:
 
 def _database(folder: Path) -> Any:
     os.environ.setdefault("LANCE_LOG", "error")  # it warns of each table that it makes
+    if getattr(sys.modules.get("datasets"), "__file__", "") is None:
+        del sys.modules["datasets"]  # a folder of this name, which LanceDB would take for Hugging Face's package
     import lancedb
 
     return lancedb.connect(folder)
