@@ -294,8 +294,8 @@ def test_what_moves_the_last_bits_changes_the_fingerprint(setting):
 def test_the_batch_size_has_no_effect_on_the_cpu():
     one, other = (SentenceTransformerEncoder(device="cpu", batch_size=size) for size in (1, 64))
     assert one.fingerprint == other.fingerprint
-    assert one.without_effect == ("batch_size",)
-    assert SentenceTransformerEncoder(device="meta").without_effect == ()
+    assert "batch_size" in one.without_effect
+    assert "batch_size" not in SentenceTransformerEncoder(device="meta").without_effect
 
 
 LONG = """
