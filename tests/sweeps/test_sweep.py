@@ -281,3 +281,11 @@ def test_runs_side_by_side_are_named_by_fingerprints_only_if_nothing_else_tells_
 
     assert names(named) == ["model=model a", "model=model b"]
     assert names(runs) == [f"fingerprint={each * 64}" for each in "ab"]
+
+
+def test_the_runs_of_one_sweep_keep_what_it_calls_them():
+    runs = [of_scores(f"strategy={each}", [0.1, 0.2], {"strategy": each}, retriever=each.title()) for each in "ab"]
+    kept = side_by_side(runs, settings=SETTINGS, baseline=None, damaged={}, as_swept=True)
+    assert ([run.name for run in kept.outcomes], kept.axes) == (["strategy=a", "strategy=b"], {"strategy": ["a", "b"]})
+    others = side_by_side(runs, settings=SETTINGS, baseline=None, damaged={})
+    assert others.axes == {"retriever": ["A", "B"]}

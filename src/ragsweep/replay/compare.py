@@ -18,7 +18,6 @@ from ragsweep.sweeps import (
     check_decision,
     decide,
     side_by_side,
-    with_own_columns,
 )
 
 SHOWN = 12  # digits of a digest that a message shows
@@ -63,10 +62,8 @@ def compare_runs(request: CompareRequest) -> Decision:
     settings, chosen = request.settings or decision_of(checked(today)), keys_of(request.overrides)
     if request.settings is None and not chosen & {"decision", "decision.metric"} and outcomes[0].facts.decided_by:
         settings = replace(settings, metric=outcomes[0].facts.decided_by)
-    if len(asked) == 1 and all(outcome.swept for outcome in outcomes):  # a sweep names its runs itself
-        sweep = Sweep(with_own_columns(outcomes), damaged, settings)
-    else:
-        sweep = side_by_side(outcomes, settings=settings, baseline=request.baseline, damaged=damaged)
+    one_sweep = len(asked) == 1 and all(outcome.swept for outcome in outcomes)  # a run on its own swept nothing
+    sweep = side_by_side(outcomes, settings=settings, baseline=request.baseline, damaged=damaged, as_swept=one_sweep)
     if request.baseline and sweep.baseline is None:
         raise ConfigError(
             f"--baseline: found {request.baseline}, expected the id of one run whose results can be read, "

@@ -135,10 +135,9 @@ def draw_one_setting(decision: Decision, x: str, axes: Axes) -> None:
                 axes.errorbar(few["place"], few[metric], yerr=whiskers(few, metric), fmt="o", color=ink, capsize=3)
     if names:
         axes.set_yticks(positions(values), names)
-        axes.invert_yaxis()
+        axes.set_ylim(len(names) - 0.4, -0.6)
         axes.set_xlabel(level.metric_title)
         axes.set_ylabel(shown(level.short(x)))
-        axes.margins(y=0.04)
     else:
         axes.set_xticks(*ticks(values, at=positions(values), room=ROOM))
         axes.set_xlabel(shown(level.short(x)))

@@ -15,7 +15,12 @@ FINGERPRINT = ".fingerprint"  # of what a component loads; nobody knows it by he
 
 
 def side_by_side(
-    outcomes: Sequence[Outcome], *, settings: DecisionSettings, baseline: str | None, damaged: Mapping[str, str]
+    outcomes: Sequence[Outcome],
+    *,
+    settings: DecisionSettings,
+    baseline: str | None,
+    damaged: Mapping[str, str],
+    as_swept: bool = False,
 ) -> Sweep:
     """Combine runs on the same data into one sweep over the settings in which they differ.
 
@@ -24,7 +29,20 @@ def side_by_side(
         settings: How to decide between them.
         baseline: Run id of the baseline that was fixed beforehand; None for the usual one.
         damaged: Names of runs whose results cannot be read, with the reason.
+        as_swept: Keep the names and swept values that the runs have in the one sweep that they are from.
     """
+    renamed = list(outcomes) if as_swept else _by_differences(outcomes)
+    names_in_use = [outcome.name for outcome in renamed]
+    unique = [
+        replace(run, name=f"{run.name} ({run.run_id[:8]})") if names_in_use.count(run.name) > 1 else run
+        for run in renamed
+    ]
+    baseline_name = next((outcome.name for outcome in unique if outcome.run_id == baseline), None)
+    return Sweep(with_own_columns(unique), damaged, settings, baseline_name)
+
+
+def _by_differences(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """The runs, as if the settings in which they differ had been swept."""
     names = dict.fromkeys(name for outcome in outcomes for name in outcome.settings if not name.startswith("dataset."))
     values = {name: {outcome.settings[name] for outcome in outcomes if name in outcome.settings} for name in names}
     differing = [name for name, found in values.items() if len(found) > 1]
@@ -37,13 +55,7 @@ def side_by_side(
         own = {name: _setting(outcome.settings[name]) for name in differing if name in outcome.settings}
         name = " ".join(f"{shortened[setting]}={as_text(value)}" for setting, value in own.items()) or outcome.name
         renamed.append(replace(outcome, name=name, swept=own))
-    names_in_use = [outcome.name for outcome in renamed]
-    unique = [
-        replace(run, name=f"{run.name} ({run.run_id[:8]})") if names_in_use.count(run.name) > 1 else run
-        for run in renamed
-    ]
-    baseline_name = next((outcome.name for outcome in unique if outcome.run_id == baseline), None)
-    return Sweep(with_own_columns(unique), damaged, settings, baseline_name)
+    return renamed
 
 
 def _setting(text: str) -> float | int | str | None:
