@@ -25,6 +25,7 @@ BAD_SETTINGS = {
     "k=0": "k: found 0, expected a whole number from 1 to 1000",
     "k=2.5": "k: found 2.5, expected a whole number from 1 to 1000",
     "retriever.alhpa=0.5": "retriever.alhpa: no such setting (did you mean retriever.alpha?)",
+    "query.passages=3": "query.passages: this setting is only there with query=prf",
     "retreiver=dense": "retreiver: no such setting (did you mean retriever?)",
     "retriever=hybird": "pipeline, routed, run_file, sparse (did you mean hybrid?)",
     "experiment=gird": "(did you mean grid?)",

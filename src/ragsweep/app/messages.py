@@ -89,8 +89,22 @@ def _unknown_setting(name: str, config: str) -> str:
     known = _known_settings(name, config)
     if name in known:
         return f"{name}: not every configuration of this sweep has this setting"
+    group, _, setting = name.partition(".")
+    if (have := _options_with(group, setting)) and not any(each.startswith(f"{group}.") for each in known):
+        return f"{name}: this setting is only there with {' or '.join(f'{group}={option}' for option in have)}"
     listed = "ragsweep run --help lists them" if config == "config" else f"conf/{config}.yaml lists them"
     return f"{name}: no such setting{nearest(name, known)}; {listed}"
+
+
+def _options_with(group: str, setting: str) -> list[str]:
+    """The options of a group that have a setting."""
+    folders = [conf / group for conf in conf_folders()] if group.isidentifier() and setting else []
+    files = {file.stem: file for folder in folders for file in folder.glob("*.yaml")}
+    return [
+        option
+        for option, file in sorted(files.items())
+        if any(line.startswith(f"{setting}:") for line in file.read_text("utf-8", errors="replace").splitlines())
+    ]
 
 
 def _group_without_option() -> str:
