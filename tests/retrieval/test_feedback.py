@@ -1,9 +1,11 @@
 """Feedback: RM3 and Rocchio, held against their formulas written out as loops, and who uses it."""
 
 import re
+import time
 
 import numpy as np
 import pytest
+from letters import LetterEncoder
 from rank_bm25 import BM25Okapi
 
 from ragsweep.core.errors import ConfigError
@@ -230,3 +232,17 @@ class TestApproximateWithFeedback(RankerContract):
 
     test_a_corpus_of_one_passage_can_be_searched = None  # the feedback is passages of this one
     test_another_corpus_does_not_take_the_ranking_of_this_one = None
+
+
+def test_a_search_with_feedback_encodes_no_query_again():
+    class Slow(LetterEncoder):
+        def encode(self, texts, role):
+            time.sleep(0.05 * (role == "query"))
+            return super().encode(texts, role)
+
+    dense = DenseRetriever(Slow(), NO_STORE)
+    plain = rank(dense, SEARCH, 3).latency_ms
+    fed = rank(PipelineRetriever(dense, PseudoRelevanceFeedback(passages=2)), SEARCH, 3).latency_ms
+    assert (plain > 50).all()
+    assert (fed > 50).all()
+    assert np.median(fed) < 100

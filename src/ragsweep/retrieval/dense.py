@@ -83,8 +83,9 @@ class DenseRetriever:
         if queries.shape[1] != passages.shape[1]:
             differ = f"queries in {queries.shape[1]} dimensions and passages in {passages.shape[1]}"
             raise EncoderError(f"{kind_of(self.encoder)}: embeds {differ}, expected the same")
-        if search.feedback is not None:
-            queries = rocchio(search.feedback, queries, passages)
+        asked, feedback = queries, search.feedback
+        if feedback is not None:
+            queries = rocchio(feedback, queries, passages)
         texts = [identity(unquantized(self.encoder)), digest_texts(search.passages)]
         searched = self._searched
         index: dict[str, npt.NDArray[Any]] = {}
@@ -100,8 +101,14 @@ class DenseRetriever:
             find = searched.open(passages, keep)
         with progress(searching(passages, queries), len(queries)):
             found = checked_ranking(find(queries, depth), search, depth, kind_of(searched))
-        search_ms = timed(lambda row: find(queries[[row]], depth), sample(len(queries)).tolist())
-        latency_ms = encoding_ms(self.encoder, self.store, search.queries) + search_ms
+
+        def find_one(row: int) -> Ranking:
+            query = asked[[row]]
+            return find(query if feedback is None else rocchio(feedback.row(row), query, passages), depth)
+
+        latency_ms = timed(find_one, sample(len(queries)).tolist())
+        if feedback is None:  # else the ranking that it comes from has encoded the query
+            latency_ms = encoding_ms(self.encoder, self.store, search.queries) + latency_ms
         found = replace(found, latency_ms=latency_ms)
         if not len(found.index_bytes):
             size = passages.nbytes + sum(array.nbytes for array in index.values())
