@@ -9,6 +9,7 @@ from hydra.types import RunMode
 from omegaconf import OmegaConf
 
 from ragsweep.app.composing import SharingLoader
+from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import CONF, register_resolvers
 
 SWEEPS = {
@@ -25,6 +26,11 @@ SWEEPS = {
     "texts": [["dataset.name='a b'", "k=3"], ['dataset.name="k=5"', "k=3"], ["dataset.name=\\,", "k=3"]],
     "within a shared group": [["retriever.fusion.norm=zscore", "k=3"], ["retriever.fusion.norm=dbsf", "k=3"]],
     "the name of an option": [["retriever.fusion=rrf", "k=3"], ["retriever.fusion=zscore", "k=3"]],
+    "settings of a named option": [
+        ["retriever.fusion=rrf", "retriever.fusion.constant=10"],
+        ["retriever.fusion.constant=60", "retriever.fusion=rrf"],
+        ["retriever.fusion=sum", "retriever.fusion.norm=dbsf"],
+    ],
     "of hydra": [["hydra.job.name=a", "k=3"], ["hydra.job.name=b", "k=5"]],
 }
 
@@ -77,3 +83,18 @@ def test_a_setting_within_a_shared_group_is_that_of_its_place_alone(loader):
     config = loader.load_configuration("config", ["retriever=fused", "retriever.fusion.weights=[2,1]"], RunMode.RUN)
     assert config.retriever.fusion.weights == [2, 1]
     assert config.fusion.weights is None
+
+
+@pytest.mark.parametrize("constant", [10, 60])
+def test_the_settings_of_an_option_can_be_set_where_it_is_named(loader, constant):
+    job = [f"retriever.fusion.constant={constant}", "retriever.fusion=rrf"]
+    for overrides in (job, job[::-1]):
+        config = loader.load_configuration("config", overrides, RunMode.RUN)
+        target = "ragsweep.retrieval.ReciprocalRankFusion"
+        assert config.retriever.fusion == {"_target_": target, "constant": constant, "weights": None}
+        assert config.fusion._target_ == "ragsweep.retrieval.WeightedSum"
+
+
+def test_an_option_that_there_is_not_is_said_where_its_setting_is_set(loader):
+    with pytest.raises(ConfigError, match=r"^retriever\.fusion: found 'rff', expected one of dbsf, "):
+        loader.load_configuration("config", ["retriever.fusion=rff", "retriever.fusion.constant=1"], RunMode.RUN)

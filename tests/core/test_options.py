@@ -22,7 +22,6 @@ def own(tmp_path, monkeypatch):
     monkeypatch.setenv(PROJECT, str(tmp_path))
     for group, options in {
         "encoder": {"letters": LETTERS},
-        "reranker": {"none": "# @package _global_\nreranker: null\n"},
         "retriever": {
             "itself": "_target_: ragsweep.retrieval.PipelineRetriever\nranker: itself\n",
             "two": "_target_: ragsweep.retrieval.FusedRetriever\nrankers: {words: sparse, letters: {_target_: "

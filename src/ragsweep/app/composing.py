@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from functools import cache, lru_cache
+from math import inf
 
 from hydra._internal.config_loader_impl import ConfigLoaderImpl, get_overrides_dirname
 from hydra.core.config_loader import ConfigLoader
@@ -21,9 +22,21 @@ _set_all = ConfigLoaderImpl._apply_overrides_to_config
 
 def _set_each(overrides: list[Override], config: DictConfig) -> None:
     """Set what overrides name. Hydra itself does not reach into what refers to a group, as `fusion: ${fusion}` does."""
-    for override in overrides:
+    for override in _names_first(overrides):
         own_copy(config, override.key_or_group)
         _set_all([override], config)
+
+
+def _names_first(overrides: Sequence[Override]) -> list[Override]:
+    """Those that name an option before those of its settings, which would be lost: `a.b.c=1 a.b=name`."""
+    keys = [override.key_or_group for override in overrides]
+
+    def order(override: Override) -> float:
+        key = override.key_or_group
+        named = isinstance(override.value(), str) and any(each.startswith(f"{key}.") for each in keys)
+        return key.count(".") if named else inf
+
+    return sorted(overrides, key=order)
 
 
 ConfigLoaderImpl._apply_overrides_to_config = staticmethod(_set_each)  # type: ignore[assignment, method-assign]
@@ -52,7 +65,7 @@ class SharingLoader(ConfigLoaderImpl):
                 self._composed.pop(next(iter(self._composed)))
             self._composed[shared] = super().load_sweep_config(master_config, sweep_overrides)
         config = copy.deepcopy(self._composed[shared])
-        for override in values:
+        for override in _names_first(values):
             own_copy(config, override.key_or_group)
             OmegaConf.update(config, override.key_or_group, override.value(), merge=True)
         of_task = [override for override in parsed if not override.is_hydra_override()]

@@ -134,7 +134,13 @@ def _content(named: Named) -> Any:
 
 
 def own_copy(config: DictConfig, setting: str) -> None:
-    """Give what a setting is in a copy of its own, where it refers to another group: so only this one is changed."""
+    """Give what a setting is in a copy of its own, where it refers to another group: so only this one is changed.
+
+    Where what it is in is given by the name of an option, the option's file takes its place.
+
+    Raises:
+        ConfigError: There is no option of this name, or it is composed of other options.
+    """
     node: Any = config
     with suppress(OmegaConfBaseException):
         for key in setting.split(".")[:-1]:
@@ -142,4 +148,8 @@ def own_copy(config: DictConfig, setting: str) -> None:
                 return
             if OmegaConf.is_interpolation(node, key) and isinstance(node[key], DictConfig):
                 node[key] = copy.deepcopy(node[key])
+            elif isinstance(node[key], str):
+                for each in named_components(config):
+                    if each.parent is node and each.key == key:
+                        node[key] = _content(each)
             node = node[key]
