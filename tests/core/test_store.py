@@ -277,6 +277,12 @@ def test_a_store_that_cannot_write_says_so(tmp_path):
         Store(str(tmp_path / "file")).get("stage", 1, lambda: {"array": np.ones(1)})
 
 
+def test_a_full_disk_is_said_in_the_words_of_numpy(tmp_path):
+    full = OSError("131072 requested and 4096 written")  # as numpy raises it, without an errno
+    with pytest.warns(UserWarning, match=r"cannot write to .* \(131072 requested and 4096 written\): going on"):
+        Store(str(tmp_path))._warn(full)
+
+
 def test_processes_that_want_the_same_build_it_once(store):
     processes = [
         subprocess.Popen([sys.executable, building.__file__, store.path], stdout=subprocess.PIPE, text=True)

@@ -21,6 +21,7 @@ from filelock import FileLock
 from ragsweep.core.code import code_of_call
 from ragsweep.core.constraints import Between, Text
 from ragsweep.core.digest import digest, digest_file
+from ragsweep.core.errors import first_line
 from ragsweep.core.parsing import from_json, read_text
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -192,7 +193,7 @@ class Store:
             self._warn(error)
 
     def _warn(self, error: OSError) -> None:
-        _say(f"the store cannot write to {self.path} ({error.strerror}): going on without it")
+        _say(f"the store cannot write to {self.path} ({error.strerror or first_line(error)}): going on without it")
 
 
 NO_STORE = Store(path="", enabled=False)
