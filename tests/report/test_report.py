@@ -166,3 +166,18 @@ def test_the_report_names_what_did_not_finish(tmp_path):
     sweep = Sweep([alpha_k(0, 3, 0.1)], {"alpha=1 k=3": "FAILED"})
     for text in written(tmp_path, sweep):
         assert "Did not finish: alpha=1 k=3 (FAILED)" in text
+
+
+def test_a_section_that_the_choice_lacks_names_the_best_run_that_has_it(tmp_path):
+    sections = ({"Routing": ["Worst."]}, {"Routing": ["Better."], "Answers": ["Theirs."]}, {"Answers": ["Own."]})
+    runs = [
+        replace(run, facts=replace(run.facts, sections=each))
+        for run, each in zip(
+            over_alpha(np.outer([0.1, 0.5, 0.9], np.ones(9)), [0, 0.5, 1]).outcomes, sections, strict=True
+        )
+    ]
+    _, text = written(tmp_path, Sweep(runs, {}, SETTINGS))
+    assert re.findall(r"^## (Routing.*|Answers.*)\n\n- (.*)", text, re.MULTILINE) == [
+        ("Answers", "Own."),
+        ("Routing (alpha=0.5)", "Better."),
+    ]

@@ -22,7 +22,7 @@ from ragsweep.report.evidence import evidence
 from ragsweep.report.markup import code, markdown
 from ragsweep.report.tables import against_best, against_guessing, baseline_rows, cells, number, pair_rows, standing
 from ragsweep.report.words import at, headline, interval
-from ragsweep.sweeps import Decision, Sweep
+from ragsweep.sweeps import Decision, Outcome, Sweep
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,7 +135,7 @@ def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
         f"{_when(origin.started)}{f', commit {origin.commit}' if origin.commit else ''}",
         "headline": headline(decision),
         "evidence": evidence(decision),
-        "sections": decision.named.facts.sections,
+        "sections": _sections(decision),
         "about_sections": _about_sections(sweep, decision),
         "unfinished": ", ".join(f"{name} ({status})" for name, status in sweep.unfinished.items()),
         "by_cutoff": cells(decision),
@@ -230,8 +230,17 @@ def _about_table(sweep: Sweep) -> str:
     )
 
 
+def _sections(decision: Decision) -> dict[str, Sequence[str]]:
+    """The sections of the choice; and those that only others have, such as routing, from the best one that has them."""
+    level, own = decision.headline.allowed, decision.named.facts.sections
+    others: dict[str, Outcome] = {}
+    for outcome in (level.outcomes[position] for position in level.table["outcome"]):
+        others = {heading: outcome for heading in outcome.facts.sections if heading not in own} | others
+    return {**own, **{f"{heading} ({run.name})": run.facts.sections[heading] for heading, run in others.items()}}
+
+
 def _about_sections(sweep: Sweep, decision: Decision) -> str:
-    sentences = [f"These sentences are about {decision.named.name} alone."]
+    sentences = [f"These sentences are about {decision.named.name} alone, where a heading names no other."]
     if len(sweep.outcomes) > 1:
         sentences.append(f"It was chosen among {len(sweep.outcomes)} by the same queries, which favours it.")
         if decision.against_guessing:

@@ -55,7 +55,8 @@ def values_in_words(values: Sequence[Any], chosen: set[Any]) -> str:
     """Some values of an axis as text."""
     if all(map(is_number, chosen)):
         return ranges([value for value in values if is_number(value)], list(chosen))
-    return " or ".join("(none)" if value is None else str(value) for value in [*values, None] if value in chosen)
+    *names, last = ("(none)" if value is None else str(value) for value in [*values, None] if value in chosen)
+    return f"{', '.join(names)} or {last}" if names else last
 
 
 def ranges(values: Sequence[float], chosen: Sequence[float]) -> str:
