@@ -7,7 +7,7 @@ import pytest
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.store import NO_STORE
-from ragsweep.retrieval import LearnedSparseRetriever, Search, trace
+from ragsweep.retrieval import NOTHING, LearnedSparseRetriever, Search, rank, trace
 from ragsweep.testing import RankerContract
 from ragsweep.testing.retrieval import SEARCH
 
@@ -148,3 +148,10 @@ def test_a_model_that_lacks_weights_is_refused(splade, tmp_path):
     save_file(weights, tmp_path / "model.safetensors", {"format": "pt"})
     with pytest.raises(ConfigError, match=r"^retriever\.model: .*transform\.dense\.weight, which would be made up"):
         LearnedSparseRetriever(str(tmp_path), NO_STORE).rank(SEARCH, 5)
+
+
+def test_a_threshold_cuts_the_ranking_at_its_score(splade, store):
+    full = LearnedSparseRetriever(splade, store).rank(SEARCH, 10)
+    threshold = float(np.median(full.scores[np.isfinite(full.scores)]))
+    cut = rank(LearnedSparseRetriever(splade, store, score_threshold=threshold), SEARCH, 10)
+    assert cut.passages.tolist() == np.where(full.scores >= threshold, full.passages, NOTHING).tolist()

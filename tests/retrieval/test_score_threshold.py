@@ -14,6 +14,7 @@ from ragsweep.retrieval import (
     FusedRetriever,
     HybridRetriever,
     Names,
+    PipelineRetriever,
     ReciprocalRankFusion,
     RunFileRetriever,
     Search,
@@ -51,10 +52,11 @@ def rankers(letters, tmp_path):
         "pure": partial(HybridRetriever, dense, SPARSE, 0),
         "ranks": partial(HybridRetriever, dense, SPARSE, fusion=ReciprocalRankFusion()),
         "fused": partial(FusedRetriever, {"dense": dense, "sparse": SPARSE}),
+        "pipeline": partial(PipelineRetriever, SPARSE),
     }
 
 
-@pytest.mark.parametrize("name", ["dense", "sparse", "hybrid", "pure", "ranks", "fused"])
+@pytest.mark.parametrize("name", ["dense", "sparse", "hybrid", "pure", "ranks", "fused", "pipeline"])
 def test_a_threshold_cuts_the_ranking_at_its_score(rankers, name):
     without = pairs(rank(rankers[name](), SEARCH, 10))
     threshold = float(np.median([score for row in without for _, score in row]))

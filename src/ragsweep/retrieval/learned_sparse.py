@@ -38,7 +38,7 @@ from ragsweep.retrieval.encoders.model_running import (
     made_up_weights,
 )
 from ragsweep.retrieval.encoders.tokenizer import file_of, opened
-from ragsweep.retrieval.ranking import Ranking, Scores, Search, sample, searching, timed
+from ragsweep.retrieval.ranking import Ranking, Scores, Search, reaching, sample, searching, timed
 from ragsweep.retrieval.trace import Trace, Words
 
 if TYPE_CHECKING:
@@ -62,16 +62,18 @@ class LearnedSparseRetriever:
             so that a sweep over this setting encodes every text once.
         device: `cpu`, `cuda`, `cuda:1`, `mps`; None takes the fastest there is.
         batch_size: Texts encoded at once on an accelerator.
+        score_threshold: Passages with a lower score are not retrieved; None retrieves whatever the score.
     """
 
     role: ClassVar[str] = "learned sparse"
-    beside_fingerprint: ClassVar[tuple[str, ...]] = ("max_terms",)
+    beside_fingerprint: ClassVar[tuple[str, ...]] = ("max_terms", "score_threshold")
 
     model: Text
     store: Store
     max_terms: Annotated[int, Between(1)] | None = None
     device: Text | None = None
     batch_size: Annotated[int, Between(1)] = 32
+    score_threshold: float | None = None
 
     def __post_init__(self) -> None:
         if self.device is None:  # what is used is what is logged
@@ -116,7 +118,7 @@ class LearnedSparseRetriever:
             return best_of(lambda rows: _products(rows, postings), some, len(search.passages), depth)
 
         with progress(searching(search.passages, search.queries), len(search.queries)):
-            found = find(queries)
+            found = reaching(find(queries), self.score_threshold)
         rows = sample(len(search.queries)).tolist()
         search_ms = timed(lambda row: find(queries[[row]]), rows)
         size = postings.data.nbytes + postings.indices.nbytes + postings.indptr.nbytes

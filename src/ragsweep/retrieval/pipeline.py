@@ -10,7 +10,7 @@ from ragsweep.core.code import name_of
 from ragsweep.core.constraints import Between
 from ragsweep.core.errors import ConfigError
 from ragsweep.retrieval.checks import expect_method
-from ragsweep.retrieval.ranking import UNTIMED, Expansion, Ranker, Ranking, Reranker, Rewriter, Search
+from ragsweep.retrieval.ranking import UNTIMED, Expansion, Ranker, Ranking, Reranker, Rewriter, Search, reaching
 from ragsweep.retrieval.stages import (
     check_search,
     details_of,
@@ -38,6 +38,7 @@ class PipelineRetriever:
         candidates: How many passages a reranker gets that has no setting of this name, and so the most that are
             retrieved; None takes all.
         dynamic_k: Drops the last passages of a ranking; None leaves them. It sees one more than its setting `most`.
+        score_threshold: Passages whose score is lower in the end are not retrieved; None retrieves whatever the score.
     """
 
     ranker: Ranker
@@ -45,6 +46,7 @@ class PipelineRetriever:
     reranker: Reranker | None = None
     candidates: Annotated[int, Between(1)] | None = 100
     dynamic_k: Reranker | None = None
+    score_threshold: float | None = None
 
     def __post_init__(self) -> None:
         expect_method(self.ranker, "rank", "ranker")
@@ -71,7 +73,7 @@ class PipelineRetriever:
         ranking = self._first(search, seen)
         for stage, most in ((self.reranker, seen), (self.dynamic_k, depth)):
             ranking = rerank(stage, search, ranking, most) if stage is not None else ranking
-        return ranking
+        return reaching(ranking, self.score_threshold)
 
     def check(self, search: Search) -> None:
         """Let a rewriter refuse the ranker, and the ranker what it cannot search."""
