@@ -171,7 +171,10 @@ def test_an_option_that_hides_behind_ours_is_refused(ragsweep, swept, folder):
     ("line", "expected"),
     [
         ("ragsweep re", ["review", "reproduce"]),
-        ("ragsweep run retriever=", ["dense", "fused", "hybrid", "mine", "pipeline", "run_file", "sparse"]),
+        (
+            "ragsweep run retriever=",
+            [*"dense fused hybrid learned_sparse mine pipeline qdrant routed run_file sparse three_way".split()],
+        ),
     ],
 )
 def test_bash_completes_commands_groups_and_options(swept, folder, environment, line, expected):

@@ -283,7 +283,7 @@ def test_a_setting_that_has_no_effect_at_this_alpha_is_not_logged(composed):
 )
 def test_a_setting_of_another_bm25_is_not_logged(composed, overrides, logged):
     settings, _ = used(composed("retriever.alpha=0", *overrides), "retriever")
-    shared = {f"retriever.sparse.{name}" for name in ("k1", "b", "stop_words", "stemmer")}
+    shared = {f"retriever.sparse.{name}" for name in ("k1", "b", "stop_words", "stemmer", "score_threshold")}
     own = {f"retriever.sparse.{name}" for name in logged}
     assert {name for name in settings if name.startswith("retriever.sparse.")} == shared | own
 

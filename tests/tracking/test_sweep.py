@@ -266,11 +266,10 @@ def test_of_jobs_of_one_name_none_hides_that_another_was_not_started(application
 
 
 def test_a_swept_group_that_has_the_name_of_a_column_loses_none(application, dataset, tmp_path):
-    for group in ("query", "f1"):
-        (tmp_path / "conf" / group).mkdir(parents=True)
-        for b in (0.3, 0.5):
-            (tmp_path / "conf" / group / f"b{b}.yaml").write_text(f"# @package _global_\nretriever: {{b: {b}}}\n")
-    own = [f"hydra.searchpath=[{tmp_path}/conf]", "retriever=sparse", "+query=b0.3,b0.5", "+f1=b0.3,b0.5"]
+    (tmp_path / "conf" / "f1").mkdir(parents=True)
+    for b in (0.3, 0.5):
+        (tmp_path / "conf" / "f1" / f"b{b}.yaml").write_text(f"# @package _global_\nretriever: {{b: {b}}}\n")
+    own = [f"hydra.searchpath=[{tmp_path}/conf]", "retriever=sparse", "query=plain,spellcheck", "+f1=b0.3,b0.5"]
     process = application.run("-m", *dataset, *own)
     assert (process.returncode, "could not be written" in process.stderr) == (0, False), process.stderr
     [parent] = application.parents()

@@ -6,11 +6,11 @@ import sys
 
 import numpy as np
 import pytest
-from ragsweep.retrieval.engine import ranked_by_engine
 
 from ragsweep.core.errors import RetrieverError
 from ragsweep.core.store import Store
 from ragsweep.retrieval import LanceDbIndex
+from ragsweep.retrieval.indexes.engine import ranked_by_engine
 from ragsweep.testing.engines import corpus, queries
 
 
