@@ -506,7 +506,7 @@ def test_a_killed_process_loses_no_answer_that_it_had_received(server, answerer,
     assert all_wait.wait(60), process.communicate()
     process.send_signal(end)
     if end == signal.SIGINT:  # waits for what is on its way
-        time.sleep(0.5)
+        time.sleep(2)
     else:
         process.wait()
     blocked.set()
