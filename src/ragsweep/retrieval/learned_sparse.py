@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -16,7 +14,6 @@ import numpy.typing as npt
 from ragsweep.core.code import code_of
 from ragsweep.core.constraints import Between, Text
 from ragsweep.core.digest import digest, digest_texts, version
-from ragsweep.core.errors import ConfigError, EncoderError, first_line
 from ragsweep.core.hardware import cpu_abilities, fastest_device
 from ragsweep.core.method import Method
 from ragsweep.core.progress import progress
@@ -31,11 +28,11 @@ from ragsweep.retrieval.encoders.model_running import (
     WIDTH,
     by_threads,
     check_device,
-    check_tokenizer,
     groups_of,
     in_batches,
+    loaded,
     longest_first,
-    made_up_weights,
+    settings_of,
 )
 from ragsweep.retrieval.encoders.tokenizer import file_of, opened
 from ragsweep.retrieval.ranking import Ranking, Scores, Search, reaching, sample, searching, timed
@@ -79,7 +76,7 @@ class LearnedSparseRetriever:
         if self.device is None:  # what is used is what is logged
             object.__setattr__(self, "device", fastest_device())
         elif self._kind not in ("cpu", fastest_device()):  # else torch will say, when the model is loaded
-            with _of_retriever():
+            with settings_of("retriever"):
                 check_device(str(self.device))
 
     @property
@@ -99,7 +96,7 @@ class LearnedSparseRetriever:
     @cached_property
     def folder(self) -> Path:
         """Where the model's files are; raises `ConfigError` where they cannot be had."""
-        with _of_retriever():
+        with settings_of("retriever"):
             return model_folder(self.model, "SparseEncoder")
 
     @cached_property
@@ -107,7 +104,7 @@ class LearnedSparseRetriever:
         """Digest over the model's files and over what moves the last bits of a weight."""
         shapes = [GROUP, WIDTH] if self._kind == "cpu" else [self.batch_size]
         libraries = {name: version(name) for name in LIBRARIES}
-        with _of_retriever():
+        with settings_of("retriever"):
             return digest([digest_of_model(self.folder), self._kind, shapes, libraries])
 
     def rank(self, search: Search, depth: int) -> Ranking:
@@ -127,7 +124,7 @@ class LearnedSparseRetriever:
     def trace(self, search: Search, query: int) -> Trace:
         """What each term of a query adds to the score of each passage."""
         weights, postings = self.weights([search.queries[query]], "query"), self._postings(search.passages)
-        with _of_retriever():
+        with settings_of("retriever"):
             tokenizer = opened(file_of(str(self.folder)))
         added = {}
         for term, weight in zip(weights.indices.tolist(), weights.data, strict=True):
@@ -167,7 +164,7 @@ class LearnedSparseRetriever:
 
     def _encoded(self, texts: Sequence[str], role: Role) -> Arrays:
         digests, texts = digests_of(texts), [text.replace("\f", " ") for text in texts]  # as encoders read them
-        with _of_retriever():
+        with settings_of("retriever"):
             model = _load(self.folder, str(self.device))
             encode = partial(_encode, model.encode_query if role == "query" else model.encode_document)
             if self._kind == "cpu":
@@ -223,33 +220,4 @@ def _heaviest(weights: sparse.csr_array, most: int) -> sparse.csr_array:
 
 @cache
 def _load(folder: Path, device: str) -> Any:
-    from sentence_transformers import SparseEncoder
-    from transformers.utils.logging import disable_progress_bar
-
-    disable_progress_bar()  # type: ignore[no-untyped-call]
-    if device != "cpu":
-        check_device(device)
-    try:
-        with made_up_weights() as made_up:
-            model = SparseEncoder(
-                str(folder),
-                device=device,
-                local_files_only=True,
-                trust_remote_code=False,
-                model_kwargs={"use_safetensors": True},
-            )
-    except Exception as error:  # the libraries of tokenizers and weights raise anything
-        raise EncoderError(f"encoder.model: {folder} cannot be loaded ({first_line(error)})") from error
-    if made_up:
-        raise EncoderError(f"encoder.model: the weights in {folder} lack {made_up[0]}, which would be made up")
-    check_tokenizer(model, folder)
-    return model
-
-
-@contextmanager
-def _of_retriever() -> Iterator[None]:
-    """Name the setting of the retriever in what is said of models, which most often are those of encoders."""
-    try:
-        yield
-    except EncoderError as error:
-        raise ConfigError(re.sub(r"\bencoder\.(?=model\b|device\b)", "retriever.", str(error))) from error
+    return loaded("SparseEncoder", folder, device)

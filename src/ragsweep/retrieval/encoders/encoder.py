@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ragsweep.core.constraints import Between, Text
 from ragsweep.core.digest import digest, version
-from ragsweep.core.errors import EncoderError, first_line
+from ragsweep.core.errors import EncoderError
 from ragsweep.core.hardware import cpu_has_bf16, fastest_device
 from ragsweep.core.progress import progress
 from ragsweep.core.store import NO_STORE, Store
@@ -26,11 +26,10 @@ from ragsweep.retrieval.encoders.model_running import (
     WIDTH,
     by_threads,
     check_device,
-    check_tokenizer,
     groups_of,
     in_batches,
+    loaded,
     longest_first,
-    made_up_weights,
     token_embeddings,
 )
 from ragsweep.retrieval.encoders.reduction import Reducible
@@ -170,29 +169,11 @@ def _sentence_embeddings(model: Any, encode: Callable[..., Any], texts: list[str
 @cache
 def _load(folder: Path, device: str, backend: Backend, precision: Precision, store: Store) -> SentenceTransformer:
     import torch
-    from sentence_transformers import SentenceTransformer
-    from transformers.utils.logging import disable_progress_bar
 
-    disable_progress_bar()  # type: ignore[no-untyped-call]
-    if device != "cpu":
-        check_device(device)
     if device.startswith("cuda") and precision == "bf16" and not torch.cuda.is_bf16_supported(False):
         raise EncoderError("encoder.precision: this GPU has no bf16; use fp32")
-    try:
-        with made_up_weights(but="pooler") as made_up:  # it takes the tokens; many models were saved without a pooler
-            model = SentenceTransformer(
-                str(folder),
-                device=device,
-                local_files_only=True,
-                trust_remote_code=False,
-                model_kwargs={"use_safetensors": True},
-            )
-    except Exception as error:  # the libraries of tokenizers and weights raise anything
-        reason = first_line(error)
-        raise EncoderError(f"encoder.model: {folder} cannot be loaded ({reason})") from error
-    if made_up:
-        raise EncoderError(f"encoder.model: the weights in {folder} lack {made_up[0]}, which would be made up")
-    check_tokenizer(model, folder)
+    # it takes the tokens; many models were saved without a pooler
+    model: SentenceTransformer = loaded("SentenceTransformer", folder, device, but="pooler")
     if (backend, precision) != ("torch", "fp32"):
         run_in(backend, precision, model, digest_of_model(folder), store)
     return model

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.core.errors import EncoderError, first_line
+from ragsweep.core.errors import ConfigError, EncoderError, first_line
 from ragsweep.core.progress import advance
 
 LIBRARIES = ("torch", "transformers", "tokenizers", "sentence-transformers")
@@ -99,6 +99,50 @@ def token_embeddings(
         words = each["attention_mask"].cpu().bool() & ~torch.isin(ids, special)
         found.append(torch.nn.functional.normalize(vectors[words], dim=1).numpy())
     return found
+
+
+def loaded(kind: str, folder: Path, device: str, but: str = "") -> Any:
+    """Load a model, from safetensors alone and without code of its own.
+
+    Args:
+        kind: The class of sentence-transformers, such as `CrossEncoder`.
+        folder: Has the model's files.
+        device: Where it runs.
+        but: As in `made_up_weights`.
+
+    Raises:
+        EncoderError: It cannot be loaded there, lacks weights, or has another model's tokenizer.
+    """
+    import sentence_transformers
+    from transformers.utils.logging import disable_progress_bar
+
+    disable_progress_bar()  # type: ignore[no-untyped-call]
+    if device != "cpu":
+        check_device(device)
+    try:
+        with made_up_weights(but) as made_up:
+            model = getattr(sentence_transformers, kind)(
+                str(folder),
+                device=device,
+                local_files_only=True,
+                trust_remote_code=False,
+                model_kwargs={"use_safetensors": True},
+            )
+    except Exception as error:  # the libraries of tokenizers and weights raise anything
+        raise EncoderError(f"encoder.model: {folder} cannot be loaded ({first_line(error)})") from error
+    if made_up:
+        raise EncoderError(f"encoder.model: the weights in {folder} lack {made_up[0]}, which would be made up")
+    check_tokenizer(model, folder)
+    return model
+
+
+@contextmanager
+def settings_of(component: str) -> Iterator[None]:
+    """Name the settings of a component in errors of models, which otherwise name those of an encoder."""
+    try:
+        yield
+    except EncoderError as error:
+        raise ConfigError(re.sub(r"\bencoder\.(?=model\b|device\b)", f"{component}.", str(error))) from error
 
 
 @contextmanager

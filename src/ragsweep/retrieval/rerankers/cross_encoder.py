@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -14,7 +12,7 @@ import numpy as np
 
 from ragsweep.core.constraints import Between, Text
 from ragsweep.core.digest import digest, version
-from ragsweep.core.errors import ConfigError, EncoderError, first_line
+from ragsweep.core.errors import EncoderError
 from ragsweep.core.hardware import fastest_device
 from ragsweep.core.identity import identity
 from ragsweep.core.store import Store
@@ -25,10 +23,10 @@ from ragsweep.retrieval.encoders.model_running import (
     WIDTH,
     by_threads,
     check_device,
-    check_tokenizer,
     groups_of,
     in_batches,
-    made_up_weights,
+    loaded,
+    settings_of,
 )
 from ragsweep.retrieval.ranking import Ranking, Scores, Search, ranked, sample, timed
 from ragsweep.retrieval.rerankers.pair_scores import Pair, pair_scores, pairs_of
@@ -63,7 +61,7 @@ class CrossEncoderReranker:
         if self.device is None:  # what is used is what is logged
             object.__setattr__(self, "device", fastest_device())
         elif self._kind not in ("cpu", fastest_device()):  # else torch will say, when the model is loaded
-            with _of_reranker():
+            with settings_of("reranker"):
                 check_device(str(self.device))
 
     @property
@@ -78,7 +76,7 @@ class CrossEncoderReranker:
     @cached_property
     def folder(self) -> Path:
         """Where the model's files are; raises `ConfigError` where they cannot be had."""
-        with _of_reranker():
+        with settings_of("reranker"):
             return model_folder(self.model, "CrossEncoder")
 
     @cached_property
@@ -86,7 +84,7 @@ class CrossEncoderReranker:
         """Digest over the model's files and over what moves the last bits of a score."""
         shapes = [GROUP, WIDTH] if self._kind == "cpu" else [self.batch_size]
         libraries = {name: version(name) for name in LIBRARIES}
-        with _of_reranker():
+        with settings_of("reranker"):
             return digest([digest_of_model(self.folder), self._kind, shapes, libraries])
 
     def rerank(self, search: Search, ranking: Ranking, depth: int) -> Ranking:
@@ -101,7 +99,7 @@ class CrossEncoderReranker:
         if not pairs:
             return np.empty(0)
         pairs = [(query.replace("\f", " "), passage.replace("\f", " ")) for query, passage in pairs]  # as encoders do
-        with _of_reranker():
+        with settings_of("reranker"):
             model = _load(self.folder, str(self.device))
             prompt = model.prompts.get(model.default_prompt_name)
             if self._kind == "cpu":
@@ -120,35 +118,7 @@ def _predict(model: Any, pairs: list[Pair], **options: Any) -> Any:
 
 @cache
 def _load(folder: Path, device: str) -> Any:
-    from sentence_transformers import CrossEncoder
-    from transformers.utils.logging import disable_progress_bar
-
-    disable_progress_bar()  # type: ignore[no-untyped-call]
-    if device != "cpu":
-        check_device(device)
-    try:
-        with made_up_weights() as made_up:
-            model = CrossEncoder(
-                str(folder),
-                device=device,
-                local_files_only=True,
-                trust_remote_code=False,
-                model_kwargs={"use_safetensors": True},
-            )
-    except Exception as error:  # the libraries of tokenizers and weights raise anything
-        raise EncoderError(f"encoder.model: {folder} cannot be loaded ({first_line(error)})") from error
-    if made_up:
-        raise EncoderError(f"encoder.model: the weights in {folder} lack {made_up[0]}, which would be made up")
+    model = loaded("CrossEncoder", folder, device)
     if model.num_labels != 1:
         raise EncoderError(f"encoder.model: {folder} gives {model.num_labels} numbers for a pair, expected one score")
-    check_tokenizer(model, folder)
     return model
-
-
-@contextmanager
-def _of_reranker() -> Iterator[None]:
-    """Name the setting of the reranker in what is said of models, which most often are those of encoders."""
-    try:
-        yield
-    except EncoderError as error:
-        raise ConfigError(re.sub(r"\bencoder\.(?=model\b|device\b)", "reranker.", str(error))) from error
