@@ -4,6 +4,8 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from application import PROJECT, Application
 from hypothesis import settings
 from letters import LetterEncoder
 from mlflow import MlflowClient
+from packaging.requirements import Requirement
 from reportlab.pdfgen.canvas import Canvas
 from servers import Client, TrackingServer, database
 
@@ -62,8 +65,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    extras = [name for mark in item.iter_markers("extra") for name in mark.args]
+    if missing := [name for name in extras if not installed("ragsweep", name)]:
+        pytest.skip(f"needs pip install 'ragsweep[{','.join(missing)}]'")
     if item.get_closest_marker("soak") and not item.config.getoption(SOAK):
         pytest.skip("make soak runs it")
+
+
+@cache
+def installed(package: str, extra: str = "") -> bool:
+    """Whether a package and the optional dependencies of one of its extras are installed."""
+    try:
+        requirements = map(Requirement, distribution(package).requires or ())
+    except PackageNotFoundError:
+        return False
+    of_extra = [one for one in requirements if extra and one.marker and one.marker.evaluate({"extra": extra})]
+    required = [(one.name, further) for one in of_extra if one.name != package for further in (one.extras or {""})]
+    return all(installed(*one) for one in required)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
