@@ -6,13 +6,16 @@ PORT ?= 5000
 # Read as "$$URI", because it may contain any character.
 export URI :=
 
-.PHONY: sweep test soak ui bench lint
+.PHONY: sweep test test-extras soak ui bench lint
 
 sweep: $(READY)  ## the alpha x k sweep over the bundled manual
 	$(VENV)/bin/python run.py -m retriever.alpha=0,0.3,0.5,0.7,1 k=3,5,10
 
 test: $(READY)  ## every test that this machine can run; ARGS are pytest's
 	$(VENV)/bin/python -m pytest -n logical $(ARGS)
+
+test-extras: $(VENV)/.extras  ## the tests that need an extra, with every extra installed; ARGS as above
+	$(VENV)/bin/python -m pytest -n logical -m extra $(ARGS)
 
 soak: $(VENV)/.extras  ## all tests with every extra and at full strength, in about an hour; says what it repeated
 	$(VENV)/bin/python -m pytest -n logical --soak -rs --durations=25 $(ARGS)

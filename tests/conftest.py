@@ -4,8 +4,6 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import cache
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +11,10 @@ import pytest
 import small
 import warm
 from application import PROJECT, Application
+from extras import installed
 from hypothesis import settings
 from letters import LetterEncoder
 from mlflow import MlflowClient
-from packaging.requirements import Requirement
 from reportlab.pdfgen.canvas import Canvas
 from servers import Client, TrackingServer, database
 
@@ -70,18 +68,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip(f"needs pip install 'ragsweep[{','.join(missing)}]'")
     if item.get_closest_marker("soak") and not item.config.getoption(SOAK):
         pytest.skip("make soak runs it")
-
-
-@cache
-def installed(package: str, extra: str = "") -> bool:
-    """Whether a package and the optional dependencies of one of its extras are installed."""
-    try:
-        requirements = map(Requirement, distribution(package).requires or ())
-    except PackageNotFoundError:
-        return False
-    of_extra = [one for one in requirements if extra and one.marker and one.marker.evaluate({"extra": extra})]
-    required = [(one.name, further) for one in of_extra if one.name != package for further in (one.extras or {""})]
-    return all(installed(*one) for one in required)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -199,7 +185,6 @@ def shared_application(tmp_path_factory: pytest.TempPathFactory, cache: Path, em
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TrackingServer]:
     """A tracking server for all tests that need one; where PostgreSQL is not installed, on SQLite."""
-    pytest.importorskip("flask_wtf", reason="the extra server is not installed")
     with database() as address:
         started = TrackingServer(tmp_path_factory.mktemp("server"), address)
         try:

@@ -5,7 +5,6 @@ import os
 import signal
 import time
 from contextlib import suppress
-from importlib.util import find_spec
 
 import pandas as pd
 import psutil
@@ -16,29 +15,13 @@ from held import ENVIRONMENT, held_by
 SWEEP = ["-m", "retriever.alpha=0,0.5", "k=3,5"]
 HELD = ["-m", "k=3,5"]
 FOLDER = "zoë's"
-PLUGINS = {
-    "joblib": "hydra_joblib_launcher",
-    "ray": "hydra_ray_launcher",
-    "submitit_local": "hydra_submitit_launcher",
-}
-
-
-def there(plugin):
-    try:
-        return find_spec(f"hydra_plugins.{plugin}") is not None
-    except ModuleNotFoundError:
-        return False
-
-
-LAUNCHERS = [
-    pytest.param(name, marks=pytest.mark.skipif(not there(plugin), reason=f"{plugin} is not installed"))
-    for name, plugin in PLUGINS.items()
-]
+EXTRAS = {"joblib": "parallel", "ray": "ray", "submitit_local": "slurm"}
+LAUNCHERS = [pytest.param(name, marks=pytest.mark.extra(extra)) for name, extra in EXTRAS.items()]
 
 
 def first(*names):
     """The launchers. The soak alone runs those that are not named: the tests of clusters do the same with them."""
-    others = [each for each in PLUGINS if each not in names]
+    others = [each for each in EXTRAS if each not in names]
     return [
         pytest.param(*each.values, marks=[*each.marks, *[pytest.mark.soak] * (each.values[0] in others)])
         for each in LAUNCHERS
@@ -120,7 +103,7 @@ def test_a_launcher_that_is_not_installed_is_refused_with_what_installs_it(appli
 
 
 @pytest.mark.repeat(usual=1, soak=20)
-@pytest.mark.skipif(not there("hydra_joblib_launcher"), reason="hydra_joblib_launcher is not installed")
+@pytest.mark.extra("parallel")
 def test_a_sweep_of_eight_workers_on_a_fresh_store_loses_nothing(tmp_path, dataset, repetition):
     application = Application(tmp_path, tmp_path / "cache")
     workers = ["hydra/launcher=joblib", "hydra.launcher.n_jobs=8"]
@@ -172,7 +155,7 @@ def test_what_a_killed_worker_leaves_is_named_and_resumed(application, launcher,
     assert recorded(application) == undisturbed
 
 
-@pytest.mark.skipif(not there("hydra_joblib_launcher"), reason="hydra_joblib_launcher is not installed")
+@pytest.mark.extra("parallel")
 def test_a_sweep_whose_workers_outlive_it_is_resumed_when_they_are_done(application, held, undisturbed):
     sweep, file = held
     process = application.start(*sweep, "hydra/launcher=joblib", **ENVIRONMENT)

@@ -45,6 +45,7 @@ from ragsweep.core.terminal import one_line
 from ragsweep.retrieval.language_models import kept, sending
 from ragsweep.retrieval.language_models.language_model import Message
 
+pytestmark = pytest.mark.extra("openai")
 KEY = "sk-test-Zm9vYmFyYmF6cXV4"
 
 

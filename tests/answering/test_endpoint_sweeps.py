@@ -15,6 +15,7 @@ from answering.endpoint_server import TOKENS_IN, TOKENS_OUT, EndpointServer, Rep
 from application import Application
 from small import CASES, case_arguments
 
+pytestmark = pytest.mark.extra("openai")
 KEY = "sk-test-Zm9vYmFyYmF6cXV4"
 CONCURRENCY = 4
 GRID = ["reasoning=direct,cot", "k=1,2"]

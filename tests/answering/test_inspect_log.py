@@ -6,13 +6,13 @@ import zipfile
 
 import pytest
 from answering.quiz import CASES, DATA, QUESTIONS, REPORTED, accuracy, is_correct
-from inspect_ai.log import read_eval_log, write_eval_log
 
 from ragsweep.answering import inspect_log
 from ragsweep.answering.question import Question
 from ragsweep.answering.recorded import RecordedAnswerer
 from ragsweep.core.errors import ConfigError, DatasetError
 
+pytestmark = pytest.mark.extra("inspect")
 INSPECT = REPORTED["inspect-ai 0.3.285"]
 
 
@@ -20,11 +20,19 @@ def answers(path, questions=QUESTIONS, **settings):
     return RecordedAnswerer(str(path), **settings).answer(questions)
 
 
+def read_eval_log(path):
+    from inspect_ai.log import read_eval_log  # only where it is installed
+
+    return read_eval_log(path)
+
+
 @pytest.fixture
 def changed(tmp_path):
     """Writes a log after a function has changed it."""
 
     def write(name, change):
+        from inspect_ai.log import write_eval_log
+
         log = read_eval_log(str(DATA / f"{name}.eval"))
         change(log)
         write_eval_log(log, str(tmp_path / "log.eval"))

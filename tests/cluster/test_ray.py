@@ -10,7 +10,6 @@ import time
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 
 import psutil
@@ -20,7 +19,7 @@ from servers import free_port
 
 pytestmark = [
     pytest.mark.cluster,
-    pytest.mark.skipif(find_spec("ray") is None, reason="the extra ray is not installed"),
+    pytest.mark.extra("ray", "server"),
 ]
 SWEEP = ["-m", "retriever=sparse", "retriever.b=0,0.5,1", "k=1,2"]
 JOBS = 6

@@ -12,7 +12,7 @@ from servers import PASSWORD, USER, needs_postgres
 SWEEP = ["-m", "tracking=server", "retriever=sparse", "retriever.b=0.3,0.5", "k=1,2"]
 JOBS = 4
 
-pytestmark = [pytest.mark.server, needs_postgres]
+pytestmark = [pytest.mark.server, pytest.mark.extra("server"), needs_postgres]
 
 
 def test_everything_works_through_http_alone(client, dataset, tmp_path):

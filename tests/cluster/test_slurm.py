@@ -10,7 +10,6 @@ import tempfile
 import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,7 @@ pytestmark = [
     pytest.mark.cluster,
     pytest.mark.skipif(not all(map(shutil.which, DAEMONS)), reason="Slurm and munge are not installed"),
     pytest.mark.skipif(os.geteuid() != 0, reason="only root may run Slurm's daemons"),
-    pytest.mark.skipif(find_spec("submitit") is None, reason="the extra slurm is not installed"),
+    pytest.mark.extra("slurm", "server"),
 ]
 SWEEP = ["-m", "tracking=server", "k=1,2,3"]
 JOBS = 3

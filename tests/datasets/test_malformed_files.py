@@ -176,9 +176,11 @@ CATALOGUE = [  # docs, queries, qrels, what is said
 ]
 
 
+@pytest.mark.extra("ir_datasets")
 @pytest.mark.parametrize(("docs", "queries", "qrels", "said"), CATALOGUE, ids=range(len(CATALOGUE)))
 def test_a_malformed_dataset_of_the_catalogue(tmp_path, docs, queries, qrels, said):
-    ir_datasets = pytest.importorskip("ir_datasets", reason="ir_datasets is not installed")
+    import ir_datasets
+
     for name, content in (("docs.tsv", docs), ("queries.tsv", queries), ("qrels", qrels)):
         (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     places = {"docs_tsv": "docs.tsv", "queries_tsv": "queries.tsv", "qrels_trec": "qrels"}

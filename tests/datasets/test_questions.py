@@ -339,7 +339,8 @@ def test_written_qrels_are_read_back(tmp_path_factory, grades):
 @pytest.fixture
 def registered(tmp_path):
     """The id of a dataset of the catalogue that lies on this machine."""
-    ir_datasets = pytest.importorskip("ir_datasets", reason="ir_datasets is not installed")
+    import ir_datasets
+
     docs, queries, qrels = tmp_path / "docs.tsv", tmp_path / "queries.tsv", tmp_path / "qrels"
     docs.write_text("d1\tIron tablets.\nd2\tBirth plan.\n")
     queries.write_text("q1\tWhat of iron?\n")
@@ -350,6 +351,7 @@ def registered(tmp_path):
     return name
 
 
+@pytest.mark.extra("ir_datasets")
 def test_a_dataset_of_the_catalogue_is_read(registered):
     collection = IrDatasetsDataset("small", registered).load()
     assert [(document.source, document.text) for document in collection.documents] == [
@@ -360,6 +362,7 @@ def test_a_dataset_of_the_catalogue_is_read(registered):
     assert collection.judgments == (Judgment("q1", "d1", 2), Judgment("q1", "d2", 0))
 
 
+@pytest.mark.extra("ir_datasets")
 def test_a_dataset_that_is_not_in_the_catalogue_is_refused(registered):
     with pytest.raises(DatasetError, match=r"dataset\.id: 'nowhere' is not in the catalogue of ir_datasets"):
         IrDatasetsDataset("small", "nowhere").load()
@@ -422,6 +425,7 @@ class TestOwn(DatasetContract):
         assert made.load().name == "small"
 
 
+@pytest.mark.extra("ir_datasets")
 class TestIrDatasets(DatasetContract):
     component = IrDatasetsDataset
 

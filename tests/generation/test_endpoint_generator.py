@@ -26,6 +26,7 @@ from ragsweep.core.store import NO_STORE, Store
 from ragsweep.generation import UNANSWERABLE, OpenAIGenerator, Request, Source
 from ragsweep.generation.prompts import draft_of_json, draft_of_text, prompt_of, question_in
 
+pytestmark = pytest.mark.extra("openai")
 TEXT = "Iron tablets are taken daily with lemon water. Tea stops the body from taking up iron."
 REQUEST = Request(Source("m.txt", "1", 0, len(TEXT), TEXT), "factual")
 

@@ -119,10 +119,11 @@ def test_a_passage_absent_from_the_sparse_list_gets_0_from_it(alpha, score):
 
 @pytest.fixture(scope="module")
 def fuse_of_ranx():
-    """What ranx makes of rankings `{passage: score}`; skipped where it is not installed."""
-    numba = pytest.importorskip("numba", reason="ranx, the oracle, is not installed")
+    """What ranx makes of rankings `{passage: score}`."""
+    import numba
+
     numba.config.DISABLE_JIT = True  # compiling would take a minute
-    ranx = pytest.importorskip("ranx", reason="the oracle is not installed")
+    import ranx
 
     def fuse(rankings, norm, method, params):
         runs = [ranx.Run({"q": {str(each): float(score) for each, score in scores.items()}}) for scores in rankings]
@@ -133,6 +134,7 @@ def fuse_of_ranx():
     numba.config.DISABLE_JIT = False
 
 
+@pytest.mark.extra("bench")
 @pytest.mark.parametrize(
     ("fusion", "norm", "method"),
     [
@@ -156,10 +158,11 @@ def test_scores_equal_those_of_ranx(fuse_of_ranx, fusion, norm, method, rankings
     assert dict(fused) == pytest.approx(fuse_of_ranx(rankings, norm, *method), abs=1e-9)
 
 
+@pytest.mark.extra("qdrant")
 @FEW
 @given(st.lists(st.dictionaries(st.integers(0, 7), st.integers(-99, 99), min_size=1), min_size=1, max_size=4))
 def test_distribution_based_fusion_is_that_of_qdrant(rankings):
-    fusion = pytest.importorskip("qdrant_client.hybrid.fusion", reason="the oracle is not installed")
+    from qdrant_client.hybrid import fusion
     from qdrant_client.models import ScoredPoint
 
     points = [[ScoredPoint(id=each, version=0, score=score) for each, score in of.items()] for of in rankings]

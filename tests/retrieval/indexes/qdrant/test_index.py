@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import ClassVar
 
@@ -24,11 +24,10 @@ from ragsweep.retrieval import DenseRetriever, QdrantIndex, Search
 from ragsweep.retrieval.indexes.engine import Corpus
 from ragsweep.testing import RankerContract
 
-pytest.importorskip("qdrant_client", reason="the extra qdrant is not installed")
-pytest.importorskip("qdrant_edge", reason="the extra qdrant is not installed")
+with suppress(ImportError):  # where they are not installed, the mark skips the tests
+    from qdrant_server import qdrant_server
 
-from qdrant_server import qdrant_server
-
+pytestmark = pytest.mark.extra("qdrant")
 KEY = "a-key-that-nobody-may-see"
 
 
@@ -61,14 +60,20 @@ def folders(place):
     return sorted(path for path in place.iterdir() if path.is_dir())
 
 
-class TestQdrantInThisProcess(RankerContract):
+class QdrantContract(RankerContract):
     component = DenseRetriever
-    settings: ClassVar = {"encoder": LetterEncoder(), "index": QdrantIndex(server=False)}
+    index: ClassVar = {"server": False}
+
+    def make(self, store, **settings):
+        return super().make(store, **{"encoder": LetterEncoder(), "index": QdrantIndex(**self.index)} | settings)
 
 
-class TestQdrantComparingAll(RankerContract):
-    component = DenseRetriever
-    settings: ClassVar = {"encoder": LetterEncoder(), "index": QdrantIndex(exact=True, server=False)}
+class TestQdrantInThisProcess(QdrantContract):
+    pass
+
+
+class TestQdrantComparingAll(QdrantContract):
+    index: ClassVar = {"server": False, "exact": True}
 
 
 def test_exact_search_is_that_of_all_inner_products(corpus, tmp_path):

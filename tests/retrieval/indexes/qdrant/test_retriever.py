@@ -3,6 +3,7 @@
 import hashlib
 import io
 import tarfile
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,13 +19,12 @@ from ragsweep.retrieval import NOTHING, DenseRetriever, Names, QdrantRetriever, 
 from ragsweep.retrieval.stages import check_search, rank
 from ragsweep.testing import RankerContract
 
-pytest.importorskip("qdrant_client", reason="the extra qdrant is not installed")
-pytest.importorskip("qdrant_edge", reason="the extra qdrant is not installed")
+with suppress(ImportError):  # where they are not installed, the mark skips the tests
+    import qdrant_edge as edge
+    from qdrant_client import models
+    from qdrant_server import qdrant_server
 
-import qdrant_edge as edge
-from qdrant_client import models
-from qdrant_server import qdrant_server
-
+pytestmark = pytest.mark.extra("qdrant")
 KEY = "a-key-that-nobody-may-see"
 TEXTS = (
     "iron tablets are taken daily",

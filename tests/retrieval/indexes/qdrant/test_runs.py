@@ -1,14 +1,15 @@
 """Whole runs with Qdrant: what is recorded, what is refused before anything is, and that no key is kept anywhere."""
 
+from contextlib import suppress
+
 import pytest
 import small
 
-pytest.importorskip("qdrant_client", reason="the extra qdrant is not installed")
-pytest.importorskip("qdrant_edge", reason="the extra qdrant is not installed")
+with suppress(ImportError):  # where they are not installed, the mark skips the tests
+    from qdrant_client import models
+    from qdrant_server import qdrant_server
 
-from qdrant_client import models
-from qdrant_server import qdrant_server
-
+pytestmark = pytest.mark.extra("qdrant")
 KEY = "sk-nobody-may-ever-see-this-0123456789"
 INDEX = ("retriever=dense", "index=qdrant")
 PAGES = [(name, at, text) for name, pages in small.PAGES.items() for at, text in enumerate(pages, 1) if text]
