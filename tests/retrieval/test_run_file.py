@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+import pytrec_eval
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ import ragsweep
 from ragsweep.core import trec_files
 from ragsweep.core.errors import DatasetError, RetrieverError
 from ragsweep.core.store import NO_STORE
+from ragsweep.core.trec_files import trec_eval_order
 from ragsweep.datasets import Collection, Document, Judgment, PageChunker, PdfDataset, Query, RecursiveChunker
 from ragsweep.evaluation import average_precision, f1, hit_rate, mrr, ndcg, precision, recall
 from ragsweep.retrieval import (
@@ -51,11 +53,11 @@ NAMES = Names(
 SEARCH = Search(("one", "two", "three", "four"), ("first", "second"), lambda: NAMES)
 
 
-def found(tmp_path, *lines, search=SEARCH, depth=100):
+def found(tmp_path, *lines, search=SEARCH, depth=100, **settings):
     """The passages that each query gets from a file with these lines."""
     path = tmp_path / "run.trec"
     path.write_text("".join(f"{line}\n" for line in lines))
-    ranking = rank(RunFileRetriever(str(path)), search, depth)
+    ranking = rank(RunFileRetriever(str(path), **settings), search, depth)
     return [[passage for passage in row if passage != NOTHING] for row in ranking.passages.tolist()]
 
 
@@ -63,9 +65,33 @@ def test_a_line_names_a_unit_or_a_passage(tmp_path):
     assert found(tmp_path, "q1 Q0 m#2 1 0.9 me", "q1 Q0 m#1/1 2 0.8 me", "q1 Q0 a@b#1/0 3 0.7 me")[0] == [2, 1, 3]
 
 
-def test_the_score_decides_and_equal_scores_keep_the_order_of_the_file(tmp_path):
-    lines = ["q1 Q0 m#1/0 1 -2 me", "q1 Q0 a@b#1 2 3e0 me", "q1 Q0 m#2 3 3 me", "q1 Q0 m#1/1 4 3 me"]
-    assert found(tmp_path, *lines)[0] == [3, 2, 1, 0]
+WITH_TIES = ["q1 Q0 m#1/0 1 -2 me", "q1 Q0 a@b#1 2 3e0 me", "q1 Q0 m#2 3 3 me", "q1 Q0 m#1/1 4 3.0000000001 me"]
+
+
+@pytest.mark.parametrize(("ties", "passages"), [("trec_eval", [2, 1, 3, 0]), ("file", [1, 3, 2, 0])])
+def test_the_score_decides_and_equal_scores_are_in_the_order_of_trec_eval_or_of_the_file(tmp_path, ties, passages):
+    assert found(tmp_path, *WITH_TIES, ties=ties)[0] == passages
+
+
+@given(
+    st.dictionaries(
+        st.text("aZ9é日😀", min_size=1, max_size=3), st.sampled_from([1.0, 1.00000001, 0.5, -3.0]), min_size=1
+    )
+)
+def test_lines_are_in_the_order_of_trec_eval(scores):
+    """trec_eval itself says where each document is: the reciprocal rank, with it as the only relevant one."""
+    documents, values = [*scores], np.array([*scores.values()])
+    order = trec_eval_order(np.zeros(len(values), dtype=np.int64), values, documents)
+    qrels = {document: {document: 1} for document in documents}
+    ranks = pytrec_eval.RelevanceEvaluator(qrels, {"recip_rank"}).evaluate(dict.fromkeys(documents, scores))
+    assert [documents[each] for each in order] == sorted(documents, key=lambda each: -ranks[each]["recip_rank"])
+
+
+def test_ties_across_the_cutoff_are_counted(tmp_path):
+    search, path = SEARCH, tmp_path / "ties.trec"
+    path.write_text("\n".join(WITH_TIES))
+    retriever = RunFileRetriever(str(path))
+    assert [retriever.tied_at(search, k) for k in range(1, 6)] == [1, 1, 0, 0, 0]
 
 
 def test_a_unit_that_is_listed_again_stands_for_its_next_passage(tmp_path):

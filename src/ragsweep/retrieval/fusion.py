@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
+from fractions import Fraction
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -12,6 +13,8 @@ from ragsweep.core.constraints import Between
 from ragsweep.core.errors import ConfigError
 from ragsweep.retrieval.normalising import NORMS, Norm, Normalisation
 from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, Scores, ranked
+
+ROUNDING = 1e-12  # relative; sums of floats that are equal in exact arithmetic differ by less
 
 
 @dataclass(frozen=True)
@@ -141,8 +144,20 @@ class ReciprocalRankFusion:
         return _by_rank(lambda rank: 1 / (self.constant + rank), f"1 / ({self.constant:g} + rank in this part)")
 
     def fuse(self, rankings: Sequence[Ranking]) -> Ranking:
-        """One ranking of all passages of the rankings, which may differ in depth."""
-        return _weighted_sum(rankings, _weights_of(self.weights, len(rankings), 1), self.normalisation.of)
+        """One ranking of all passages of the rankings, which may differ in depth.
+
+        Passages are tied where their scores are equal in exact arithmetic, whatever the order of the rankings.
+        """
+        weights = _weights_of(self.weights, len(rankings), 1)
+        constant, exact = Fraction(str(self.constant)), [Fraction(str(weight)) for weight in weights]
+        fused = _weighted_sum(rankings, weights, self.normalisation.of)
+        return _with_exact_ties(
+            fused,
+            rankings,
+            lambda ranks: sum(
+                (weight / (constant + rank) for weight, rank in zip(exact, ranks, strict=True) if rank), Fraction()
+            ),
+        )
 
     def formula(self, names: Sequence[str]) -> str:
         """How the score is made of rankings of these names."""
@@ -165,8 +180,13 @@ class InverseSquareRank:
         return _by_rank(lambda rank: 1 / rank**2, "1 / rank in this part ** 2")
 
     def fuse(self, rankings: Sequence[Ranking]) -> Ranking:
-        """One ranking of all passages of the rankings, which may differ in depth."""
-        return _times_count(rankings, [*map(self.normalisation.of, rankings)])
+        """One ranking of all passages of the rankings, which may differ in depth, tied as in exact arithmetic."""
+
+        def exact(ranks: Sequence[int]) -> Fraction:
+            found = [Fraction(1, rank**2) for rank in ranks if rank]
+            return sum(found, Fraction()) * len(found)
+
+        return _with_exact_ties(_times_count(rankings, [*map(self.normalisation.of, rankings)]), rankings, exact)
 
     def formula(self, names: Sequence[str]) -> str:
         """How the score is made of rankings of these names."""
@@ -203,6 +223,30 @@ def _weighted_sum(
 ) -> Ranking:
     kept = [(ranking, weight) for ranking, weight in zip(rankings, weights, strict=True) if weight]
     return _ranked(*_each_once([ranking for ranking, _ in kept], [weight * normalised(each) for each, weight in kept]))
+
+
+def _with_exact_ties(
+    fused: Ranking, rankings: Sequence[Ranking], exact: Callable[[Sequence[int]], Fraction]
+) -> Ranking:
+    """The ranking with equal scores where these are equal in exact arithmetic: a sum of floats depends on its order.
+
+    Args:
+        fused: Of float sums.
+        rankings: Those that were fused.
+        exact: The score of a passage, by its rank in each ranking, from 1; 0 where a ranking lacks it.
+    """
+    found, scores = fused.passages != NOTHING, fused.scores.copy()
+    with np.errstate(invalid="ignore"):  # -inf minus -inf
+        near = found[:, 1:] & (scores[:, :-1] - scores[:, 1:] <= ROUNDING * np.abs(scores[:, :-1]))
+    for row in np.flatnonzero((near & (scores[:, :-1] != scores[:, 1:])).any(axis=1)):
+        ranks = [
+            {passage: rank for rank, passage in enumerate(ranking.passages[row].tolist(), start=1)}
+            for ranking in rankings
+        ]
+        for place in np.flatnonzero(np.append(near[row], False) | np.append(False, near[row])):
+            passage = int(fused.passages[row, place])
+            scores[row, place] = float(exact([of.get(passage, 0) for of in ranks]))
+    return _ranked(fused.passages, scores)
 
 
 def _times_count(rankings: Sequence[Ranking], scores: Sequence[Scores]) -> Ranking:

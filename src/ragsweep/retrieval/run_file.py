@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
-from urllib.parse import unquote
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ragsweep.core.constraints import Text
 from ragsweep.core.digest import digest_file
 from ragsweep.core.errors import DatasetError, RetrieverError
 from ragsweep.core.method import Method
 from ragsweep.core.terminal import one_line, say_once
-from ragsweep.core.trec_files import NOTHING_RETRIEVED, RUN, TAG, number_of, strictly_falling, trec_lines
+from ragsweep.core.trec_files import (
+    RUN,
+    TAG,
+    in_single_precision,
+    number_of,
+    strictly_falling,
+    trec_eval_order,
+    trec_lines,
+)
 from ragsweep.retrieval.checks import LARGEST
+from ragsweep.retrieval.known_passages import LONGEST_NAME, KnownPassages, readings
 from ragsweep.retrieval.ranking import NOTHING, Indices, Names, Ranking, Scores, Search, reaching
 from ragsweep.retrieval.trace import Trace
 
 SETTING = "retriever.path"
 SHOWN = 3  # names in a message
-LONGEST = 80  # characters of a name in a message
 MOST_READ = 4  # files whose rankings a process keeps
 QUERY, DOCUMENT, SCORE, LAST = 0, 2, 4, 5  # columns of a line
 
@@ -34,14 +43,17 @@ QUERY, DOCUMENT, SCORE, LAST = 0, 2, 4, 5  # columns of a line
 class RunFileRetriever:
     """The rankings in a TREC run file, whatever system made them.
 
-    Lines are `query Q0 document rank score tag`. As in trec_eval, the score decides and the rank column is not read;
-    equal scores keep the order of the file. A document is what the dataset judges, such as a page ("manual.pdf#34") or
+    Lines are `query Q0 document rank score tag`. As in trec_eval, the score decides and the rank column is not read. A
+    document is what the dataset judges, such as a page ("manual.pdf#34") or
     a document, or a passage by its id. A page that is listed several times stands for its passages in their order. A
     file that ragsweep has exported (`results/ranking.trec`) gives the metrics of the run that exported it.
 
     Attributes:
         path: The file; unzipped if its name ends in `.gz`.
         name: Name of the system, for tables and charts; None takes that of the file.
+        ties: How equal scores are ordered. `trec_eval` compares scores in single precision and orders equal ones by the
+            name of the document, descending byte by byte; `file` compares scores as they are written and keeps the
+            order of the lines.
         score_threshold: Passages with a lower score are not retrieved; None retrieves whatever the score.
     """
 
@@ -49,6 +61,7 @@ class RunFileRetriever:
 
     path: Text
     name: Text | None = None
+    ties: Literal["trec_eval", "file"] = "trec_eval"
     score_threshold: float | None = None
 
     def __post_init__(self) -> None:
@@ -94,6 +107,11 @@ class RunFileRetriever:
         found = self._found(search)
         return reaching(Ranking(found.passages[:, :depth], found.scores[:, :depth]), self.score_threshold)
 
+    def tied_at(self, search: Search, k: int) -> int:
+        """The number of queries whose passages at the ranks k and k + 1 have equal scores."""
+        tied = self._found(search).tied
+        return int(tied[:, k - 1].sum()) if 0 < k <= tied.shape[1] else 0
+
     def trace(self, search: Search, query: int) -> Trace:
         """How a query got its ranking."""
         return Trace(formula=f"as in {self.name}")
@@ -103,10 +121,10 @@ class RunFileRetriever:
             raise RetrieverError(
                 "retriever=run_file: what is searched has no names, so that no line can be found in it"
             )
-        key = (self.path, self.fingerprint, search.names_digest)
+        key = (self.path, self.fingerprint, self.ties, search.names_digest)
         found = _READ.get(key)
         if found is None:
-            found = _read(self.path, search.names())
+            found = _read(self.path, search.names(), self.ties == "trec_eval")
             if search.names_digest is not None:
                 while len(_READ) >= MOST_READ:
                     _READ.pop(next(iter(_READ)), None)
@@ -120,12 +138,14 @@ class _Found(NamedTuple):
     Attributes:
         passages: Passages by descending score, shape [queries, depth]; `NOTHING` after the last one.
         scores: Strictly falling, same shape; -inf where there is no passage.
+        tied: Whether the score of a passage equals that of the next one, shape [queries, depth - 1].
         without_ranking: Queries that the file lacks.
         other_queries: Queries of the file that the dataset lacks.
     """
 
     passages: Indices
     scores: Scores
+    tied: npt.NDArray[np.bool_]
     without_ranking: tuple[str, ...]
     other_queries: tuple[str, ...]
 
@@ -141,107 +161,53 @@ class _Lines(NamedTuple):
 
 
 # By path, content and names: a file is needed when its sweep is planned, and again when it runs.
-_READ: dict[tuple[str, str, str | None], _Found] = {}
+_READ: dict[tuple[str, str, str, str | None], _Found] = {}
 
 
-def _read(path: str, names: Names) -> _Found:
-    """Read a file for queries and passages of these names."""
+def _read(path: str, names: Names, as_trec_eval: bool) -> _Found:
+    """Read a file for queries and passages of these names, with equal scores ordered by trec_eval or as in the file."""
     if names.several_units:
         raise RetrieverError("retriever=run_file: passages have several pages; expected chunker.across_pages=false")
-    known = _Known(names)
+    known = KnownPassages(names)
     queries = {name: row for row, name in enumerate(names.queries)}
     others: dict[str, None] = {}
+    documents: list[str] = []
     columns: tuple[array[Any], ...] = tuple(array(kind) for kind in "qqqdq")
     ranked: set[int] = set()
     for number, cells in trec_lines(Path(path), RUN, "score", SETTING):
         where, ours = f"{path}, line {number}", cells[LAST] == TAG
         score = number_of(cells[SCORE])
         if not abs(score) <= LARGEST:  # also for NaN
-            found = f"found the score {cells[SCORE][:LONGEST]!r}"
+            found = f"found the score {cells[SCORE][:LONGEST_NAME]!r}"
             raise DatasetError(f"{where}: {found}, expected a number from {-LARGEST:g} to {LARGEST:g}")
-        query = next((queries[name] for name in _readings(cells[QUERY], ours) if name in queries), None)
+        query = next((queries[name] for name in readings(cells[QUERY], ours) if name in queries), None)
         if query is None:
             others[cells[QUERY]] = None
             continue
         ranked.add(query)
         place = known.place(cells[DOCUMENT], ours, where)
         if place is not None:
+            documents.append(sys.intern(cells[DOCUMENT]))
             for column, value in zip(columns, (query, *place, score, number), strict=True):
                 column.append(value)
-    passages, scores = _ranked(_Lines(*map(np.array, columns)), known, names, path)
+    lines = _Lines(*map(np.array, columns))
+    if as_trec_eval:
+        order = trec_eval_order(lines.queries, lines.scores, documents)
+        lines = lines._replace(scores=in_single_precision(lines.scores))
+    else:
+        order = np.lexsort((-lines.scores, lines.queries))  # stable
+    passages, scores, tied = _ranked(lines, order, known, names, path)
     missing = tuple(name for row, name in enumerate(names.queries) if row not in ranked)
-    return _Found(passages, scores, missing, tuple(others))
+    return _Found(passages, scores, tied, missing, tuple(others))
 
 
-class _Known:
-    """Finds the passages that the documents of a file stand for."""
-
-    def __init__(self, names: Names) -> None:
-        self._names = names
-        self._of_unit: dict[str, list[int]] = {}
-        for passage, unit in enumerate(names.units):
-            self._of_unit.setdefault(unit, []).append(passage)
-        self._passages = {name: passage for passage, name in enumerate(names.passages)}
-        self._places: dict[tuple[str, bool], tuple[int, int] | None] = {}
-
-    def place(self, document: str, ours: bool, where: str) -> tuple[int, int] | None:
-        """The first passage of its unit, and the passage or `NOTHING`; None if nothing was retrieved.
-
-        Args:
-            document: As the file has it.
-            ours: Whether ragsweep has written the line.
-            where: The place of the line, for error messages.
-
-        Raises:
-            DatasetError: The dataset does not have such a document, or it has no passage that could hold the rank.
-        """
-        if (document, ours) not in self._places:
-            self._places[document, ours] = self._find(document, ours, where)
-        return self._places[document, ours]
-
-    def in_unit_of(self, passage: int) -> list[int]:
-        """The passages of the unit that a passage is in."""
-        return self._of_unit[self._names.units[passage]]
-
-    def _find(self, document: str, ours: bool, where: str) -> tuple[int, int] | None:
-        for name in _readings(document, ours):
-            if name in self._of_unit:
-                return self._of_unit[name][0], NOTHING
-            passage = self._passages.get(name, next(self._repeated(name), None))
-            if passage is not None:
-                return self.in_unit_of(passage)[0], passage
-            if name in self._names.without_passage:  # leaving it out would move the later ones up
-                expected = "expected documents with text (delete its lines if the ranks below may move up)"
-                raise DatasetError(f"{where}: found {name[:LONGEST]!r}, which has no text in the dataset; {expected}")
-        if document == NOTHING_RETRIEVED:
-            return None
-        hint = "a document, of which parts are judged; " if document in self._names.documents else ""
-        expected = f"expected what is judged, such as {self._names.units[0]!r}"
-        if self._names.passages != self._names.units:
-            expected += f", or a passage, such as {self._names.passages[0]!r}"
-        raise DatasetError(f"{where}: found {document[:LONGEST]!r}, {hint}{expected}")
-
-    def _repeated(self, name: str) -> Iterator[int]:
-        """The passage of a name like `unit@passage`, which our files have for a later passage of a unit."""
-        for place, character in enumerate(name):
-            passage = self._passages.get(name[place + 1 :]) if character == "@" else None
-            if passage is not None and self._names.units[passage] == name[:place]:
-                yield passage
-
-
-def _readings(cell: str, ours: bool) -> tuple[str, ...]:
-    """The names that a cell can stand for, the likelier first: our own files have %20 for a space."""
-    if "%" not in cell:
-        return (cell,)
-    return (unquote(cell), cell) if ours else (cell, unquote(cell))
-
-
-def _ranked(lines: _Lines, known: _Known, names: Names, path: str) -> tuple[Indices, Scores]:
-    """The passages of every query by score, equal scores in the order of the file; and strictly falling scores.
+def _ranked(
+    lines: _Lines, order: Indices, known: KnownPassages, names: Names, path: str
+) -> tuple[Indices, Scores, npt.NDArray[np.bool_]]:
+    """The passages of every query in this order of the lines, strictly falling scores, and ties.
 
     A line that names a passage gets that one. A line that names a unit gets its first passage that no other line has.
     """
-    order = np.lexsort((-lines.scores, lines.queries))  # stable
     counts = np.bincount(lines.queries, minlength=len(names.queries))
     ends = np.cumsum(counts)
     passages = np.full((len(counts), max(1, counts.max())), NOTHING)
@@ -253,10 +219,11 @@ def _ranked(lines: _Lines, known: _Known, names: Names, path: str) -> tuple[Indi
         passages[row, :count] = _chosen(
             [*zip(*(column.tolist() for column in columns), strict=True)], known, names, path
         )
-    return passages, strictly_falling(scores)
+    tied = (scores[:, 1:] == scores[:, :-1]) & (passages[:, 1:] != NOTHING)
+    return passages, strictly_falling(scores), tied
 
 
-def _chosen(lines: list[tuple[int, int, int]], known: _Known, names: Names, path: str) -> list[int]:
+def _chosen(lines: list[tuple[int, int, int]], known: KnownPassages, names: Names, path: str) -> list[int]:
     """The passage of each line of a query, given as the first passage of the unit, the passage, and the line number."""
     taken: dict[int, int] = {}  # by the line that has it
     for _, passage, number in lines:
@@ -281,7 +248,7 @@ def _chosen(lines: list[tuple[int, int, int]], known: _Known, names: Names, path
 
 
 def _some(names: Iterable[str]) -> str:
-    shown = [repr(name[:LONGEST]) for name in islice(names, SHOWN + 1)]
+    shown = [repr(name[:LONGEST_NAME]) for name in islice(names, SHOWN + 1)]
     return ", ".join(shown[:SHOWN]) + (", ..." if len(shown) > SHOWN else "")
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.core.trec_files import trec_eval_order
 from ragsweep.datasets.fields import LARGEST_GRADE
 from ragsweep.tasks.ranking.evaluation import Evaluation, RankingMetric
 from ragsweep.tasks.ranking.evaluation import evaluate as measure
@@ -111,8 +112,9 @@ def evaluate(
 
     - Ids are strings or whole numbers. 34, "34" and " 34" are the same id; 340 is a different one. Ids in TREC files
       are not unescaped; files written by ragsweep contain %20 for a space. Lines that start with # are comments.
-    - The documents of a query are sorted by descending score. Equal scores keep the given order, while trec_eval sorts
-      them by document id. Like trec_eval, this function ignores the rank column of a TREC file.
+    - The documents of a query are sorted by descending score. Equal scores keep the given order. A TREC run file means
+      what trec_eval measures from it: scores in single precision, equal ones by descending document id, whatever the
+      rank column says.
     - An id that occurs several times in a ranking, such as a page with several passages, earns credit once, at its
       first rank.
     - A query without judgments is left out and listed in the result. A judged query without results or without a
@@ -177,10 +179,14 @@ def _positions(ids: Iterable[str]) -> dict[str, int]:
 
 
 def _ranked(found: Entries, rows: Mapping[str, int], units: Mapping[str, int]) -> Indices:
-    """Units of the judged queries by descending score (equal scores in the given order), shape [queries, depth]."""
+    """Units of the judged queries by descending score, shape [queries, depth].
+
+    Equal scores are in the given order; those of a TREC file in the order of trec_eval.
+    """
     query = np.array([rows.get(query, NOTHING) for query in found.queries], dtype=np.int64)
     unit = np.array([units[document] for document in found.documents], dtype=np.int64)
-    order = np.lexsort((-found.numbers, query))  # stable
+    is_file = len(found.lines) > 0
+    order = trec_eval_order(query, found.numbers, found.documents) if is_file else np.lexsort((-found.numbers, query))
     order = order[query[order] != NOTHING]
     query, unit = query[order], unit[order]
     counts = np.bincount(query, minlength=len(rows))
