@@ -2,15 +2,27 @@
 
 import shutil
 import socket
+import sqlite3
+import ssl
+import subprocess
+import threading
+from contextlib import closing
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import SimpleNamespace
 
+import mlflow
 import pytest
 import requests
 import sqlalchemy.exc
+from alembic import command
+from alembic.config import Config
+from mlflow import MlflowClient
 from mlflow.exceptions import MlflowException, RestException
 from mlflow.protos import databricks_pb2 as codes
 
-from ragsweep.core.errors import RefusedError
+from ragsweep import per_query, runs
+from ragsweep.core.errors import RefusedError, TrackingError
 from ragsweep.tracking import store
 from ragsweep.tracking.client import Client
 
@@ -101,3 +113,112 @@ def test_an_experiment_that_another_worker_has_just_made_is_used(application, mo
 def test_the_lock_of_a_database_is_not_executable(application):
     store.open_store(application.uri, "new", str(application.home / "artifacts"))
     assert (application.home / "mlflow.db.lock").stat().st_mode & 0o111 == 0
+
+
+OTHER = {"MLFLOW_TRACKING_URI": "sqlite:////nowhere/other.db", "MLFLOW_EXPERIMENT_NAME": "of a colleague"}
+
+
+def test_variables_of_mlflow_that_name_another_place_are_named(application, dataset):
+    process = application.run(*dataset, "retriever=sparse", "+dry_run=true", **OTHER)
+    assert process.returncode == 0, process.stderr
+    for name, value in OTHER.items():
+        assert f"{name}={value} is not used" in process.stderr
+
+
+@pytest.fixture
+def older(application):
+    """A store without the last change that MLflow made to its tables: that is taken back by MLflow's own migration."""
+    database = application.home / "mlflow.db"
+    migrations = Path(mlflow.__file__).parent / "store" / "db_migrations"
+    config = Config()
+    config.set_main_option("script_location", str(migrations))
+    config.set_main_option("sqlalchemy.url", f"sqlite:///{database}")
+    command.downgrade(config, "-3")
+    return database
+
+
+def version(database):
+    with closing(sqlite3.connect(database)) as connection:
+        [[found]] = connection.execute("SELECT version_num FROM alembic_version").fetchall()
+    return found
+
+
+def test_a_store_of_an_older_mlflow_is_upgraded_only_when_asked_and_a_copy_is_kept(application, dataset, older):
+    before = version(older)
+    with pytest.raises(TrackingError, match="mlflow db upgrade"):
+        runs(uri=application.uri)
+    run = [*dataset, "retriever=sparse"]
+    refused = application.run(*run)
+    assert refused.returncode == 2, refused.stderr
+    assert "tracking.upgrade=true" in refused.stderr.splitlines()[-1]
+    assert version(older) == before
+    upgraded = application.run(*run, "tracking.upgrade=true")
+    assert upgraded.returncode == 0, upgraded.stderr
+    assert version(older.with_name(f"mlflow.db.{before}")) == before
+    assert len(runs(uri=application.uri)) == 1
+
+
+@pytest.fixture
+def certificate(tmp_path):
+    """A key, and a certificate for this machine that nobody has signed but itself."""
+    make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    files = ["-keyout", tmp_path / "key.pem", "-out", tmp_path / "cert.pem"]
+    subprocess.run([*make, "-addext", "subjectAltName=DNS:localhost", *files], check=True, capture_output=True)
+    return tmp_path / "cert.pem"
+
+
+@pytest.fixture
+def behind_tls(certificate):
+    """A server behind TLS; as much of one as it takes to be asked whether it is there."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), SimpleHTTPRequestHandler)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, certificate.with_name("key.pem"))
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"https://localhost:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_private_certificate_is_refused_unless_mlflows_variables_allow_it(behind_tls, certificate, monkeypatch):
+    with pytest.raises(OSError, match="CERTIFICATE_VERIFY_FAILED"):
+        store._check_answers(behind_tls)
+    monkeypatch.setenv("MLFLOW_TRACKING_SERVER_CERT_PATH", str(certificate))
+    store._check_answers(behind_tls)
+    monkeypatch.delenv("MLFLOW_TRACKING_SERVER_CERT_PATH")
+    monkeypatch.setenv("MLFLOW_TRACKING_INSECURE_TLS", "true")
+    store._check_answers(behind_tls)
+
+
+def test_a_server_gets_the_certificate_of_the_client(certificate, monkeypatch):
+    both = certificate.with_name("both.pem")
+    both.write_text(certificate.read_text() + certificate.with_name("key.pem").read_text())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(both)
+    context.load_verify_locations(certificate)
+    context.verify_mode = ssl.CERT_REQUIRED
+    server = ThreadingHTTPServer(("127.0.0.1", 0), SimpleHTTPRequestHandler)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setenv("MLFLOW_TRACKING_SERVER_CERT_PATH", str(certificate))
+    address = f"https://localhost:{server.server_port}"
+    with pytest.raises(OSError):  # noqa: PT011 - the words depend on who notices first
+        store._check_answers(address)
+    monkeypatch.setenv("MLFLOW_TRACKING_CLIENT_CERT_PATH", str(both))
+    store._check_answers(address)
+    server.shutdown()
+    server.server_close()
+
+
+def test_runs_of_another_program_are_left_out(application, dataset):
+    assert application.run(*dataset, "retriever=sparse").returncode == 0
+    client = MlflowClient(application.uri)
+    [run] = application.children() or application.parents()
+    theirs = client.create_run(run.info.experiment_id, run_name="of a colleague")
+    client.log_metric(theirs.info.run_id, "ndcg", 0.99)
+    client.log_param(theirs.info.run_id, "k", "banana")
+    client.set_terminated(theirs.info.run_id)
+    listed = runs(uri=application.uri)
+    assert listed["run_id"].tolist() == [run.info.run_id]
+    assert listed["k"].dtype.kind == "i"
+    assert len(per_query(listed["run_id"], uri=application.uri))

@@ -18,6 +18,7 @@ from ragsweep.app.signals import leave_signals_to_the_sweep
 from ragsweep.core.address import sqlite_file
 from ragsweep.core.endings import end_if_signalled
 from ragsweep.core.errors import JobFailed
+from ragsweep.core.mlflow_variables import name_unused_variables
 from ragsweep.core.place import check_places
 from ragsweep.core.progress import Progress, progress
 from ragsweep.core.project import register_resolvers, sweep_id
@@ -95,6 +96,8 @@ def _may_start(config: DictConfig) -> bool:
 def check_server(config: DictConfig) -> None:
     """Ask a tracking store that is not a file of this machine whether it can be opened, before a dataset is loaded."""
     uri = OmegaConf.select(config, "tracking.uri")
+    if isinstance(uri, str):
+        name_unused_variables(uri, OmegaConf.select(config, "tracking.experiment"))
     if isinstance(uri, str) and sqlite_file(uri) is None:
         from ragsweep import tracking
 

@@ -24,6 +24,7 @@ class TrackingSettings:
         experiment: The experiment's name.
         resume: Whether finished runs of earlier sweeps count.
         fail_fast: Whether no job starts after a failed one.
+        upgrade: Whether an SQLite store of an older MLflow is upgraded; a copy of it as it was is kept.
     """
 
     uri: Text
@@ -31,3 +32,4 @@ class TrackingSettings:
     experiment: Text
     resume: bool
     fail_fast: bool
+    upgrade: bool

@@ -18,6 +18,11 @@ import requests
 from filelock import FileLock
 from mlflow import MlflowClient
 from mlflow.entities import Experiment, Run
+from mlflow.environment_variables import (
+    MLFLOW_TRACKING_CLIENT_CERT_PATH,
+    MLFLOW_TRACKING_INSECURE_TLS,
+    MLFLOW_TRACKING_SERVER_CERT_PATH,
+)
 from mlflow.exceptions import MlflowException
 from omegaconf import DictConfig, OmegaConf
 from sqlalchemy import NullPool, create_engine, text
@@ -29,6 +34,8 @@ from ragsweep.core.place import check_place, is_cloud, is_database
 from ragsweep.core.progress import progress
 from ragsweep.tracking.client import Client, absolute_artifacts
 from ragsweep.tracking.process import UNLOCKABLE, locks
+from ragsweep.tracking.schema import check_version
+from ragsweep.tracking.schema import upgrade as upgrade_tables
 
 SECONDS_TO_ANSWER = 5
 SECONDS_TO_MIGRATE = 120  # for a lock, while another process creates a database
@@ -45,7 +52,7 @@ FINAL_SQL = (DataError.code,)  # not IntegrityError: two processes that add the 
 PAGE = 1000  # runs per request
 
 
-def open_store(uri: str, experiment: str, artifacts: str | None) -> tuple[Client, str]:
+def open_store(uri: str, experiment: str, artifacts: str | None, upgrade: bool = False) -> tuple[Client, str]:
     """A client of a tracking store and the id of an experiment, which is created if it is new.
 
     The first process that uses an SQLite store creates its tables while all others wait: two at once would break it.
@@ -54,6 +61,7 @@ def open_store(uri: str, experiment: str, artifacts: str | None) -> tuple[Client
         uri: The store's address.
         experiment: The experiment's name.
         artifacts: Folder or cloud address of a new experiment's artifacts. A server has its own.
+        upgrade: Whether to upgrade an SQLite store of an older MLflow, and keep a copy of it as it was.
 
     Raises:
         TrackingError: The store cannot be opened; a `RefusedError` if trying again cannot help.
@@ -71,6 +79,9 @@ def open_store(uri: str, experiment: str, artifacts: str | None) -> tuple[Client
         with _locked(database.with_name(f"{database.name}.lock")):
             if not is_database(database):
                 _create(database)
+            elif upgrade:
+                upgrade_tables(database)
+            check_version(database)
             _follow(MlflowClient(uri), database)
             client, opened = _opened(uri, experiment, location, artifacts)
             if opened.tags.get(HOME) != str(database.parent):
@@ -180,6 +191,7 @@ def existing_store(uri: str, artifacts: str | None = None) -> Client:
     if database := sqlite_file(uri):
         if not is_database(database):
             raise FileNotFoundError("there is no such file")
+        check_version(database)
         _follow(MlflowClient(uri), database)
     return Client(uri, artifacts)
 
@@ -194,13 +206,20 @@ def _quiet() -> None:
 def _check_answers(uri: str) -> None:
     """Raise one of `UNREACHABLE` if a server does not answer soon. MLflow itself would try for minutes."""
     if is_server(uri):
-        requests.get(f"{uri.rstrip('/')}/health", timeout=SECONDS_TO_ANSWER, stream=True).close()
+        _get(f"{uri.rstrip('/')}/health").close()
     elif sqlite_file(uri) is None:
         try:
             name = "timeout" if uri.startswith("mssql") else "connect_timeout"
             create_engine(uri, poolclass=NullPool, connect_args={name: SECONDS_TO_ANSWER}).connect().close()
         except (ImportError, TypeError, ValueError) as error:  # the driver is not installed or does not know a setting
             raise OSError(first_line(error)) from error
+
+
+def _get(address: str) -> requests.Response:
+    """Ask a server as MLflow's client does: with the certificates that its variables name."""
+    trusted = MLFLOW_TRACKING_SERVER_CERT_PATH.get() or not MLFLOW_TRACKING_INSECURE_TLS.get()
+    own = MLFLOW_TRACKING_CLIENT_CERT_PATH.get()
+    return requests.get(address, timeout=SECONDS_TO_ANSWER, stream=True, verify=trusted, cert=own)
 
 
 def _opened(uri: str, name: str, location: str | None, artifacts: str | None) -> tuple[Client, Experiment]:
@@ -248,7 +267,7 @@ def _move(database: Path, home: str, here: str) -> None:
 
 def open_configured(tracking: DictConfig) -> tuple[MlflowClient, str]:
     """A client of the configured store, and the id of the configured experiment, which is created if missing."""
-    return open_store(tracking.uri, tracking.experiment, tracking.artifacts)
+    return open_store(tracking.uri, tracking.experiment, tracking.artifacts, tracking.upgrade)
 
 
 def search(client: MlflowClient, condition: str, experiments: Sequence[str] | None = None) -> list[Run]:

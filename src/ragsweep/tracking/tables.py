@@ -15,6 +15,7 @@ from omegaconf import OmegaConf
 
 from ragsweep.core.csv_files import read_per_query, setting_columns
 from ragsweep.core.errors import TrackingError, first_line
+from ragsweep.core.mlflow_variables import name_unused_variables
 from ragsweep.core.parsing import MalformedError
 from ragsweep.core.project import CONF, register_resolvers
 from ragsweep.tracking.client import Client
@@ -135,6 +136,7 @@ def _opened(uri: str | None, artifacts: str | None = None) -> Iterator[Client]:
         register_resolvers()
         local = OmegaConf.load(CONF / "tracking" / "local.yaml")
         uri, artifacts = str(local.uri), artifacts or str(local.artifacts)
+        name_unused_variables(uri)
     try:
         yield existing_store(uri, artifacts)
     except UNREACHABLE as error:
@@ -142,8 +144,8 @@ def _opened(uri: str | None, artifacts: str | None = None) -> Iterator[Client]:
 
 
 def _made_in(client: Client, experiments: list[str]) -> list[ListedRun]:
-    """The measured runs of these experiments, the earliest first."""
-    found = [run for run in search(client, FINISHED, experiments) if is_measured(run)]
+    """The measured runs of these experiments, the earliest first. Runs of other programs are left out."""
+    found = [run for run in search(client, FINISHED, experiments) if is_measured(run) and DIGEST in run.data.tags]
     found.sort(key=lambda run: int(run.info.start_time))
     return [ListedRun(run, run.info.run_name, run.data.tags.get(PARENT)) for run in found]
 
