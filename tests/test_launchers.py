@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import time
-from contextlib import suppress
 
 import pandas as pd
 import psutil
@@ -156,28 +155,21 @@ def test_what_a_killed_worker_leaves_is_named_and_resumed(application, launcher,
 
 
 @pytest.mark.extra("parallel")
-def test_a_sweep_whose_workers_outlive_it_is_resumed_when_they_are_done(application, held, undisturbed):
+def test_the_workers_of_a_killed_sweep_end_and_it_is_resumed(application, held, undisturbed):
     sweep, file = held
     process = application.start(*sweep, "hydra/launcher=joblib", **ENVIRONMENT)
     at_work(application)
     workers = psutil.Process(process.pid).children(recursive=True)
-    try:
-        process.kill()
-        refused = application.run(*sweep, "tracking.resume=true", **ENVIRONMENT)
-        assert refused.returncode == 2
-        assert "this sweep is being run by process " in refused.stderr
-        file.unlink()
-        for _ in range(600):
-            if "RUNNING" not in {run.info.status for run in application.children()}:
-                break
-            time.sleep(0.1)
-        resumed = application.run(*sweep, "tracking.resume=true", **ENVIRONMENT)
-        assert resumed.returncode == 0, resumed.stderr
-        assert recorded(application) == undisturbed
-    finally:
-        for worker in workers:
-            with suppress(psutil.NoSuchProcess):
-                worker.kill()
+    process.kill()
+    _, alive = psutil.wait_procs(workers, timeout=60)
+    for worker in alive:
+        worker.kill()
+    assert workers
+    assert alive == []
+    file.unlink()
+    resumed = application.run(*sweep, "tracking.resume=true", **ENVIRONMENT)
+    assert resumed.returncode == 0, resumed.stderr
+    assert recorded(application) == undisturbed
 
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)

@@ -12,7 +12,7 @@ import hydra
 
 from ragsweep.app.arguments import check_options, options_first
 from ragsweep.app.job import job
-from ragsweep.app.messages import FAILED, VERBOSE, explained
+from ragsweep.app.messages import VERBOSE, explained
 from ragsweep.app.naming import SWEEP
 from ragsweep.app.signals import ignore_signals, watch_signals
 from ragsweep.app.sweep import SweepCallback, end_killed
@@ -21,7 +21,7 @@ from ragsweep.core.address import check_arguments
 from ragsweep.core.endings import end_if_signalled, of_signal
 from ragsweep.core.errors import JobFailed
 from ragsweep.core.project import CONF, SWEEP_ID, sweep_id
-from ragsweep.core.terminal import FULL_ERROR, INTERRUPTED, TERMINATED, guard
+from ragsweep.core.terminal import FAILED, FULL_ERROR, INTERRUPTED, TERMINATED, guard, with_lost_output
 
 OK = 0
 
@@ -45,11 +45,13 @@ def main() -> NoReturn:
         check_options(sys.argv[1:])
         hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")(job)()
         end_if_signalled()
+        ignore_signals()
     except BaseException as error:  # the status of the process tells them apart
+        ignore_signals()  # a second one must not leave a traceback, or the sweep open
         status = explained(of_signal() or error)
         if isinstance(error, Exception) and not isinstance(error, JobFailed):  # a launcher that gave up leaves workers
             end_workers()
-    sys.exit(_close_sweep(status))
+    sys.exit(with_lost_output(_close_sweep(status)))
 
 
 def _close() -> None:
@@ -68,7 +70,6 @@ def _close_sweep(status: int) -> int:
     sweep = SweepCallback.sweep
     if sweep is None:
         return status
-    ignore_signals()  # a second one must not leave the sweep open
     try:
         if killed:
             end_killed(sweep)

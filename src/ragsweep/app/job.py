@@ -12,9 +12,9 @@ from pathlib import Path
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
-from ragsweep.app.messages import FAILED, explained, in_one_line
+from ragsweep.app.messages import explained, in_one_line
 from ragsweep.app.naming import as_given, name_of_job, start_no_more_jobs, sweep_of_job, tracked_job
-from ragsweep.app.signals import leave_signals_to_the_sweep
+from ragsweep.app.signals import end_with, leave_signals_to_the_sweep
 from ragsweep.core.address import sqlite_file
 from ragsweep.core.endings import end_if_signalled
 from ragsweep.core.errors import JobFailed
@@ -22,7 +22,7 @@ from ragsweep.core.mlflow_variables import name_unused_variables
 from ragsweep.core.place import check_places
 from ragsweep.core.progress import Progress, progress
 from ragsweep.core.project import register_resolvers, sweep_id
-from ragsweep.core.terminal import guard
+from ragsweep.core.terminal import FAILED, guard
 
 # Here, since the workers of a launcher import this file alone.
 register_resolvers()
@@ -47,6 +47,7 @@ def job(config: DictConfig) -> float:
     place = f"{(tracked.number or 0) + 1}/{in_sweep['total'] or '?'} " if in_sweep else ""
     if in_sweep and in_sweep["driver"] != os.getpid() and threading.current_thread() is threading.main_thread():
         leave_signals_to_the_sweep()
+        end_with(in_sweep["driver"])
         Progress.may_draw = False
     if in_sweep and Path(in_sweep["stop"]).exists():
         return float("nan")

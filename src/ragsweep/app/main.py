@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from ragsweep.core.project import PROJECT, project
-from ragsweep.core.terminal import BAD_INPUT, end_of_script, guard, one_line, shortened
+from ragsweep.core.terminal import BAD_INPUT, end_of_script, guard, one_line, shortened, with_lost_output
 
 COMMANDS = {
     "init": "prepare this folder: a place for PDF files, a template for questions, a dataset for both",
@@ -75,7 +75,7 @@ def _subcommand() -> str:
         meant = f"run {name}=..." if is_setting else close[0] if close else ""
         hint = f" (did you mean ragsweep {meant}?)" if close else f"; expected one of {', '.join(COMMANDS)}"
         _refuse(f"{shortened(one_line(name))}: no such command{hint}")
-    sys.exit(0)
+    sys.exit(with_lost_output(0))
 
 
 def usage() -> str:

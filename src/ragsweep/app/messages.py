@@ -19,12 +19,11 @@ from omegaconf.errors import OmegaConfBaseException
 from ragsweep.core.errors import AuditError, JobFailed, RagsweepError, first_line
 from ragsweep.core.project import CONF, conf_folders, options_of
 from ragsweep.core.settings import nearest
-from ragsweep.core.terminal import BAD_INPUT, INTERRUPTED, NOT_ACCEPTED
+from ragsweep.core.terminal import BAD_INPUT, FAILED, INTERRUPTED, NOT_ACCEPTED
 
 VERBOSE = "RAGSWEEP_VERBOSE"  # in the environment: show tracebacks
 LAUNCHERS = {"hydra_plugins", "joblib", "loky", "ray", "submitit"}  # packages that start jobs
 PACKAGE = Path(__file__).parents[1]
-FAILED = 1
 
 
 def explained(error: BaseException) -> int:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import threading
 import time
 from collections.abc import Callable
+from functools import cache
+
+import psutil
 
 from ragsweep.core.endings import remember, terminate
+from ragsweep.core.terminal import TERMINATED
 
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SECONDS_TO_END = 5  # for a worker whose driver is gone
 SECONDS_TO_UNWIND = 0.3  # for the main thread, before its runs are closed beside it
 
 
@@ -40,6 +46,22 @@ def ignore_signals() -> None:
     """From now on, no signal ends this process: it is closing what is open."""
     for ending in ENDINGS:
         signal.signal(ending, signal.SIG_IGN)
+
+
+@cache
+def end_with(driver: int) -> None:
+    """In a worker that the driver has started on this machine: end soon after the driver is gone, even if killed."""
+    if driver not in {parent.pid for parent in psutil.Process().parents()}:
+        return
+    alive = os.pidfd_open(driver)
+
+    def end() -> None:
+        select.select([alive], [], [])  # until the driver is gone
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(SECONDS_TO_END)
+        os._exit(TERMINATED)  # a library holds the main thread
+
+    threading.Thread(target=end, daemon=True).start()
 
 
 def leave_signals_to_the_sweep() -> None:

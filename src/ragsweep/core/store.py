@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from glob import iglob
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -147,8 +148,9 @@ class Store:
         return stayed
 
     def _folders(self, stage: str = "*", suffix: str = "") -> Iterator[Path]:
-        """The folders of entries; other files in the store are ignored."""
-        for path in Path(self.path).glob(f"{stage}/*") if self.enabled else ():
+        """The folders of entries; other files, and those that somebody deletes meanwhile, are ignored."""
+        for name in iglob(f"{stage}/*", root_dir=self.path) if self.enabled else ():  # noqa: PTH207
+            path = Path(self.path, name)
             if path.suffix == suffix and DIGEST.fullmatch(path.stem):
                 yield path
 

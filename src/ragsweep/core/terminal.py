@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import signal
 import sys
 import traceback
 import warnings
@@ -16,10 +18,11 @@ from omegaconf.errors import OmegaConfBaseException
 from ragsweep.core.address import check_arguments
 from ragsweep.core.errors import RagsweepError
 
-BAD_INPUT, NOT_ACCEPTED, INTERRUPTED, TERMINATED = 2, 3, 130, 143  # exit statuses
+FAILED, BAD_INPUT, NOT_ACCEPTED, INTERRUPTED, TERMINATED = 1, 2, 3, 130, 143  # exit statuses
 FULL_ERROR = "HYDRA_FULL_ERROR"  # in the environment: 1 shows tracebacks
 LONGEST = 120  # characters of a name
 
+_lost: list[OSError] = []  # why something that was printed is nowhere
 _usual_format = warnings.formatwarning
 
 
@@ -90,10 +93,25 @@ def guard() -> None:
     printed in one line, without their place in the code.
     """
     warnings.formatwarning = _formatted
+    _open_closed_streams()
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is not None and not isinstance(stream, _Guarded):
             setattr(sys, name, _Guarded(stream))
+
+
+def _open_closed_streams() -> None:
+    """Lead the standard streams nowhere that were closed when this process began: a file would get their number."""
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        try:
+            os.fstat(number)
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            if nowhere != number:
+                os.dup2(nowhere, number)
+                os.close(nowhere)
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
 
 
 def _formatted(
@@ -132,10 +150,20 @@ class _Guarded:
     def _while_open(self, action: Callable[[], object]) -> None:
         try:
             action()
-        except OSError:  # `| head` has ended, or the disk is full: the work goes on
+        except OSError as error:  # `| head` has ended, or the disk is full: the work goes on
+            if error.errno != errno.EPIPE:
+                _lost.append(error)
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self._stream.fileno())
             os.close(nowhere)
+
+
+def with_lost_output(status: int) -> int:
+    """The exit status: `FAILED` instead of 0 if what was printed could not be written. Standard error says so."""
+    if not _lost:
+        return status
+    print(f"ragsweep: not everything could be printed ({_lost[0].strerror})", file=sys.stderr)
+    return status or FAILED
 
 
 def end_of_script(name: str, main: Callable[[], int]) -> int:
@@ -148,8 +176,9 @@ def end_of_script(name: str, main: Callable[[], int]) -> int:
     guard()
     try:
         check_arguments(sys.argv[1:])  # first: another error could repeat a password
-        return main()
+        return with_lost_output(main())
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would leave a traceback
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except Exception as error:

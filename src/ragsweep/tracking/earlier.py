@@ -46,7 +46,9 @@ def earlier_start(job: Job) -> Iterator[Run | None]:
 def _is_being_run(run: Run, uri: str) -> TrackingError:
     process, run_id = run.data.tags.get(PROCESS), run.info.run_id
     text = f"tracking.resume: this sweep is being run by {described(process)} (run {run_id}); wait until it has ended"
-    if not is_alive(process):  # its end cannot be known
+    if is_alive(process):
+        text += ", or end that process"
+    else:  # its end cannot be known
         end = f"from mlflow import MlflowClient; MlflowClient({uri!r}).set_terminated({run_id!r}, 'KILLED')"
         text += f", or where you know that it is gone, close its run: {shlex.join(['python', '-c', end])}"
     return TrackingError(text)

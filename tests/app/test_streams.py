@@ -1,0 +1,76 @@
+"""Standard streams that are closed or full, an impatient Ctrl-C, and a store that somebody deletes meanwhile."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+from held import ENVIRONMENT, held_by
+
+from ragsweep.core.store import Store
+
+
+def command(*arguments, redirected="", folder):
+    """Start ragsweep in a shell that redirects its streams."""
+    line = f'"$0" -m ragsweep "$@" {redirected}'
+    environment = {**os.environ, "RAGSWEEP_PROJECT": str(folder)}
+    return subprocess.run(
+        ["sh", "-c", line, sys.executable, *arguments], env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("redirected", [">&-", "<&- >&- 2>&-"], ids=["standard output", "all"])
+def test_a_run_does_its_work_where_streams_are_closed(application, dataset, redirected):
+    done = command("run", "-m", *application.arguments(*dataset, "retriever=sparse", "k=3,4"),
+                   redirected=redirected, folder=application.home)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert [run.info.status for run in application.children()] == ["FINISHED"] * 2
+
+
+def test_what_cannot_be_printed_is_said_and_is_no_success(tmp_path):
+    done = command("--version", redirected=">/dev/full", folder=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr == "ragsweep: not everything could be printed (No space left on device)\n"
+
+
+def test_an_impatient_ctrl_c_leaves_one_line(application, dataset):
+    file = application.home / "wait"
+    file.touch()
+    process = application.start("-m", *dataset, *held_by(file), "k=3,4", **ENVIRONMENT)
+    while not any(run.info.status == "RUNNING" for run in application.children()):
+        time.sleep(0.1)
+    for _ in range(5):
+        with suppress(ProcessLookupError):  # it has ended by now
+            os.kill(process.pid, signal.SIGINT)
+        time.sleep(0.02)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in out + err
+    assert "interrupted" in err
+    assert {run.info.status for run in application.children()} == {"KILLED"}
+
+
+def test_a_store_that_is_deleted_meanwhile_costs_only_time(tmp_path):
+    store, ended = Store(str(tmp_path / "store"), max_gb=0.001), threading.Event()
+
+    def delete():
+        while not ended.is_set():
+            for stage in (tmp_path / "store").glob("*"):
+                subprocess.run(["rm", "-rf", stage], check=False)
+
+    deleting = threading.Thread(target=delete)
+    deleting.start()
+    try:
+        for number in range(300):
+            [array] = store.get("stage", number % 5, lambda: {"array": np.arange(9)}).values()
+            np.testing.assert_array_equal(array, np.arange(9))
+    finally:
+        ended.set()
+        deleting.join()
+    assert Path(store.path).parent.is_dir()
