@@ -145,7 +145,7 @@ def fuse(fusion: Fusion, rankings: Sequence[Ranking], search: Search, depth: int
 
 def rerank(reranker: Reranker, search: Search, ranking: Ranking, depth: int) -> Ranking:
     """Rerank the first passages of a ranking; what it costs is added to what the ranking cost."""
-    name, search = kind_of(reranker), replace(search, values=None)  # it learns nothing from judgments
+    name = kind_of(reranker)
 
     def build() -> Arrays:
         given = Ranking(ranking.passages.copy(), ranking.scores.copy())  # it may change them, or return them

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from ragsweep.datasets import Dataset
+from ragsweep.datasets.dataset import Passage
 from ragsweep.retrieval import Names, PipelineRetriever, Ranker, Reranker, Rewriter, Search
 from ragsweep.retrieval.checks import expect_method
+from ragsweep.retrieval.ranking import Indices
 
 STAGES = ("query", "reranker", "dynamic_k")  # settings of a task, besides its retriever
 
@@ -24,17 +27,34 @@ def in_stages(
 def search_of(items: Dataset) -> Search:
     """What is searched, and for what."""
     queries = tuple(query.text for query in items.queries)
-    return Search(items.texts, queries, partial(names_of, items), items.digest_of_all)
-
-
-def names_of(items: Dataset) -> Names:
-    """What the dataset calls its queries and passages."""
-    return Names(
-        queries=tuple(query.query_id for query in items.queries),
-        passages=tuple(passage.chunk_id for passage in items.passages),
-        units=tuple(items.units[unit] for unit in items.passage_units),
-        documents=tuple(passage.source for passage in items.passages),
-        without_passage=frozenset(items.units) - {items.units[unit] for unit in items.found_units},
+    ids = tuple(query.query_id for query in items.queries)
+    names = partial(
+        _names,
+        ids,
+        passages=items.passages,
+        units=items.units,
+        of_passage=items.passage_units,
+        found=items.found_units,
         several_units=len(items.further_units) > 0,
-        query_types=tuple(query.query_type for query in items.queries),
+    )
+    return Search(items.texts, queries, names, items.digest_of_all)
+
+
+def _names(
+    queries: tuple[str, ...],
+    *,
+    passages: Sequence[Passage],
+    units: Sequence[str],
+    of_passage: Indices,
+    found: Indices,
+    several_units: bool,
+) -> Names:
+    """What a dataset calls its queries and passages. It is handed the corpus alone, as it goes to every component."""
+    return Names(
+        queries=queries,
+        passages=tuple(passage.chunk_id for passage in passages),
+        units=tuple(units[unit] for unit in of_passage),
+        documents=tuple(passage.source for passage in passages),
+        without_passage=frozenset(units) - {units[unit] for unit in found},
+        several_units=several_units,
     )

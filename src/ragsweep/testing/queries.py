@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from ragsweep.core.store import NO_STORE, Store
 from ragsweep.retrieval import Ranker, Ranking, Search, SparseRetriever
+from ragsweep.retrieval.lessons import Judgments, dealing
 from ragsweep.retrieval.ranking import sample
 from ragsweep.retrieval.stages import rewrite
 from ragsweep.testing.retrieval import SEARCH, StageContract
@@ -73,8 +73,9 @@ class ExpanderContract(StageContract):
         def values(ranking: Ranking, metric: str) -> Any:
             raise AssertionError("the expander asked how good a ranking is")
 
-        judged = replace(self.search, values=values)
-        given, plain = (made.expand(each, self.ranker) for each in (judged, self.search))
+        with dealing(Judgments(values, (None,) * len(self.search.queries))):
+            given = made.expand(self.search, self.ranker)
+        plain = made.expand(self.search, self.ranker)
         assert [each.digest for each in given.searches] == [each.digest for each in plain.searches]
 
     def test_a_corpus_of_one_passage_can_be_searched(self, made: Any) -> None:

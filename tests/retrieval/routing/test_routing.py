@@ -8,11 +8,24 @@ from letters import LetterEncoder
 from sklearn.model_selection import StratifiedKFold
 
 from ragsweep.retrieval import CentroidClassifier
+from ragsweep.retrieval.folds import folds_of
 from ragsweep.retrieval.routing.choice import choose, predict
-from ragsweep.retrieval.routing.folds import folds_of
 from ragsweep.retrieval.routing.words import interval_of_gain
 
 TYPED = st.lists(st.tuples(st.sampled_from("abcdefgh"), st.integers(-1, 3)), min_size=2, max_size=40)
+
+
+def hidden(known, fold, nothing):
+    """What is known when each fold is ranked for: nothing of its own queries, shape [folds, ..., queries]."""
+    return np.stack([np.where(fold == each, nothing, known) for each in range(int(fold.max()) + 1)])
+
+
+def chosen(values, types, fold, least):
+    return choose(hidden(values, fold, np.nan), hidden(types, fold, -1), fold, least)
+
+
+def predicted_of(classifier, embeddings, types, fold):
+    return predict(classifier, embeddings, hidden(types, fold, -1), fold)
 
 
 def by_fold(fold, types, folds):
@@ -61,7 +74,7 @@ def small_judged(seed=0, queries=40, types=3, routes=3):
 @pytest.mark.parametrize("least", [1, 7])
 def test_the_choice_is_that_of_a_loop(seed, least):
     values, types, fold = small_judged(seed)
-    choice = choose(values, types, fold, least)
+    choice = chosen(values, types, fold, least)
     for each in range(4):
         learn = [query for query in range(len(types)) if fold[query] != each and not np.isnan(values[0, query])]
         means = [np.mean([row[query] for query in learn]) for row in values]
@@ -78,13 +91,13 @@ def test_the_choice_is_that_of_a_loop(seed, least):
 
 def test_a_query_without_a_type_takes_the_single_route():
     values, types, fold = small_judged()
-    choice = choose(values, types, fold, 1)
+    choice = chosen(values, types, fold, 1)
     assert (choice.routes(np.full(len(types), -1), fold) == choice.single[fold]).all()
 
 
 def test_a_fold_without_judgments_in_the_others_takes_the_first_route():
     values = np.array([[np.nan, 0.0, np.nan], [np.nan, 1.0, np.nan]])
-    choice = choose(values, np.zeros(3, dtype=np.int64), np.array([0, 1, 2]), 1)
+    choice = chosen(values, np.zeros(3, dtype=np.int64), np.array([0, 1, 2]), 1)
     assert choice.single.tolist() == [1, 0, 1]
 
 
@@ -96,7 +109,7 @@ def test_judgments_of_a_fold_do_not_choose_its_routes(seed, held, random):
     other[:, rows] = random.choice(
         [1 - values[:, rows], values[::-1, rows], values[:, rows[::-1]], values[:, rows] * 9]
     )
-    first, second = choose(values, types, fold, 3), choose(other, types, fold, 3)
+    first, second = chosen(values, types, fold, 3), chosen(other, types, fold, 3)
     assert first.of_type[held].tolist() == second.of_type[held].tolist()
     assert first.single[held] == second.single[held]
 
@@ -106,14 +119,21 @@ def test_a_query_is_classified_by_what_was_learnt_from_other_folds():
     letters = "abcdefghijklmnop"
     embeddings = LetterEncoder().encode([letter * 3 for letter in letters], "query")
     types = np.arange(16)
-    predicted = predict(CentroidClassifier(LetterEncoder()), embeddings, types, np.arange(16) % 4)
+    predicted = predicted_of(CentroidClassifier(LetterEncoder()), embeddings, types, np.arange(16) % 4)
     assert not (predicted.types == types).any()
 
 
 def test_the_usual_type_is_the_most_frequent_one_of_the_other_folds():
     types, fold = np.array([0, 0, 1, 1, 1, -1]), np.array([0, 1, 0, 0, 1, 1])
     embeddings = LetterEncoder().encode(list("abcdef"), "query")
-    assert predict(CentroidClassifier(LetterEncoder()), embeddings, types, fold).usual.tolist() == [0, 1, 0, 0, 1, 1]
+    assert predicted_of(CentroidClassifier(LetterEncoder()), embeddings, types, fold).usual.tolist() == [
+        0,
+        1,
+        0,
+        0,
+        1,
+        1,
+    ]
 
 
 # Simulated: routes whose values are clipped normal variables, correlated over queries; types that are predicted with
@@ -127,7 +147,7 @@ def simulated(rng, queries=133, folds=5, routes=3, effect=0.0):
     values += effect * (types == np.arange(routes)[:, np.newaxis])
     predicted = np.where(rng.random(queries) < 0.7, types, rng.integers(0, 4, queries))
     fold = folds_of([str(number) for number in range(queries)], types, folds, int(rng.integers(1000)))
-    choice = choose(values, types, fold, 5)
+    choice = chosen(values, types, fold, 5)
     rows = np.arange(queries)
     return values, types, values[choice.routes(predicted, fold), rows] - values[choice.single[fold], rows]
 

@@ -35,18 +35,18 @@ def predict(classifier: Classifier, embeddings: Embeddings, types: Indices, fold
     Args:
         classifier: Learns once for each fold.
         embeddings: Of the queries, shape [queries, dimensions].
-        types: The type of each query, -1 for one without, shape [queries].
+        types: By fold, the type of each query, -1 where it is not known, shape [folds, queries].
         fold: Of each query, shape [queries]; at least two folds have queries with a type.
 
     Raises:
         RetrieverError: The classifier does not return probabilities.
     """
-    predicted, usual = np.empty_like(types), np.empty_like(types)
-    confidence = np.empty(len(types))
+    predicted, usual = np.empty_like(fold), np.empty_like(fold)
+    confidence = np.empty(len(fold))
     classify = []
     for each in range(int(fold.max()) + 1):
-        learn, held = (fold != each) & (types >= 0), fold == each
-        known, labels, counts = np.unique(types[learn], return_inverse=True, return_counts=True)
+        learn, held = types[each] >= 0, fold == each
+        known, labels, counts = np.unique(types[each, learn], return_inverse=True, return_counts=True)
         classify.append(classifier.learn(embeddings[learn], labels))
         found = probabilities(classify[-1], embeddings[held], len(known), classifier)
         predicted[held] = known[found.argmax(axis=1)]
@@ -78,19 +78,19 @@ def choose(values: Scores, types: Indices, fold: Indices, least: int) -> Choice:
     Equal means, such as those of no query at all, leave the choice to the order of the routes.
 
     Args:
-        values: Of the deciding metric, more is better; NaN for a query without judgments, shape [routes, queries].
-        types: The type of each query, -1 for one without, shape [queries].
+        values: By fold, those of the deciding metric, more is better; NaN where they are not known, shape
+            [folds, routes, queries].
+        types: By fold, the type of each query, -1 where it is not known, shape [folds, queries].
         fold: Of each query, shape [queries].
         least: A type with fewer judged queries in the other folds takes the route that is best over all.
     """
     of_type, single = [], []
-    judged = np.isfinite(values).all(axis=0)
     for each in range(int(fold.max()) + 1):
-        learn = judged & (fold != each)
-        of = (types[learn, np.newaxis] == np.arange(types.max() + 1)).astype(np.float64)  # [queries, types]
+        learn = np.isfinite(values[each]).all(axis=0)
+        of = (types[each, learn, np.newaxis] == np.arange(types.max() + 1)).astype(np.float64)  # [queries, types]
         counts = of.sum(axis=0)
-        best = int(first_best(values[:, learn].sum(axis=1) / max(1, learn.sum())))
-        means = values[:, learn] @ of / counts.clip(min=1)
+        best = int(first_best(values[each][:, learn].sum(axis=1) / max(1, learn.sum())))
+        means = values[each][:, learn] @ of / counts.clip(min=1)
         of_type.append(np.where(counts >= least, first_best(means), best))
         single.append(best)
     return Choice(np.array(of_type), np.array(single))

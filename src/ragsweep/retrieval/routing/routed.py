@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,8 @@ from ragsweep.core.run_settings import Seed
 from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.encoders.embeddings import embed, encoding_ms
 from ragsweep.retrieval.encoders.encoder import Embeddings
+from ragsweep.retrieval.folds import same_text
+from ragsweep.retrieval.lessons import dealing, lessons_for
 from ragsweep.retrieval.ranking import (
     NOTHING,
     UNTIMED,
@@ -31,7 +33,6 @@ from ragsweep.retrieval.ranking import (
 )
 from ragsweep.retrieval.routing.choice import choose, predict
 from ragsweep.retrieval.routing.classifiers import Classifier
-from ragsweep.retrieval.routing.folds import folds_of, same_text
 from ragsweep.retrieval.routing.words import Routing, sentences
 from ragsweep.retrieval.stages import check_search, rank, total_bytes, total_ms
 from ragsweep.retrieval.trace import Trace, trace, within
@@ -68,6 +69,8 @@ class RoutedRetriever:
         seed: Of the split into folds.
     """
 
+    learns_from_judgments: ClassVar[bool] = True
+
     routes: Mapping[str, Ranker]
     classifier: Classifier
     metric: Text = "ndcg"
@@ -90,18 +93,20 @@ class RoutedRetriever:
         Raises:
             ConfigError: There are no judgments, fewer than two types of queries, or fewer queries than folds.
         """
-        types, of_query = self._types(search)
+        lessons = lessons_for(self, search)
+        types = lessons.types
         if len(types) < 2:
             found = f"{len(types) or 'no'} query type{'s' if len(types) != 1 else ''}"
             raise ConfigError(
                 f"retriever=routed: the dataset has {found}, expected at least two; use one of the routes"
             )
-        texts = len({*same_text(search.queries)[of_query >= 0].tolist()})
+        texts = len({*same_text(search.queries)[_joined(lessons.type_of, lessons.fold) >= 0].tolist()})
         if texts < self.folds:
             found = f"found {self.folds} for {texts} different queries with a type"
             raise ConfigError(f"retriever.folds: {found}, expected at most one for each")
-        for ranker in self.routes.values():
-            check_search(ranker, _unjudged(search))
+        with dealing(None):  # a route that learnt from judgments would know those of the query that it ranks
+            for ranker in self.routes.values():
+                check_search(ranker, search)
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query by its route, at most `depth` of them."""
@@ -137,7 +142,8 @@ class RoutedRetriever:
         name = routing.names[routing.route[query]]
         predicted = routing.types[routing.predicted.types[query]]
         sure = f"predicts {predicted} with confidence {routing.predicted.confidence[query]:.2f}"
-        inner = trace(self.routes[name], _unjudged(search), query)
+        with dealing(None):
+            inner = trace(self.routes[name], search, query)
         stages = {"classifier": f"{name_of(self.classifier)}, {sure}"}
         return replace(inner, stages=stages | within(f"routes.{name}", inner.stages, self.routes[name]))
 
@@ -151,38 +157,27 @@ class RoutedRetriever:
         key = digest([search.digest, search.names_digest])
         if search.names_digest is not None and depth is None and key in self._ranked:
             return self._ranked[key]
-        found = [rank(ranker, _unjudged(search), depth or DEPTH) for ranker in self.routes.values()]
+        with dealing(None):
+            found = [rank(ranker, search, depth or DEPTH) for ranker in self.routes.values()]
         self._ranked[key] = found
         return found
 
     def _embedded(self, search: Search) -> Embeddings:
         return embed(self.classifier.encoder, self.classifier.store, search.queries, "query")
 
-    def _types(self, search: Search) -> tuple[tuple[str, ...], Indices]:
-        """The types in alphabetical order, and that of each query, -1 for one without."""
-        if search.names is None or search.values is None:
-            learns = "learns from the relevance judgments and types of other queries"
-            raise ConfigError(
-                f"retriever=routed: {learns}, which are not known here: it works with task=ranking, and not within "
-                "another routed retriever"
-            )
-        of_query = search.names().query_types or (None,) * len(search.queries)
-        types = tuple(sorted({each for each in of_query if each is not None}))
-        return types, np.array([types.index(each) if each is not None else -1 for each in of_query])
-
     def _routing(self, search: Search, rankings: Sequence[Ranking]) -> Routing:
-        types, of_query = self._types(search)
-        assert search.values is not None
-        values = np.stack([search.values(ranking, self.metric) for ranking in rankings])
+        lessons = lessons_for(self, search)
+        fold, types = lessons.fold, lessons.types
+        values = np.stack([lessons.values(ranking, self.metric) for ranking in rankings], axis=1)
         if not np.isfinite(values).any():
             raise RetrieverError("retriever=routed: no query has a relevance judgment to learn from")
-        fold = folds_of(search.queries, of_query, self.folds, self.seed)
-        predicted = predict(self.classifier, self._embedded(search), of_query, fold)
-        choice = choose(values, of_query, fold, self.least)
+        predicted = predict(self.classifier, self._embedded(search), lessons.type_of, fold)
+        choice = choose(values, lessons.type_of, fold, self.least)
         sure = np.where(predicted.confidence >= self.confidence, predicted.types, -1)
         route = choice.routes(sure, fold)
         names = tuple(self.routes)
-        return Routing(names, types, of_query, fold, predicted, choice, route, values, self.metric, self.seed)
+        of_query, of_route = _joined(lessons.type_of, fold), _joined(values, fold)
+        return Routing(names, types, of_query, fold, predicted, choice, route, of_route, self.metric, self.seed)
 
     def _latency_ms(self, search: Search, rankings: Sequence[Ranking], routing: Routing) -> Milliseconds:
         """What a query costs: encoding it, classifying it, and its route; empty if a route was not timed."""
@@ -196,9 +191,15 @@ class RoutedRetriever:
         return total_ms([encoding, ms, route_ms])
 
 
-def _unjudged(search: Search) -> Search:
-    """The same search without judgments: a route that learnt from them would know those of the query that it ranks."""
-    return replace(search, values=None)
+def _joined(of_folds: npt.NDArray[Any], fold: Indices) -> npt.NDArray[Any]:
+    """What is known of every query when another fold is ranked for: for the report, after everything is ranked.
+
+    Args:
+        of_folds: Shape [folds, ..., queries].
+        fold: Of each query, shape [queries].
+    """
+    known: npt.NDArray[Any] = np.moveaxis(of_folds, 0, -1)[..., np.arange(len(fold)), (fold + 1) % len(of_folds)]
+    return known
 
 
 def _padded(rows: npt.NDArray[Any], width: int, empty: float) -> npt.NDArray[Any]:

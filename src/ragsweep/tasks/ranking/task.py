@@ -19,9 +19,10 @@ from ragsweep.core.terminal import one_line, say_once
 from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import Chunker, Collection, Dataset, DatasetFormat, Judgment
 from ragsweep.datasets.audit.finding import Audit
-from ragsweep.retrieval import Encoder, Ranker, Ranking, Reranker, Rewriter, Search, rank
+from ragsweep.retrieval import Encoder, Ranker, Ranking, Reranker, Rewriter, rank
 from ragsweep.retrieval.encoders.prompt_tokens import token_counts
 from ragsweep.retrieval.encoders.tokenizer import WORDS
+from ragsweep.retrieval.lessons import Judgments, dealing
 from ragsweep.retrieval.stages import check_search, details_of, sections_of
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import Metric, metric_of
@@ -126,7 +127,8 @@ class RankingTask:
 
     def check(self, items: Dataset) -> None:
         """Raise an error if this dataset cannot be searched or measured, or if `audit.fail_on` does not accept it."""
-        check_search(self._ranker, self._search(items))
+        with dealing(self._judgments(items)):
+            check_search(self._ranker, search_of(items))
         check_spans(items, self.evaluation.metrics)
         if self.audit.fail_on:
             refuse(items.name, self.audited(items).findings, self.audit.fail_on)
@@ -149,9 +151,9 @@ class RankingTask:
         ranking = self.rank(items)
         evaluation = self.evaluate(items, ranking)
         measured = self.measured(items, ranking, evaluation).per_item
-        return Explanation(record, items, self._search(items), self._ranker, row, ranking, evaluation, measured).text(
-            width
-        )
+        search, ranker = search_of(items), self._ranker
+        with dealing(self._judgments(items)):
+            yield from Explanation(record, items, search, ranker, row, ranking, evaluation, measured).text(width)
 
     def to_review(self, items: Dataset, encoder: Encoder | None, depth: int) -> ToReview:
         """What nobody judged and unlike retrievers, one of which uses the encoder, all rank among the first `depth`."""
@@ -169,7 +171,8 @@ class RankingTask:
 
     def rank(self, items: Dataset) -> Ranking:
         """Rank the passages for every query."""
-        return rank(self._ranker, self._search(items), max(LEAST_DEPTH, self.k))
+        with dealing(self._judgments(items)):
+            return rank(self._ranker, search_of(items), max(LEAST_DEPTH, self.k))
 
     def evaluate(self, items: Dataset, ranking: Ranking) -> Evaluation:
         """Judge the ranking and measure it."""
@@ -211,9 +214,9 @@ class RankingTask:
         values[judged.queries] = sign * self.evaluation.metrics[metric](judged, self.k)
         return values
 
-    def _search(self, items: Dataset) -> Search:
-        """What is searched, and for what."""
-        return replace(search_of(items), values=partial(self._values, items))
+    def _judgments(self, items: Dataset) -> Judgments:
+        """What a component gets that learns from judgments: of other folds."""
+        return Judgments(partial(self._values, items), tuple(query.query_type for query in items.queries))
 
     @property
     def _ranker(self) -> Ranker:
@@ -226,8 +229,9 @@ class RankingTask:
         values = zip(evaluation.metrics, evaluation.means.values(), intervals, evaluation.per_query, strict=True)
         tokens = self._context_tokens(items, ranking, evaluation)
         audited, facts = self.audited(items), tables.facts(evaluation, items)
-        search = self._search(items)
-        texts = details_of(self._ranker, search)
+        search, judgments = search_of(items), self._judgments(items)
+        with dealing(judgments):
+            texts, sections = details_of(self._ranker, search), sections_of(self._ranker, search)
         details = {name: [column[row] for row in evaluation.judged.queries] for name, column in texts.items()}
         return Measurement(
             items=tables.queries(evaluation, items),
@@ -244,7 +248,7 @@ class RankingTask:
             cutoff=self.cutoff,
             facts=facts,
             findings=audited.sentences,
-            sections={**_sections(evaluation, facts["answerable"]), **sections_of(self._ranker, search)},
+            sections={**_sections(evaluation, facts["answerable"]), **sections, **judgments.sections},
             method=self._method,
             files={
                 "ranking.trec": trec.run_lines(evaluation.judged, ranking.passages, ranking.scores, items, TAG),
