@@ -1,0 +1,59 @@
+"""What a decision says of responses that could not be read."""
+
+from __future__ import annotations
+
+from ragsweep.core.terminal import counted
+from ragsweep.report.settings_words import tied_in_words
+from ragsweep.sweeps import Decision, Outcome, Recount
+from ragsweep.sweeps.unread import LEFT_OUT
+
+MOST_NAMED = 4  # configurations of which the number is said
+
+
+def unread_in_words(decision: Decision) -> str:
+    """How many responses could not be read, and whether the choice depends on how they count; empty if there are none.
+
+    Of one configuration, its own report says what the metric would be otherwise.
+    """
+    found = decision.unread
+    if found is None or not found.most:
+        return ""
+    queries = counted(len(decision.sweep.queries), "query")
+    said = f"No answer could be read, which counts as wrong: {_numbers(decision)} of {queries}."
+    if not found.recounts or decision.headline.distinct < 2:
+        return said
+    if not found.changing:
+        ways = " or ".join(_as(each) for each in found.recounts)
+        return f"{said} The choice would be the same if they {ways}."
+    return f"{said} The choice depends on how they count: {'; '.join(map(_instead, found.changing))}."
+
+
+def _numbers(decision: Decision) -> str:
+    """How many there are for each configuration, those with the most first."""
+    assert decision.unread
+    counts = sorted(decision.unread.counts.items(), key=lambda each: -each[1])
+    if len(counts) == 1:
+        return str(counts[0][1])
+    named = [f"{_name(decision, outcome)} {number}" for outcome, number in counts[:MOST_NAMED]]
+    if others := [number for _, number in counts[MOST_NAMED:]]:
+        named.append(f"the other {len(others)} {f'at most {others[0]} each' if others[0] else 'none'}")
+    return ", ".join(named)
+
+
+def _name(decision: Decision, outcome: Outcome) -> str:
+    """A configuration, with its cutoff if there are several."""
+    return outcome.name if len(decision.choices) > 1 else decision.sweep.label(outcome)
+
+
+def _as(recount: Recount) -> str:
+    return f"were {LEFT_OUT}" if recount.counted_as == LEFT_OUT else f"counted as {recount.counted_as}"
+
+
+def _instead(recount: Recount) -> str:
+    """What would be chosen."""
+    choice, level = recount.choice, recount.choice.allowed
+    way = f"if they {_as(recount)}"
+    if recount.counted_as == LEFT_OUT:
+        way = f"on the {counted(recount.queries, 'query')} that all have answered"
+    best = f"{level.label(choice.best)} would be the best ({level.statistic(choice.best, level.decided_by):.3f})"
+    return f"{way}, {best}{f', and could not be told apart: {tied_in_words(level)}' if len(choice.tied) > 1 else ''}"
