@@ -20,11 +20,13 @@ def unread_in_words(decision: Decision) -> str:
         return ""
     queries = counted(len(decision.sweep.queries), "query")
     said = f"No answer could be read, which counts as wrong: {_numbers(decision)} of {queries}."
-    if not found.recounts or decision.headline.distinct < 2:
+    if not found.recounts:
         return said
     if not found.changing:
-        ways = " or ".join(_as(each) for each in found.recounts)
-        return f"{said} The choice would be the same if they {ways}."
+        ways = [each.counted_as for each in found.recounts if each.counted_as != LEFT_OUT]
+        counted_as = f"counted as {' or '.join(ways)}" if ways else ""
+        left_out = ["were left out"] if len(ways) < len(found.recounts) else []
+        return f"{said} The choice would be the same if they {', or '.join([counted_as, *left_out])}."
     return f"{said} The choice depends on how they count: {'; '.join(map(_instead, found.changing))}."
 
 
@@ -45,14 +47,10 @@ def _name(decision: Decision, outcome: Outcome) -> str:
     return outcome.name if len(decision.choices) > 1 else decision.sweep.label(outcome)
 
 
-def _as(recount: Recount) -> str:
-    return f"were {LEFT_OUT}" if recount.counted_as == LEFT_OUT else f"counted as {recount.counted_as}"
-
-
 def _instead(recount: Recount) -> str:
     """What would be chosen."""
     choice, level = recount.choice, recount.choice.allowed
-    way = f"if they {_as(recount)}"
+    way = f"counted as {recount.counted_as}"
     if recount.counted_as == LEFT_OUT:
         way = f"on the {counted(recount.queries, 'query')} that all have answered"
     best = f"{level.label(choice.best)} would be the best ({level.statistic(choice.best, level.decided_by):.3f})"

@@ -16,6 +16,7 @@ from ragsweep.sweeps.sweep import Sweep
 
 LEFT_OUT = "left out"  # the queries that not every configuration has answered
 LEAST_QUERIES = 2  # of a comparison
+SMALLER = 0.5  # of a difference
 
 
 class Recount(NamedTuple):
@@ -25,7 +26,8 @@ class Recount(NamedTuple):
         counted_as: What they count as, such as `a guess`; `LEFT_OUT` without the queries of such answers.
         queries: Number of queries.
         choice: The choice.
-        changes: Whether another configuration would be chosen, or one that is worse now would not be.
+        changes: Whether another configuration would be the best, the chosen one would be shown to be worse, or one that
+            is shown to be worse now would not be.
     """
 
     counted_as: str
@@ -81,7 +83,7 @@ def recounts(choice: Choice) -> Iterator[Recount]:
     level, metric = choice.allowed, choice.allowed.decided_by
     unread = [unread_queries(outcome, metric) for outcome in level.outcomes]
     known = [each for each in unread if each is not None]
-    if len(known) < len(unread) or len(unread) < LEAST_QUERIES or not np.any(known) or not level.is_mean(metric):
+    if len(known) < len(unread) or len(unread) < 2 or not np.any(known) or not level.is_mean(metric):
         return
     ways = [outcome.facts.unread[metric].otherwise for outcome in level.outcomes]
     for words in ways[0]:
@@ -108,10 +110,28 @@ def _recounted(choice: Choice, count: Callable[[Outcome], Outcome]) -> Choice:
 
 
 def _changes(now: Choice, then: Choice, *, fewer: bool = False) -> bool:
-    """Whether one choice is not the other. With fewer queries, less is shown: then only what is shown counts."""
-    place = {id(outcome): position for position, outcome in enumerate(now.allowed.outcomes)}
-    named = then.allowed.outcomes[place[id(now.named)]]
-    if now.named in now.as_good and named not in then.as_good:
+    """Whether one choice is not the other.
+
+    Args:
+        now: The choice.
+        then: The choice if something counted otherwise, between the same configurations in the same order.
+        fewer: Whether it is of fewer queries. Fewer queries show less, so a difference that is no longer shown counts
+            only if it is less than `SMALLER` of what it was.
+    """
+    pairs = dict(zip(now.allowed.outcomes, then.allowed.outcomes, strict=True))
+    if then.best.measured != pairs[now.best].measured:
         return True
-    worse = [then.allowed.outcomes[place[id(each)]] for each in now.allowed.outcomes if each not in now.tied]
-    return then.best in worse if fewer else any(outcome in then.tied for outcome in worse)
+    if now.named in now.as_good and pairs[now.named] not in then.as_good:
+        return True
+    return any(
+        pairs[outcome] in then.tied and not (fewer and _behind(pairs[outcome], then) >= SMALLER * _behind(outcome, now))
+        for outcome in now.allowed.outcomes
+        if outcome not in now.tied
+    )
+
+
+def _behind(outcome: Outcome, choice: Choice) -> float:
+    """How much worse than the best a configuration is."""
+    sweep, metric = choice.allowed, choice.allowed.decided_by
+    best, own = (sweep.statistic(each, metric) for each in (choice.best, outcome))
+    return sweep.sign(metric) * (best - own)

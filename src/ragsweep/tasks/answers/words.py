@@ -11,7 +11,7 @@ from ragsweep.core.terminal import counted
 from ragsweep.statistics import LEVEL, holm, mcnemar_p
 from ragsweep.tasks.answers.evaluation import Evaluation
 from ragsweep.tasks.answers.measures import errors
-from ragsweep.tasks.answers.measures.accuracy import NoAnswers, at_most, chance_sentence, difference
+from ragsweep.tasks.answers.measures.accuracy import at_most, chance_sentence, difference
 from ragsweep.tasks.answers.measures.confidence import ConfidenceSummary
 from ragsweep.tasks.answers.proxies import grounding, pitfalls, reasoning_quality, safety
 from ragsweep.tasks.task import Measure, Score
@@ -60,19 +60,16 @@ def _accuracy(evaluation: Evaluation) -> Iterator[str]:
     cases, missing = len(evaluation.correct), evaluation.no_answers
     yield f"The answers are {chance_sentence(evaluation.accuracy)} ({counted(cases, 'question')})."
     if missing.questions:
+        otherwise = [f"{missing.as_first:.2f} if they counted as the first option"]
+        guess = f"{missing.as_chance:.2f} if they counted as a guess"
+        otherwise += [guess] if missing.left_out is None else [guess, f"{missing.left_out:.2f} without them"]
         yield (
             f"{missing.questions} of {cases} questions have no answer that could be read, and count as wrong. The "
-            f"accuracy would be {missing.as_first:.2f} if they counted as the first option, {missing.as_chance:.2f} if "
-            f"they counted as a guess{_without(missing)}."
+            f"accuracy would be {', '.join(otherwise[:-1])}, and {otherwise[-1]}."
         )
     numbers = {round(1 / chance) for chance in evaluation.chance}
     if len(numbers) > 1:
         yield f"The questions have {min(numbers)} to {max(numbers)} options; chance is their mean."
-
-
-def _without(missing: NoAnswers) -> str:
-    """The accuracy of the answers that could be read, if there are any."""
-    return "" if missing.left_out is None else f", and {missing.left_out:.2f} without them"
 
 
 def _lost(evaluation: Evaluation) -> Iterator[str]:
@@ -81,8 +78,9 @@ def _lost(evaluation: Evaluation) -> Iterator[str]:
         cases = len(evaluation.correct)
         named = ", ".join(f"{name} in {count} of {counted(cases, 'answer')}" for name, count in evaluation.lost.items())
         yield (
-            f"Fields of responses that could not be used, as they are out of range, of another type, or missing: "
+            "Fields of responses that could not be used, as they are out of range, of another type, or missing: "
             f"{named}. The other fields of these responses count."
+            f"{' A confidence is a number from 0 to 1.' if 'confidence' in evaluation.lost else ''}"
         )
 
 
