@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ragsweep.core.style import INTERVALS
 from ragsweep.core.terminal import counted, one_line
 from ragsweep.report.settings_words import tied_in_words, values_in_words
 from ragsweep.report.unread_words import unread_in_words
@@ -219,6 +220,14 @@ def interval(sweep: Sweep, outcome: Outcome, metric: str) -> str:
     """The 95 % interval of a metric."""
     low, high = (sweep.statistic(outcome, metric, end) for end in ("_low", "_high"))
     return f"[{low:.3f}, {high:.3f}]"
+
+
+def kind_of_interval(sweep: Sweep, *metrics: str) -> str:
+    """What the intervals of some metrics are, for a chart."""
+    wilson = {sweep.metric_info[name].wilson for name in metrics}
+    if True not in wilson:
+        return INTERVALS
+    return "95 % Wilson interval" if len(wilson) == 1 else "95 % interval, Wilson's or by bootstrap over queries"
 
 
 def p_value(p: float) -> str:
