@@ -229,6 +229,10 @@ BAD = [  # a field, its value, how an error shows the value, and what it expects
     ("probabilities", [0.5, 0.5], "[0.5, 0.5]", "3 numbers, one for each option of its case"),
     ("probabilities", [0.5, 0.6, 0.5], "[0.5, 0.6, 0.5]", "numbers that add up to 1, not 1.6"),
     ("probabilities", [1.5, -0.5, 0], "[1.5, -0.5, 0]", "numbers from 0 to 1"),
+    ("probabilities", [20, 30, 50], "[20, 30, 50]", "numbers from 0 to 1; they add up to 100: set "
+     "answerer.confidence_scale=percent"),
+    ("probabilities", [2, 3, 5], "[2, 3, 5]", "numbers from 0 to 1; they add up to 10: set "
+     "answerer.confidence_scale=ten"),
     ("probabilities", ["1", "0", "0"], '["1", "0", "0"]', "numbers from 0 to 1"),
     ("probabilities", {"A": 1}, "an object", "one for each letter of its case (ABC)"),
     ("probabilities", 1, "1", "a list of numbers, or a mapping by letter"),

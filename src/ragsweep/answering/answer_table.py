@@ -168,11 +168,18 @@ class AnswerTable:
         if len(values) != len(question.options):
             raise row.error("probabilities", f"{len(question.options)} numbers, one for each option of its case")
         if not all(_is_number(value, 0, self.scale) for value in values):
-            raise row.error("probabilities", f"numbers from 0 to {self.scale}")
+            raise row.error("probabilities", f"numbers from 0 to {self.scale}{self._scale_of_sum(values)}")
         total = sum(values)
         if abs(total / self.scale - 1) > ROUNDING:
             raise row.error("probabilities", f"numbers that add up to {self.scale}, not {total:.4g}")
         return tuple(value / total for value in values)
+
+    def _scale_of_sum(self, values: Sequence[Any]) -> str:
+        """The setting for the scale of which the sum of these probabilities is the end; empty if there is none."""
+        if not all(_is_number(value, 0, LARGEST_NUMBER) for value in values):
+            return ""
+        fitting = [name for name, end in LARGEST.items() if abs(sum(values) / end - 1) <= ROUNDING]
+        return f"; they add up to {sum(values):g}: set answerer.confidence_scale={fitting[0]}" if fitting else ""
 
 
 def _letter(row: Row, question: Question, probabilities: Sequence[float]) -> str | None:
