@@ -1,24 +1,28 @@
 """What a decision says of answers that could not be read, and whether it depends on how they count."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from outcomes import FACTS, of_scores
 
+from ragsweep.report.evidence import evidence
 from ragsweep.report.record import as_record
 from ragsweep.report.tables import against_guessing
 from ragsweep.report.text import table_of_configurations
 from ragsweep.report.words import headline
 from ragsweep.sweeps import DecisionSettings, Sweep, decide
 from ragsweep.tasks.answers.measures.accuracy import against_chance
+from ragsweep.tasks.facts import MeasureFact
+from ragsweep.tasks.metric import Metric
 
-SHARE, FIRST, GUESS = "no_answer/share", "no_answer/first", "no_answer/guess"
+SHARE, FIRST, GUESS, LOST = "no_answer/share", "no_answer/first", "no_answer/guess", "fields/lost_share"
 CHANCE = 0.25
 WAYS = ["the first option", "a guess", "left out"]
 
 
-def run(name, right, unread):
+def run(name, right, unread, lost=0.0):
     """A run whose answers to questions with four options are right (1), wrong (0) or not read; A never is."""
     right, unread = np.array(right, dtype=float), np.array(unread, dtype=float)
     right = np.where(unread > 0, 0, right)
@@ -30,14 +34,15 @@ def run(name, right, unread):
         "binary": True,
         "wilson": True,
         "guessing": {"value": CHANCE, "p": found.p, "p_worse": found.p_worse},
-        "unread": {"measure": SHARE, "otherwise": {"the first option": FIRST, "a guess": GUESS}},
+        "unread": {"measure": SHARE, "otherwise": {"the first option": FIRST, "a guess": GUESS}, "lost": LOST},
     }
     made = of_scores(
         name, right, {"model": name}, facts={"metrics": {"f1": about}, "cutoff": "", "at_k": {}, "at_k_ci": {}}.items()
     )
     for column, values in columns.items():
         made.per_query[column] = values
-    return made
+    measures = {LOST: MeasureFact(Metric(LOST, "Lost", higher_is_better=False), lost)} if lost else {}
+    return replace(made, facts=replace(made.facts, measures=measures))
 
 
 def decided(*runs):
@@ -133,6 +138,14 @@ def test_worse_than_guessing_is_not_said_of_what_could_not_be_read(unread, worse
     assert decision.against_guessing[good].better
     text = against_guessing(decision, low)
     assert text == ("worse, p < 0.001" if worse else f"no better, {unread} unread")
+
+
+def test_lost_fields_are_counted_for_each_configuration():
+    decision = decided(run("a", *drawn(0.8, 60), lost=42 / 60), run("b", *drawn(0.3, 60, seed=1)))
+    text = " ".join(evidence(decision))
+    assert "and the rest of it was read: model a 42, model b 0 of 60 queries." in text
+    without = decided(run("a", *drawn(0.8, 60)), run("b", *drawn(0.3, 60, seed=1)))
+    assert "the rest of it was read" not in " ".join(evidence(without))
 
 
 def test_an_accuracy_has_one_interval():

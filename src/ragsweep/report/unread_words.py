@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ragsweep.core.terminal import counted
 from ragsweep.report.settings_words import tied_in_words
 from ragsweep.sweeps import Decision, Outcome, Recount
@@ -19,7 +21,7 @@ def unread_in_words(decision: Decision) -> str:
     if found is None or not found.most:
         return ""
     queries = counted(len(decision.sweep.queries), "query")
-    said = f"No answer could be read, which counts as wrong: {_numbers(decision)} of {queries}."
+    said = f"No answer could be read, which counts as wrong: {_numbers(decision, found.counts)} of {queries}."
     if not found.recounts:
         return said
     if not found.changing:
@@ -30,10 +32,26 @@ def unread_in_words(decision: Decision) -> str:
     return f"{said} The choice depends on how they count: {'; '.join(map(_instead, found.changing))}."
 
 
-def _numbers(decision: Decision) -> str:
-    """How many there are for each configuration, those with the most first."""
-    assert decision.unread
-    counts = sorted(decision.unread.counts.items(), key=lambda each: -each[1])
+def lost_in_words(decision: Decision) -> str:
+    """How many responses were read without some of their fields; empty if there are none."""
+    sweep = decision.sweep
+    names = {
+        outcome: outcome.facts.unread[sweep.decided_by].lost
+        for outcome in (decision.unread.counts if decision.unread else ())
+    }
+    queries = len(sweep.queries)
+    counts = {outcome: round(queries * (outcome.value(name) or 0)) for outcome, name in names.items()}
+    if not any(counts.values()):
+        return ""
+    return (
+        "A field of the response, such as the confidence, was out of range or missing, and the rest of it was read: "
+        f"{_numbers(decision, counts)} of {counted(queries, 'query')}. The report of each run names the fields."
+    )
+
+
+def _numbers(decision: Decision, numbers: Mapping[Outcome, int]) -> str:
+    """The number of each configuration, those with the most first."""
+    counts = sorted(numbers.items(), key=lambda each: -each[1])
     if len(counts) == 1:
         return str(counts[0][1])
     named = [f"{_name(decision, outcome)} {number}" for outcome, number in counts[:MOST_NAMED]]

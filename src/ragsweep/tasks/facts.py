@@ -162,7 +162,8 @@ def _guessing(about: Mapping[str, Any]) -> Guessing:
 
 def _unread(about: Mapping[str, Any]) -> Unread:
     otherwise = _one(about, "otherwise", dict)
-    return Unread(_one(about, "measure", str), {name: _one(otherwise, name, str) for name in otherwise})
+    names = {name: _one(otherwise, name, str) for name in otherwise}
+    return Unread(_one(about, "measure", str), names, _one({"lost": "", **about}, "lost", str))
 
 
 def _method(about: Mapping[str, Any]) -> Method:

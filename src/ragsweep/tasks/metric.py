@@ -71,10 +71,12 @@ class Unread(NamedTuple):
         measure: Name of the measure with the value 1 for such an item and 0 for any other.
         otherwise: Names of measures with the value of each item if such an item counts otherwise, by what it counts as,
             such as `a guess`.
+        lost: Name of the measure that is the share of items whose response was read without some of its fields.
     """
 
     measure: str
     otherwise: Mapping[str, str]
+    lost: str = ""
 
 
 def metric(

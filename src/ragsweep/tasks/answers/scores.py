@@ -59,7 +59,7 @@ MEASURES = (
 )
 
 
-UNREAD = Unread(NO_ANSWER_SHARE.name, {"the first option": IF_FIRST.name, "a guess": IF_CHANCE.name})
+UNREAD = Unread(NO_ANSWER_SHARE.name, {"the first option": IF_FIRST.name, "a guess": IF_CHANCE.name}, LOST.name)
 
 
 def accuracy_score(evaluation: Evaluation) -> Score:

@@ -243,7 +243,7 @@ def confidence_scores(
     """Brier score and calibration error over all questions, with their intervals.
 
     A question without a confidence, for example without an answer, counts as the largest error, 1. So an answerer never
-    gains by saying nothing, and one that states no confidence at all has the worst values.
+    gains by saying nothing. Too few confidences are not measured at all; see `too_few`.
 
     Args:
         confidence: 0 to 1, shape [questions]; NaN if there is none.
