@@ -33,6 +33,17 @@ def test_what_is_no_object_with_an_answer_has_no_fields(text):
     assert read_json_answer(text) is None
 
 
+@pytest.mark.parametrize("around", ["{}", " {}\n", "```json\n{}\n```", "```\n{}```", "<think>A? {{B}}</think>\n{}"])
+def test_an_object_may_stand_in_a_code_block_or_after_thoughts(around):
+    found = read_json_answer(around.format('{"answer": "B", "confidence": 85}'))
+    assert (found.answer, found.lost) == ("B", ("confidence",))
+
+
+@pytest.mark.parametrize("around", ["{}\nNo, A.", "Answer: A\n{}", "```json\n{}\n```\nNo, A."])
+def test_an_object_beside_other_statements_is_read_as_text(around):
+    assert read_json_answer(around.format('{"answer": "B"}')) is None
+
+
 def test_confidences_are_divided_by_their_scale_unless_they_have_a_percent_sign():
     texts = [json.dumps({"answer": "B", "confidence": value}) for value in (7, "7", "70%", 11)]
     assert [read_json_answer(text, scale=10).confidence for text in texts] == [0.7, 0.7, 0.7, None]

@@ -41,10 +41,10 @@ def read_json_answer(text: str, *, scale: float = 1) -> JsonAnswer | None:
         scale: What its confidences are divided by, except those with a percent sign.
 
     Returns:
-        None if the text is not a JSON object whose field `answer` is a text.
+        None if the text is not a JSON object whose field `answer` is a text, perhaps in a code block.
     """
     try:
-        found = from_json(text, allow_nan=True)
+        found = from_json(_bare(text), allow_nan=True)
     except MalformedError:
         return None
     if not isinstance(found, dict) or not isinstance(found.get("answer"), str):
@@ -60,6 +60,12 @@ def read_json_answer(text: str, *, scale: float = 1) -> JsonAnswer | None:
         lost=tuple(name for name, value in values.items() if value is None),
         missing=tuple(name for name in readers if name not in values),
     )
+
+
+def _bare(text: str) -> str:
+    """A text without what a model thought before it, and without the fence of a code block around it."""
+    text = text.rpartition("</think>")[2].strip()
+    return text.partition("\n")[2].removesuffix("```") if text.startswith("```") else text
 
 
 def number_of(value: Any) -> Any:
