@@ -68,7 +68,7 @@ def test_the_choice_depends_on_answers_that_could_not_be_read_where_they_decide_
     assert found["left out"].queries == 120
     assert found["left out"].changes
     assert "model silent 80, model steady 0 of 200 queries. The choice depends on how they count:" in said(decision)
-    assert "on the 120 queries that all have answered, model silent would be the best (0." in said(decision)
+    assert "on the 120 queries that both have answered, model silent has 0." in said(decision)
     record = json.loads(json.dumps(as_record(decision, "")))
     assert record["unread"]["counts"] == {"silent": 80, "steady": 0}
     assert record["unread"]["choice_depends"] is True
@@ -93,7 +93,7 @@ def test_a_configuration_that_is_worse_only_because_it_was_not_read_changes_the_
     decision = decided(run("read", right, np.zeros(200)), run("cut off", right, np.arange(200) < 60))
     assert decision.headline.worse == 1
     assert [each.counted_as for each in decision.unread.changing] == ["left out"]
-    assert "on the 140 queries that all have answered, model read would be the best" in said(decision)
+    assert "on the 140 queries that both have answered, model cut off has 0." in said(decision)
 
 
 def test_where_everything_was_read_nothing_is_said():
@@ -110,7 +110,7 @@ def test_where_everything_was_read_nothing_is_said():
 
 def test_with_eight_questions_and_with_a_model_that_answered_nothing():
     decision = decided(run("some", [1, 1, 1, 0, 0, 1, 1, 0], [0] * 8), run("nothing", [0] * 8, [1] * 8))
-    assert [each.counted_as for each in decision.unread.recounts] == WAYS[:2]  # no question was answered by all
+    assert [each.counted_as for each in decision.unread.recounts] == WAYS[:2]  # no question was answered by both
     assert "model nothing 8, model some 0 of 8 queries." in said(decision)
     silent = decided(run("nothing", [0] * 8, [1] * 8), run("nothing either", [0] * 8, [1] * 8))
     assert (
@@ -120,6 +120,14 @@ def test_with_eight_questions_and_with_a_model_that_answered_nothing():
     assert not silent.unread.changing
     alone = decided(run("nothing", [0] * 8, [1] * 8))
     assert "No answer could be read, which counts as wrong: 8 of 8 queries." in said(alone)
+
+
+def test_a_model_that_answered_nothing_does_not_hide_what_the_others_say():
+    runs = run("silent", *drawn(0.7, 200, unread=80)), run("steady", *drawn(0.6, 200, seed=1))
+    decision = decided(*runs, run("nothing", np.zeros(200), np.ones(200)))
+    assert decision.named.name == "steady"
+    changing = [each.choice.allowed.outcomes[1].name for each in decision.unread.changing if each.queries < 200]
+    assert changing == ["silent"]
 
 
 def test_many_configurations_are_counted_and_the_worst_named():

@@ -108,6 +108,7 @@ def _unread(decision: Decision) -> dict[str, Any] | None:
             {
                 "counted_as": each.counted_as,
                 "queries": each.queries,
+                "between": [each.choice.allowed.label(outcome) for outcome in each.choice.allowed.outcomes],
                 "best": each.choice.allowed.label(each.choice.best),
                 "cannot_be_told_apart": [each.choice.allowed.label(outcome) for outcome in each.choice.tied],
                 "changes": each.changes,

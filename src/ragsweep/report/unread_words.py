@@ -10,6 +10,7 @@ from ragsweep.sweeps import Decision, Outcome, Recount
 from ragsweep.sweeps.unread import LEFT_OUT
 
 MOST_NAMED = 4  # configurations of which the number is said
+MOST_WAYS = 3  # to count, of which the result is said
 
 
 def unread_in_words(decision: Decision) -> str:
@@ -29,7 +30,9 @@ def unread_in_words(decision: Decision) -> str:
         counted_as = f"counted as {' or '.join(ways)}" if ways else ""
         left_out = ["were left out"] if len(ways) < len(found.recounts) else []
         return f"{said} The choice would be the same if they {', or '.join([counted_as, *left_out])}."
-    return f"{said} The choice depends on how they count: {'; '.join(map(_instead, found.changing))}."
+    named = [_instead(each) for each in found.changing[:MOST_WAYS]]
+    more = [f"and {len(found.changing) - MOST_WAYS} more"] if len(found.changing) > MOST_WAYS else []
+    return f"{said} The choice depends on how they count: {'; '.join([*named, *more])}."
 
 
 def lost_in_words(decision: Decision) -> str:
@@ -68,8 +71,14 @@ def _name(decision: Decision, outcome: Outcome) -> str:
 def _instead(recount: Recount) -> str:
     """What would be chosen."""
     choice, level = recount.choice, recount.choice.allowed
-    way = f"counted as {recount.counted_as}"
     if recount.counted_as == LEFT_OUT:
-        way = f"on the {counted(recount.queries, 'query')} that all have answered"
-    best = f"{level.label(choice.best)} would be the best ({level.statistic(choice.best, level.decided_by):.3f})"
-    return f"{way}, {best}{f', and could not be told apart: {tied_in_words(level)}' if len(choice.tied) > 1 else ''}"
+        best, rival = level.outcomes
+        measured = [f"{level.statistic(each, level.decided_by):.3f}" for each in (rival, best)]
+        labels = [level.label(each) for each in (rival, best)]
+        return (
+            f"on the {counted(recount.queries, 'query')} that both have answered, {labels[0]} has {measured[0]} and "
+            f"{labels[1]} {measured[1]}"
+        )
+    tied = f", and could not be told apart: {tied_in_words(level)}" if len(choice.tied) > 1 else ""
+    best_value = level.statistic(choice.best, level.decided_by)
+    return f"counted as {recount.counted_as}, {level.label(choice.best)} would be the best ({best_value:.3f}){tied}"

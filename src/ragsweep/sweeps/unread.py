@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from ragsweep.statistics.intervals import EQUAL
 from ragsweep.sweeps.choice import Choice
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
 
-LEFT_OUT = "left out"  # the queries that not every configuration has answered
+LEFT_OUT = "left out"  # the queries that one of two configurations has not answered
 LEAST_QUERIES = 2  # of a comparison
 SMALLER = 0.5  # of a difference
 
@@ -23,9 +23,10 @@ class Recount(NamedTuple):
     """The choice if answers that could not be read counted otherwise.
 
     Attributes:
-        counted_as: What they count as, such as `a guess`; `LEFT_OUT` without the queries of such answers.
+        counted_as: What they count as, such as `a guess`. `LEFT_OUT` is a comparison of the best configuration with
+            another one, on the queries that both have answered.
         queries: Number of queries.
-        choice: The choice.
+        choice: The choice; between two configurations, the best one first, if they are left out.
         changes: Whether another configuration would be the best, the chosen one would be shown to be worse, or one that
             is shown to be worse now would not be.
     """
@@ -81,19 +82,22 @@ def unread_queries(outcome: Outcome, metric: str) -> npt.NDArray[np.bool_] | Non
 def recounts(choice: Choice) -> Iterator[Recount]:
     """The choice by each way to count what could not be read; none if everything could be read or is not known."""
     level, metric = choice.allowed, choice.allowed.decided_by
-    unread = [unread_queries(outcome, metric) for outcome in level.outcomes]
-    known = [each for each in unread if each is not None]
-    if len(known) < len(unread) or len(unread) < 2 or not np.any(known) or not level.is_mean(metric):
+    found = {outcome: unread_queries(outcome, metric) for outcome in level.outcomes}
+    unread = {outcome: each for outcome, each in found.items() if each is not None}
+    if len(unread) < len(found) or len(found) < 2 or not np.any([*unread.values()]) or not level.is_mean(metric):
         return
-    ways = [outcome.facts.unread[metric].otherwise for outcome in level.outcomes]
-    for words in ways[0]:
-        if all(words in way and way[words] in each.per_query for way, each in zip(ways, level.outcomes, strict=True)):
-            found = _recounted(choice, partial(_otherwise, metric=metric, words=words))
-            yield Recount(words, len(level.queries), found, _changes(choice, found))
-    everywhere = ~np.any(known, axis=0)
-    if everywhere.sum() >= LEAST_QUERIES:
-        found = _recounted(choice, lambda outcome: replace(outcome, per_query=outcome.per_query[everywhere]))
-        yield Recount(LEFT_OUT, int(everywhere.sum()), found, _changes(choice, found, fewer=True))
+    ways = {outcome: outcome.facts.unread[metric].otherwise for outcome in level.outcomes}
+    for words in ways[choice.best]:
+        if all(way.get(words) in outcome.per_query for outcome, way in ways.items()):
+            counted = [_otherwise(outcome, metric, words) for outcome in level.outcomes]
+            then = Choice(choice.cutoff, level.only(counted), choice.excluded)
+            yield Recount(words, len(level.queries), then, _changes(choice, then))
+    for rival in level.outcomes:
+        answered = ~(unread[choice.best] | unread[rival])
+        if rival is not choice.best and LEAST_QUERIES <= answered.sum() < len(answered):
+            both = [replace(each, per_query=each.per_query[answered]) for each in (choice.best, rival)]
+            then = Choice(choice.cutoff, level.only(both), choice.excluded)
+            yield Recount(LEFT_OUT, int(answered.sum()), then, _overtakes(choice, rival, *both))
 
 
 def _otherwise(outcome: Outcome, metric: str, words: str) -> Outcome:
@@ -104,34 +108,25 @@ def _otherwise(outcome: Outcome, metric: str, words: str) -> Outcome:
     return replace(outcome, per_query=outcome.per_query.assign(**{metric: values}), facts=facts)
 
 
-def _recounted(choice: Choice, count: Callable[[Outcome], Outcome]) -> Choice:
-    outcomes = [count(outcome) for outcome in choice.allowed.outcomes]
-    return Choice(choice.cutoff, choice.allowed.only(outcomes), choice.excluded)
-
-
-def _changes(now: Choice, then: Choice, *, fewer: bool = False) -> bool:
-    """Whether one choice is not the other.
-
-    Args:
-        now: The choice.
-        then: The choice if something counted otherwise, between the same configurations in the same order.
-        fewer: Whether it is of fewer queries. Fewer queries show less, so a difference that is no longer shown counts
-            only if it is less than `SMALLER` of what it was.
-    """
+def _changes(now: Choice, then: Choice) -> bool:
+    """Whether one choice is not the other, between the same configurations in the same order."""
     pairs = dict(zip(now.allowed.outcomes, then.allowed.outcomes, strict=True))
     if then.best.measured != pairs[now.best].measured:
         return True
     if now.named in now.as_good and pairs[now.named] not in then.as_good:
         return True
-    return any(
-        pairs[outcome] in then.tied and not (fewer and _behind(pairs[outcome], then) >= SMALLER * _behind(outcome, now))
-        for outcome in now.allowed.outcomes
-        if outcome not in now.tied
+    return any(pairs[outcome] in then.tied for outcome in now.allowed.outcomes if outcome not in now.tied)
+
+
+def _overtakes(now: Choice, rival: Outcome, best_then: Outcome, rival_then: Outcome) -> bool:
+    """Whether a rival is better than the best on the queries that both have answered, or nearly as good.
+
+    Nearly as good is one that is shown to be worse on all queries, if less than `SMALLER` of the difference is left. No
+    test is made: it would find less on fewer queries, whatever they say.
+    """
+    sweep, metric = now.allowed, now.allowed.decided_by
+    pairs = ((now.best, rival), (best_then, rival_then))
+    before, after = (
+        sweep.sign(metric) * (sweep.statistic(best, metric) - sweep.statistic(other, metric)) for best, other in pairs
     )
-
-
-def _behind(outcome: Outcome, choice: Choice) -> float:
-    """How much worse than the best a configuration is."""
-    sweep, metric = choice.allowed, choice.allowed.decided_by
-    best, own = (sweep.statistic(each, metric) for each in (choice.best, outcome))
-    return sweep.sign(metric) * (best - own)
+    return after < -EQUAL or (rival not in now.tied and after < SMALLER * before)
