@@ -2,15 +2,19 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import small
+from omegaconf import OmegaConf
 from scipy.stats import binomtest
 
 from ragsweep.answering import Answer
+from ragsweep.core.errors import ConfigError
 from ragsweep.core.store import NO_STORE
 from ragsweep.datasets import CaseColumns, CasesDataset, PageChunker
+from ragsweep.experiment import Experiment
 from ragsweep.retrieval import SparseRetriever
 from ragsweep.tasks.answers import charts
 from ragsweep.tasks.answers.measures.accuracy import against_chance, chance_sentence
@@ -94,6 +98,18 @@ def test_calibration_needs_thirty_confidences(measured, stated, is_measured):
 def test_calibration_needs_a_tenth_of_the_answers_and_a_scale_that_most_use(stated, answers, lost, problem):
     assert problem in too_few(stated, answers, lost)
     assert bool(problem) == bool(too_few(stated, answers, lost))
+
+
+def test_a_sweep_is_not_decided_by_what_could_not_be_measured(measured):
+    found = measured([Answer(letter, 0.9 if row < 5 else None) for row, letter in enumerate(CORRECT)])
+    task = SimpleNamespace(measure=lambda items: found)
+    for metric, is_measured in (("accuracy", True), ("brier", False)):
+        experiment = Experiment(OmegaConf.create({"decision": {"metric": metric}}), task, None, {})
+        if is_measured:
+            assert experiment.measure() is found
+            continue
+        with pytest.raises(ConfigError, match=r"^decision\.metric: brier is not measured: 5 of 40 answers have"):
+            experiment.measure()
 
 
 # Fields of responses
