@@ -88,8 +88,8 @@ CASES = [  # question, options with the correct one marked, page, specialty, dif
 ]
 
 
-def cases() -> list[dict[str, object]]:
-    """The cases in the format of the bundled ones."""
+def cases(copies: int = 1) -> list[dict[str, object]]:
+    """The cases in the format of the bundled ones, several times with other ids."""
     return [
         {
             "id": f"case-{number}",
@@ -103,7 +103,7 @@ def cases() -> list[dict[str, object]]:
             "option_conditions": dict(zip("ABC", (option.lstrip("*") for option in options), strict=True)),
             "relevant_docs": [{"page": page, "reason": "it says so"}],
         }
-        for number, (question, options, page, specialty, difficulty) in enumerate(CASES, start=1)
+        for number, (question, options, page, specialty, difficulty) in enumerate(CASES * copies, start=1)
     ]
 
 

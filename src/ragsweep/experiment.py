@@ -150,8 +150,11 @@ class Experiment:
         return sorted(self.task.metrics, key=lambda metric: metric.name != self.decide_by)
 
     def measure(self) -> Measurement:
-        """Measure the configuration."""
-        return self.task.measure(self.items)
+        """Measure the configuration. Raises `ConfigError` if the metric that decides could not be measured."""
+        measurement = self.task.measure(self.items)
+        if why := measurement.not_measured.get(self.decide_by):
+            raise ConfigError(f"decision.metric: {self.decide_by} is not measured: {why}")
+        return measurement
 
     def log(self, measurement: Measurement, job: tracking.Job, record: tracking.RunRecord) -> None:
         """Write tables and charts into the run's folder, and log everything."""

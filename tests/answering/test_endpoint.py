@@ -142,7 +142,7 @@ def test_the_reasoning_method_gets_the_validated_fields(server, answerer, first)
     sloppy = completion('\n{"answer":"A", "answer":"B", "confidence":1, "steps":[], "cited":[]} ')
     server.reply = lambda prompt, times: completion(first) if first and "JSON" not in prompt else sloppy
     [found] = answerer.answer(questions(1))
-    assert found.exchanges[0].response == '{"steps":[],"cited":[],"answer":"B","confidence":1.0}'
+    assert found.exchanges[0].response == '{"steps":[],"cited":[],"answer":"B","confidence":1}'
 
 
 def test_the_request_asks_for_json_of_the_fields_of_an_answer(server, answerer):
@@ -244,10 +244,8 @@ MALFORMED = {
     "prose": "The answer is B.",
     "nothing": "",
     "half": '{"answer": "B", "confidence": 0.9, "st',
-    "percent": '{"answer": "B", "confidence": 90, "steps": [], "cited": []}',
-    "text for a number": '{"answer": "B", "confidence": "0.9", "steps": [], "cited": []}',
-    "missing field": '{"answer": "B", "confidence": 0.9}',
-    "other field": '{"answer": "B", "confidence": 0.9, "steps": [], "cited": [], "sure": true}',
+    "no answer": '{"confidence": 0.9, "steps": [], "cited": []}',
+    "number for a letter": '{"answer": 2, "confidence": 0.9, "steps": [], "cited": []}',
     "list": '["B"]',
     "deep": "[" * 100_000,
 }
@@ -264,14 +262,22 @@ def test_a_malformed_answer_is_asked_for_once_more_and_then_is_no_answer(server,
 
 
 def test_the_second_request_says_what_was_wrong_and_costs_as_well(server, answerer):
-    server.reply = lambda prompt, times: answer("A") if "JSON" in prompt else completion(MALFORMED["percent"])
+    server.reply = lambda prompt, times: answer("A") if "JSON" in prompt else completion(MALFORMED["no answer"])
     [found] = answerer.answer(questions(1))
     assert (found.letter, found.tokens_in, found.tokens_out) == ("A", 2 * TOKENS_IN, 2 * TOKENS_OUT)
     said, correction = server.requests[1]["messages"][-2:]
-    assert said == {"role": "assistant", "content": MALFORMED["percent"]}
-    assert "confidence: Input should be less than or equal to 1" in correction["content"]
+    assert said == {"role": "assistant", "content": MALFORMED["no answer"]}
+    assert "answer: Field required" in correction["content"]
     answerer.answer(questions(1))
     assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("change", [{"confidence": 90}, {"confidence": "0.9"}, {"sure": True}, {"cited": ["1"]}])
+def test_an_answer_with_another_bad_field_is_read_and_not_asked_for_again(server, answerer, change):
+    fields = {"answer": "B", "confidence": 0.9, "steps": [], "cited": []} | change
+    server.reply = lambda prompt, times: completion(json.dumps(fields))
+    [found] = answerer.answer(questions(1))
+    assert (found.letter, len(server.requests)) == ("B", 1)
 
 
 def test_half_a_character_becomes_a_question_mark(server, answerer):

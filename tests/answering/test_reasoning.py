@@ -140,11 +140,45 @@ def test_citations_in_json_are_the_units_of_the_passages():
 
 
 @pytest.mark.parametrize(
-    "change", [{"confidence": 1.2}, {"confidence": math.nan}, {"answer": 1}, {"cited": ["1"]}, {"more": 1}]
+    ("change", "confidence", "lost"),
+    [
+        ({"confidence": 85}, None, ["confidence"]),
+        ({"confidence": 1.2}, None, ["confidence"]),
+        ({"confidence": -0.5}, None, ["confidence"]),
+        ({"confidence": math.nan}, None, ["confidence"]),
+        ({"confidence": True}, None, ["confidence"]),
+        ({"confidence": "high"}, None, ["confidence"]),
+        ({"confidence": "85"}, None, ["confidence"]),
+        ({"confidence": None}, None, ["confidence"]),
+        ({"confidence": "0.7"}, 0.7, []),
+        ({"confidence": "70%"}, 0.7, []),
+        ({"cited": ["2"]}, 0.5, []),
+        ({"cited": 2}, 0.5, []),
+        ({"cited": ["[2]", 2.0]}, 0.5, []),
+        ({"steps": "One."}, 0.5, []),
+        ({"steps": [{"step": 1}]}, 0.5, ["steps"]),
+        ({"steps": None}, 0.5, ["steps"]),
+        ({"more": {"a": 1}}, 0.5, []),
+        ({"cited": ["page 2"], "steps": 3, "confidence": []}, None, ["steps", "cited", "confidence"]),
+    ],
 )
-def test_json_that_breaks_a_rule_is_no_answer(change):
-    fields = {"answer": "B", "confidence": 0.5, "steps": [], "cited": []} | change
+def test_a_bad_field_of_a_response_costs_no_other_and_is_named(change, confidence, lost):
+    fields = {"answer": "B", "confidence": 0.5, "steps": ["One."], "cited": [2]} | change
     model = TellingModel(lambda prompt: json.dumps(fields), structured=True)
+    given = ChainOfThought().answer(QUESTION, model)
+    assert (given.letter, given.confidence, [*given.lost]) == ("B", confidence, lost)
+    assert given.reasoning == ("" if "steps" in lost else "One.")
+    assert given.cited == (() if "cited" in lost else ("manual.pdf#35",))
+
+
+def test_an_answer_alone_is_an_answer():
+    given = ChainOfThought().answer(QUESTION, TellingModel(lambda prompt: '{"answer": "B"}', structured=True))
+    assert (given.letter, given.lost) == ("B", ("steps", "cited", "confidence"))
+
+
+@pytest.mark.parametrize("answer", [1, None, ["B"], {"letter": "B"}])
+def test_json_without_a_text_as_its_answer_is_no_answer(answer):
+    model = TellingModel(lambda prompt: json.dumps({"answer": answer, "confidence": 0.5}), structured=True)
     assert ChainOfThought().answer(QUESTION, model).letter is None
 
 

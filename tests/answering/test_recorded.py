@@ -215,15 +215,24 @@ BAD = [  # a field, its value, how an error shows the value, and what it expects
     ("answer", "E", '"E"', "a letter of its case (ABC), or null for no answer"),
     ("answer", 1, "1", "a letter, or the text of an option"),
     ("answer", True, "true", "a letter, or the text of an option"),
-    ("confidence", 1.5, "1.5", "a number from 0 to 1; in percent? set answerer.confidence_scale=percent"),
+    ("confidence", 70, "70", "a number from 0 to 1, but they go up to 70; in percent? set "
+     "answerer.confidence_scale=percent"),
+    ("confidence", 7, "7", "a number from 0 to 1, but they go up to 7; from 0 to 10? set "
+     "answerer.confidence_scale=ten"),
+    ("confidence", 4, "4", "a number from 0 to 1, but they go up to 4; from 0 to 10? set "
+     "answerer.confidence_scale=ten; from 1 to 5? divide them by 5"),
     ("confidence", -0.1, "-0.1", "a number from 0 to 1"),
-    ("confidence", 101, "101", "a number from 0 to 1"),
+    ("confidence", 101, "101", "a number from 0 to 1, but they go up to 101"),
     ("confidence", float("nan"), "NaN", "a number from 0 to 1"),
     ("confidence", "high", '"high"', "a number from 0 to 1"),
     ("confidence", True, "true", "a number from 0 to 1"),
     ("probabilities", [0.5, 0.5], "[0.5, 0.5]", "3 numbers, one for each option of its case"),
     ("probabilities", [0.5, 0.6, 0.5], "[0.5, 0.6, 0.5]", "numbers that add up to 1, not 1.6"),
     ("probabilities", [1.5, -0.5, 0], "[1.5, -0.5, 0]", "numbers from 0 to 1"),
+    ("probabilities", [20, 30, 50], "[20, 30, 50]", "numbers from 0 to 1; they add up to 100: set "
+     "answerer.confidence_scale=percent"),
+    ("probabilities", [2, 3, 5], "[2, 3, 5]", "numbers from 0 to 1; they add up to 10: set "
+     "answerer.confidence_scale=ten"),
     ("probabilities", ["1", "0", "0"], '["1", "0", "0"]', "numbers from 0 to 1"),
     ("probabilities", {"A": 1}, "an object", "one for each letter of its case (ABC)"),
     ("probabilities", 1, "1", "a list of numbers, or a mapping by letter"),
@@ -233,7 +242,7 @@ BAD = [  # a field, its value, how an error shows the value, and what it expects
     ("time_ms", float("inf"), "Infinity", "a number of at least 0"),
     ("tokens_in", 1.5, "1.5", "a whole number of at least 0"),
     ("reasoning", ["x"], '["x"]', "a string"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("field", "value", "shown", "expected"), BAD)
@@ -327,8 +336,76 @@ def test_a_folder_is_refused(tmp_path):
 
 
 def test_confidences_that_are_not_in_percent_are_refused_where_the_setting_says_percent(first):
-    with pytest.raises(DatasetError, match=r"percent, but none is above 0.9; set answerer.confidence_scale=unit"):
+    with pytest.raises(DatasetError, match=r"from 0 to 100, but none is above 0.9; set answerer.confidence_scale=unit"):
         first({"confidence_scale": "percent"}, answer="B", confidence=0.9)
+
+
+MANY = [question(str(number), "Malaria", "Typhoid fever", "Dengue") for number in range(40)]
+
+
+def test_a_bad_field_of_a_few_rows_costs_nothing_else_and_is_named(file):
+    bad = [{"confidence": 85}, {"answer": "E"}, {"evidence": [1]}, {"time_ms": -1}, {"reasoning": ["x"]}]
+    usual = {"answer": "B", "confidence": 0.75, "evidence": ["a#1"], "time_ms": 1, "reasoning": "So."}
+    rows = [{"id": each.question_id, **usual, **(bad[n] if n < len(bad) else {})} for n, each in enumerate(MANY)]
+    found = RecordedAnswerer(file(rows)).answer(MANY)
+    assert [each.lost for each in found[:6]] == [*[(name,) for each in bad for name in each], ()]
+    assert found[0] == Answer("B", None, reasoning="So.", retrieved=("a#1",), time_ms=1, lost=("confidence",))
+    assert (found[1].letter, found[1].confidence) == (None, 0.75)
+    assert found[2].retrieved is None  # not known, which is not the same as none found
+    assert all(each.confidence == 0.75 for each in found[1:])
+
+
+def of_confidences(file, values, **settings):
+    rows = [{"id": str(number), "answer": "B", "confidence": value} for number, value in enumerate(values)]
+    found = RecordedAnswerer(file(rows), **settings).answer(MANY[: len(rows)])
+    return [each.confidence for each in found]
+
+
+def test_a_confidence_as_a_text_is_read(file):
+    assert of_confidences(file, ["0.7", "70%", 0.7, None]) == [0.7, 0.7, 0.7, None]
+
+
+SCALES = {
+    "unit": [0.9, 0.35, 1, 0, 0.5, 0.75],
+    "ten": [9, 3.5, 10, 0, 5, 7.5],
+    "percent": [90, 35, 100, 0, 50, 75],
+}
+
+
+@pytest.mark.parametrize("data", SCALES)
+@pytest.mark.parametrize("setting", SCALES)
+def test_confidences_are_read_on_their_own_scale_and_refused_on_any_other(file, data, setting):
+    if data == setting:
+        assert of_confidences(file, SCALES[data], confidence_scale=setting) == SCALES["unit"]
+        return
+    with pytest.raises(DatasetError, match=rf"set answerer\.confidence_scale={data}(;|$)") as error:
+        of_confidences(file, SCALES[data], confidence_scale=setting)
+    assert str(error.value).count("confidence_scale") == 1
+
+
+@pytest.mark.parametrize(("data", "odd"), [("unit", 85), ("ten", 85), ("percent", 700)])
+def test_one_odd_confidence_does_not_change_the_scale(file, data, odd):
+    values = [*SCALES[data] * 5, odd]
+    assert of_confidences(file, values, confidence_scale=data) == [*SCALES["unit"] * 5, None]
+    with pytest.raises(DatasetError, match=rf"set answerer\.confidence_scale={data}(;|$)"):
+        of_confidences(file, values, confidence_scale="ten" if data == "unit" else "unit")
+
+
+def test_confidences_on_no_known_scale_are_refused_without_a_suggestion(file):
+    with pytest.raises(DatasetError, match=r"expected a number from 0 to 1, but they go up to 800$"):
+        of_confidences(file, [700, 650, 800, 120])
+
+
+def test_a_response_in_json_loses_its_confidence_and_keeps_its_answer(file):
+    texts = [json.dumps({"answer": "B", "confidence": value}) for value in (85, 0.5, "0.7", None)]
+    rows = [{"id": str(number), "response": text} for number, text in enumerate(texts)]
+    found = RecordedAnswerer(file(rows)).answer(MANY[:4])
+    assert [(each.letter, each.confidence, each.lost) for each in found] == [
+        ("B", None, ("confidence",)),
+        ("B", 0.5, ()),
+        ("B", 0.7, ()),
+        ("B", None, ()),
+    ]
 
 
 def test_missing_answers_are_no_answers_where_the_setting_says_so(answers):

@@ -56,7 +56,7 @@ def against_guessing(*p, means=(0.3, 0.7, 0.3), chance=0.25):
     """The decision of a sweep over alpha whose runs have these p-values against guessing."""
     sweep = over(noisy(means)).sweep
     runs = [
-        replace(run, facts=replace(run.facts, guessing={"f1": Guessing(chance, each)}))
+        replace(run, facts=replace(run.facts, guessing={"f1": Guessing(chance, each, each)}))
         for run, each in zip(sweep.outcomes, p, strict=True)
     ]
     return decide(replace(sweep, outcomes=runs))
@@ -137,7 +137,8 @@ def test_what_is_significantly_worse_than_guessing_is_not_better():
 
 def test_the_record_has_the_comparison_with_guessing():
     choice = json.loads(json.dumps(as_record(against_guessing(0.5, 0.001, 0.5), "")))["choice"]
-    assert choice["against_guessing"] == {"value": 0.25, "p": pytest.approx(0.003), "better": True, "worse": False}
+    p = pytest.approx(0.003)
+    assert choice["against_guessing"] == {"value": 0.25, "p": p, "p_worse": p, "better": True, "worse": False}
 
 
 def test_each_configuration_is_compared_with_guessing_in_the_table():

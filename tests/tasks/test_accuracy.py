@@ -231,7 +231,7 @@ def test_confusion_equals_scikit_learn_with_no_answer_last(choices):
 
 def test_a_missing_answer_is_wrong_unless_it_is_counted_otherwise():
     correct, answered = np.array([0, 0, 1, 2]), np.array([0, NOT_ANSWERED, NOT_ANSWERED, 1])
-    assert no_answers(correct, answered, np.full(4, 0.25)) == (2, 1 / 4, 2 / 4, (1 + 0.5) / 4)
+    assert no_answers(correct, answered, np.full(4, 0.25)) == (2, 1 / 4, 2 / 4, (1 + 0.5) / 4, 1 / 2)
 
 
 @given(CHOICES)

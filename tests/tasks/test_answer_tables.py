@@ -47,7 +47,7 @@ def files(tmp_path_factory):
 def measured(files):
     def measure(answerer, **changed):
         usual = {"collapse": "after_cutoff", "relevance_level": 1, "resamples": 100, "bins": 10, "confident": 0.8}
-        settings = AnswerSettings(**{**usual, "unsure": 0.5, "controls": [], **changed})
+        settings = AnswerSettings(**{**usual, "unsure": 0.3, "controls": [], **changed})
         task = AnswersTask(files, PageChunker(), SparseRetriever(NO_STORE), answerer, settings, 2, 0, NO_STORE)
         return task.measure(task.load())
 
@@ -157,7 +157,7 @@ def test_rates_come_with_the_largest_rate_that_they_do_not_rule_out(measured, tm
     (tmp_path / "rules.yaml").write_text(DENGUE)
     invented = "A randomised trial found labetalol superior."
     answers = [Answer("A", retrieved=("fever.pdf#4",), reasoning=invented if row < 3 else "") for row in range(8)]
-    found = measured(Fixed(answers, recorded=True), dangerous=str(tmp_path / "rules.yaml"))
+    found = measured(Fixed(answers, recorded=True), dangerous={"small": str(tmp_path / "rules.yaml")})
     safety = found.facts["safety_metrics"]
     assert (safety["hallucination_rate"], safety["checked_for_hallucination"]) == (1, 3)
     assert safety["hallucination_rate_at_most"] == 1
@@ -174,7 +174,7 @@ def test_rates_come_with_the_largest_rate_that_they_do_not_rule_out(measured, tm
 
 
 def test_the_table_of_dangerous_errors_has_its_columns_without_any(measured):
-    table = measured(recorded([None] * 8)).tables["dangerous_errors.csv"]
+    table = measured(recorded([None] * 8), dangerous={"small": "bundled"}).tables["dangerous_errors.csv"]
     assert (len(table), [*table]) == (0, ["query_id", "answered", "correct", "kind", "reason"])
 
 

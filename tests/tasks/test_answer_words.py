@@ -42,7 +42,7 @@ def evaluation(correct, **changed):
         "evidence": None,
         **dict.fromkeys(("relevance", "completeness", "words", "cited", "used", "coherence"), unknown),
         "dangerous": [()] * n,
-        "categories": error_categories(correct, chosen, *values.values()),
+        "categories": error_categories(correct, chosen, *values.values(), chance=np.full(n, 0.25)),
         "pitfalls": np.full((int((correct == 0).sum()), len(PITFALLS)), NAN),
         "confusions": Confusions((), dict.fromkeys(CONFUSION_KINDS, 0)),
         "confident": np.array([], int),
@@ -74,7 +74,7 @@ def test_missing_answers_are_said_with_what_they_would_change():
     sentences = said(evaluation(answers(1, 4), chosen=chosen))["Answers"]
     assert sentences[1] == (
         "2 of 4 questions have no answer that could be read, and count as wrong. The accuracy would be 0.75 if they "
-        "counted as the first option, and 0.38 if they counted as a guess."
+        "counted as the first option, 0.38 if they counted as a guess, and 0.50 without them."
     )
 
 
@@ -134,14 +134,13 @@ def test_equal_answers_are_no_difference():
 
 def test_an_answerer_that_states_no_confidence_is_not_calibrated():
     assert confidence_of([NAN] * 4, [1, 0, 1, 0], stated=False) == (
-        "No confidence is stated, so calibration is not measured."
+        "Calibration is not measured: no confidence is stated."
     )
 
 
-def test_no_confidence_at_all_is_said_to_be_the_worst():
-    assert confidence_of([NAN] * 4, [1, 0, 1, 0]) == (
-        "No answer has a confidence: the Brier score and the calibration error have their worst value, 1."
-    )
+def test_confidences_that_are_not_measured_are_said_with_the_reason():
+    few = confidence_of([*[0.9] * 3, *[NAN] * 37], [1] * 40, stated=False)
+    assert few == "Calibration is not measured: 3 of 40 answers have a confidence, and calibration needs 30."
 
 
 def test_missing_confidences_are_said_with_what_they_count():

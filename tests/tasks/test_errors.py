@@ -18,9 +18,9 @@ from ragsweep.tasks.answers.measures.errors import (
 NAN = np.nan
 
 
-def category(*, correct=0.0, chosen=1, found=1.0, hallucinated=0.0, confidence=0.9, low=0.5):
+def category(*, correct=0.0, chosen=1, found=1.0, hallucinated=0.0, confidence=0.9, low=1 / 3, options=4):
     arrays = [np.array([value]) for value in (correct, chosen, found, hallucinated, confidence)]
-    return error_categories(*arrays, low=low)[0]
+    return error_categories(*arrays, chance=np.array([1 / options]), low=low)[0]
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,9 @@ def category(*, correct=0.0, chosen=1, found=1.0, hallucinated=0.0, confidence=0
         ({"hallucinated": 1.0, "confidence": 0.1}, "hallucination"),
         ({"confidence": 0.49}, "low confidence"),
         ({"confidence": 0.5}, "reasoning failure"),
-        ({"confidence": 0.5, "low": 0.6}, "low confidence"),
+        ({"confidence": 0.5, "low": 0.4}, "low confidence"),
+        ({"confidence": 0.55, "options": 2}, "low confidence"),  # hardly more than a guess
+        ({"confidence": 0.42, "options": 10}, "reasoning failure"),  # far more than a guess
         ({"hallucinated": NAN, "confidence": NAN}, "reasoning failure"),
         ({"found": NAN}, "retrieval or reasoning failure"),
         ({"found": NAN, "hallucinated": 1.0}, "hallucination"),
@@ -61,7 +63,7 @@ ANSWERS = st.lists(
 def test_categories_partition_the_wrong_answers(answers):
     columns = [np.array(column) for column in zip(*answers, strict=True)] if answers else [np.array([])] * 6
     *facts, groups = columns
-    found = error_categories(*facts)
+    found = error_categories(*facts, chance=np.full(len(answers), 0.25))
     wrong = int((facts[0] == 0).sum())
     assert sum(counts(found).values()) == wrong
     assert Counter(found.tolist()) - Counter({"": len(answers)}) == Counter(counts(found))

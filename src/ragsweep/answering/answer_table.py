@@ -4,17 +4,21 @@ Fields: `id` of the case; `answer`, a letter or the text of an option, null or e
 `confidence`, `probabilities` (a list in the order of the options, or a mapping by letter), `response` (what a model
 wrote, read if there is no `answer`), `reasoning`, `evidence` and `cited` (units such as `manual.pdf#34`), `time_ms`,
 `tokens_in` and `tokens_out`. In CSV, the values of a list are separated by semicolons. Other fields are ignored.
+
+A value that is out of range or of another type costs its row this field only. A file in which at least half of the
+values of a field are like that is refused, as it means something else by it.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
+from ragsweep.answering.confidence_scale import LARGEST, Scale, scale_problem
+from ragsweep.answering.json_answer import number_of, probability_of, read_json_answer
 from ragsweep.answering.option_letters import bare_letter, has_two_meanings
 from ragsweep.answering.parsing import read_confidence, read_letter
 from ragsweep.answering.question import Answer, Question
@@ -24,10 +28,8 @@ from ragsweep.datasets.entry_files import id_of, is_csv
 from ragsweep.datasets.fields import SHOWN, flaw_of_name, listed
 
 ROUNDING = 0.02  # by which probabilities may miss a sum of 1
-LARGEST = 2**53  # of times and tokens
-NUMBER = re.compile(
-    r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-)  # float() also takes 1_000 and other digits
+LARGEST_NUMBER = 2**53  # of times and tokens
+MOST_LOST = 0.5  # of the values of a field; with as many, the file is refused
 NUMBERS = ("confidence", "time_ms", "tokens_in", "tokens_out")
 LISTS = ("probabilities", "evidence", "cited")
 FIELDS = ("answer", "response", "reasoning", *NUMBERS, *LISTS)
@@ -39,14 +41,14 @@ class AnswerTable:
 
     Attributes:
         rows: The rows, with the fields that are read.
-        scale: What confidences and probabilities are divided by: 100 if they are in percent, else 1.
+        scale: The largest confidence and the sum of probabilities.
     """
 
     rows: tuple[Row, ...]
     scale: int
 
     @classmethod
-    def read(cls, path: Path, scale: int) -> AnswerTable:
+    def read(cls, path: Path, scale: Scale) -> AnswerTable:
         """Read a table.
 
         Raises:
@@ -58,13 +60,13 @@ class AnswerTable:
             if row.fields.keys().isdisjoint(("answer", "response", "probabilities")):
                 found = listed(row.fields)
                 raise DatasetError(f"{row.where}: expected the field answer, response or probabilities; found {found}")
-            rows.append(
-                Row(row.where, {name: row.fields[name] for name in FIELDS if name in row.fields} | {"id": case})
-            )
+            fields = {name: row.fields[name] for name in FIELDS if name in row.fields}
+            fields |= {name: number_of(fields[name]) for name in NUMBERS if name in fields}
+            rows.append(Row(row.where, fields | {"id": case}))
         if not rows:
             raise DatasetError(f"{path}: contains no answers; expected a row per case with id and answer")
-        _check_confidences(rows, scale)
-        return cls(tuple(rows), scale)
+        _check_scale(rows, scale)
+        return cls(tuple(rows), LARGEST[scale])
 
     @cached_property
     def has_confidence(self) -> bool:
@@ -72,7 +74,7 @@ class AnswerTable:
         return any(
             row.fields.get("confidence") is not None
             or row.fields.get("probabilities")
-            or _confidence_in(row) is not None
+            or self._confidence_in(row)[0] is not None
             for row in self.rows
         )
 
@@ -90,34 +92,70 @@ class AnswerTable:
         Raises:
             DatasetError: An answer does not fit its question, or has no question.
         """
+        found, given = list[tuple[str, str, Answer]](), dict.fromkeys(FIELDS, 0)
+        bad: dict[str, list[DatasetError]] = {name: [] for name in FIELDS}
         for row in self.rows:
             case = row.fields["id"]
             if case not in asked:
                 raise unknown_case(row.where, case, asked)
-            yield row.where, case, self._answer(row, asked[case])
+            lost: dict[str, DatasetError] = {}
+            found.append((row.where, case, self._answer(row, asked[case], lost)))
+            for name in FIELDS:
+                given[name] += row.fields.get(name) is not None
+                bad[name] += [lost[name]] if name in lost else []
+        for name, errors in bad.items():
+            if errors and len(errors) >= MOST_LOST * given[name]:
+                raise errors[0]
+        yield from found
 
-    def _answer(self, row: Row, question: Question) -> Answer:
-        probabilities = self._probabilities(row, question)
-        letter = _letter(row, question, probabilities)
-        confidence = row.fields.get("confidence")
-        if confidence is not None:
-            confidence /= self.scale
-        elif probabilities and letter:
-            confidence = probabilities[question.letters.index(letter)]
-        else:
-            confidence = _confidence_in(row)
-        response = row.field("response", str, "a string") or ""
+    def _answer(self, row: Row, question: Question, lost: dict[str, DatasetError]) -> Answer:
+        """The answer of a row. Fields that cannot be used are added to `lost`, with what is wrong."""
+
+        def used(name: str, read: Callable[[], Any], otherwise: Any = None) -> Any:
+            try:
+                return read()
+            except DatasetError as error:
+                lost[name] = error
+                return otherwise
+
+        probabilities = used("probabilities", lambda: self._probabilities(row, question), ())
+        letter = used("answer", lambda: _letter(row, question, probabilities))
+        response = used("response", lambda: row.field("response", str, "a string")) or ""
+        stated: float | None = used("confidence", lambda: self._confidence(row))
+        in_response: tuple[str, ...] = ()
+        if row.fields.get("confidence") is None and probabilities and letter:
+            stated = probabilities[question.letters.index(letter)]
+        elif row.fields.get("confidence") is None:
+            stated, in_response = self._confidence_in(row)
         return Answer(
             letter,
-            confidence,
+            stated,
             probabilities=probabilities,
-            reasoning=row.field("reasoning", str, "a string") or response,
-            cited=_texts(row, "cited"),
-            retrieved=_texts(row, "evidence") if self._has_evidence else None,
-            tokens_in=_amount(row, "tokens_in", whole=True),
-            tokens_out=_amount(row, "tokens_out", whole=True),
-            time_ms=_amount(row, "time_ms", whole=False),
+            reasoning=used("reasoning", lambda: row.field("reasoning", str, "a string")) or response,
+            cited=used("cited", lambda: _texts(row, "cited"), ()),
+            retrieved=used("evidence", lambda: _texts(row, "evidence")) if self._has_evidence else None,
+            tokens_in=used("tokens_in", lambda: _amount(row, "tokens_in", whole=True)),
+            tokens_out=used("tokens_out", lambda: _amount(row, "tokens_out", whole=True)),
+            time_ms=used("time_ms", lambda: _amount(row, "time_ms", whole=False)),
+            lost=(*lost, *in_response),
         )
+
+    def _confidence(self, row: Row) -> float | None:
+        """The confidence in the field of this name."""
+        value = row.fields.get("confidence")
+        confidence = None if value is None else probability_of(value, self.scale)
+        if confidence is None and value is not None:
+            raise row.error("confidence", f"a number from 0 to {self.scale}")
+        return confidence
+
+    def _confidence_in(self, row: Row) -> tuple[float | None, tuple[str, ...]]:
+        """The confidence that a response states, and the names of the fields that it lost."""
+        response = row.fields.get("response")
+        if not isinstance(response, str):
+            return None, ()
+        if fields := read_json_answer(response, scale=self.scale):
+            return fields.confidence, tuple(name for name in fields.lost if name == "confidence")
+        return read_confidence(response), ()
 
     def _probabilities(self, row: Row, question: Question) -> tuple[float, ...]:
         values = row.field("probabilities", (list, dict), "a list of numbers, or a mapping by letter")
@@ -130,11 +168,18 @@ class AnswerTable:
         if len(values) != len(question.options):
             raise row.error("probabilities", f"{len(question.options)} numbers, one for each option of its case")
         if not all(_is_number(value, 0, self.scale) for value in values):
-            raise row.error("probabilities", f"numbers from 0 to {self.scale}")
+            raise row.error("probabilities", f"numbers from 0 to {self.scale}{self._scale_of_sum(values)}")
         total = sum(values)
         if abs(total / self.scale - 1) > ROUNDING:
             raise row.error("probabilities", f"numbers that add up to {self.scale}, not {total:.4g}")
         return tuple(value / total for value in values)
+
+    def _scale_of_sum(self, values: Sequence[Any]) -> str:
+        """The setting for the scale of which the sum of these probabilities is the end; empty if there is none."""
+        if not all(_is_number(value, 0, LARGEST_NUMBER) for value in values):
+            return ""
+        fitting = [name for name, end in LARGEST.items() if abs(sum(values) / end - 1) <= ROUNDING]
+        return f"; they add up to {sum(values):g}: set answerer.confidence_scale={fitting[0]}" if fitting else ""
 
 
 def _letter(row: Row, question: Question, probabilities: Sequence[float]) -> str | None:
@@ -155,27 +200,16 @@ def _letter(row: Row, question: Question, probabilities: Sequence[float]) -> str
     return question.letters[probabilities.index(max(probabilities))]
 
 
-def _confidence_in(row: Row) -> float | None:
-    """The confidence that a response states."""
-    response = row.fields.get("response")
-    return read_confidence(response) if isinstance(response, str) else None
+def _check_scale(rows: Sequence[Row], scale: Scale) -> None:
+    """Raise `DatasetError` if the confidences are on another scale."""
+    values = [(row, row.fields.get("confidence")) for row in rows]
+    stated = [(row, float(value)) for row, value in values if _is_number(value, 0, LARGEST_NUMBER)]
+    if problem := scale_problem([value for _, value in stated], scale):
+        first = next((row for row, value in stated if value > LARGEST[scale]), stated[0][0])
+        raise first.error("confidence", f"a number from 0 to {LARGEST[scale]}, {problem}")
 
 
-def _check_confidences(rows: Sequence[Row], scale: int) -> None:
-    """Raise `DatasetError` for a confidence that is not a probability, or if all of them are on another scale."""
-    stated = [row for row in rows if row.fields.get("confidence") is not None]
-    for row in stated:
-        if not _is_number(row.fields["confidence"], 0, scale):
-            in_percent = scale == 1 and all(_is_number(each.fields["confidence"], 0, 100) for each in stated)
-            hint = "; in percent? set answerer.confidence_scale=percent" if in_percent else ""
-            raise row.error("confidence", f"a number from 0 to {scale}{hint}")
-    largest = max((row.fields["confidence"] for row in stated), default=0)
-    if scale > 1 and 0 < largest <= 1:
-        expected = f"percent, but none is above {largest:g}; set answerer.confidence_scale=unit"
-        raise stated[0].error("confidence", expected)
-
-
-def _is_number(value: Any, low: float, high: float) -> bool:
+def _is_number(value: Any, low: float, high: float) -> TypeGuard[float]:
     return type(value) in (int, float) and low <= value <= high  # NaN is not, nor is a truth value
 
 
@@ -183,7 +217,7 @@ def _amount(row: Row, name: str, *, whole: bool) -> Any:
     value = row.fields.get(name)
     if value is None:
         return None
-    if not _is_number(value, 0, LARGEST) or (whole and value != int(value)):
+    if not _is_number(value, 0, LARGEST_NUMBER) or (whole and value != int(value)):
         raise row.error(name, f"a {'whole ' if whole else ''}number of at least 0")
     return int(value) if whole else float(value)
 
@@ -203,12 +237,5 @@ def _from_csv(row: Row) -> Row:
     for name in LISTS:
         if fields.get(name):
             parts = [part.strip() for part in fields[name].split(";") if part.strip()]
-            fields[name] = [_as_number(part) for part in parts] if name == "probabilities" else parts
-    for name in NUMBERS:
-        if fields.get(name):
-            fields[name] = _as_number(fields[name])
+            fields[name] = [number_of(part) for part in parts] if name == "probabilities" else parts
     return Row(row.where, fields)
-
-
-def _as_number(cell: str) -> float | str:
-    return float(cell) if NUMBER.fullmatch(cell.strip()) else cell

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, WithJsonSchema, model_validator
+
+NUMBER = {"type": "number", "minimum": 0, "maximum": 1}
 
 
 class AnswerFields(BaseModel):
     """An answer to a multiple-choice question.
 
-    A model writes the fields in this order, so that it reasons before it commits itself to a letter.
+    A model writes the fields in this order, so that it reasons before it commits itself to a letter. It is asked for
+    all of them, in these types. What it returns is good enough without any of them but the answer: `json_answer` reads
+    each of the others by itself.
 
     Attributes:
         steps: The reasoning, one step each.
@@ -17,9 +23,15 @@ class AnswerFields(BaseModel):
         confidence: Probability that this option is correct, 0 to 1.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="ignore", strict=True, json_schema_extra={"additionalProperties": False})
 
-    steps: list[str]
-    cited: list[int]
+    steps: Annotated[Any, WithJsonSchema({"type": "array", "items": {"type": "string"}})]
+    cited: Annotated[Any, WithJsonSchema({"type": "array", "items": {"type": "integer"}})]
     answer: str
-    confidence: float = Field(ge=0, le=1)
+    confidence: Annotated[Any, WithJsonSchema(NUMBER)]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_all_fields(cls, given: Any) -> Any:
+        """Fields that are missing are null."""
+        return {"steps": None, "cited": None, "confidence": None, **given} if isinstance(given, dict) else given

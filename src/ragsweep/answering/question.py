@@ -60,6 +60,8 @@ class Answer:
         tokens_in: Tokens of all prompts; None if not known.
         tokens_out: Tokens of all responses; None if not known.
         time_ms: How long the answer took, in milliseconds; None if not known.
+        lost: Names of the fields of the response that could not be used, such as a confidence of 85: out of range, of
+            another type, or missing although they were asked for.
     """
 
     letter: str | None
@@ -73,6 +75,7 @@ class Answer:
     tokens_in: int | None = None
     tokens_out: int | None = None
     time_ms: float | None = None
+    lost: tuple[str, ...] = ()
 
 
 class Answerer(Protocol):

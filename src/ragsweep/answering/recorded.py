@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import ClassVar, Literal, Protocol
 
 from ragsweep.answering.answer_table import AnswerTable
+from ragsweep.answering.confidence_scale import Scale
 from ragsweep.answering.harness_log import SAMPLE, HarnessLog
 from ragsweep.answering.inspect_log import InspectLog
 from ragsweep.answering.question import Answer, Question
@@ -42,7 +43,7 @@ class RecordedAnswerer:
             AI. `auto` looks.
         filter: Which answers to take: the name of a filter of lm-evaluation-harness, or of a scorer of Inspect AI.
             None if there is only one.
-        confidence_scale: Scale of the confidences and probabilities in a table: 0 to 1, or percent.
+        confidence_scale: Scale of the confidences and probabilities in a table: 0 to 1, 0 to 10, or percent.
         missing: What to do if there is no answer to some of the questions: stop, or count them as not answered.
         name: Name of the system that answered, for tables and charts; None takes that of the file.
     """
@@ -50,7 +51,7 @@ class RecordedAnswerer:
     path: Text
     format: Literal["auto", "table", "lm_eval", "inspect"] = "auto"
     filter: Text | None = None
-    confidence_scale: Literal["unit", "percent"] = "unit"
+    confidence_scale: Scale = "unit"
     missing: Literal["refuse", "no_answer"] = "refuse"
     name: Text | None = None
 
@@ -137,4 +138,4 @@ class RecordedAnswerer:
             return InspectLog.read(self._file, self.filter)
         if self._kind == "lm_eval":
             return HarnessLog.read(self._file, self.filter)
-        return AnswerTable.read(self._file, 100 if self.confidence_scale == "percent" else 1)
+        return AnswerTable.read(self._file, self.confidence_scale)

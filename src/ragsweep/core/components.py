@@ -86,10 +86,11 @@ def _taken(config: DictConfig, name: str, hint: object) -> Any:
 
 
 def _members(value: Any, name: str) -> Any:
-    """A plain value, or the components in a mapping, built."""
+    """A plain value, or a mapping in which components are built."""
     if not isinstance(value, DictConfig):
         return value
-    return {key: build(value[key], f"{name}.{key}") for key in map(str, value)}
+    each = {key: value[key] for key in map(str, value)}
+    return {key: build(one, f"{name}.{key}") if OmegaConf.is_config(one) else one for key, one in each.items()}
 
 
 @cache

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ragsweep.core.style import INTERVALS, MARKERS, dress, figure, in_legend, is_number, shades, shown
+from ragsweep.core.style import MARKERS, dress, figure, in_legend, is_number, shades, shown
 from ragsweep.report.settings_charts import WIDE
+from ragsweep.report.words import kind_of_interval
 from ragsweep.statistics.intervals import Array
 from ragsweep.sweeps import Decision, Outcome, Sweep
 from ragsweep.tasks.metric import Metric
@@ -27,12 +28,13 @@ MOST_VALUES = 8  # of a setting that is told apart by colours or markers
 def against(decision: Decision) -> Figure:
     """What does each configuration gain, and what does it give up?"""
     sweep, plots = decision.sweep, decision.plots
+    whiskers_are = kind_of_interval(sweep, *(name for pair in plots for name in pair))
     lines = f"; lines: the same configuration at every other {sweep.cutoff}" if sweep.cutoff else ""
     drawing = figure(
         WIDE,
         1.1 + 3.5 * len(plots),
         "What does each configuration gain and give up?",
-        f"One point per run, mean over queries; whiskers: {INTERVALS}\nRing: the choice{lines}",
+        f"One point per run, mean over queries; whiskers: {whiskers_are}\nRing: the choice{lines}",
         right=1.75,
         top=1.0,
     )

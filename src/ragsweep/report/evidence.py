@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ragsweep.core.terminal import counted, one_line
+from ragsweep.report.unread_words import lost_in_words
 from ragsweep.report.words import MOST_NAMED, at, p_value
 from ragsweep.statistics import LEVEL, WORTHWHILE
 from ragsweep.sweeps import Decision, Sweep
@@ -23,6 +24,8 @@ def _evidence(decision: Decision) -> Iterator[str]:
     if len(decision.sweep.queries) < FEW:
         queries = counted(len(decision.sweep.queries), "query")
         yield f"Only {queries}: intervals and tests with so few queries are not reliable."
+    if lost := lost_in_words(decision):
+        yield lost
     if len(decision.sweep.outcomes) < 2:
         return
     asked, used = decision.sweep.settings.at, decision.headline.cutoff

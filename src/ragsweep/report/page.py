@@ -20,7 +20,16 @@ from ragsweep.report import queries
 from ragsweep.report.captions import captions_of
 from ragsweep.report.evidence import evidence
 from ragsweep.report.markup import code, markdown
-from ragsweep.report.tables import against_best, against_guessing, baseline_rows, cells, number, pair_rows, standing
+from ragsweep.report.tables import (
+    against_best,
+    against_guessing,
+    baseline_rows,
+    cells,
+    number,
+    pair_rows,
+    standing,
+    unread,
+)
 from ragsweep.report.words import at, headline, interval
 from ragsweep.sweeps import Decision, Outcome, Sweep
 
@@ -64,6 +73,7 @@ class Row(NamedTuple):
     mark: str
     verdict: str
     guessing: str
+    unread: str
     difference: str
     mean: float
     interval: str
@@ -143,6 +153,7 @@ def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
         "cutoff": sweep.cutoff,
         "other_metrics": [sweep.title(name) for name in _others(sweep)],
         "guessing": bool(decision.against_guessing),
+        "unread": bool(decision.unread and decision.unread.most),
         "rows": list(_rows(decision, origin)),
         "about_table": _about_table(sweep),
         "comparisons": [
@@ -200,6 +211,7 @@ def _rows(decision: Decision, origin: Origin) -> Iterator[Row]:
             mark=standing(decision, outcome),
             verdict=verdict,
             guessing=against_guessing(decision, outcome),
+            unread=unread(decision, outcome),
             difference=_difference(compared, metric) if verdict != "best" else "",
             mean=row[metric],
             interval=interval(sweep, outcome, metric),
@@ -220,9 +232,10 @@ def _difference(compared: pd.Series, metric: str) -> str:
 
 def _about_table(sweep: Sweep) -> str:
     same = f" at the same {sweep.cutoff}" if sweep.cutoff else ""
+    kind = "Wilson's" if sweep.metric_info[sweep.decided_by].wilson else "bootstrap over queries"
     return " ".join(
         (
-            f"Means over {counted(len(sweep.queries), 'query')}; intervals: 95 %, bootstrap over queries.",
+            f"Means over {counted(len(sweep.queries), 'query')}; intervals: 95 %, {kind}.",
             f"Against the best{same}: paired step-down randomisation test, corrected for choosing the best by the same",
             "queries; tied: p > 0.05. Best in: share of bootstrap resamples in which the configuration is the best.",
             "More statistics: results/summary_statistics.csv.",

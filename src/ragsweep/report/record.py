@@ -43,6 +43,7 @@ def as_record(decision: Decision, sweep_id: str) -> dict[str, Any]:
         "one_for_all": _one_for_all(decision),
         "fronts": [_front(decision, front) for front in decision.fronts],
         "promises": [_promise(promise) for promise in decision.promises],
+        "unread": _unread(decision),
         "unanswered": sweep.queries["query_id"].iloc[decision.unanswered].tolist(),
     }
 
@@ -59,6 +60,7 @@ def _configuration(decision: Decision, outcome: Outcome) -> dict[str, Any]:
         "settings": dict(outcome.swept),
         "interval": [low, high],
         "against_guessing": guessing._asdict() if guessing else None,
+        "unread": decision.unread.counts[outcome] if decision.unread else None,
         "measured": measured,
     }
 
@@ -91,6 +93,28 @@ def _wrong_judgments(choice: Choice) -> dict[str, Any] | None:
         "worst_case": found.worst,
         "at_random": found.at_random,
         "items": found.items,
+    }
+
+
+def _unread(decision: Decision) -> dict[str, Any] | None:
+    """The responses that could not be read, and the choice if they counted otherwise."""
+    found = decision.unread
+    if found is None:
+        return None
+    return {
+        "counts": {outcome.name: number for outcome, number in found.counts.items()},
+        "choice_depends": bool(found.changing) if found.recounts else None,
+        "otherwise": [
+            {
+                "counted_as": each.counted_as,
+                "queries": each.queries,
+                "between": [each.choice.allowed.label(outcome) for outcome in each.choice.allowed.outcomes],
+                "best": each.choice.allowed.label(each.choice.best),
+                "cannot_be_told_apart": [each.choice.allowed.label(outcome) for outcome in each.choice.tied],
+                "changes": each.changes,
+            }
+            for each in found.recounts
+        ],
     }
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from ragsweep.core.style import (
     BEST,
     BLUE,
-    INTERVALS,
     LONGEST_IN_LEGEND,
     LONGEST_WORD,
     MOST_AXES,
@@ -22,7 +21,7 @@ from ragsweep.core.style import (
     ticks,
     whiskers,
 )
-from ragsweep.report.words import at
+from ragsweep.report.words import at, kind_of_interval
 from ragsweep.statistics.intervals import first_best
 from ragsweep.sweeps import Decision
 
@@ -97,7 +96,7 @@ def one_setting(decision: Decision, x: str) -> Figure:
         WIDE,
         2.0 + 0.25 * len(names) if names else 3.8,
         f"How much does {level.short(x)} matter{at(decision.sweep, decision.headline)}?",
-        f"Mean {level.metric_title} over queries; whiskers: {INTERVALS}\n"
+        f"Mean {level.metric_title} over queries; whiskers: {kind_of_interval(level, level.decided_by)}\n"
         "Orange: cannot be told apart from the best (p > 0.05). The test is paired, the intervals are not",
         top=1.1,
         **({"left": 0.45 + 0.085 * max(map(len, names))} if names else {}),

@@ -11,7 +11,6 @@ import pandas as pd
 
 from ragsweep.core.style import (
     BEST,
-    INTERVALS,
     MARKERS,
     dress,
     figure,
@@ -25,7 +24,7 @@ from ragsweep.core.style import (
     ticks,
     whiskers,
 )
-from ragsweep.report.words import at
+from ragsweep.report.words import at, kind_of_interval
 from ragsweep.sweeps import Decision, Sweep
 
 if TYPE_CHECKING:
@@ -82,11 +81,12 @@ def by_use(sweep: Sweep) -> list[str]:
 def retrieval_methods(decision: Decision) -> Figure:
     """Which method is best?"""
     sweep, methods = decision.sweep, decision.methods
+    whiskers_are = kind_of_interval(sweep, *sweep.metrics)
     drawing = figure(
         11,
         5,
         f"Which method is best{at(decision.sweep, decision.headline)}?",
-        f"Mean over queries; whiskers: {INTERVALS}{decision.fixed_settings(sweep.cutoff, *sweep.method_settings)}",
+        f"Mean over queries; whiskers: {whiskers_are}{decision.fixed_settings(sweep.cutoff, *sweep.method_settings)}",
         right=2.2,
     )
     axes = drawing.subplots()
@@ -123,7 +123,7 @@ def sensitivity(decision: Decision, x: str, lines: str | None) -> Figure:
         12,
         6.4,
         KNOWN[x].question,
-        f"Mean over queries; whiskers: {INTERVALS}{decision.fixed_settings(x, lines)}",
+        f"Mean over queries; whiskers: {kind_of_interval(sweep, *sweep.metrics)}{decision.fixed_settings(x, lines)}",
         left=0.7,
         top=1.1,
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 from ragsweep.report.settings_words import tied_in_words
 from ragsweep.report.words import p_value
+from ragsweep.statistics import LEVEL
 from ragsweep.sweeps import Choice, Decision, Outcome, Sweep
 
 MOST_PAIRS = 15  # in a report: those of six configurations
@@ -58,8 +59,23 @@ def against_guessing(decision: Decision, outcome: Outcome) -> str:
     found = decision.against_guessing.get(outcome)
     if not found:
         return ""
-    verdict = "better" if found.better else "worse" if found.worse else "no better"
-    return f"{verdict}, p {p_value(found.p)}"
+    if found.worse:
+        return f"worse, p {p_value(found.p_worse)}"
+    return f"{'better' if found.better else 'no better'}{_p_or_why(decision, outcome)}"
+
+
+def _p_or_why(decision: Decision, outcome: Outcome) -> str:
+    """The p-value of a comparison with guessing, unless a run is below it only because of what could not be read."""
+    found, unread = decision.against_guessing[outcome], decision.unread
+    if found.better or found.p > LEVEL or unread is None or not unread.counts[outcome]:
+        return f", p {p_value(found.p)}"
+    return f", {unread.counts[outcome]} unread"
+
+
+def unread(decision: Decision, outcome: Outcome) -> str:
+    """How many responses of a run could not be read; empty if all responses of all runs could be read."""
+    found = decision.unread
+    return str(found.counts[outcome]) if found and found.most else ""
 
 
 def three_digits(value: float) -> str:

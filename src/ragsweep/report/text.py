@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ragsweep.core.terminal import aligned, emphasised, one_line
 from ragsweep.report.evidence import evidence
-from ragsweep.report.tables import against_best, against_guessing, baseline_rows, cells
+from ragsweep.report.tables import against_best, against_guessing, baseline_rows, cells, unread
 from ragsweep.report.words import headline, interval
 from ragsweep.sweeps import Decision
 
@@ -25,12 +25,15 @@ def table_of_configurations(decision: Decision) -> str:
     sweep = decision.sweep
     outcomes = [sweep.outcomes[position] for position in sweep.table["outcome"]]
     guessing = ["against guessing"] if decision.against_guessing else []
-    header = ["configuration", *sweep.metrics, f"{sweep.decided_by} 95 % interval", *guessing, "against the best"]
+    unreadable = ["unread"] if decision.unread and decision.unread.most else []
+    interval_head = f"{sweep.decided_by} 95 % interval"
+    header = ["configuration", *sweep.metrics, interval_head, *unreadable, *guessing, "against the best"]
     shown = [
         [
             outcome.name,
             *(f"{sweep.statistic(outcome, name):.4f}" for name in sweep.metrics),
             interval(sweep, outcome, sweep.decided_by),
+            *(unread(decision, outcome) for _ in unreadable),
             *(against_guessing(decision, outcome) for _ in guessing),
             against_best(decision, outcome),
         ]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ragsweep.core.style import INTERVALS
 from ragsweep.core.terminal import counted, one_line
 from ragsweep.report.settings_words import tied_in_words, values_in_words
+from ragsweep.report.unread_words import unread_in_words
 from ragsweep.sweeps import Choice, Decision, Outcome, Promise, Sweep
 
 MOST_UNANSWERED = 0.5  # of the queries; with more, that is the news
@@ -13,13 +15,14 @@ MOST_NAMED = 4  # configurations that the headline lists
 
 
 def headline(decision: Decision) -> list[str]:
-    """At most five lines: problems of the data, the choice, guessing, what a cutoff buys, what to expect."""
+    """At most six lines: problems of the data, choice, guessing, unread answers, what a cutoff buys, what to expect."""
+    unread = unread_in_words(decision)
     if len(decision.unanswered) == len(decision.sweep.queries):
-        return [one_line(_news(decision))]
+        return [one_line(each) for each in (_news(decision), unread) if each]
     better = any(each.better for each in decision.against_guessing.values())
     which, guessing = _which(decision), _than_guessing(decision)
     choice = (which, guessing) if better else (guessing, which)
-    sentences = (_news(decision), *choice, _what_a_cutoff_buys(decision), _what_to_expect(decision))
+    sentences = (_news(decision), *choice, unread, _what_a_cutoff_buys(decision), _what_to_expect(decision))
     return [one_line(sentence) for sentence in sentences if sentence]
 
 
@@ -217,6 +220,14 @@ def interval(sweep: Sweep, outcome: Outcome, metric: str) -> str:
     """The 95 % interval of a metric."""
     low, high = (sweep.statistic(outcome, metric, end) for end in ("_low", "_high"))
     return f"[{low:.3f}, {high:.3f}]"
+
+
+def kind_of_interval(sweep: Sweep, *metrics: str) -> str:
+    """What the intervals of some metrics are, for a chart."""
+    wilson = {sweep.metric_info[name].wilson for name in metrics}
+    if True not in wilson:
+        return INTERVALS
+    return "95 % Wilson interval" if len(wilson) == 1 else "95 % interval, Wilson's or by bootstrap over queries"
 
 
 def p_value(p: float) -> str:

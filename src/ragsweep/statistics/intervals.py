@@ -1,4 +1,4 @@
-"""Confidence intervals by bootstrap over queries."""
+"""Confidence intervals: by bootstrap over queries, and of shares."""
 
 from __future__ import annotations
 
@@ -35,6 +35,25 @@ def confidence_intervals(
     means = np.concatenate([per_query @ block for block in weights], axis=-1)
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=-1)
     return low, high
+
+
+def wilson(correct: npt.ArrayLike, questions: npt.ArrayLike) -> tuple[Array, Array]:
+    """The 95 % score interval of a share (Wilson 1927).
+
+    Args:
+        correct: How many questions are answered correctly, any shape.
+        questions: Of how many, same shape.
+
+    Returns:
+        Lower and upper bounds in [0, 1], same shape. Of no questions, 0 and 1.
+    """
+    from scipy.special import ndtri
+
+    right, n = np.asarray(correct, dtype=float), np.asarray(questions, dtype=float)
+    z = ndtri((1 + COVERAGE) / 2)
+    centre = (right + z**2 / 2) / (n + z**2)
+    half = z / (n + z**2) * np.sqrt(right * (n - right) / np.maximum(n, 1) + z**2 / 4)
+    return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)
 
 
 def resample_weights(queries: int, resamples: int, seed: int) -> Iterator[Array]:

@@ -10,6 +10,7 @@ from ragsweep.sweeps.settings import DecisionSettings, check_at, check_decision,
 from ragsweep.sweeps.side_by_side import side_by_side
 from ragsweep.sweeps.sweep import Sweep
 from ragsweep.sweeps.tradeoff import CostFront, Promise
+from ragsweep.sweeps.unread import Recount, UnreadAnswers
 
 __all__ = [
     "Choice",
@@ -20,7 +21,9 @@ __all__ = [
     "LeftOut",
     "Outcome",
     "Promise",
+    "Recount",
     "Sweep",
+    "UnreadAnswers",
     "check_at",
     "check_decision",
     "check_margin",

@@ -18,6 +18,7 @@ from ragsweep.sweeps.naming import as_text
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
 from ragsweep.sweeps.tradeoff import CostFront, Promise, fronts, promises
+from ragsweep.sweeps.unread import UnreadAnswers, unread_answers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,12 +30,15 @@ class AgainstGuessing(NamedTuple):
     Attributes:
         value: What guessing reaches in the deciding metric.
         p: Two-sided p-value with Holm's correction for the number of runs.
+        p_worse: P-value of being worse than guessing, with the same correction; 1 if responses that could not be read
+            could explain it.
         better: Whether the run is better than guessing (p <= 0.05).
-        worse: Whether it is worse.
+        worse: Whether it is worse (p_worse <= 0.05).
     """
 
     value: float
     p: float
+    p_worse: float
     better: bool
     worse: bool
 
@@ -254,15 +258,20 @@ class Decision:
         known = [outcome.facts.guessing[metric] for outcome in sweep.outcomes if metric in outcome.facts.guessing]
         if len(known) < len(sweep.outcomes):
             return {}
-        corrected = holm(np.array([each.p for each in known])).tolist()
+        corrected, worse = (holm(np.array(p)).tolist() for p in zip(*(each[1:] for each in known), strict=True))
         gains = [
             sweep.sign(metric) * (sweep.statistic(outcome, metric) - each.value)
             for outcome, each in zip(sweep.outcomes, known, strict=True)
         ]
         return {
-            outcome: AgainstGuessing(each.value, p, gain > 0 and p <= LEVEL, gain < 0 and p <= LEVEL)
-            for outcome, each, p, gain in zip(sweep.outcomes, known, corrected, gains, strict=True)
+            outcome: AgainstGuessing(each.value, p, p_worse, gain > 0 and p <= LEVEL, gain < 0 and p_worse <= LEVEL)
+            for outcome, each, p, p_worse, gain in zip(sweep.outcomes, known, corrected, worse, gains, strict=True)
         }
+
+    @cached_property
+    def unread(self) -> UnreadAnswers | None:
+        """The responses that could not be read; None if that is not known of every run."""
+        return unread_answers(self.sweep, self.headline)
 
     @cached_property
     def methods(self) -> pd.DataFrame:

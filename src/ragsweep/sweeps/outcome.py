@@ -12,7 +12,7 @@ import numpy as np
 from ragsweep.core.digest import digest
 from ragsweep.core.run_settings import DEFAULT_RESAMPLES, DEFAULT_SEED
 from ragsweep.statistics import confidence_intervals, spread
-from ragsweep.statistics.intervals import Array
+from ragsweep.statistics.intervals import Array, wilson
 from ragsweep.tasks.facts import Facts
 from ragsweep.tasks.metric import Metric
 
@@ -93,6 +93,9 @@ class Outcome:
         means = [name for name in self.facts.metrics if name not in self.facts.aggregates]
         values = np.array([self.per_query[name] for name in means], dtype=float).reshape(-1, len(self.per_query))
         low, high = confidence_intervals(values, resamples=self.resamples, seed=self.seed)
+        shares = np.array([self.facts.metrics[name].wilson for name in means], dtype=bool)
+        if shares.any():
+            low[shares], high[shares] = wilson(values[shares].sum(axis=1), values.shape[1])
         statistics = spread(values)
         columns = {"": statistics.pop("mean"), "_low": low, "_high": high}
         columns |= {f"_{name}": column for name, column in statistics.items()}

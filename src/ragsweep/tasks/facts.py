@@ -11,7 +11,7 @@ from typing import Any
 from ragsweep.core.csv_files import TAKEN, TEXTS
 from ragsweep.core.method import Method
 from ragsweep.core.parsing import MalformedError, from_json, read_text
-from ragsweep.tasks.metric import Guessing, Metric
+from ragsweep.tasks.metric import Guessing, Metric, Unread
 
 LARGEST_MB = 100
 LARGEST = 1e300  # larger numbers are not measurements
@@ -49,6 +49,7 @@ class Facts:
         metrics: The metrics by name, in display order.
         aggregates: Those metrics that are not means over items.
         guessing: How the configuration compares with guessing, by metric, where one can guess.
+        unread: The items that could not be read, by metric, where there can be any.
         measures: Further numbers by name, such as costs. Version 0.1.0 did not record them.
         control: Why the configuration must not be chosen; empty if it may be.
         cutoff: Name of the setting that is a budget, such as `k`; empty if there is none.
@@ -66,6 +67,7 @@ class Facts:
     metrics: Mapping[str, Metric]
     aggregates: Mapping[str, Aggregate]
     guessing: Mapping[str, Guessing]
+    unread: Mapping[str, Unread]
     measures: Mapping[str, MeasureFact]
     control: str
     cutoff: str
@@ -115,6 +117,7 @@ def facts_of(measured: Any) -> Facts:
         metrics={name: _metric(name, values) for name, values in about.items()},
         aggregates={name: _aggregate(values) for name, values in about.items() if values.get("aggregate") is True},
         guessing={name: _guessing(_one(about[name], "guessing", dict)) for name in about if "guessing" in about[name]},
+        unread={name: _unread(_one(about[name], "unread", dict)) for name in about if "unread" in about[name]},
         measures={name: _measure(name, _one(measures, name, dict)) for name in measures},
         control=_one({"control": ""} | measured, "control", str),
         cutoff=_one({"cutoff": CUTOFF} | measured, "cutoff", str),
@@ -128,10 +131,11 @@ def facts_of(measured: Any) -> Facts:
 
 
 def _metric(name: str, about: Mapping[str, Any]) -> Metric:
-    known = {"title": name, "unit": "", "higher_is_better": True, "binary": False, **about}
+    known = {"title": name, "unit": "", "higher_is_better": True, "binary": False, "wilson": False, **about}
+    wilson = _one(known, "wilson", bool)
     title, unit, direction = _one(known, "title", str), _one(known, "unit", str), _one(known, "higher_is_better", bool)
     low, high = _bound(about, "lowest", -inf), _bound(about, "highest", inf)
-    return Metric(name, title, unit, direction, low, high, _one(known, "binary", bool))
+    return Metric(name, title, unit, direction, low, high, _one(known, "binary", bool), wilson)
 
 
 def _measure(name: str, about: Mapping[str, Any]) -> MeasureFact:
@@ -149,10 +153,17 @@ def _aggregate(about: Mapping[str, Any]) -> Aggregate:
 
 
 def _guessing(about: Mapping[str, Any]) -> Guessing:
-    value, p = (_numbers({name: [about.get(name)]}, name)[0] for name in ("value", "p"))
-    if not 0 <= p <= 1:
-        raise MalformedError(f"p: found {p:g}, expected a number from 0 to 1")
-    return Guessing(value, p)
+    known = {"p_worse": about.get("p"), **about}  # earlier versions did not record it
+    value, p, p_worse = (_numbers({name: [known.get(name)]}, name)[0] for name in ("value", "p", "p_worse"))
+    if not 0 <= min(p, p_worse) <= max(p, p_worse) <= 1:
+        raise MalformedError(f"p: found {p:g} and {p_worse:g}, expected numbers from 0 to 1")
+    return Guessing(value, p, p_worse)
+
+
+def _unread(about: Mapping[str, Any]) -> Unread:
+    otherwise = _one(about, "otherwise", dict)
+    names = {name: _one(otherwise, name, str) for name in otherwise}
+    return Unread(_one(about, "measure", str), names, _one({"lost": "", **about}, "lost", str))
 
 
 def _method(about: Mapping[str, Any]) -> Method:

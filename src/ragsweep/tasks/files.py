@@ -103,6 +103,7 @@ def facts(measurement: Measurement, items: Items, decide_by: str) -> Mapping[str
         "cutoff": measurement.cutoff,
         "measures": {each.metric.name: _measure(each) for each in measurement.measures},
         "metrics": {score.metric.name: _about(score) for score in measurement.scores},
+        **({"not_measured": dict(measurement.not_measured)} if measurement.not_measured else {}),
         "at_k": {name: curve.values.tolist() for name, curve in measurement.curves.items()},
         "at_k_ci": {
             name: dict(zip(("low", "high"), curve.interval.tolist(), strict=True))
@@ -119,6 +120,7 @@ def _about(score: Score) -> dict[str, Any]:
         "ci_high": score.high,
         "aggregate": score.per_item is None,
         **({} if score.guessing is None else {"guessing": score.guessing._asdict()}),
+        **({} if score.unread is None else {"unread": score.unread._asdict()}),
         **_described(score.metric),
     }
 
@@ -135,5 +137,6 @@ def _described(metric: Metric) -> dict[str, Any]:
         "unit": metric.unit,
         "higher_is_better": metric.higher_is_better,
         "binary": metric.binary,
+        **({"wilson": True} if metric.wilson else {}),
         **bounds,
     }

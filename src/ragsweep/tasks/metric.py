@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -28,6 +28,8 @@ class Metric:
         low: Lowest possible value.
         high: Highest possible value.
         binary: Whether every item has the value 0 or 1, so that the mean is a share of the items.
+        wilson: Whether the 95 % interval of the mean is Wilson's, which only a binary metric can have. It is that of
+            the bootstrap otherwise, which is empty where all items have the same value.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Metric:
     low: float = -inf
     high: float = inf
     binary: bool = False
+    wilson: bool = False
 
     def problem_of(self, values: npt.NDArray[np.float64]) -> str:
         """What is wrong with the first value that no item can have; empty if there is none."""
@@ -52,10 +55,28 @@ class Guessing(NamedTuple):
     Attributes:
         value: What guessing reaches in the metric.
         p: Two-sided p-value of the hypothesis that the configuration guesses.
+        p_worse: P-value of being worse than guessing, whatever the items that could not be read would have been; 1 if
+            these could explain it.
     """
 
     value: float
     p: float
+    p_worse: float
+
+
+class Unread(NamedTuple):
+    """Items whose response could not be read. They have the worst value of the metric, which may be unfair.
+
+    Attributes:
+        measure: Name of the measure with the value 1 for such an item and 0 for any other.
+        otherwise: Names of measures with the value of each item if such an item counts otherwise, by what it counts as,
+            such as `a guess`.
+        lost: Name of the measure that is the share of items whose response was read without some of its fields.
+    """
+
+    measure: str
+    otherwise: Mapping[str, str]
+    lost: str = ""
 
 
 def metric(

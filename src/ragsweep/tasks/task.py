@@ -19,7 +19,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.method import Method
 from ragsweep.statistics import confidence_intervals
 from ragsweep.statistics.intervals import COVERAGE, Array, resample_statistic
-from ragsweep.tasks.metric import Guessing, Metric
+from ragsweep.tasks.metric import Guessing, Metric, Unread
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,12 +32,13 @@ class Score:
     Attributes:
         metric: Description of the metric.
         value: The mean over items, or the aggregate.
-        low: Lower bound of the percentile bootstrap interval over items.
+        low: Lower bound of the percentile bootstrap interval over items, or of Wilson's.
         high: Upper bound.
         per_item: The value of each item, shape [items]. None for an aggregate.
         resampled: The aggregate in each bootstrap resample, shape [resamples]. None for a mean. Runs with the same seed
             and number of items use the same resamples, so their values can be compared in pairs.
         guessing: How the value compares with guessing; None if nobody can guess.
+        unread: The items that could not be read; None if there can be none.
 
     Raises:
         ConfigError: An item has a value that the metric cannot have.
@@ -50,6 +51,7 @@ class Score:
     per_item: Array | None = None
     resampled: Array | None = None
     guessing: Guessing | None = None
+    unread: Unread | None = None
 
     def __post_init__(self) -> None:
         problem = "" if self.per_item is None else self.metric.problem_of(self.per_item)
@@ -146,6 +148,7 @@ class Measurement:
         tables: Further tables by file name.
         files: Lines of further files by file name.
         charts: A `Draw` and its arguments. They are sent to another process.
+        not_measured: Metrics that the task announces and that could not be measured here, each with the reason.
     """
 
     items: pd.DataFrame
@@ -163,6 +166,7 @@ class Measurement:
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     files: Mapping[str, Iterable[str]] = field(default_factory=dict)
     charts: tuple[Any, ...] = (no_charts,)
+    not_measured: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def values(self) -> dict[str, float]:

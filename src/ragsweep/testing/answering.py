@@ -83,11 +83,21 @@ class ReasoningContract(ComponentContract):
             given = self.asked(made, question, TellingModel(lambda prompt: text))
             assert (given.letter, given.confidence) == (None, None)
 
-    @pytest.mark.parametrize("text", [SILENT, UNDECIDED, "{", "[]", SURE[:-1], WRONG_LETTER, '{"answer": "B"}'])
+    @pytest.mark.parametrize("text", [SILENT, UNDECIDED, "{", "[]", SURE[:-1], WRONG_LETTER, '{"answer": 2}'])
     def test_json_without_an_answer_is_no_answer(self, made: Any, text: str) -> None:
         """As for text: a letter in what is not the expected JSON does not count."""
         given = self.asked(made, QUESTIONS[0], TellingModel(lambda prompt: text, structured=True))
         assert (given.letter, given.confidence) == (None, None)
+
+    @pytest.mark.parametrize(
+        ("field", "value"), [("confidence", 85), ("confidence", None), ("cited", "page 3"), ("steps", 7), ("more", 1)]
+    )
+    def test_a_field_that_cannot_be_used_costs_no_other(self, made: Any, field: str, value: object) -> None:
+        """The letter is read, and the field is named."""
+        text = json.dumps(json.loads(SURE) | {field: value})
+        given = self.asked(made, QUESTIONS[0], TellingModel(lambda prompt: text, structured=True))
+        assert given.letter == "B"
+        assert set(given.lost) == {field} - {"more"}
 
     @pytest.mark.parametrize(("text", "structured"), [("See [1].\nAnswer: B\nConfidence: 80%", False), (SURE, True)])
     def test_an_answer_is_read(self, made: Any, text: str, structured: bool) -> None:

@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TypeVar, cast
 
-from pydantic import ValidationError
-
-from ragsweep.answering.fields import AnswerFields
+from ragsweep.answering.json_answer import JsonAnswer, read_json_answer
 from ragsweep.answering.parsing import read_confidence, read_letter
 from ragsweep.answering.question import Answer, Question
 from ragsweep.answering.reasoning.prompt import described, prompt_beside
@@ -72,8 +70,10 @@ class Dialogue:
         """
         as_json = self._model.structured
         text = self.complete(f"{task}\n\n{AS_JSON if as_json else AS_TEXT}", as_json=as_json)
+        if as_json and (fields := read_json_answer(text)):
+            return self._of_fields(fields)
         if as_json and text.lstrip().startswith("{"):
-            return self._read(text)
+            return self.answer(None, reasoning=text)
         letter = read_letter(text, self._question.options)
         return self.answer(letter, read_confidence(text), reasoning=text, cited=self.cited_in(text))
 
@@ -85,6 +85,7 @@ class Dialogue:
         probabilities: tuple[float, ...] = (),
         reasoning: str = "",
         cited: tuple[str, ...] = (),
+        lost: tuple[str, ...] = (),
     ) -> Answer:
         """An answer with all exchanges so far and their costs. Without a letter there is no confidence."""
         return Answer(
@@ -97,17 +98,15 @@ class Dialogue:
             tokens_in=total(self._tokens_in),
             tokens_out=total(self._tokens_out),
             time_ms=sum(self._time_ms),
+            lost=lost,
         )
 
-    def _read(self, text: str) -> Answer:
-        """The answer in a JSON object."""
-        try:
-            fields = AnswerFields.model_validate_json(text)
-        except ValidationError:
-            return self.answer(None, reasoning=text)
+    def _of_fields(self, fields: JsonAnswer) -> Answer:
+        """The answer in a JSON object. All fields were asked for."""
         letter = read_letter(fields.answer, self._question.options)
         reasoning, cited = "\n".join(fields.steps), self._units(fields.cited)
-        return self.answer(letter, fields.confidence, reasoning=reasoning, cited=cited)
+        lost = (*fields.lost, *fields.missing)
+        return self.answer(letter, fields.confidence, reasoning=reasoning, cited=cited, lost=lost)
 
     def cited_in(self, text: str) -> tuple[str, ...]:
         """The units of the passages that a text cites as "[1]" or "[1, 3]", in this order, each once."""

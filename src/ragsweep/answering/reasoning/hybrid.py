@@ -51,6 +51,7 @@ class HybridReasoning:
             tokens_in=total(each.tokens_in for each in answers.values()),
             tokens_out=total(each.tokens_out for each in answers.values()),
             time_ms=total(each.time_ms for each in answers.values()),
+            lost=tuple(dict.fromkeys(field for each in answers.values() for field in each.lost)),
         )
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ragsweep.core.style import BEST, BLUE, GRID, MARKERS, QUARTERS, colour, cutoff_ticks, dress, figure, shown
-from ragsweep.statistics.intervals import Indices
+from ragsweep.statistics.intervals import Indices, wilson
 from ragsweep.tasks.answers.evaluation import Evaluation
-from ragsweep.tasks.answers.measures.accuracy import Share, share, wilson
+from ragsweep.tasks.answers.measures.accuracy import Share, share
 from ragsweep.tasks.answers.measures.calibration import ReliabilityCurve, reliability_curve
 from ragsweep.tasks.answers.measures.confidence import Confidence
 from ragsweep.tasks.answers.measures.discrimination import accuracy_over_coverage
@@ -37,7 +37,7 @@ def draw(evaluation: Evaluation, confidence: Confidence | None, source: str) -> 
 
     Args:
         evaluation: What was measured.
-        confidence: How well the confidence fits the accuracy; None if no answer has one.
+        confidence: How well the confidence fits the accuracy; None if that is not measured.
         source: Where the evidence comes from.
     """
     chance = evaluation.accuracy.chance
@@ -220,12 +220,15 @@ def summary(evaluation: Evaluation, confidence: Confidence | None) -> Figure:
         calibration.set_xlabel("confidence")
         calibration.set_ylabel("accuracy")
     else:
-        _nothing(calibration, "no confidence is stated")
+        _nothing(calibration, "too few answers have a confidence")
     calibration.set_title("calibration", fontsize=11, y=1)
     read = evaluation.hallucinated[~np.isnan(evaluation.hallucinated)]
-    risks = [("dangerous", share(evaluation.endangering)), *([("hallucination", share(read))] if len(read) else [])]
-    _shares(safety, risks, None, color=BEST)
-    safety.set_xlabel("share of the answers; lower is better")
+    known = {"dangerous": evaluation.endangering, "hallucination": read if len(read) else None}
+    if risks := [(name, share(values)) for name, values in known.items() if values is not None]:
+        _shares(safety, risks, None, color=BEST)
+        safety.set_xlabel("share of the answers; lower is better")
+    else:
+        _nothing(safety, "nothing could be checked")
     safety.set_title("safety", fontsize=11, y=1)
     return drawing
 

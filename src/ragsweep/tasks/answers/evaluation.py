@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from ragsweep.statistics.intervals import Array, Indices
 from ragsweep.tasks.answers.answered import Answered
 from ragsweep.tasks.answers.measures.accuracy import (
+    NOT_ANSWERED,
     AgainstChance,
     NoAnswers,
     Share,
@@ -19,6 +21,7 @@ from ragsweep.tasks.answers.measures.accuracy import (
     confusion,
     no_answers,
 )
+from ragsweep.tasks.answers.measures.confidence import too_few
 from ragsweep.tasks.answers.measures.errors import Categories, error_categories, high_confidence_errors
 from ragsweep.tasks.answers.measures.retrieved import EvidenceQuality
 from ragsweep.tasks.answers.proxies.confusions import Confusions, confusions
@@ -58,7 +61,9 @@ class Evaluation:
         used: Share of the evidence that the reasoning uses, by its words.
         coherence: Share of the sentences of the reasoning that the evidence supports.
         hallucinated: Whether most of the reasoning is unsupported, 0 or 1.
-        dangerous: The rules that each wrong answer breaks.
+        dangerous: The rules that each wrong answer breaks; None if no rules are named for the dataset.
+        lost: In how many answers each field could not be used.
+        lost_answers: How many answers have such a field.
         categories: Why each wrong answer is wrong; empty for a correct one.
         pitfalls: Which pitfalls each wrong answer shows, shape [wrong answers, pitfalls].
         confusions: Which conditions are taken for each other.
@@ -83,17 +88,31 @@ class Evaluation:
     used: Array
     coherence: Array
     hallucinated: Array
-    dangerous: Sequence[tuple[Rule, ...]]
+    dangerous: Sequence[tuple[Rule, ...]] | None
     categories: Categories
     pitfalls: Array
     confusions: Confusions
     confident: Indices
     controls: Mapping[str, Array]
+    lost: Mapping[str, int] = field(default_factory=dict)
+    lost_answers: int = 0
 
     @cached_property
     def accuracy(self) -> AgainstChance:
         """The accuracy compared with guessing; no answer counts as wrong."""
-        return against_chance(self.correct, self.chance)
+        return against_chance(self.correct, self.chance, self.unread)
+
+    @property
+    def unread(self) -> Array:
+        """Whether no answer could be read, 0 or 1, shape [cases]."""
+        unread: Array = (self.chosen == NOT_ANSWERED).astype(float)
+        return unread
+
+    @property
+    def uncalibrated(self) -> str:
+        """Why calibration is not measured; empty if it is."""
+        stated = int((~np.isnan(self.confidence)).sum())
+        return too_few(stated, int((self.unread == 0).sum()), self.lost.get("confidence", 0))
 
     @property
     def no_answers(self) -> NoAnswers:
@@ -118,14 +137,14 @@ class Evaluation:
         return confusion(self.expected, self.chosen, len(self.letters))
 
     @property
-    def endangering(self) -> Array:
-        """Whether an answer breaks a rule, 0 or 1."""
-        return np.array([float(bool(broken)) for broken in self.dangerous])
+    def endangering(self) -> Array | None:
+        """Whether an answer breaks a rule, 0 or 1; None if there are no rules."""
+        return None if self.dangerous is None else np.array([float(bool(broken)) for broken in self.dangerous])
 
     @property
     def safety(self) -> float:
-        """The safety score; NaN if no answer could be checked for hallucination."""
-        return safety_score(self.hallucinated, self.endangering)
+        """The safety score; NaN if no answer could be checked for hallucination, or none for danger."""
+        return np.nan if self.endangering is None else safety_score(self.hallucinated, self.endangering)
 
 
 def _place(group: tuple[str, Share]) -> int:
@@ -138,6 +157,7 @@ def evaluate(
     evidence: EvidenceQuality | None,
     controls: Mapping[str, Array],
     settings: AnswerSettings,
+    dataset: str,
 ) -> Evaluation:
     """Measure the answers.
 
@@ -146,6 +166,7 @@ def evaluate(
         evidence: The retrieved evidence; None if it is not judged.
         controls: See `Evaluation`.
         settings: Thresholds, rules for dangerous errors, and groups of similar conditions.
+        dataset: Name of the dataset, by which its rules for dangerous errors are found.
     """
     cases, answers = answered.cases, answered.answers
     compared = grounding(cases, answers, answered.evidence)
@@ -153,6 +174,7 @@ def evaluate(
     if evidence:
         found[evidence.judged.queries] = evidence.found
     wrong = np.flatnonzero(answered.correct == 0).tolist()
+    rules = settings.rules_for(dataset)
     return Evaluation(
         letters=max((case.letters for case in cases), key=len),
         correct=answered.correct,
@@ -173,12 +195,16 @@ def evaluate(
         used=evidence_used(compared),
         coherence=coherence(compared),
         hallucinated=unsupported,
-        dangerous=dangerous_errors(cases, answered.chosen, settings.rules),
+        dangerous=None if rules is None else dangerous_errors(cases, answered.chosen, rules),
         categories=error_categories(
-            answered.correct, answered.chosen, found, unsupported, answered.confidence, low=settings.unsure
+            *(answered.correct, answered.chosen, found, unsupported, answered.confidence),
+            chance=answered.chance,
+            low=settings.unsure,
         ),
         pitfalls=pitfalls([cases[row] for row in wrong], [answers[row] for row in wrong]),
         confusions=confusions(cases, answered.chosen, settings.groups),
         confident=high_confidence_errors(answered.correct, answered.confidence, high=settings.confident),
         controls=controls,
+        lost=Counter(name for each in answers for name in each.lost),
+        lost_answers=sum(bool(each.lost) for each in answers),
     )

@@ -9,13 +9,14 @@ import numpy as np
 
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.answers.evaluation import Evaluation
+from ragsweep.tasks.answers.measures.accuracy import counted_otherwise
 from ragsweep.tasks.answers.measures.confidence import MEASURES as CONFIDENCE
 from ragsweep.tasks.answers.measures.costs import cost
 from ragsweep.tasks.answers.measures.retrieved import MEASURES as EVIDENCE
-from ragsweep.tasks.metric import Guessing, Metric
+from ragsweep.tasks.metric import Guessing, Metric, Unread
 from ragsweep.tasks.task import Measure, Score
 
-ACCURACY = Metric("accuracy", "Accuracy", low=0, high=1, binary=True)
+ACCURACY = Metric("accuracy", "Accuracy", low=0, high=1, binary=True, wilson=True)
 
 CONTROLS = {
     source: Metric(f"control/{source}", title, low=0, high=1)
@@ -29,6 +30,7 @@ CONTROLS = {
 NO_ANSWER_SHARE = Metric("no_answer/share", "Questions without an answer", higher_is_better=False, low=0, high=1)
 IF_FIRST = Metric("no_answer/accuracy_as_first", "Accuracy if no answer counted as the first option", low=0, high=1)
 IF_CHANCE = Metric("no_answer/accuracy_as_chance", "Accuracy if no answer counted as a guess", low=0, high=1)
+LOST = Metric("fields/lost_share", "Answers with a field that could not be used", "", False, low=0, high=1)
 RELEVANCE = Metric("reasoning/context_relevance", "Relevance of the context", low=0, high=2)
 COMPLETENESS = Metric("reasoning/completeness", "Completeness of the reasoning", low=0, high=1)
 CITED = Metric("reasoning/evidence_cited", "Evidence cited", low=0, high=1)
@@ -52,24 +54,28 @@ REASONING = (RELEVANCE, COMPLETENESS, CITED, USED, COHERENCE, WORDS, HALLUCINATI
 LATENCIES = (LATENCY, LATENCY_MEDIAN, LATENCY_P95, LATENCY_TOTAL)
 TOKENS = (TOKENS_IN, TOKENS_OUT, TOTAL_IN, TOTAL_OUT)
 MEASURES = (
-    *(NO_ANSWER_SHARE, IF_FIRST, IF_CHANCE, *CONTROLS.values(), *CONFIDENCE),
+    *(NO_ANSWER_SHARE, IF_FIRST, IF_CHANCE, LOST, *CONTROLS.values(), *CONFIDENCE),
     *(*EVIDENCE, *REASONING, DANGEROUS, SAFETY, CONTEXT, *TOKENS, *LATENCIES),
 )
+
+
+UNREAD = Unread(NO_ANSWER_SHARE.name, {"the first option": IF_FIRST.name, "a guess": IF_CHANCE.name}, LOST.name)
 
 
 def accuracy_score(evaluation: Evaluation) -> Score:
     """The accuracy with its Wilson interval."""
     found = evaluation.accuracy.accuracy
-    guessing = Guessing(evaluation.accuracy.chance, evaluation.accuracy.p)
-    return Score(ACCURACY, found.value, found.low, found.high, evaluation.correct, guessing=guessing)
+    guessing = Guessing(evaluation.accuracy.chance, evaluation.accuracy.p, evaluation.accuracy.p_worse)
+    return Score(ACCURACY, found.value, found.low, found.high, evaluation.correct, guessing=guessing, unread=UNREAD)
 
 
 def measures(evaluation: Evaluation, source: str) -> Iterator[Measure]:
     """Everything that is measured of the answers besides the metrics, their confidence and their costs."""
-    cases, missing = len(evaluation.correct), evaluation.no_answers
-    yield Measure(NO_ANSWER_SHARE, missing.questions / cases)
-    yield Measure(IF_FIRST, missing.as_first)
-    yield Measure(IF_CHANCE, missing.as_chance)
+    otherwise = counted_otherwise(evaluation.expected, evaluation.chosen, evaluation.chance)
+    for metric, values in zip((NO_ANSWER_SHARE, IF_FIRST, IF_CHANCE), (evaluation.unread, *otherwise), strict=True):
+        yield Measure(metric, float(values.mean()), per_item=values)
+    if evaluation.lost_answers:
+        yield Measure(LOST, evaluation.lost_answers / len(evaluation.correct))
     if evaluation.controls:
         yield Measure(CONTROLS[source], evaluation.accuracy.accuracy.value)
     for other, (_, correct) in evaluation.compared.items():
@@ -83,7 +89,8 @@ def measures(evaluation: Evaluation, source: str) -> Iterator[Measure]:
     for metric, values in zip(REASONING, reasoning, strict=True):  # means over the cases that have the value
         if not np.isnan(values).all():
             yield Measure(metric, float(np.nanmean(values)))
-    yield Measure(DANGEROUS, float(evaluation.endangering.mean()))
+    if evaluation.endangering is not None:
+        yield Measure(DANGEROUS, float(evaluation.endangering.mean()))
     if not isnan(evaluation.safety):
         yield Measure(SAFETY, evaluation.safety)
 

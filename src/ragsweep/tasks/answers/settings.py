@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +15,8 @@ from ragsweep.tasks.answers.contexts import Source
 from ragsweep.tasks.answers.proxies.confusions import SIMILAR_CONDITIONS, Groups, read_groups
 from ragsweep.tasks.answers.proxies.safety import DANGEROUS_ERRORS, Rule, read_rules
 from ragsweep.tasks.ranking.judging import Collapse
+
+BUNDLED = "bundled"  # stands for our file
 
 Probability = Annotated[float, Between(0, 1)]
 
@@ -29,9 +31,11 @@ class AnswerSettings(Group):
         resamples: Number of bootstrap resamples.
         bins: Bins of the calibration error and of the reliability diagram.
         confident: Wrong answers with at least this confidence are listed.
-        unsure: Wrong answers with less confidence than this count as errors of low confidence.
+        unsure: How far from a guess to certainty a confidence must be, from 0 to 1; with less, a wrong answer counts as
+            an error of low confidence.
         controls: Other evidence that the same questions are answered from.
-        dangerous: YAML file with the rules for dangerous errors; None takes ours.
+        dangerous: YAML file with the rules for dangerous errors, by the name of the dataset that they were written for;
+            `bundled` is the file of the bundled cases. Other datasets have no rules.
         similar: YAML file with the groups of similar conditions; None takes ours.
     """
 
@@ -42,23 +46,25 @@ class AnswerSettings(Group):
     confident: Probability
     unsure: Probability
     controls: Sequence[Source]
-    dangerous: Text | None = None
+    dangerous: Mapping[str, Text] | None = None
     similar: Text | None = None
 
     def __post_init__(self) -> None:
         """Read both files, so that a bad one is found before anything is measured."""
-        read_rules(self._dangerous)
+        for path in self._dangerous.values():
+            read_rules(path)
         read_groups(self._similar)
 
     @cached_property
     def fingerprint(self) -> str:
-        """Digest of the two files' content, which changes the results."""
-        return digest([digest_file(self._dangerous), digest_file(self._similar)])
+        """Digest of the files' content, which changes the results."""
+        rules = {name: digest_file(path) for name, path in self._dangerous.items()}
+        return digest([rules, digest_file(self._similar)])
 
-    @cached_property
-    def rules(self) -> tuple[Rule, ...]:
-        """When a wrong answer is dangerous."""
-        return read_rules(self._dangerous)
+    def rules_for(self, dataset: str) -> tuple[Rule, ...] | None:
+        """When a wrong answer is dangerous; None if no rules are named for this dataset."""
+        path = self._dangerous.get(dataset)
+        return None if path is None else read_rules(path)
 
     @cached_property
     def groups(self) -> Groups:
@@ -66,8 +72,9 @@ class AnswerSettings(Group):
         return read_groups(self._similar)
 
     @property
-    def _dangerous(self) -> Path:
-        return Path(self.dangerous) if self.dangerous else DANGEROUS_ERRORS
+    def _dangerous(self) -> dict[str, Path]:
+        files = self.dangerous or {}
+        return {name: DANGEROUS_ERRORS if path == BUNDLED else Path(path) for name, path in files.items()}
 
     @property
     def _similar(self) -> Path:

@@ -49,12 +49,15 @@ def items(dataset: Dataset) -> pd.DataFrame:
 def details(answered: Answered, evaluation: Evaluation) -> dict[str, list[str]]:
     """What depends on the configuration, as texts, for each case."""
     confidence = ["" if np.isnan(each) else f"{each:.{DIGITS}f}" for each in evaluation.confidence]
+    broken = evaluation.dangerous or [()] * len(answered.cases)
+    lost = {"lost": ["; ".join(each.lost) for each in answered.answers]} if evaluation.lost else {}
     return {
         "answer": [each.letter or "" for each in answered.answers],
         "confidence": confidence,
         "error": evaluation.categories.tolist(),
-        "dangerous": ["; ".join(dict.fromkeys(rule.kind for rule in broken)) for broken in evaluation.dangerous],
+        "dangerous": ["; ".join(dict.fromkeys(rule.kind for rule in rules)) for rules in broken],
         "evidence": ["; ".join(dict.fromkeys(units)) for units in answered.units],
+        **lost,
     }
 
 
@@ -76,6 +79,7 @@ def answer_lines(answered: Answered, confidence: Array) -> Iterator[str]:
                     "time_ms": each.time_ms,
                     "tokens_in": each.tokens_in,
                     "tokens_out": each.tokens_out,
+                    "lost": list(each.lost),
                     "exchanges": [exchange._asdict() for exchange in each.exchanges],
                 },
                 ensure_ascii=False,
@@ -99,6 +103,7 @@ def tables(answered: Answered, evaluation: Evaluation) -> dict[str, pd.DataFrame
     found = {
         "confusion_matrix.csv": confusion,
         "errors_by_specialty.csv": errors.counts_by_group(evaluation.categories, evaluation.groupings["specialty"])
+        .drop(columns=[*errors.not_known(evaluation.found)])
         .rename_axis("specialty")
         .reset_index(),
         "confused_conditions.csv": pd.DataFrame(
@@ -108,10 +113,10 @@ def tables(answered: Answered, evaluation: Evaluation) -> dict[str, pd.DataFrame
             [_confident_error(answered, evaluation, row) for row in evaluation.confident],
             columns=["query_id", "confidence", "answered", "correct", "query", "reasoning"],
         ),
-        "dangerous_errors.csv": pd.DataFrame(
-            [*_dangerous_errors(answered, evaluation)], columns=["query_id", "answered", "correct", "kind", "reason"]
-        ),
     }
+    if evaluation.dangerous is not None:
+        columns = ["query_id", "answered", "correct", "kind", "reason"]
+        found["dangerous_errors.csv"] = pd.DataFrame([*_dangerous_errors(answered, evaluation)], columns=columns)
     return found | ({"accuracy_by_group.csv": pd.DataFrame(groups)} if groups else {})
 
 
@@ -136,18 +141,22 @@ def facts(
     accuracy = evaluation.accuracy
     correct = int(evaluation.correct.sum())
     wrong = evaluation.correct == 0
-    found = errors.counts(evaluation.categories)
+    found: dict[str, int | None] = {**errors.counts(evaluation.categories)}
+    found |= dict.fromkeys(errors.not_known(evaluation.found))
     return {
         "overall_metrics": {
             "accuracy": accuracy.accuracy.value,
             "accuracy_low": accuracy.accuracy.low,
             "accuracy_high": accuracy.accuracy.high,
             "chance": accuracy.chance,
-            "p_better_than_chance": accuracy.p,
+            "p_better_than_chance": accuracy.p_better,
+            "p_worse_than_chance": accuracy.p_worse,
+            "p_against_chance": accuracy.p,
             "total_questions": len(wrong),
             "correct": correct,
             "incorrect": len(wrong) - correct,
             "no_answer": evaluation.no_answers._asdict(),
+            "lost_fields": dict(evaluation.lost),
             **{
                 f"by_{grouping}": {name: each._asdict() for name, each in groups}
                 for grouping, groups in evaluation.groups.items()
@@ -166,6 +175,7 @@ def facts(
         "calibration_metrics": {
             "brier_score": values["brier"].value if "brier" in values else None,
             "ece": values["ece"].value if "ece" in values else None,
+            "not_measured": None if "ece" in values else evaluation.uncalibrated,
             "confidence_distribution": _distribution(evaluation.confidence),
             **{name.partition("/")[2]: value for name, value in named.items() if name.startswith("confidence/")},
             **confidence,
@@ -209,16 +219,18 @@ def _distribution(confidence: Array) -> dict[str, int]:
 
 
 def _safety(evaluation: Evaluation) -> dict[str, Any]:
-    """Rates with what they are at most, with 95 % confidence; null where no reasoning could be checked."""
+    """Rates with what they are at most, with 95 % confidence; null where nothing could be checked."""
     checked = evaluation.hallucinated[~np.isnan(evaluation.hallucinated)]
-    hallucinated, dangerous = int(checked.sum()), int(evaluation.endangering.sum())
+    hallucinated = int(checked.sum())
+    cases = len(evaluation.correct)
+    dangerous = None if evaluation.endangering is None else int(evaluation.endangering.sum())
     return {
         "hallucination_rate": hallucinated / len(checked) if len(checked) else None,
         "hallucination_rate_at_most": at_most(hallucinated, len(checked)) if len(checked) else None,
         "checked_for_hallucination": len(checked),
         "dangerous_errors": dangerous,
-        "dangerous_error_rate": dangerous / len(evaluation.dangerous),
-        "dangerous_error_rate_at_most": at_most(dangerous, len(evaluation.dangerous)),
+        "dangerous_error_rate": None if dangerous is None else dangerous / cases,
+        "dangerous_error_rate_at_most": None if dangerous is None else at_most(dangerous, cases),
     }
 
 
@@ -258,7 +270,7 @@ def _confident_error(answered: Answered, evaluation: Evaluation, row: int) -> di
 
 def _dangerous_errors(answered: Answered, evaluation: Evaluation) -> Iterator[dict[str, str]]:
     """A row for each rule that a wrong answer breaks."""
-    for row, broken in enumerate(evaluation.dangerous):
+    for row, broken in enumerate(evaluation.dangerous or ()):
         for rule in broken:
             case = answered.cases[row]
             yield {

@@ -151,7 +151,7 @@ class AnswersTask:
         by_source = zip(controls, compared, strict=True)
         others: dict[str, Array] = {source: self._control(source, each) for source, each in by_source}
         quality = self._quality(items, answered, ranking)
-        evaluation = evaluate(answered, quality, others, self.evaluation)
+        evaluation = evaluate(answered, quality, others, self.evaluation, items.name)
         return self._measured(items, answered, evaluation)
 
     def explain(self, items: Dataset, query: str, record: Record, width: int) -> Iterator[str]:
@@ -230,11 +230,11 @@ class AnswersTask:
         cases, audited = len(items.cases), self.audited(items)
         bins, resamples = self.evaluation.bins, self.evaluation.resamples
         known = (evaluation.confidence, evaluation.correct)
-        confidence = Confidence.of(*known, bins=bins, resamples=resamples, seed=self.seed)
-        summary = confidence.summary if confidence else None
-        found = [scores.accuracy_score(evaluation)]
-        if ECE in self.metrics:
+        found, why, confidence = [scores.accuracy_score(evaluation)], evaluation.uncalibrated, None
+        if ECE in self.metrics and not why:
+            confidence = Confidence.of(*known, bins=bins, resamples=resamples, seed=self.seed)
             found += confidence_scores(*known, bins=bins, resamples=resamples, seed=self.seed)
+        summary = confidence.summary if confidence else None
         counted = [
             *scores.measures(evaluation, self.evidence),
             *(summary.measures() if summary else ()),
@@ -262,6 +262,7 @@ class AnswersTask:
             condition=f"of {cases} questions",
             control=CONTROLS.get(self._source, ""),
             charts=(charts.draw, evaluation, confidence, self.evidence),
+            not_measured={each.name: why for each in self.metrics if each not in [score.metric for score in found]},
         )
 
     def _context_tokens(self, items: Dataset, answered: Answered) -> Array | None:

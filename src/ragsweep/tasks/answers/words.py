@@ -47,7 +47,7 @@ def sections(
     """
     named = {each.metric.name: each.value for each in measures}
     found = {
-        "Answers": [*_accuracy(evaluation), *_controls(evaluation, source)],
+        "Answers": [*_accuracy(evaluation), *_lost(evaluation), *_controls(evaluation, source)],
         "Confidence of the answers": list(_confidence(evaluation, scores, known, scaled=scaled)),
         "Errors of the answers": list(_errors(evaluation)),
         "Reasoning and safety": list(_reasoning(evaluation, named)),
@@ -60,14 +60,28 @@ def _accuracy(evaluation: Evaluation) -> Iterator[str]:
     cases, missing = len(evaluation.correct), evaluation.no_answers
     yield f"The answers are {chance_sentence(evaluation.accuracy)} ({counted(cases, 'question')})."
     if missing.questions:
+        otherwise = [f"{missing.as_first:.2f} if they counted as the first option"]
+        guess = f"{missing.as_chance:.2f} if they counted as a guess"
+        otherwise += [guess] if missing.left_out is None else [guess, f"{missing.left_out:.2f} without them"]
         yield (
             f"{missing.questions} of {cases} questions have no answer that could be read, and count as wrong. The "
-            f"accuracy would be {missing.as_first:.2f} if they counted as the first option, and "
-            f"{missing.as_chance:.2f} if they counted as a guess."
+            f"accuracy would be {', '.join(otherwise[:-1])}, and {otherwise[-1]}."
         )
     numbers = {round(1 / chance) for chance in evaluation.chance}
     if len(numbers) > 1:
         yield f"The questions have {min(numbers)} to {max(numbers)} options; chance is their mean."
+
+
+def _lost(evaluation: Evaluation) -> Iterator[str]:
+    """The fields of responses that could not be used."""
+    if evaluation.lost:
+        cases = len(evaluation.correct)
+        named = ", ".join(f"{name} in {count} of {counted(cases, 'answer')}" for name, count in evaluation.lost.items())
+        yield (
+            "Fields of responses that could not be used, as they are out of range, of another type, or missing: "
+            f"{named}. The other fields of these responses count."
+            f"{' A confidence is a number from 0 to 1.' if 'confidence' in evaluation.lost else ''}"
+        )
 
 
 def _controls(evaluation: Evaluation, source: str) -> Iterator[str]:
@@ -92,11 +106,11 @@ def _confidence(
     evaluation: Evaluation, scores: Sequence[Score], known: ConfidenceSummary | None, *, scaled: bool
 ) -> Iterator[str]:
     values, cases = {score.metric.name: score.value for score in scores}, len(evaluation.correct)
-    if "ece" not in values:
-        yield "No confidence is stated, so calibration is not measured."
-        return
-    if known is None:
-        yield "No answer has a confidence: the Brier score and the calibration error have their worst value, 1."
+    if known is None or "ece" not in values:
+        stated = not np.isnan(evaluation.confidence).all()
+        why = evaluation.uncalibrated if stated else "no confidence is stated"
+        yield f"Calibration is not measured: {why}."
+        yield from _confident(evaluation)
         return
     if scaled:
         yield (
@@ -119,6 +133,10 @@ def _confidence(
             f"chance). Of the answers that are left when the least confident ones are withheld, {known.aurc:.0%} are "
             "wrong, averaged over how many are withheld (area under the risk-coverage curve)."
         )
+    yield from _confident(evaluation)
+
+
+def _confident(evaluation: Evaluation) -> Iterator[str]:
     if len(evaluation.confident):
         number = counted(len(evaluation.confident), "wrong answer")
         yield f"{number} with high confidence: results/high_confidence_errors.csv lists them with their text."
@@ -214,6 +232,12 @@ def _reasoning(evaluation: Evaluation, named: Mapping[str, float]) -> Iterator[s
             f"{at_most(count, total):.1%} with 95 % confidence; the evidence supports {coherence:.0%} of their "
             f"sentences. {grounding.PROXY}"
         )
+    if evaluation.endangering is None:
+        yield (
+            "Dangerous errors are not looked for, so there is no safety score: no rules are named for this dataset "
+            "(evaluation.dangerous)."
+        )
+        return
     dangerous, cases = int(evaluation.endangering.sum()), len(evaluation.correct)
     yield (
         f"Dangerous errors: {dangerous} of {cases} answers, at most {at_most(dangerous, cases):.1%} with 95 % "

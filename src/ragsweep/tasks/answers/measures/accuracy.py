@@ -6,30 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from ragsweep.statistics.intervals import COVERAGE, LEVEL, Array, Indices
+from ragsweep.statistics.intervals import COVERAGE, LEVEL, Array, Indices, wilson
 
 NOT_ANSWERED = -1  # in place of the position of the chosen option
-
-
-def wilson(correct: npt.ArrayLike, questions: npt.ArrayLike) -> tuple[Array, Array]:
-    """The 95 % score interval of a share (Wilson 1927).
-
-    Args:
-        correct: How many questions are answered correctly, any shape.
-        questions: Of how many, same shape.
-
-    Returns:
-        Lower and upper bounds in [0, 1], same shape. Of no questions, 0 and 1.
-    """
-    from scipy.special import ndtri
-
-    right, n = np.asarray(correct, dtype=float), np.asarray(questions, dtype=float)
-    z = ndtri((1 + COVERAGE) / 2)
-    centre = (right + z**2 / 2) / (n + z**2)
-    half = z / (n + z**2) * np.sqrt(right * (n - right) / np.maximum(n, 1) + z**2 / 4)
-    return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)
 
 
 def at_most(count: int, n: int) -> float:
@@ -83,25 +63,36 @@ class AgainstChance(NamedTuple):
     """The accuracy compared with guessing.
 
     Attributes:
-        accuracy: Share of correct answers.
+        accuracy: Share of correct answers; one that could not be read counts as wrong.
         chance: The accuracy of guessing, on average.
         p: Two-sided p-value: twice the probability that guessing gives at least as many correct answers, or at most as
             many if that is less likely.
+        p_better: One-sided p-value: the probability that guessing gives at least as many correct answers.
+        p_worse: P-value of being worse than guessing: as `p`, if all answers that could not be read were correct; 1 if
+            the accuracy would then not be below that of guessing.
+        unread: How many answers could not be read.
     """
 
     accuracy: Share
     chance: float
     p: float
+    p_better: float
+    p_worse: float
+    unread: int
 
     @property
     def verdict(self) -> str:
-        """`better than guessing`, `worse than guessing`, or `no better than guessing` if p is above 0.05."""
-        if self.p > LEVEL:
-            return "no better than guessing"
-        return f"{'better' if self.accuracy.value > self.chance else 'worse'} than guessing"
+        """`better than guessing`, `worse than guessing`, or `no better than guessing` if p is above 0.05.
+
+        Answers are not worse than guessing if those that could not be read could explain it.
+        """
+        if self.p_worse <= LEVEL:
+            return "worse than guessing"
+        better = self.p <= LEVEL and self.accuracy.value > self.chance
+        return f"{'better' if better else 'no better'} than guessing"
 
 
-def against_chance(correct: Array, chance: Array) -> AgainstChance:
+def against_chance(correct: Array, chance: Array, unread: Array | None = None) -> AgainstChance:
     """Test whether another number of questions is answered correctly than by guessing. The test is exact.
 
     It is two-sided, as the interval is: answers can be worse than guesses, too. The number of lucky guesses has a
@@ -110,17 +101,27 @@ def against_chance(correct: Array, chance: Array) -> AgainstChance:
     Args:
         correct: 0 or 1, shape [questions], at least one.
         chance: Probability that a guess is correct, 1 / options, strictly between 0 and 1, shape [questions].
+        unread: Whether the answer could not be read, so that it is not known to be wrong, 0 or 1, shape [questions];
+            None if all could be read.
     """
     lucky, right = _lucky_guesses(chance), int(correct.sum())
-    tail = min(lucky[right:].sum(), lucky[: right + 1].sum())
-    return AgainstChance(share(correct), float(chance.mean()), min(1.0, 2 * float(tail)))
+    missing = 0 if unread is None else int(unread.sum())
+    at_least, at_most = float(lucky[right:].sum()), float(lucky[: right + 1].sum())
+    expected, p_worse = float(chance.mean()), 1.0
+    if right + missing < expected * len(correct):
+        p_worse = min(1.0, 2 * float(lucky[: right + missing + 1].sum()))
+    p = min(1.0, 2 * min(at_least, at_most))
+    return AgainstChance(share(correct), expected, p, min(1.0, at_least), p_worse, missing)
 
 
 def chance_sentence(result: AgainstChance) -> str:
     """How the answers compare with guessing, as `no better than guessing: .28 [.18, .41], chance .25, p = .678`."""
     accuracy, low, high = (_short(each) for each in result.accuracy[:3])
-    p = "< .001" if result.p < 0.001 else f"= {_short(result.p, 3)}"
-    return f"{result.verdict}: {accuracy} [{low}, {high}], chance {_short(result.chance)}, p {p}"
+    compared = f"{result.verdict}: {accuracy} [{low}, {high}], chance {_short(result.chance)}"
+    p = result.p if result.p_worse > LEVEL else result.p_worse
+    if result.p <= LEVEL and result.verdict.startswith("no better"):
+        return f"{compared}; the {result.unread} that could not be read could explain that it is below"
+    return f"{compared}, p {'< .001' if p < 0.001 else f'= {_short(p, 3)}'}"
 
 
 class Difference(NamedTuple):
@@ -200,12 +201,14 @@ class NoAnswers(NamedTuple):
         as_wrong: The accuracy if they count as wrong. This is the accuracy that is reported.
         as_first: The accuracy if each counts as an answer of A, as in harnesses that fall back to the first option.
         as_chance: The accuracy that is expected if each is replaced by a guess.
+        left_out: The accuracy of the other questions; None if there are none.
     """
 
     questions: int
     as_wrong: float
     as_first: float
     as_chance: float
+    left_out: float | None
 
 
 def no_answers(correct: Indices, answered: Indices, chance: Array) -> NoAnswers:
@@ -216,11 +219,25 @@ def no_answers(correct: Indices, answered: Indices, chance: Array) -> NoAnswers:
         answered: Position of the chosen option, or `NOT_ANSWERED`, shape [questions].
         chance: Probability that a guess is correct, 1 / options, shape [questions].
     """
-    missing = answered == NOT_ANSWERED
-    right = correct == answered
-    first = np.where(missing, correct == 0, right)
-    guessed = np.where(missing, chance, right)
-    return NoAnswers(int(missing.sum()), float(right.mean()), float(first.mean()), float(guessed.mean()))
+    missing, right = answered == NOT_ANSWERED, correct == answered
+    first, guessed = counted_otherwise(correct, answered, chance)
+    left = float(right[~missing].mean()) if not missing.all() else None
+    return NoAnswers(int(missing.sum()), float(right.mean()), float(first.mean()), float(guessed.mean()), left)
+
+
+def counted_otherwise(correct: Indices, answered: Indices, chance: Array) -> tuple[Array, Array]:
+    """How much of each question is right if an unreadable answer counts as the first option, and as a guess.
+
+    Args:
+        correct: As for `no_answers`.
+        answered: As for `no_answers`.
+        chance: As for `no_answers`.
+
+    Returns:
+        Two arrays, each of shape [questions].
+    """
+    missing, right = answered == NOT_ANSWERED, (correct == answered).astype(float)
+    return np.where(missing, correct == 0, right).astype(float), np.where(missing, chance, right)
 
 
 def _lucky_guesses(chance: Array) -> Array:

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ragsweep.statistics.intervals import COVERAGE, Array, Indices
-from ragsweep.tasks.answers.measures.accuracy import wilson
+from ragsweep.statistics.intervals import COVERAGE, Array, Indices, wilson
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

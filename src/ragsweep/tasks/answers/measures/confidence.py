@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from ragsweep.core.terminal import counted
 from ragsweep.statistics.intervals import COVERAGE, Array, Indices, resample_weights
 from ragsweep.tasks.answers.measures.calibration import (
     BrierParts,
@@ -47,6 +48,28 @@ MCE_EQUAL = Metric(
 SMOOTH = Metric("confidence/smooth_ece", "Smooth calibration error", higher_is_better=False, low=0, high=1)
 AUROC = Metric("confidence/auroc", "AUROC of the confidence", low=0, high=1)
 MEASURES = (KNOWN_BRIER, KNOWN_ECE, SKILL, MCE, EQUAL, MCE_EQUAL, SMOOTH, AUROC)
+
+
+LEAST_CONFIDENCES = 30  # of fewer, a calibration error says next to nothing
+LEAST_SHARE = 0.1  # of the answers; with fewer, those with a confidence are an odd sample of them
+
+
+def too_few(stated: int, answers: int, lost: int = 0) -> str:
+    """Why calibration is not measured; empty if it is.
+
+    Args:
+        stated: Answers that have a confidence.
+        answers: Answers that could be read.
+        lost: Answers whose confidence could not be used, such as 85 for a number from 0 to 1.
+    """
+    have = f"{stated} of {counted(answers, 'answer')} {'has' if stated == 1 else 'have'} a confidence"
+    if stated < LEAST_CONFIDENCES:
+        return f"{have}, and calibration needs {LEAST_CONFIDENCES}"
+    if stated < LEAST_SHARE * answers:
+        return f"{have}, and calibration needs a tenth of them"
+    if lost > stated:
+        return f"{have}, and {lost} more have one that is out of range, so the others may not mean what they say"
+    return ""
 
 
 class Estimate(NamedTuple):
@@ -220,7 +243,7 @@ def confidence_scores(
     """Brier score and calibration error over all questions, with their intervals.
 
     A question without a confidence, for example without an answer, counts as the largest error, 1. So an answerer never
-    gains by saying nothing, and one that states no confidence at all has the worst values.
+    gains by saying nothing. Too few confidences are not measured at all; see `too_few`.
 
     Args:
         confidence: 0 to 1, shape [questions]; NaN if there is none.

@@ -24,7 +24,7 @@ NOT_JUDGED_NOTE = (
     "Where no relevant page is judged, it is not known whether the evidence had the answer: such errors are counted as "
     f'"{NOT_JUDGED}" unless the answer is a hallucination or of low confidence.'
 )
-LOW, HIGH = 0.5, 0.8
+LOW, HIGH = 0.3, 0.8
 
 Categories = npt.NDArray[np.str_]
 
@@ -36,6 +36,7 @@ def error_categories(
     hallucinated: Array,
     confidence: Array,
     *,
+    chance: Array,
     low: float = LOW,
 ) -> Categories:
     """The category of each wrong answer: the first of these that applies.
@@ -43,7 +44,8 @@ def error_categories(
     - no answer: no letter could be read.
     - retrieval failure: no relevant unit was in the evidence that the answerer got.
     - hallucination: most claims of the reasoning are not supported. Where it is not measured, it does not apply.
-    - low confidence: the confidence is below `low`. Where none is stated, it does not apply.
+    - low confidence: the confidence is less than `low` of the way from that of a guess to 1: below 0.475 with four
+      options if `low` is 0.3, and below 0.65 with two. Where none is stated, it does not apply.
     - reasoning failure: the evidence had a relevant unit, and still the answer is wrong.
     - retrieval or reasoning failure: as before, but it is not judged which units are relevant.
 
@@ -55,7 +57,8 @@ def error_categories(
         found: Whether a relevant unit was in the evidence, 0 or 1, shape [answers]; nan if not judged.
         hallucinated: 0 or 1, shape [answers]; nan if not measured.
         confidence: 0 to 1, shape [answers]; nan if not stated.
-        low: Below this, a confidence is low.
+        chance: Probability of guessing the correct option, shape [answers].
+        low: Below this share of the way from `chance` to 1, a confidence is low.
 
     Returns:
         One of `CATEGORIES`, or an empty string for a correct answer. Shape [answers].
@@ -65,7 +68,7 @@ def error_categories(
         chosen < 0,
         found == 0,
         hallucinated == 1,
-        confidence < low,
+        confidence < chance + low * (1 - chance),
         found == 1,
     ]
     return np.select(conditions, ["", *CATEGORIES[:-1]], CATEGORIES[-1])
@@ -74,6 +77,15 @@ def error_categories(
 def counts(categories: Categories) -> Mapping[str, int]:
     """How many wrong answers are of each category, in the order of `CATEGORIES`. Adds up to the wrong answers."""
     return {name: int((categories == name).sum()) for name in CATEGORIES}
+
+
+def not_known(found: Array) -> tuple[str, ...]:
+    """The categories that no answer can be of, as it is not judged whether the evidence is relevant.
+
+    Args:
+        found: Whether a relevant unit was in the evidence, 0 or 1, shape [answers]; nan if not judged.
+    """
+    return (RETRIEVAL, REASONING) if np.isnan(found).all() else ()
 
 
 def counts_by_group(categories: Categories, groups: Sequence[str | None]) -> pd.DataFrame:

@@ -1,0 +1,132 @@
+"""Whether the choice of a sweep depends on how answers count that could not be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ragsweep.statistics.intervals import EQUAL
+from ragsweep.sweeps.choice import Choice
+from ragsweep.sweeps.outcome import Outcome
+from ragsweep.sweeps.sweep import Sweep
+
+LEFT_OUT = "left out"  # the queries that one of two configurations has not answered
+LEAST_QUERIES = 2  # of a comparison
+SMALLER = 0.5  # of a difference
+
+
+class Recount(NamedTuple):
+    """The choice if answers that could not be read counted otherwise.
+
+    Attributes:
+        counted_as: What they count as, such as `a guess`. `LEFT_OUT` is a comparison of the best configuration with
+            another one, on the queries that both have answered.
+        queries: Number of queries.
+        choice: The choice; between two configurations, the best one first, if they are left out.
+        changes: Whether another configuration would be the best, the chosen one would be shown to be worse, or one that
+            is shown to be worse now would not be.
+    """
+
+    counted_as: str
+    queries: int
+    choice: Choice
+    changes: bool
+
+
+class UnreadAnswers(NamedTuple):
+    """The responses of a sweep that could not be read, which count as the worst value of the deciding metric.
+
+    Attributes:
+        counts: Their number for each run.
+        recounts: The choice at the cutoff of the headline if they counted otherwise; empty if all could be read there.
+    """
+
+    counts: Mapping[Outcome, int]
+    recounts: Sequence[Recount]
+
+    @property
+    def most(self) -> int:
+        """The largest number of a run."""
+        return max(self.counts.values())
+
+    @property
+    def changing(self) -> list[Recount]:
+        """The ways to count by which the choice is another one."""
+        return [each for each in self.recounts if each.changes]
+
+
+def unread_answers(sweep: Sweep, choice: Choice) -> UnreadAnswers | None:
+    """The responses that could not be read; None if that is not known of every run.
+
+    Args:
+        sweep: The runs.
+        choice: Between those at the cutoff of the headline.
+    """
+    found = {outcome: unread_queries(outcome, sweep.decided_by) for outcome in sweep.outcomes}
+    counts = {outcome: int(each.sum()) for outcome, each in found.items() if each is not None}
+    return UnreadAnswers(counts, [*recounts(choice)]) if len(counts) == len(found) else None
+
+
+def unread_queries(outcome: Outcome, metric: str) -> npt.NDArray[np.bool_] | None:
+    """For which queries a run's response could not be read, shape [queries]; None if it does not say."""
+    about = outcome.facts.unread.get(metric)
+    if about is None or about.measure not in outcome.per_query:
+        return None
+    return outcome.per_query[about.measure].to_numpy(dtype=float) > 0
+
+
+def recounts(choice: Choice) -> Iterator[Recount]:
+    """The choice by each way to count what could not be read; none if everything could be read or is not known."""
+    level, metric = choice.allowed, choice.allowed.decided_by
+    found = {outcome: unread_queries(outcome, metric) for outcome in level.outcomes}
+    unread = {outcome: each for outcome, each in found.items() if each is not None}
+    if len(unread) < len(found) or len(found) < 2 or not np.any([*unread.values()]) or not level.is_mean(metric):
+        return
+    ways = {outcome: outcome.facts.unread[metric].otherwise for outcome in level.outcomes}
+    for words in ways[choice.best]:
+        if all(way.get(words) in outcome.per_query for outcome, way in ways.items()):
+            counted = [_otherwise(outcome, metric, words) for outcome in level.outcomes]
+            then = Choice(choice.cutoff, level.only(counted), choice.excluded)
+            yield Recount(words, len(level.queries), then, _changes(choice, then))
+    for rival in level.outcomes:
+        answered = ~(unread[choice.best] | unread[rival])
+        if rival is not choice.best and LEAST_QUERIES <= answered.sum() < len(answered):
+            both = [replace(each, per_query=each.per_query[answered]) for each in (choice.best, rival)]
+            then = Choice(choice.cutoff, level.only(both), choice.excluded)
+            yield Recount(LEFT_OUT, int(answered.sum()), then, _overtakes(choice, rival, *both))
+
+
+def _otherwise(outcome: Outcome, metric: str, words: str) -> Outcome:
+    """A run whose unread answers count otherwise."""
+    values = outcome.per_query[outcome.facts.unread[metric].otherwise[words]]
+    about = replace(outcome.facts.metrics[metric], binary=False, wilson=False)
+    facts = replace(outcome.facts, metrics={**outcome.facts.metrics, metric: about})
+    return replace(outcome, per_query=outcome.per_query.assign(**{metric: values}), facts=facts)
+
+
+def _changes(now: Choice, then: Choice) -> bool:
+    """Whether one choice is not the other, between the same configurations in the same order."""
+    pairs = dict(zip(now.allowed.outcomes, then.allowed.outcomes, strict=True))
+    if then.best.measured != pairs[now.best].measured:
+        return True
+    if now.named in now.as_good and pairs[now.named] not in then.as_good:
+        return True
+    return any(pairs[outcome] in then.tied for outcome in now.allowed.outcomes if outcome not in now.tied)
+
+
+def _overtakes(now: Choice, rival: Outcome, best_then: Outcome, rival_then: Outcome) -> bool:
+    """Whether a rival is better than the best on the queries that both have answered, or nearly as good.
+
+    Nearly as good is one that is shown to be worse on all queries, if less than `SMALLER` of the difference is left. No
+    test is made: it would find less on fewer queries, whatever they say.
+    """
+    sweep, metric = now.allowed, now.allowed.decided_by
+    pairs = ((now.best, rival), (best_then, rival_then))
+    before, after = (
+        sweep.sign(metric) * (sweep.statistic(best, metric) - sweep.statistic(other, metric)) for best, other in pairs
+    )
+    return after < -EQUAL or (rival not in now.tied and after < SMALLER * before)
