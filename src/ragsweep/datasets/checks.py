@@ -10,7 +10,7 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.cases import check_cases
 from ragsweep.datasets.collection import Collection
 from ragsweep.datasets.fields import LARGEST_GRADE, flaw_of_name, flaw_of_text
-from ragsweep.datasets.words import words_of
+from ragsweep.text.tokens import plain_words
 
 
 def check(collection: Collection) -> None:
@@ -83,7 +83,7 @@ def _check_references(collection: Collection) -> None:
             problem = "the query does not exist"
         elif source not in lengths:
             problem = "the document does not exist"
-        elif start == end == 0 and words_of(text):
+        elif start == end == 0 and plain_words(text):
             continue
         elif not 0 <= start < end <= lengths[source]:
             problem = f"found characters {start} to {end}, expected them within 0 to {lengths[source]}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ragsweep.datasets.content_words import numbers_and_negations
+from ragsweep.text.content_words import numbers_and_negations
 
 Span = tuple[int, int]
 

@@ -8,9 +8,9 @@ from itertools import pairwise
 import numpy as np
 
 from ragsweep.core.digest import digest
-from ragsweep.datasets.chunkers.sentences import sentences_of
-from ragsweep.datasets.content_words import content_words
 from ragsweep.generation.drafts import Request
+from ragsweep.text.content_words import content_words
+from ragsweep.text.sentences import sentences_of
 
 SHORTEST, LONGEST = 6, 40  # words of a sentence
 LEAST_CONTENT = 4  # words of a sentence that are not function words

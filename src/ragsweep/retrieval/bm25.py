@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ragsweep.core.progress import advance
 from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, Scores
-from ragsweep.retrieval.tokens import TermCounts
+from ragsweep.retrieval.term_counts import TermCounts
 
 if TYPE_CHECKING:
     from scipy import sparse

@@ -20,8 +20,9 @@ from ragsweep.core.store import Arrays, Store, packed, unpacked
 from ragsweep.retrieval.bm25 import WITH_DELTA, Bm25Index, Query, Variant, bm25s_weighting, rank_bm25_weighting
 from ragsweep.retrieval.feedback import rm3
 from ragsweep.retrieval.ranking import Ranking, Search, reaching, sample, searching, timed
-from ragsweep.retrieval.tokens import WORD, TermCounts, Tokenizer
+from ragsweep.retrieval.term_counts import TermCounts
 from ragsweep.retrieval.trace import Trace, Words
+from ragsweep.text.tokens import Tokenizer, words
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class SparseRetriever:
             [weights] = self._weights(search.row(query), index)
             each = [{term: weight} for term, weight in weights.items()]
             return Trace(words=Words("", dict(zip(weights, index.scores(each), strict=True))))
-        counts = Counter(WORD.findall(search.queries[query].lower()))
+        counts = Counter(words(search.queries[query]))
         scores = index.scores(list(counts))
         added = {word: count * score for (word, count), score in zip(counts.items(), scores, strict=True)}
         return Trace(words=Words("", added))

@@ -5,29 +5,29 @@ from __future__ import annotations
 import re
 import string
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Any, Literal
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.text.normalisation import INVISIBLE, folded
 from ragsweep.text.stop_words import LUCENE_STOP_WORDS
 
+Span = tuple[int, int]
+
 ASCII_WORD = re.compile(r"\w+")
 PUNCTUATION = str.maketrans("", "", string.punctuation)
 
-# Scripts that write no spaces between words. Lucene's CJK analysis makes bigrams of Han, Hiragana, Katakana and Hangul.
+# Scripts that write no spaces between words, as ranges of code points. Lucene's CJK analysis makes bigrams of Han,
+# Hiragana, Katakana and Hangul. The words of the others, such as Thai, Lao, Burmese and Khmer, only a dictionary can find
+# (class SA of Unicode's line breaking).
 CJK = (
-    ((0x1100, 0x11FF), (0x3005, 0x3007), (0x3021, 0x3029), (0x3031, 0x303C), (0x3041, 0x30FF), (0x3105, 0x318E))
-    + ((0x31A0, 0x31FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xA960, 0xA97C), (0xAC00, 0xD7FB), (0xF900, 0xFAFF))
-    + ((0x1AFF0, 0x1B16F), (0x20000, 0x3FFFF))
+    "1100-11FF 3005-3007 3021-3029 3031-303C 3041-30FF 3105-318E 31A0-31FF 3400-4DBF 4E00-9FFF A960-A97C AC00-D7FB "
+    "F900-FAFF 1AFF0-1B16F 20000-3FFFF"
 )
-# Those whose words only a dictionary can find (Unicode's line breaking class SA): Thai, Lao, Burmese, Khmer, Tai, Ahom.
-SOUTHEAST_ASIAN = (
-    ((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x1950, 0x19DF), (0x1A20, 0x1AAF))
-    + ((0xA9E0, 0xA9FF), (0xAA60, 0xAADF), (0x11700, 0x1174F))
-)
+SOUTHEAST_ASIAN = "0E00-0EFF 1000-109F 1780-17FF 1950-19DF 1A20-1AAF A9E0-A9FF AA60-AADF 11700-1174F"
 LAST_WITH_MARKS = 0x1FFFF  # the planes above have ideographs, and variation selectors, which are invisible
 
 
@@ -52,7 +52,7 @@ def _words_of_run(run: re.Match[str]) -> Iterable[str]:
     if run["spaceless"] is None:
         return (run[0],)
     letters = _patterns().letter.findall(run[0])
-    return map("".join, zip(letters, letters[1:], strict=False)) if len(letters) > 1 else letters
+    return map("".join, pairwise(letters)) if len(letters) > 1 else letters
 
 
 def plain_words(text: str) -> list[str]:
@@ -60,50 +60,72 @@ def plain_words(text: str) -> list[str]:
 
     Metrics of tokens use these: "well-known" is one word, and so is "0.5".
     """
-    text = folded(text).translate(PUNCTUATION)
-    if text.isascii() or not _patterns().spaceless.search(text):
-        return text.split()
-    return [word for piece in text.split() for word in (words(piece) if _patterns().spaceless.search(piece) else [piece])]
+    pieces = folded(text).translate(PUNCTUATION).split()
+    if not has_spaceless(text):
+        return pieces
+    return [word for piece in pieces for word in (words(piece) if has_spaceless(piece) else [piece])]
 
 
-def word_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Where each word of a text is, in its own characters, with its marks. Runs without spaces are left out."""
-    for run in _patterns().unfolded.finditer(text):
-        if not _patterns().spaceless.search(run[0]):
-            yield run.span()
+def has_spaceless(text: str) -> bool:
+    """Whether a text has a letter of a script without spaces."""
+    return not text.isascii() and _patterns().spaceless.search(text) is not None
+
+
+def written_words(text: str) -> list[str]:
+    """The words of a text as they are written, with their marks. What a script writes without spaces is one word."""
+    return ASCII_WORD.findall(text) if text.isascii() else _patterns().written.findall(text)
+
+
+def word_spans(text: str) -> list[Span]:
+    """Where each word of a text is, in its own characters. Where a script writes no spaces, each letter is a word."""
+    pattern = ASCII_WORD if text.isascii() else _patterns().word_or_letter
+    return [found.span() for found in pattern.finditer(text)]
+
+
+def whole_word(pattern: str) -> str:
+    """A pattern that matches only what is no part of a longer word. A letter of a script without spaces is no part."""
+    part = _patterns().part
+    return f"(?<!{part})(?:{pattern})(?!{part})"
 
 
 @dataclass(frozen=True)
 class _Patterns:
-    """Patterns of words beyond ASCII.
+    r"""Patterns of words beyond ASCII.
 
     Attributes:
-        beyond_w: What the words of Python's `\\w` get wrong: marks, and letters of scripts without spaces.
+        beyond_w: What the words of Python's `\w` get wrong: marks, and letters of scripts without spaces.
         spaceless: A letter of a script without spaces.
         letter: Such a letter with its marks.
         run: A run of such letters, or a word of another script, in a folded text.
-        unfolded: A word of any script, or several without spaces, in a text that is not folded.
+        written: A word of any script, or several without spaces, in a text that is not folded.
+        word_or_letter: A word, or a letter of a script without spaces, in a text that is not folded.
+        part: A character of a word of another script, as the text of a pattern.
     """
 
     beyond_w: re.Pattern[str]
     spaceless: re.Pattern[str]
     letter: re.Pattern[str]
     run: re.Pattern[str]
-    unfolded: re.Pattern[str]
+    written: re.Pattern[str]
+    word_or_letter: re.Pattern[str]
+    part: str
 
 
 @cache
 def _patterns() -> _Patterns:
     marks = _class(code for code in range(LAST_WITH_MARKS + 1) if unicodedata.category(chr(code)).startswith("M"))
-    ranges = (range(first, last + 1) for first, last in (*CJK, *SOUTHEAST_ASIAN))
-    letters = _class(code for some in ranges for code in some if unicodedata.category(chr(code)) in ("Lo", "Lm", "Nl"))
-    letter = f"[{letters}][{marks}]*"
+    ends = ([int(end, 16) for end in each.split("-")] for each in f"{CJK} {SOUTHEAST_ASIAN}".split())
+    codes = sorted(code for first, last in ends for code in range(first, last + 1))
+    letters = _class(code for code in codes if unicodedata.category(chr(code)) in ("Lo", "Lm", "Nl"))
+    letter, more = f"[{letters}][{marks}]*", f"(?:[{marks}]|{INVISIBLE.pattern})*"
     return _Patterns(
         beyond_w=re.compile(f"[{marks}{letters}]"),
         spaceless=re.compile(f"[{letters}]"),
         letter=re.compile(letter),
         run=re.compile(rf"(?P<spaceless>(?:{letter})+)|(?:(?![{letters}])\w[{marks}]*)+"),
-        unfolded=re.compile(rf"\w(?:[\w{marks}]|{INVISIBLE.pattern})*"),
+        written=re.compile(rf"(?:\w{more})+"),
+        word_or_letter=re.compile(rf"[{letters}]{more}|(?:(?![{letters}])\w{more})+"),
+        part=rf"(?:(?![{letters}])[\w{marks}])",
     )
 
 

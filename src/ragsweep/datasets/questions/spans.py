@@ -15,7 +15,7 @@ from ragsweep.datasets.delimited_rows import Entry
 from ragsweep.datasets.entry_files import further_fields, id_of, read_entries, text_of, type_in, value_of
 from ragsweep.datasets.fields import QUERY_TYPE, listed, shown_value
 from ragsweep.datasets.own import Asked
-from ragsweep.datasets.words import words_of
+from ragsweep.text.tokens import plain_words
 
 FIELDS = ("content", "start_index", "end_index")
 ANSWERABLE = "answerable"
@@ -111,7 +111,7 @@ def _span(reference: object, document: Document, where: str) -> tuple[int, int, 
         if document.text.count(content) == 1:
             start = document.text.index(content)
             return start, start + len(content), ""
-        if not words_of(content):
+        if not plain_words(content):
             raise DatasetError(f"{where}: found the reference {content[:LONGEST]!r}; expected some words")
         return 0, 0, content
     if not isinstance(start, int) or not isinstance(end, int) or bool in (type(start), type(end)):

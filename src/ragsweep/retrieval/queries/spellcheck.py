@@ -13,7 +13,9 @@ from ragsweep.core.constraints import Between
 from ragsweep.core.digest import digest_texts
 from ragsweep.core.store import NO_STORE, Arrays, Store
 from ragsweep.retrieval.ranking import Expansion, Ranker, Search, sample, timed
-from ragsweep.retrieval.tokens import WORD, TermCounts, Tokenizer
+from ragsweep.retrieval.term_counts import TermCounts
+from ragsweep.text.normalisation import folded
+from ragsweep.text.tokens import Tokenizer, word_spans
 
 
 class Corrected(NamedTuple):
@@ -72,15 +74,13 @@ class SpellCheck:
     def _corrected(self, query: str, words: Mapping[str, int]) -> Corrected:
         text, changes = "", []
         end = 0
-        for found in WORD.finditer(query):
-            around = query[found.start() - 1 : found.start()] + query[found.end() : found.end() + 1]
-            if any(category(each).startswith("M") for each in around):
-                continue  # a part of a word, as in Hindi: a mark such as a vowel sign or an accent is no letter
-            correction = self._correction(found[0], words)
+        for start, stop in word_spans(query):
+            given = query[start:stop]
+            correction = self._correction(given, words)
             if correction is not None:
-                text += query[end : found.start()] + correction
-                end = found.end()
-                changes.append(f"{found[0]} -> {correction}")
+                text += query[end:start] + correction
+                end = stop
+                changes.append(f"{given} -> {correction}")
         return Corrected(text + query[end:], ", ".join(changes))
 
     def _correction(self, given: str, words: Mapping[str, int]) -> str | None:
@@ -88,14 +88,19 @@ class SpellCheck:
         from rapidfuzz import process
         from rapidfuzz.distance import OSA
 
-        word = given.lower()
-        if word in words or len(word) < self.shortest or not word.isalpha() or given[1:] != word[1:]:
+        word = folded(given)
+        if word in words or len(word) < self.shortest or not _has_letters_alone(word) or given[1:] != given[1:].lower():
             return None
         most = min(self.distance, len(word) // self.shortest)
         near = [
             (edits, sorted(other) != sorted(word), -words[other], other)
             for other, edits, _ in process.extract(word, [*words], scorer=OSA.distance, score_cutoff=most, limit=None)
-            if other.startswith(word[: self.prefix]) and other.isalpha()
+            if other.startswith(word[: self.prefix]) and _has_letters_alone(other)
         ]
         nearest = min(near)[-1] if near else None
-        return nearest and (nearest.capitalize() if given != word else nearest)
+        return nearest and (nearest.capitalize() if given[0].isupper() else nearest)
+
+
+def _has_letters_alone(word: str) -> bool:
+    """Whether a word has letters and their marks, and no digit."""
+    return all(category(each)[0] in "LM" for each in word)

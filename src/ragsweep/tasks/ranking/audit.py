@@ -27,10 +27,10 @@ from ragsweep.datasets.audit.wording import copied_queries, dependent_queries
 from ragsweep.datasets.dataset import Indices
 from ragsweep.retrieval import Encoder, Ranker, SparseRetriever
 from ragsweep.retrieval.encoders.prompt_tokens import room, token_counts
-from ragsweep.retrieval.tokens import Tokenizer
 from ragsweep.tasks.ranking.audit_settings import AuditSettings, Kind
 from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep.tasks.ranking.unlike_rankings import MOST_PASSAGES, unlike_rankings
+from ragsweep.text.tokens import Tokenizer
 
 KINDS: Sequence[str] = get_args(Kind)
 MOST_EXAMPLES = 20

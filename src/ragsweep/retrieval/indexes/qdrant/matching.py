@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -11,6 +10,7 @@ from typing import Any
 
 from ragsweep.retrieval.indexes.qdrant.collection import Hit
 from ragsweep.retrieval.ranking import Names
+from ragsweep.text.tokens import words
 
 FIELDS = ("passage", "source", "page", "text")  # what a point may tell of itself
 LEAST_SHARED = 0.5  # of the words of the shorter of two texts that are the same place of a document
@@ -114,4 +114,4 @@ def _sources(source: str) -> Iterator[str]:
 
 @cache
 def _words(text: str) -> Counter[str]:
-    return Counter(re.findall(r"\w+", text.lower()))
+    return Counter(words(text))

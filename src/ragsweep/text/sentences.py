@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ragsweep.datasets.chunking import Span
+Span = tuple[int, int]
 
 LIBRARIES = ("nupunkt",)
 
