@@ -10,6 +10,7 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.cases import check_cases
 from ragsweep.datasets.collection import Collection
 from ragsweep.datasets.fields import LARGEST_GRADE, flaw_of_name, flaw_of_text
+from ragsweep.text.normalisation import composed
 from ragsweep.text.tokens import plain_words
 
 
@@ -29,7 +30,7 @@ def check(collection: Collection) -> None:
             if flaw := flaw_of_name(name):
                 raise DatasetError(f"{collection.name}: the {what} {name!r} {flaw}")
     for what in ("document", "query id"):
-        name, times = Counter(names[what]).most_common(1)[0] if names[what] else ("", 0)
+        name, times = Counter(map(composed, names[what])).most_common(1)[0] if names[what] else ("", 0)
         if times > 1:
             raise DatasetError(f"{collection.name}: the {what} {name!r} occurs {times} times; expected once")
     texts = chain(

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 from ragsweep.core.constraints import Between
 from ragsweep.core.run_settings import Seed
 from ragsweep.generation.drafts import Draft, Request
-from ragsweep.generation.sentences import chosen_sentence, random_of
+from ragsweep.generation.telling_sentences import chosen_sentence, random_of
 from ragsweep.text.content_words import content_words
 
 LEAST_KEYWORDS = 3

@@ -6,6 +6,7 @@ Documents keep their characters, so that offsets into them stay true. Only what 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from unicodedata import normalize
 
 # Characters without a picture of their own, which Unicode calls default ignorable: soft hyphens, zero-width spaces and
@@ -23,12 +24,32 @@ def composed(name: str) -> str:
 
     The letter \u00e9 can be one character, or an e and an accent, as in the file names of macOS and in many PDF files.
     """
-    return normalize("NFC", name)
+    return name if name.isascii() else normalize("NFC", name)
 
 
 def same_name(one: str, other: str) -> bool:
     """Whether two names differ at most in how their letters are composed."""
     return one == other or composed(one) == composed(other)
+
+
+class Spellings:
+    """How names are spelled of which each may be written in another normal form.
+
+    Args:
+        names: As they are spelled; of names that are the same, the first counts.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._known: dict[str, str] = {}
+        for name in names:
+            self._known.setdefault(composed(name), name)
+
+    def __contains__(self, name: str) -> bool:
+        return composed(name) in self._known
+
+    def of(self, name: str) -> str:
+        """The known name that is the same; a name that is not known stays."""
+        return self._known.get(composed(name), name)
 
 
 def folded(text: str) -> str:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
-Span = tuple[int, int]
+from ragsweep.text.tokens import Span
 
 LIBRARIES = ("nupunkt",)
 
 # What nupunkt, which is made for English, does not take for an end: a blank line, and the full stops of Chinese and
-# Japanese, Hindi, Arabic and Urdu.
-OTHER_ENDS = re.compile(r"\n[^\S\n]*\n\s*|[。！？｡।؟۔]+[」』”’）]*\s*")  # noqa: RUF001
+# Japanese, Hindi, Arabic, Urdu, Armenian, Amharic, Burmese, Khmer and Tibetan.
+OTHER_ENDS = re.compile(r"\n[^\S\n]*\n\s*|(?:[。！？｡।॥؟۔։።፧။។៕།]|．(?!\d))+[」』”’）]*\s*")  # noqa: RUF001
+
+HEADING = 50  # characters: a shorter line without a full stop, before a line with a capital, is a heading
+ITEM = re.compile(r"\n(?=\s*(?:[-*•#|]|\d+[.)])\s)")  # the end of a line before an item of a list
+OPENING = re.compile(r"\s*(?:[-*•#|]+\s+)?(?:\d+[.)]?\s+(?=[A-Z]))?")  # bullets and numbers of steps
+LINE = re.compile(r"[^\n]+")
 
 
 def sentences_of(text: str) -> list[Span]:
@@ -32,3 +38,30 @@ def sentences_of(text: str) -> list[Span]:
     if spans:
         spans[-1] = (spans[-1][0], len(text))
     return spans
+
+
+def sentences_and_items(text: str) -> list[Span]:
+    """The spans of the sentences of a text, in order, without bullets and white space around them.
+
+    Headings and items of lists, which have no full stop, are sentences of their own.
+    """
+    ends = (end for _, end in sentences_of(text))
+    cuts = {0, len(text), *ends, *(item.end() for item in ITEM.finditer(text)), *_after_headings(text)}
+    spans = []
+    ordered = sorted(cuts)
+    for start, end in pairwise(ordered):
+        piece = text[start:end]
+        left = start + OPENING.match(piece).end()  # type: ignore[union-attr]  # it always matches
+        right = end - len(piece) + len(piece.rstrip())
+        if left < right:
+            spans.append((left, right))
+    return spans
+
+
+def _after_headings(text: str) -> list[int]:
+    lines = [match for match in LINE.finditer(text) if match[0].strip()]
+    return [
+        after.start()
+        for line, after in pairwise(lines)
+        if len(line[0].strip()) < HEADING and line[0].rstrip()[-1].isalnum() and after[0].lstrip()[0].isupper()
+    ]

@@ -20,9 +20,9 @@ Span = tuple[int, int]
 ASCII_WORD = re.compile(r"\w+")
 PUNCTUATION = str.maketrans("", "", string.punctuation)
 
-# Scripts that write no spaces between words, as ranges of code points. Lucene's CJK analysis makes bigrams of Han,
-# Hiragana, Katakana and Hangul. The words of the others, such as Thai, Lao, Burmese and Khmer, only a dictionary can find
-# (class SA of Unicode's line breaking).
+# Scripts that write no spaces between words, as ranges of code points: Han, Hiragana, Katakana and Hangul, as in
+# Lucene's CJK analysis; and those whose words only a dictionary can find, such as Thai, Lao, Burmese and Khmer, which
+# are class SA of Unicode's line breaking.
 CJK = (
     "1100-11FF 3005-3007 3021-3029 3031-303C 3041-30FF 3105-318E 31A0-31FF 3400-4DBF 4E00-9FFF A960-A97C AC00-D7FB "
     "F900-FAFF 1AFF0-1B16F 20000-3FFFF"
@@ -113,7 +113,7 @@ class _Patterns:
 
 @cache
 def _patterns() -> _Patterns:
-    marks = _class(code for code in range(LAST_WITH_MARKS + 1) if unicodedata.category(chr(code)).startswith("M"))
+    marks = combining_marks()
     ends = ([int(end, 16) for end in each.split("-")] for each in f"{CJK} {SOUTHEAST_ASIAN}".split())
     codes = sorted(code for first, last in ends for code in range(first, last + 1))
     letters = _class(code for code in codes if unicodedata.category(chr(code)) in ("Lo", "Lm", "Nl"))
@@ -127,6 +127,12 @@ def _patterns() -> _Patterns:
         word_or_letter=re.compile(rf"[{letters}]{more}|(?:(?![{letters}])\w{more})+"),
         part=rf"(?:(?![{letters}])[\w{marks}])",
     )
+
+
+@cache
+def combining_marks() -> str:
+    """All combining marks, as the inside of a character class."""
+    return _class(code for code in range(LAST_WITH_MARKS + 1) if unicodedata.category(chr(code)).startswith("M"))
 
 
 def _class(codes: Iterable[int]) -> str:
