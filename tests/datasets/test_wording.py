@@ -6,8 +6,8 @@ import json
 import pytest
 from application import PROJECT
 
-from ragsweep.datasets.content_words import content_stems, content_words, numbers_and_negations
-from ragsweep.datasets.wording import flaw_of_context
+from ragsweep.text.content_words import content_stems, content_words, numbers_and_negations
+from ragsweep.text.dependent_questions import flaw_of_context
 
 
 @pytest.mark.parametrize(

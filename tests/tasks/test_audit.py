@@ -24,11 +24,11 @@ from ragsweep.datasets import (
 )
 from ragsweep.evaluation import recall
 from ragsweep.retrieval import DenseRetriever, ExactIndex, FusedRetriever, SentenceTransformerEncoder, SparseRetriever
-from ragsweep.retrieval.tokens import Tokenizer
 from ragsweep.tasks.ranking.audit import as_json, audit, refuse, unit_ranks
 from ragsweep.tasks.ranking.audit_settings import AuditSettings
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.task import RankingTask
+from ragsweep.text.tokens import Tokenizer
 
 PAGES = PageChunker()
 SPARSE = SparseRetriever(NO_STORE)

@@ -8,11 +8,13 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from functools import cache
 from itertools import islice
+from typing import Literal
 
 from ragsweep.text.normalisation import composed
 from ragsweep.text.tokens import Span, combining_marks
 
-FORMS = ("NFC", "NFD")
+Form = Literal["NFC", "NFD"]
+FORMS: tuple[Form, ...] = ("NFC", "NFD")
 HANGUL = "\u1161-\u1175\u11a8-\u11c2"  # vowels and final consonants, which compose with what is before them
 
 
@@ -26,8 +28,8 @@ def places_of(quote: str, text: str, most: int = 2) -> list[Span]:
 
 
 def span_of(quote: str, text: str, start: int, end: int) -> Span | None:
-    """The span of a text that is a quote, by offsets of this text in some normal form; None if another text is there."""
-    if composed(text[start:end]) == composed(quote):
+    """Where a quote is, by offsets of its text in some normal form; None if something else is there."""
+    if end <= len(text) and composed(text[start:end]) == composed(quote):
         return start, end
     for own in (_Offsets(text, form) for form in FORMS if not unicodedata.is_normalized(form, text)):
         if composed(own.text[start:end]) == composed(quote):
@@ -51,11 +53,11 @@ class _Offsets:
         text: In the normal form.
     """
 
-    def __init__(self, text: str, form: str) -> None:
+    def __init__(self, text: str, form: Form) -> None:
         letters: list[str] = []
         self._normal, self._own = [0], [0]  # where each letter begins, and the end of the last one
         for letter in _letters().findall(text):
-            letters.append(unicodedata.normalize(form, letter))  # type: ignore[arg-type]
+            letters.append(unicodedata.normalize(form, letter))
             self._normal.append(self._normal[-1] + len(letters[-1]))
             self._own.append(self._own[-1] + len(letter))
         self.text = "".join(letters)
