@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal, NamedTuple
-from unicodedata import category
 
 import numpy as np
 
@@ -32,7 +31,8 @@ class SpellCheck:
     A wrong correction is worse than none: "hypotension" for "hypertension" asks the opposite. So a word that the corpus
     has, in any case, is never changed, however rare it is, and only one edit is corrected by default: a letter that is
     missing, added, wrong, or swapped with its neighbour (optimal string alignment distance). Words with digits, or with
-    capitals behind the first letter, are left alone: they are names of genes, drugs and tests. Still, a word that is
+    capitals behind the first letter, are left alone: they are names of genes, drugs and tests. So are words with marks,
+    such as the vowel signs of Hindi, which are no letters, and scripts without spaces between words. Still, a word that is
     spelled well, but is not in the corpus, can be changed. What was changed is shown for each query.
 
     The nearest word is the one of the fewest edits; then one of the same letters, since there are fewer ways of
@@ -89,18 +89,13 @@ class SpellCheck:
         from rapidfuzz.distance import OSA
 
         word = folded(given)
-        if word in words or len(word) < self.shortest or not _has_letters_alone(word) or given[1:] != given[1:].lower():
+        if word in words or len(word) < self.shortest or not given.isalpha() or given[1:] != given[1:].lower():
             return None
         most = min(self.distance, len(word) // self.shortest)
         near = [
             (edits, sorted(other) != sorted(word), -words[other], other)
             for other, edits, _ in process.extract(word, [*words], scorer=OSA.distance, score_cutoff=most, limit=None)
-            if other.startswith(word[: self.prefix]) and _has_letters_alone(other)
+            if other.startswith(word[: self.prefix]) and other.isalpha()
         ]
         nearest = min(near)[-1] if near else None
         return nearest and (nearest.capitalize() if given[0].isupper() else nearest)
-
-
-def _has_letters_alone(word: str) -> bool:
-    """Whether a word has letters and their marks, and no digit."""
-    return all(category(each)[0] in "LM" for each in word)
