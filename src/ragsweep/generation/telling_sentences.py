@@ -7,7 +7,8 @@ import numpy as np
 from ragsweep.core.digest import digest
 from ragsweep.generation.drafts import Request
 from ragsweep.text.content_words import content_words
-from ragsweep.text.sentences import Span, sentences_and_items
+from ragsweep.text.sentences import sentences_and_items
+from ragsweep.text.tokens import Span
 
 SHORTEST, LONGEST = 6, 40  # words of a sentence
 LEAST_CONTENT = 4  # words of a sentence that are not function words

@@ -13,13 +13,14 @@ MOST_NAMED = 4  # configurations that the headline lists
 
 
 def headline(decision: Decision) -> list[str]:
-    """At most five lines: problems of the data, the choice, guessing, what a cutoff buys, what to expect."""
+    """At most six lines: a caution, problems of the data, the choice, guessing, what a cutoff buys, what to expect."""
+    caution = decision.named.facts.caution
     if len(decision.unanswered) == len(decision.sweep.queries):
-        return [one_line(_news(decision))]
+        return [one_line(sentence) for sentence in (caution, _news(decision)) if sentence]
     better = any(each.better for each in decision.against_guessing.values())
     which, guessing = _which(decision), _than_guessing(decision)
     choice = (which, guessing) if better else (guessing, which)
-    sentences = (_news(decision), *choice, _what_a_cutoff_buys(decision), _what_to_expect(decision))
+    sentences = (caution, _news(decision), *choice, _what_a_cutoff_buys(decision), _what_to_expect(decision))
     return [one_line(sentence) for sentence in sentences if sentence]
 
 

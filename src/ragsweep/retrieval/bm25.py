@@ -137,6 +137,10 @@ class Bm25Index:
         row = self.vocabulary[term]
         return float(self.weights.indptr[row + 1] - self.weights.indptr[row]) / self.weights.shape[1]
 
+    def weigh(self, terms: Sequence[str]) -> bool:
+        """Whether one of these terms of the corpus has a weight in any passage."""
+        return bool(self.weights[[self.vocabulary[term] for term in terms]].data.any())
+
     def search(self, queries: Sequence[Query], depth: int, at_once: int = SCORES_AT_ONCE) -> Ranking:
         """The best `depth` passages of each query.
 

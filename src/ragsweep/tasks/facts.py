@@ -51,6 +51,7 @@ class Facts:
         guessing: How the configuration compares with guessing, by metric, where one can guess.
         measures: Further numbers by name, such as costs. Version 0.1.0 did not record them.
         control: Why the configuration must not be chosen; empty if it may be.
+        caution: What must be said first of the configuration; empty if there is nothing.
         cutoff: Name of the setting that is a budget, such as `k`; empty if there is none.
         method: How the configuration works.
         findings: Problems found in the dataset, one sentence each.
@@ -68,6 +69,7 @@ class Facts:
     guessing: Mapping[str, Guessing]
     measures: Mapping[str, MeasureFact]
     control: str
+    caution: str
     cutoff: str
     method: Method
     findings: tuple[str, ...]
@@ -117,6 +119,7 @@ def facts_of(measured: Any) -> Facts:
         guessing={name: _guessing(_one(about[name], "guessing", dict)) for name in about if "guessing" in about[name]},
         measures={name: _measure(name, _one(measures, name, dict)) for name in measures},
         control=_one({"control": ""} | measured, "control", str),
+        caution=_one({"caution": ""} | measured, "caution", str),
         cutoff=_one({"cutoff": CUTOFF} | measured, "cutoff", str),
         method=_method(_one({"method": {}} | measured, "method", dict)),
         findings=_texts({"findings": [NOT_RECORDED]} | measured, "findings"),

@@ -74,7 +74,7 @@ def _digests_of_runs(text: Sequence[str], length: int) -> npt.NDArray[np.uint64]
     """A number for each run of so many words, equal for equal runs (Karp and Rabin, 1987), modulo 2**64."""
     hashes = np.array([hash(word) for word in text], dtype=np.int64).view(np.uint64)
     sums = np.cumsum(hashes * np.cumprod(np.full(len(text), BASE, np.uint64)), dtype=np.uint64)
-    of_runs = sums[length - 1 :] - np.concatenate([np.zeros(1, np.uint64), sums[:-length]])
+    of_runs: npt.NDArray[np.uint64] = sums[length - 1 :] - np.concatenate([np.zeros(1, np.uint64), sums[:-length]])
     of_runs[1:] *= np.cumprod(np.full(len(of_runs) - 1, pow(BASE, -1, 2**64), np.uint64))
     return of_runs
 

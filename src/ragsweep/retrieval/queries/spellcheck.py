@@ -32,8 +32,8 @@ class SpellCheck:
     has, in any case, is never changed, however rare it is, and only one edit is corrected by default: a letter that is
     missing, added, wrong, or swapped with its neighbour (optimal string alignment distance). Words with digits, or with
     capitals behind the first letter, are left alone: they are names of genes, drugs and tests. So are words with marks,
-    such as the vowel signs of Hindi, which are no letters, and scripts without spaces between words. Still, a word that is
-    spelled well, but is not in the corpus, can be changed. What was changed is shown for each query.
+    such as the vowel signs of Hindi, which are no letters, and scripts without spaces between words. Still, a word that
+    is spelled well, but is not in the corpus, can be changed. What was changed is shown for each query.
 
     The nearest word is the one of the fewest edits; then one of the same letters, since there are fewer ways of
     swapping letters than of changing them; then the most frequent one of the corpus; then the first by alphabet.

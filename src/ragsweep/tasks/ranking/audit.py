@@ -27,9 +27,12 @@ from ragsweep.datasets.audit.wording import copied_queries, dependent_queries
 from ragsweep.datasets.dataset import Indices
 from ragsweep.retrieval import Encoder, Ranker, SparseRetriever
 from ragsweep.retrieval.encoders.prompt_tokens import room, token_counts
+from ragsweep.tasks.ranking import nothing_found
 from ragsweep.tasks.ranking.audit_settings import AuditSettings, Kind
+from ragsweep.tasks.ranking.nothing_found import silent_queries
 from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep.tasks.ranking.unlike_rankings import MOST_PASSAGES, unlike_rankings
+from ragsweep.tasks.search import search_of
 from ragsweep.text.tokens import Tokenizer
 
 KINDS: Sequence[str] = get_args(Kind)
@@ -76,6 +79,10 @@ def audit(
         ),
         *_unread(items, settings, store, retriever),
     ]
+    if retriever is not None:
+        asked = np.unique(items.qrels.query)
+        silent = silent_queries(retriever, search_of(items), asked)
+        found += nothing_found.findings(silent, items, len(asked))
     if not _not_compared(items, relevance_level, encoder):
         found += _kept(
             store,

@@ -25,7 +25,7 @@ from ragsweep.retrieval.encoders.tokenizer import WORDS
 from ragsweep.retrieval.stages import check_search, details_of, sections_of
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import Metric, metric_of
-from ragsweep.tasks.ranking import charts, costs, tables, trec
+from ragsweep.tasks.ranking import charts, costs, nothing_found, tables, trec
 from ragsweep.tasks.ranking.audit import as_json, audit, refuse, scanned_pages
 from ragsweep.tasks.ranking.audit_settings import AuditSettings
 from ragsweep.tasks.ranking.evaluation import CURVE, Evaluation, evaluate
@@ -227,6 +227,7 @@ class RankingTask:
         tokens = self._context_tokens(items, ranking, evaluation)
         audited, facts = self.audited(items), tables.facts(evaluation, items)
         search = self._search(items)
+        silent = nothing_found.told(self._ranker, search, items, evaluation.judged.queries, ranking)
         texts = details_of(self._ranker, search)
         details = {name: [column[row] for row in evaluation.judged.queries] for name, column in texts.items()}
         return Measurement(
@@ -244,7 +245,11 @@ class RankingTask:
             cutoff=self.cutoff,
             facts=facts,
             findings=audited.sentences,
-            sections={**_sections(evaluation, facts["answerable"]), **sections_of(self._ranker, search)},
+            notices=silent.notices,
+            caution=silent.caution,
+            sections=silent.sections
+            | _sections(evaluation, facts["answerable"])
+            | {**sections_of(self._ranker, search)},
             method=self._method,
             files={
                 "ranking.trec": trec.run_lines(evaluation.judged, ranking.passages, ranking.scores, items, TAG),
