@@ -91,7 +91,7 @@ def test_a_setting_decides_what_is_found(faulty, setting):
 
 @pytest.fixture(scope="module")
 def with_a_long_page():
-    document = Document.from_pages("a", [("1", "a#1", "iron " * 300), ("2", "a#2", "tea")])
+    document = Document.from_pages("a", [("1", "a#1", "iron " * 300), ("2", "a#2", "tea"), ("3", "a#3", "salt")])
     queries, judgments = (Query("1", "What of tea?"),), (Judgment("1", "a#2", 1),)
     return Dataset.from_collection(Collection("long", "page", (document,), queries, judgments), PAGES)
 
@@ -99,7 +99,7 @@ def with_a_long_page():
 def test_unread_text_is_a_finding_if_it_is_enough(with_a_long_page):
     [finding] = audited(with_a_long_page, retriever=DENSE)
     assert (finding.kind, finding.details["window"]) == ("unread_text", 254)
-    assert finding.details["unread_share"] == pytest.approx(46 / 301)
+    assert finding.details["unread_share"] == pytest.approx(46 / 302)
     assert not audited(with_a_long_page, retriever=DENSE, unread=0.9)
     assert not audited(with_a_long_page)
 

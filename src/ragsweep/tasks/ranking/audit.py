@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, is_dataclass, replace
+from functools import cache
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -18,6 +19,7 @@ from ragsweep.datasets.audit.coverage import coverage
 from ragsweep.datasets.audit.duplicates import MOST_COMPARED, duplicate_passages, duplicate_queries
 from ragsweep.datasets.audit.finding import Audit, Finding
 from ragsweep.datasets.audit.garbled import garbled_text
+from ragsweep.datasets.audit.power import undetectable
 from ragsweep.datasets.audit.shifted import neighbours, shifted_pages
 from ragsweep.datasets.audit.swapped import swapped_judgments
 from ragsweep.datasets.audit.unit_ranks import UnitRanks, relevant
@@ -65,12 +67,13 @@ def audit(
     encoder = next((each for each in _within(retriever) if callable(getattr(each, "encode", None))), None)
     thresholds = {name: value for name, value in asdict(settings).items() if name not in ("fail_on", "unread")}
     of_queries = items.digest_of_all if items.references else items.digest  # references are judged by the chunks
+    ranks = cache(lambda: unit_ranks(items, relevance_level, store))
     found = [
         *coverage(items, relevance_level, pictures),
         *_kept(
             store,
             ["passages", items.digest_of_all, thresholds, relevance_level],
-            lambda: _of_passages(items, settings, relevance_level, store),
+            lambda: _of_passages(items, settings, relevance_level, ranks),
         ),
         *_kept(
             store,
@@ -93,6 +96,7 @@ def audit(
     return Audit(
         tuple(replace(each, examples=each.examples[:MOST_EXAMPLES]) for each in findings),
         tuple(_not_checked(items, relevance_level, encoder)),
+        tuple(_undetectable(items, settings.level, relevance_level, ranks, store)),
     )
 
 
@@ -126,12 +130,13 @@ def _kept(store: Store, inputs: list[object], find: Callable[[], Iterator[Findin
         yield Finding(**{**value, "examples": tuple(value["examples"])})
 
 
-def _of_passages(items: Dataset, settings: AuditSettings, relevance_level: int, store: Store) -> Iterator[Finding]:
+def _of_passages(
+    items: Dataset, settings: AuditSettings, relevance_level: int, ranks: Callable[[], UnitRanks]
+) -> Iterator[Finding]:
     with progress("auditing the dataset"):
         if not _not_ranked(items, relevance_level):
-            ranks = unit_ranks(items, relevance_level, store)
-            yield from shifted_pages(items, ranks, relevance_level, settings.level)
-            yield from swapped_judgments(items, ranks, relevance_level, settings.level)
+            yield from shifted_pages(items, ranks(), relevance_level, settings.level)
+            yield from swapped_judgments(items, ranks(), relevance_level, settings.level)
         yield from duplicate_passages(items, settings.near_passages, relevance_level)
         yield from copied_queries(items, settings.copied, relevance_level)
         yield from garbled_text(items, settings.garbled)
@@ -175,6 +180,19 @@ def _not_checked(items: Dataset, relevance_level: int, encoder: Encoder | None) 
     elif len(items.queries) > MOST_QUERIES:
         judged = len(np.unique(items.qrels.query))
         yield f"{missing} were looked for in {min(judged, MOST_QUERIES):,} of {judged:,} queries."
+
+
+def _undetectable(
+    items: Dataset, level: float, relevance_level: int, ranks: Callable[[], UnitRanks], store: Store
+) -> Sequence[str]:
+    """Which faults would be missed in this dataset, from the store or tried and stored."""
+    if _not_ranked(items, relevance_level):
+        return ()
+
+    def build() -> Arrays:
+        return packed(undetectable(items, ranks(), relevance_level, level))
+
+    return unpacked(store.get("audit", ["undetectable", items.digest_of_all, level, relevance_level], build))
 
 
 def _spread(queries: Indices) -> Indices:
