@@ -277,7 +277,9 @@ def test_what_a_limit_leaves_out_is_said(monkeypatch):
         "Relevant pages that nobody judged were looked for in 10 of 30 queries.",
     )
     assert found.findings == ()  # 14 of 30 are clearly more than a quarter, but 5 of 10 are not
-    assert found.sentences == [" ".join(("The audit found nothing wrong with the dataset.", *found.not_checked))]
+    assert found.sentences == [
+        " ".join(("The audit found nothing wrong with the dataset.", *found.not_checked, *found.undetectable))
+    ]
     assert json.loads(as_json(items, found))["not_checked"] == [*found.not_checked]
     monkeypatch.setattr(f"{audit_of}.MOST_PASSAGES", 50)
     assert complete(items, retriever=DENSE).not_checked[-1] == (

@@ -61,7 +61,8 @@ class Audit:
     @property
     def sentences(self) -> list[str]:
         """The findings for a report, or that there are none as far as was checked."""
-        return [each.text for each in self.findings] or [" ".join((NOTHING_WRONG, *self.not_checked, *self.undetectable))]
+        clean = " ".join((NOTHING_WRONG, *self.not_checked, *self.undetectable))
+        return [each.text for each in self.findings] or [clean]
 
 
 def page_name(dataset: Dataset, passage: Passage) -> str:
