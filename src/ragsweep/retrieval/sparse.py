@@ -19,7 +19,7 @@ from ragsweep.core.progress import progress
 from ragsweep.core.store import Arrays, Store, packed, unpacked
 from ragsweep.retrieval.bm25 import WITH_DELTA, Bm25Index, Query, Variant, bm25s_weighting, rank_bm25_weighting
 from ragsweep.retrieval.feedback import rm3
-from ragsweep.retrieval.ranking import Ranking, Search, reaching, sample, searching, timed
+from ragsweep.retrieval.ranking import NOTHING, Ranking, Search, reaching, sample, searching, timed
 from ragsweep.retrieval.silence import Silence
 from ragsweep.retrieval.term_counts import TermCounts
 from ragsweep.retrieval.trace import Trace, Words
@@ -149,7 +149,7 @@ class SparseRetriever:
     def _silence(self, query: str, index: Bm25Index) -> int:
         """Why nothing is found for a query, by its place in `SILENCES`."""
         terms = index.tokens(query)
-        known = [term for term in terms if term in index.vocabulary]
+        known = [row for row in map(index.row_of, terms) if row != NOTHING]
         if not terms:
             return 2 if words(query) else 1
         if not known:

@@ -18,6 +18,7 @@ INVISIBLE = re.compile(
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 RAISED_OR_LOWERED = ("<super>", "<sub>", "<fraction>")  # kinds of decompositions of Unicode
+RAISED_AT_A_DIGIT = re.compile("[0-9][^\\W0-9a-z]|[\u00bc-\u00be\u2150-\u215f\u2189]")
 VARIANTS = (*(f"LATIN SMALL LIGATURE {letters}" for letters in ("F", "LONG S T", "ST")), "GREEK ", "MICRO ")
 LAST_WITH_VARIANTS = 0xFFFF
 
@@ -60,7 +61,7 @@ def folded(text: str) -> str:
 
     For ASCII, these are its lower-case letters. Folding a folded text changes nothing. Raised and lowered characters,
     fractions, ligatures of Latin letters and variants of Greek ones stay as they are, as in any BM25 over `\w+`:
-    ten to the ninth is not 109, and English benchmarks keep their scores. The audit names ligatures.
+    ten to the ninth is not 109, and English benchmarks keep their scores. `without_variants` has no such letters.
     """
     if text.isascii():
         return text.lower()
@@ -69,6 +70,11 @@ def folded(text: str) -> str:
         return _folded(text)
     pieces = _variants().split(text)  # at the odd places are the variants
     return "".join(piece if place % 2 else _folded(piece) for place, piece in enumerate(pieces))
+
+
+def without_variants(word: str) -> str:
+    """A folded word in NFKC, with ligatures apart and raised digits lowered; as it is if a number would change."""
+    return word if word.isascii() or RAISED_AT_A_DIGIT.search(word) else _folded(word)
 
 
 def _folded(text: str) -> str:
