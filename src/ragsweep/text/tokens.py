@@ -60,10 +60,10 @@ def plain_words(text: str) -> list[str]:
 
     Metrics of tokens use these: "well-known" is one word, and so is "0.5".
     """
-    pieces = folded(text).translate(PUNCTUATION).split()
+    text = folded(text)
     if not has_spaceless(text):
-        return pieces
-    return [word for piece in pieces for word in (words(piece) if has_spaceless(piece) else [piece])]
+        return text.translate(PUNCTUATION).split()
+    return [word for piece in text.split() for word in (words if has_spaceless(piece) else plain_words)(piece)]
 
 
 def has_spaceless(text: str) -> bool:
