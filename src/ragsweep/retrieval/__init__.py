@@ -55,6 +55,7 @@ from ragsweep.retrieval.rerankers.mmr import MmrReranker
 from ragsweep.retrieval.routing.classifiers import CentroidClassifier, LogisticClassifier
 from ragsweep.retrieval.routing.routed import RoutedRetriever
 from ragsweep.retrieval.run_file import RunFileRetriever
+from ragsweep.retrieval.silence import ExplainsSilence, Silence
 from ragsweep.retrieval.sparse import SparseRetriever
 from ragsweep.retrieval.stages import rank
 from ragsweep.retrieval.trace import Trace, Words, trace
@@ -74,6 +75,7 @@ __all__ = [
     "ExactIndex",
     "Expander",
     "Expansion",
+    "ExplainsSilence",
     "Feedback",
     "FusedRetriever",
     "Fusion",
@@ -110,6 +112,7 @@ __all__ = [
     "Search",
     "SentenceTransformerEncoder",
     "SeveralPhrasings",
+    "Silence",
     "SmolLM2Model",
     "SparseRetriever",
     "SpellCheck",

@@ -77,7 +77,9 @@ class FusedRetriever:
     def silences(self, search: Search) -> Sequence[Silence | None]:
         """Why a part finds nothing for a query: the first one that does not."""
         named = self.used.items()
-        of_parts = [[each and each.within(name) for each in silences_of(ranker, search)] for name, ranker in named]
+        of_parts = [
+            [each and each.within(f"rankers.{name}") for each in silences_of(ranker, search)] for name, ranker in named
+        ]
         return [_first(found) for found in zip(*of_parts, strict=True)]
 
     def parts(self, search: Search) -> Mapping[str, Ranking]:

@@ -94,7 +94,7 @@ class HybridRetriever:
         found = silences_of(self._ranker, search)
         if self.alpha in (0, 1):
             return [each and each.within("dense" if self.alpha else "sparse") for each in found]
-        return found
+        return [each and replace(each, part=each.part.removeprefix("rankers.")) for each in found]
 
     def trace(self, search: Search, query: int) -> Trace:
         """How a query got its ranking."""
