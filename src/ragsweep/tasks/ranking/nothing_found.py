@@ -71,7 +71,7 @@ def silent_queries(ranker: Ranker, search: Search, queries: Indices, ranking: Ra
 
 def _with_path(silence: Silence) -> Silence:
     """With the setting as it is written on the command line."""
-    part = silence.part.removeprefix("ranker").removeprefix(".")
+    part = "" if silence.part == "ranker" else silence.part.removeprefix("ranker.")  # of the pipeline of the task
     path = ".".join(filter(None, ("retriever", part, silence.setting)))
     return replace(silence, part=part, setting=path if silence.setting else "")
 
