@@ -7,8 +7,8 @@ import numpy as np
 from ragsweep.core.digest import digest
 from ragsweep.generation.drafts import Request
 from ragsweep.text.content_words import content_words
-from ragsweep.text.sentences import sentences_and_items
-from ragsweep.text.tokens import Span
+from ragsweep.text.sentences import FULL_STOPS, sentences_and_items
+from ragsweep.text.tokens import Span, count_of_words
 
 SHORTEST, LONGEST = 6, 40  # words of a sentence
 LEAST_CONTENT = 4  # words of a sentence that are not function words
@@ -22,9 +22,10 @@ def telling(text: str) -> list[Span]:
     long_enough = [
         (start, end)
         for start, end in sentences_and_items(text)
-        if SHORTEST <= len(text[start:end].split()) <= LONGEST and len(content_words(text[start:end])) >= LEAST_CONTENT
+        if SHORTEST <= count_of_words(text[start:end]) <= LONGEST
+        and len(content_words(text[start:end])) >= LEAST_CONTENT
     ]
-    return [(start, end) for start, end in long_enough if text[end - 1] in ".!?"] or long_enough
+    return [(start, end) for start, end in long_enough if text[end - 1] in FULL_STOPS] or long_enough
 
 
 def chosen_sentence(request: Request, seed: int) -> str | None:

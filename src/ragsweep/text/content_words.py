@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ragsweep.text.normalisation import folded
 from ragsweep.text.stop_words import FUNCTION_WORDS, NEGATIONS
-from ragsweep.text.tokens import Tokenizer, words, written_words
+from ragsweep.text.tokens import Tokenizer, has_spaceless, words, written_words
 
 STEMMER = Tokenizer(stemmer="english")
 FEWEST_COMPARED = 3  # distinct content stems of questions that are compared
@@ -18,9 +18,12 @@ IRREGULAR = {"ca": "can", "wo": "will", "sha": "shall"}  # "can't"
 
 
 def content_words(text: str) -> list[str]:
-    """The words of a text that are not function words, as they are written, in its order, each once."""
+    """The words of a text that are not function words, as they are written, in its order, each once.
+
+    Of a text with a script without spaces, they are those that are compared.
+    """
     written: dict[str, str] = {}
-    for word in written_words(text):
+    for word in words(text) if has_spaceless(text) else written_words(text):
         written.setdefault(folded(word), word)
     return [word for lower, word in written.items() if lower not in FUNCTION_WORDS]
 

@@ -66,6 +66,11 @@ def plain_words(text: str) -> list[str]:
     return [word for piece in text.split() for word in (words if has_spaceless(piece) else plain_words)(piece)]
 
 
+def count_of_words(text: str) -> int:
+    """How many words a text has between white space; where a script writes no spaces, each bigram is one."""
+    return len(plain_words(text) if has_spaceless(text) else text.split())
+
+
 def has_spaceless(text: str) -> bool:
     """Whether a text has a letter of a script without spaces."""
     return not text.isascii() and _patterns().spaceless.search(text) is not None
