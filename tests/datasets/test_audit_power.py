@@ -39,7 +39,7 @@ def test_the_audit_says_of_a_shift_what_it_then_does(count):
 
 
 def test_eight_queries_show_that_pages_are_counted_from_0():
-    """All signs are the same in 1 of 256 cases, which is below half of the level of 0.01."""
+    """All signs are the same in 1 of 256 cases, which is below 0.4 of the level of 0.01."""
     assert shift_is_found(asked(8, 8, by=-1))
     assert not shift_is_found(asked(7, 7, by=-1))
 

@@ -21,7 +21,7 @@ from ragsweep.datasets.dataset import Dataset, Indices
 
 OFFSETS = (-2, -1, 1, 2)
 CLEARLY = np.log(3)  # a gain beyond this counts as pointing to an offset: the rank is three times better
-FROM_0 = 1  # the offset of pages counted from 0, the likeliest mistake: its test gets half of the level
+FROM_0, FROM_0_SHARE = 1, 0.4  # the offset of pages counted from 0, the likeliest mistake, and its share of the level
 MOST_EXACT = 16  # differences whose signs are all tried
 ROUNDING = 1e-9
 FEWEST = 20  # judgments of a document that is tested on its own; fewer cannot reach the level
@@ -70,7 +70,7 @@ def shifted_pages(dataset: Dataset, ranks: UnitRanks, relevance_level: int, leve
 
     Each offset is tested against its opposite by a sign-flip test of the queries' gains: the gain of a query is the log
     of how many times better its pages at the offset rank than the judged ones, or 0 if they do not rank better. The
-    offsets share `level` (Bonferroni): pages counted from 0 get half of it. If there are several documents with enough
+    offsets share `level` (Bonferroni): pages counted from 0 get `FROM_0_SHARE` of it. If there are several documents with enough
     queries, half of it is for documents alone. They are named unless the shift is better for all documents together.
 
     Args:
@@ -98,9 +98,9 @@ def shifted_pages(dataset: Dataset, ranks: UnitRanks, relevance_level: int, leve
 
 
 def _weight(shift: _Shift, tested: Sequence[_Shift]) -> float:
-    """The part of the level that a test gets: half of it is for pages counted from 0, the rest for other offsets."""
+    """The part of the level that a test gets: `FROM_0_SHARE` of it for pages counted from 0, else a part of the rest."""
     alike = sum((each.offset == FROM_0) == (shift.offset == FROM_0) for each in tested)
-    return 0.5 / alike
+    return (FROM_0_SHARE if shift.offset == FROM_0 else 1 - FROM_0_SHARE) / alike
 
 
 def _finding(dataset: Dataset, ranks: UnitRanks, shift: _Shift) -> Finding:
