@@ -70,8 +70,9 @@ def shifted_pages(dataset: Dataset, ranks: UnitRanks, relevance_level: int, leve
 
     Each offset is tested against its opposite by a sign-flip test of the queries' gains: the gain of a query is the log
     of how many times better its pages at the offset rank than the judged ones, or 0 if they do not rank better. The
-    offsets share `level` (Bonferroni): pages counted from 0 get `FROM_0_SHARE` of it. If there are several documents with enough
-    queries, half of it is for documents alone. They are named unless the shift is better for all documents together.
+    offsets share `level` (Bonferroni): pages counted from 0 get `FROM_0_SHARE` of it. If there are several documents
+    with enough queries, half of it is for documents alone. They are named unless the shift is better for all documents
+    together.
 
     Args:
         dataset: Has judged pages; nothing else can be shifted.
@@ -98,7 +99,7 @@ def shifted_pages(dataset: Dataset, ranks: UnitRanks, relevance_level: int, leve
 
 
 def _weight(shift: _Shift, tested: Sequence[_Shift]) -> float:
-    """The part of the level that a test gets: `FROM_0_SHARE` of it for pages counted from 0, else a part of the rest."""
+    """The part of the level that a test gets: `FROM_0_SHARE` for pages counted from 0, else its part of the rest."""
     alike = sum((each.offset == FROM_0) == (shift.offset == FROM_0) for each in tested)
     return (FROM_0_SHARE if shift.offset == FROM_0 else 1 - FROM_0_SHARE) / alike
 
