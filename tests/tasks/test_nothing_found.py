@@ -3,10 +3,14 @@
 # ruff: noqa: RUF001  # letters that look alike are the point
 
 import json
+import re
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from outcomes import decided, of_scores
 
 from ragsweep.core.store import NO_STORE
@@ -15,6 +19,7 @@ from ragsweep.evaluation import hit_rate, ndcg
 from ragsweep.report import headline
 from ragsweep.report.evidence import evidence
 from ragsweep.retrieval import (
+    NOTHING,
     ExplainsSilence,
     FusedRetriever,
     HybridRetriever,
@@ -33,6 +38,7 @@ from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.task import RankingTask
 
 SPARSE = SparseRetriever(NO_STORE)
+LETTERS = partial(re.sub, r"\W", "")
 TEXTS = ("iron tablets", "iron and tea", "rest", "sleep")  # iron is in exactly half of them
 FOUND, UNKNOWN, WEIGHTLESS, WORDLESS = "tea", "Eisen", "iron", "?!"
 
@@ -119,6 +125,20 @@ def test_what_is_searched_for_counts_and_not_what_was_asked():
 def test_the_setting_that_is_named_finds_something():
     assert measured(items_of(WEIGHTLESS), replace(SPARSE, backend="bm25s")).notices == []
     assert measured(items_of("it is iron"), replace(SPARSE, stop_words="english", backend="bm25s")).notices == []
+
+
+WORDS = st.lists(st.sampled_from(["iron", "tea", "the", "图书", "!", "é"]), max_size=4).map(" ".join)
+
+
+@given(
+    st.lists(WORDS, min_size=1, max_size=5).filter(lambda texts: any(map(str.strip, map(LETTERS, texts)))),
+    st.lists(WORDS, min_size=1, max_size=4),
+    st.sampled_from([{}, {"backend": "bm25s"}, {"epsilon": 0}, {"backend": "bm25s", "variant": "bm25+"}]),
+)
+def test_bm25_is_silent_exactly_where_its_ranking_is_empty(texts, queries, settings):
+    retriever, search = replace(SPARSE, **settings), Search(tuple(texts), tuple(queries))
+    empty = (retriever.rank(search, 9).passages == NOTHING).all(axis=1)
+    assert [each is not None for each in retriever.silences(search)] == empty.tolist()
 
 
 def test_what_is_kept_is_what_was_found(store):
