@@ -72,4 +72,4 @@ class _Offsets:
 
 @cache
 def _letters() -> re.Pattern[str]:
-    return re.compile(f".[{combining_marks()}{HANGUL}]*", re.DOTALL)
+    return re.compile(f".(?:{combining_marks()}|[{HANGUL}])*", re.DOTALL)

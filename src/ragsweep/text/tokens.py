@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import string
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -28,6 +28,7 @@ CJK = (
     "F900-FAFF 1AFF0-1B16F 20000-3FFFF"
 )
 SOUTHEAST_ASIAN = "0E00-0EFF 1000-109F 1780-17FF 1950-19DF 1A20-1AAF A9E0-A9FF AA60-AADF 11700-1174F"
+BMP, ABOVE_BMP = 0xFFFF, "\U00010000-\U0010ffff"  # the last code point of the Basic Multilingual Plane, and those above
 LAST_WITH_MARKS = 0x1FFFF  # the planes above have ideographs, and variation selectors, which are invisible
 
 
@@ -98,7 +99,7 @@ class _Patterns:
     r"""Patterns of words beyond ASCII.
 
     Attributes:
-        beyond_w: What the words of Python's `\w` get wrong: marks, and letters of scripts without spaces.
+        beyond_w: What the words of Python's `\w` may get wrong: marks, and letters of scripts without spaces.
         spaceless: A letter of a script without spaces.
         letter: Such a letter with its marks.
         run: A run of such letters, or a word of another script, in a folded text.
@@ -118,30 +119,44 @@ class _Patterns:
 
 @cache
 def _patterns() -> _Patterns:
-    marks = combining_marks()
     ends = ([int(end, 16) for end in each.split("-")] for each in f"{CJK} {SOUTHEAST_ASIAN}".split())
     codes = sorted(code for first, last in ends for code in range(first, last + 1))
-    letters = _class(code for code in codes if unicodedata.category(chr(code)) in ("Lo", "Lm", "Nl"))
-    letter, more = f"[{letters}][{marks}]*", f"(?:[{marks}]|{INVISIBLE.pattern})*"
+    spaceless = [code for code in codes if unicodedata.category(chr(code)) in ("Lo", "Lm", "Nl")]
+    marks, letters = combining_marks(), _one_of(spaceless)
+    letter, more = f"{letters}{marks}*", f"(?:{marks}|{INVISIBLE.pattern})*"
     return _Patterns(
-        beyond_w=re.compile(f"[{marks}{letters}]"),
-        spaceless=re.compile(f"[{letters}]"),
+        beyond_w=re.compile(f"[{_ranges(code for code in (*_marks(), *spaceless) if code <= BMP)}{ABOVE_BMP}]"),
+        spaceless=re.compile(letters),
         letter=re.compile(letter),
-        run=re.compile(rf"(?P<spaceless>(?:{letter})+)|(?:(?![{letters}])\w[{marks}]*)+"),
+        run=re.compile(rf"(?P<spaceless>(?:{letter})+)|(?:(?!{letters})\w{marks}*)+"),
         written=re.compile(rf"(?:\w{more})+"),
-        word_or_letter=re.compile(rf"[{letters}]{more}|(?:(?![{letters}])\w{more})+"),
-        part=rf"(?:(?![{letters}])[\w{marks}])",
+        word_or_letter=re.compile(rf"{letters}{more}|(?:(?!{letters})\w{more})+"),
+        part=rf"(?:(?!{letters})(?:\w|{marks}))",
     )
 
 
 @cache
 def combining_marks() -> str:
-    """All combining marks, as the inside of a character class."""
-    return _class(code for code in range(LAST_WITH_MARKS + 1) if unicodedata.category(chr(code)).startswith("M"))
+    """The pattern of a combining mark."""
+    return _one_of(_marks())
 
 
-def _class(codes: Iterable[int]) -> str:
-    """Ascending code points as the inside of a character class."""
+@cache
+def _marks() -> Sequence[int]:
+    return [code for code in range(LAST_WITH_MARKS + 1) if unicodedata.category(chr(code)).startswith("M")]
+
+
+def _one_of(codes: Sequence[int]) -> str:
+    """The pattern of one of these characters.
+
+    A class is fast unless it has characters above the Basic Multilingual Plane. These have a class of their own.
+    """
+    low, high = (_ranges(code for code in codes if (code > BMP) == above) for above in (False, True))
+    return f"(?:[{low}]|(?=[{ABOVE_BMP}])[{high}])"
+
+
+def _ranges(codes: Iterable[int]) -> str:
+    """Code points as the inside of a character class."""
     ranges: list[list[int]] = []
     for code in codes:
         if ranges and code == ranges[-1][1] + 1:
