@@ -108,6 +108,12 @@ def test_where_something_is_found_for_every_query_nothing_is_said():
     assert "caution" not in facts(measurement, items_of(FOUND), "ndcg")
 
 
+def test_passages_that_score_0_in_the_whole_corpus_are_a_ranking_of_no_part():
+    fused = FusedRetriever({"words": SPARSE}, candidates=None)
+    [notice] = measured(items_of(UNKNOWN, FOUND), fused).notices
+    assert notice.startswith("The words part finds nothing for 1 of 2 queries")
+
+
 def test_a_part_that_finds_nothing_is_named_though_the_others_do():
     measurement = measured(items_of(UNKNOWN, FOUND), HybridRetriever(Everything(), SPARSE, 0.5))
     [notice] = measurement.notices

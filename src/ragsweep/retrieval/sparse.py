@@ -25,6 +25,7 @@ from ragsweep.retrieval.term_counts import TermCounts
 from ragsweep.retrieval.trace import Trace, Words
 from ragsweep.text.tokens import Tokenizer, words
 
+FOUND, WORDLESS, STOPPED, UNKNOWN, WEIGHTLESS, WEIGHTLESS_BM25S = range(6)  # places in `SILENCES`
 SILENCES = (
     None,
     Silence("they have no letter and no digit", advice="Write them in words."),
@@ -149,12 +150,14 @@ class SparseRetriever:
     def _silence(self, query: str, index: Bm25Index) -> int:
         """Why nothing is found for a query, by its place in `SILENCES`."""
         terms = index.tokens(query)
-        known = [row for row in map(index.row_of, terms) if row != NOTHING]
         if not terms:
-            return 2 if words(query) else 1
+            return STOPPED if words(query) else WORDLESS
+        known = [row for row in map(index.row_of, terms) if row != NOTHING]
         if not known:
-            return 3
-        return 0 if index.weigh(known) else 4 if self.backend == "rank_bm25" else 5
+            return UNKNOWN
+        if index.weigh(known):
+            return FOUND
+        return WEIGHTLESS if self.backend == "rank_bm25" else WEIGHTLESS_BM25S
 
     def _searched(self, search: Search, index: Bm25Index) -> Sequence[Query]:
         """The queries, or with feedback the weights of their terms."""

@@ -58,15 +58,21 @@ def silent_queries(ranker: Ranker, search: Search, queries: Indices, ranking: Ra
         ranking: What was found; None if nothing was searched.
     """
     silences = silences_of(ranker, search)
-    empty = None if ranking is None else (ranking.passages == NOTHING).all(axis=1)
     groups: dict[Silence, list[int]] = {}
     for row in queries.tolist():
         silence = silences[row]
-        if silence is None and empty is not None and empty[row]:
-            silence = UNEXPLAINED
+        if ranking is not None:
+            silence = _as_ranked(silence, empty=bool((ranking.passages[row] == NOTHING).all()))
         if silence is not None:
             groups.setdefault(_with_path(silence), []).append(row)
     return sorted((Silent(silence, tuple(rows)) for silence, rows in groups.items()), key=lambda each: -len(each.rows))
+
+
+def _as_ranked(silence: Silence | None, *, empty: bool) -> Silence | None:
+    """Why nothing is found, as the ranking shows it: `candidates=null` ranks passages that score 0, too."""
+    if empty:
+        return silence or UNEXPLAINED
+    return replace(silence, whole=False) if silence and silence.part not in ("", "ranker") else None
 
 
 def _with_path(silence: Silence) -> Silence:
