@@ -27,7 +27,7 @@ from ragsweep.datasets.audit.unjudged import find_unjudged
 from ragsweep.datasets.audit.unread import unread_text
 from ragsweep.datasets.audit.wording import copied_queries, dependent_queries
 from ragsweep.datasets.dataset import Indices
-from ragsweep.retrieval import Encoder, Ranker, SparseRetriever
+from ragsweep.retrieval import Encoder, ExplainsSilence, Ranker, SparseRetriever
 from ragsweep.retrieval.encoders.prompt_tokens import room, token_counts
 from ragsweep.tasks.ranking import nothing_found
 from ragsweep.tasks.ranking.audit_settings import AuditSettings, Kind
@@ -82,10 +82,8 @@ def audit(
         ),
         *_unread(items, settings, store, retriever),
     ]
-    if retriever is not None:
-        asked = np.unique(items.qrels.query)
-        silent = silent_queries(retriever, search_of(items), asked)
-        found += nothing_found.findings(silent, items, len(asked))
+    if isinstance(retriever, ExplainsSilence):
+        found += _kept(store, ["silent", items.digest_of_all, identity(retriever)], lambda: _silent(items, retriever))
     if not _not_compared(items, relevance_level, encoder):
         found += _kept(
             store,
@@ -240,6 +238,12 @@ def _unjudged(items: Dataset, relevance_level: int, store: Store, encoder: Encod
     units = {name: units_of_ranking(passages, some) for name, passages in rankings.items()}
     if found := find_unjudged(some, units, relevance_level):
         yield found
+
+
+def _silent(items: Dataset, retriever: Ranker) -> Iterator[Finding]:
+    """A finding for each reason for which the retriever finds nothing for judged queries."""
+    asked = np.unique(items.qrels.query)
+    yield from nothing_found.findings(silent_queries(retriever, search_of(items), asked), items, len(asked))
 
 
 def _asking(items: Dataset, queries: Indices) -> Dataset:
