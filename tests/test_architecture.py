@@ -13,7 +13,8 @@ import ragsweep
 SOURCE = PROJECT / "src" / "ragsweep"
 # From the top of the house to its bottom: a room imports only rooms below it.
 ROOMS = (
-    "testing app replay experiment tracking report sweeps tasks generation answering retrieval datasets statistics core"
+    "testing app replay experiment tracking report sweeps tasks generation answering retrieval datasets text "
+    "statistics core"
 ).split()
 PUBLIC = ("__init__", "__main__", "constraints", "evaluation", "plot")  # names for users, which no room imports
 LONGEST = 300  # lines of a file

@@ -28,7 +28,7 @@ from ragsweep.retrieval import (
 )
 from ragsweep.retrieval.encoders.embeddings import embed
 from ragsweep.retrieval.indexes.exact import ExactSearch
-from ragsweep.retrieval.tokens import Tokenizer
+from ragsweep.text.tokens import Tokenizer
 
 ALPHAS = (0.0, 0.3, 0.5, 0.7, 1.0)
 CUTOFFS = (3, 5, 10)

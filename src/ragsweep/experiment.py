@@ -26,6 +26,7 @@ from ragsweep.core.names import check_names
 from ragsweep.core.project import portable
 from ragsweep.core.run_settings import DEFAULT_RESAMPLES, DEFAULT_SEED, TrackingSettings
 from ragsweep.core.settings import declared, effective_settings, short_paths, used_components
+from ragsweep.core.terminal import say_once
 from ragsweep.sweeps.settings import DecisionSettings, check_decision
 from ragsweep.tasks.charts import draw
 from ragsweep.tasks.files import write_measurement
@@ -70,7 +71,10 @@ def run(config: DictConfig, job: tracking.Job) -> Result:
     with tracking.record(job) as record:
         measurement = experiment.measure()
         experiment.log(measurement, job, record)
-    return Result(measurement.values, record, next(iter(measurement.sections.values()), ()))
+    for notice in measurement.notices:
+        say_once(notice)
+    unsaid = (each for each in measurement.sections.values() if each != measurement.notices)
+    return Result(measurement.values, record, next(unsaid, ()))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ import Stemmer
 from application import PROJECT
 
 from ragsweep.datasets import PdfDataset
-from ragsweep.retrieval.tokens import ENGLISH_STOP_WORDS, WORD
+from ragsweep.text.stop_words import LUCENE_STOP_WORDS
+from ragsweep.text.tokens import words
 
 STEM = Stemmer.Stemmer("english").stemWord
 CODE_DOSE_OR_ABBREVIATION = re.compile(r"\b[A-Z]{2,}|\b[A-Z]-\d|\d (?:mg|mcg|g|ml|IU)\b")
@@ -27,7 +28,7 @@ def relevant(manual):
 
 
 def content_words(text):
-    return {STEM(word) for word in WORD.findall(text.lower()) if word not in ENGLISH_STOP_WORDS}
+    return {STEM(word) for word in words(text) if word not in LUCENE_STOP_WORDS}
 
 
 def test_the_manual_has_at_least_120_pages(manual):
@@ -39,8 +40,8 @@ def test_every_page_has_text(manual_pages):
 
 
 def test_no_two_pages_share_a_third_of_their_word_5_grams(manual_pages):
-    words = [WORD.findall(text.lower()) for text in manual_pages.texts]
-    grams = [set(zip(*(page[n:] for n in range(5)), strict=False)) for page in words]
+    of_pages = [words(text) for text in manual_pages.texts]
+    grams = [set(zip(*(page[n:] for n in range(5)), strict=False)) for page in of_pages]
     assert all(len(one & other) <= min(len(one), len(other)) / 3 for one, other in combinations(grams, 2))
 
 

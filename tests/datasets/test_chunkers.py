@@ -25,8 +25,8 @@ from ragsweep.datasets import (
     SentenceChunker,
 )
 from ragsweep.datasets.chunkers.rulers import Tokens
-from ragsweep.datasets.chunkers.sentences import sentences_of
 from ragsweep.retrieval import ModelTokenizer, SentenceTransformerEncoder
+from ragsweep.text.sentences import sentences_of
 
 MINILM, WORDS = ModelTokenizer(), ModelTokenizer("words")
 LATIN = ["a", "Ab", ". ", "! ", " ", "\n", "\r\n", "\n\n", "\t", "\f", "# ", "## b\n", "===\n", "```\n", "> ", "- "]

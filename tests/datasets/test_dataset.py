@@ -21,7 +21,7 @@ from ragsweep.datasets import (
     Reference,
 )
 from ragsweep.datasets.dataset import Passage, relevant_passages
-from ragsweep.datasets.words import words_of
+from ragsweep.text.tokens import plain_words
 
 PAGES = (("1", "a.pdf#1", "Iron tablets"), ("2", "a.pdf#2", "Birth plan"))
 SMALL = Collection(
@@ -333,7 +333,7 @@ def test_a_passage_is_relevant_if_it_shares_a_character_with_a_reference(data):
 
 
 @pytest.mark.parametrize(("threshold", "found"), [(0.8, ["a.pdf#1/0"]), (0.4, ["a.pdf#1/0", "a.pdf#2/0"]), (1, [])])
-def test_a_passage_is_relevant_if_it_holds_enough_words_of_a_reference_without_offsets(threshold, found):
+def test_a_passage_is_relevant_if_it_holds_enough_plain_words_a_reference_without_offsets(threshold, found):
     document = documents("Give iron, daily: with water!", "Iron with tea.")[0]
     collection = spans(Reference("q1", "a.pdf", 0, 0, "iron daily with WATER yes"), documents=(document,))
     judgments = relevant_passages(collection.references, chunked(collection).passages, threshold)
@@ -354,8 +354,8 @@ def test_references_without_offsets_are_looked_for_in_each_passage_of_their_docu
     expected = []
     for reference in sorted(references, key=lambda each: not each.has_offsets):
         for passage in passages:
-            words = words_of(reference.text)
-            held = sum(word in words_of(passage.text) for word in words) / max(1, len(words))
+            words = plain_words(reference.text)
+            held = sum(word in plain_words(passage.text) for word in words) / max(1, len(words))
             if passage.source == reference.source and (reference.has_offsets or held >= 0.5):
                 expected.append(Judgment(reference.query_id, passage.chunk_id, 1))
     missed = {each.query_id for each in references} - {each.query_id for each in expected}

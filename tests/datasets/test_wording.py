@@ -6,8 +6,8 @@ import json
 import pytest
 from application import PROJECT
 
-from ragsweep.datasets.content_words import content_stems, content_words, numbers_and_negations
-from ragsweep.datasets.wording import flaw_of_context
+from ragsweep.text.content_words import content_stems, content_words, numbers_and_negations
+from ragsweep.text.dependent_questions import flaw_of_context
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,9 @@ from ragsweep.datasets.wording import flaw_of_context
         "What follows from that?",
         "What does this mean for a newborn?",
         "Can you explain?",
+        "Is it recommended?",
+        "Is it recommended for children?",
+        "Is it given to children?",
     ],
 )
 def test_a_question_that_points_to_its_text_cannot_stand_alone(question):
@@ -47,6 +50,11 @@ def test_a_question_that_points_to_its_text_cannot_stand_alone(question):
         "How should vaccines be stored before they are given?",
         "How is anaemia treated, and is it dangerous?",
         "Is it safe for a pregnant woman to drink tea?",
+        "Is it recommended for patients to fast before the test?",
+        "Is it recommended for patients with severe asthma, or with eczema, to be vaccinated against measles?",
+        "Is it recommended for patients with diabetes, heart failure and a reduced ejection fraction?",
+        "Does it matter whether iron is taken with tea?",
+        "Is it known how zinc shortens diarrhoea?",
         "Which test shows that a woman is anaemic?",
         "Which test finds malaria, as described in the text?",
         "A tired, pale woman: what should the officer give her?",

@@ -24,7 +24,7 @@ from ragsweep.generation import (
     Source,
     make,
 )
-from ragsweep.retrieval.tokens import ENGLISH_STOP_WORDS
+from ragsweep.text.stop_words import LUCENE_STOP_WORDS
 
 TEXTS = (
     "Paracetamol lowers fever. A child of ten kilograms needs 150 mg of paracetamol every six hours.",
@@ -140,7 +140,7 @@ def test_the_rank_of_bm25_is_that_of_the_library():
     stem = Stemmer.Stemmer("english").stemWords
 
     def tokens(text):
-        return stem([word for word in re.findall(r"\w+", text.lower()) if word not in ENGLISH_STOP_WORDS])
+        return stem([word for word in re.findall(r"\w+", text.lower()) if word not in LUCENE_STOP_WORDS])
 
     library = BM25Okapi([tokens(text) for text in TEXTS], k1=1.5, b=0.75, epsilon=0.25)
     questions = [

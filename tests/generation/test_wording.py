@@ -1,9 +1,12 @@
 """What can be a question, and which sentences are asked for."""
 
+# ruff: noqa: RUF001
+
 import pytest
 
-from ragsweep.generation.sentences import sentences, telling
+from ragsweep.generation.telling_sentences import telling
 from ragsweep.generation.wording import flaw_of_form
+from ragsweep.text.sentences import sentences_and_items
 
 
 @pytest.mark.parametrize(
@@ -22,7 +25,7 @@ def test_a_text_that_is_no_question_is_refused(question, flaw):
 def test_sentences_are_cut_at_full_stops_headings_and_list_items():
     prose = "Most babies need nothing more than\nwarmth. Is it crying?"
     text = f"Care of the baby\n{prose}\n1 Dry the body.\n• Keep warm 2.5 kg."
-    assert [text[start:end] for start, end in sentences(text)] == [
+    assert [text[start:end] for start, end in sentences_and_items(text)] == [
         "Care of the baby",
         "Most babies need nothing more than\nwarmth.",
         "Is it crying?",
@@ -33,7 +36,7 @@ def test_sentences_are_cut_at_full_stops_headings_and_list_items():
 
 def test_a_line_end_an_abbreviation_and_a_number_do_not_end_a_sentence():
     text = "Dr. Rao, e.g., gives a child of ten kilograms\n150 mg of paracetamol.\n- Give zinc\n- Give water"
-    assert [text[start:end] for start, end in sentences(text)] == [
+    assert [text[start:end] for start, end in sentences_and_items(text)] == [
         text.split("\n-", maxsplit=1)[0],
         "Give zinc",
         "Give water",
@@ -46,3 +49,9 @@ def test_headings_are_asked_for_only_where_there_is_nothing_else():
     both = f"{heading}\n{prose}"
     assert [both[start:end] for start, end in telling(both)] == [prose]
     assert [heading[start:end] for start, end in telling(heading)] == [heading]
+
+
+def test_sentences_without_spaces_can_be_asked_for():
+    text = "图书馆周一至周五上午九点开门，周末不开放。借书证丢失后请到服务台补办。是。"
+    assert [text[start:end] for start, end in telling(text)] == text.partition("是")[0].replace("。", "。 ").split()
+    assert flaw_of_form("图书馆几点开门？") is None

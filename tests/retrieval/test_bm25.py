@@ -13,7 +13,7 @@ from rank_bm25 import BM25Okapi
 
 from ragsweep.core.store import Store
 from ragsweep.retrieval import NOTHING, SparseRetriever
-from ragsweep.retrieval.tokens import ENGLISH_STOP_WORDS
+from ragsweep.text.stop_words import LUCENE_STOP_WORDS
 
 VARIANTS = ["lucene", "robertson", "atire", "bm25l", "bm25+"]
 OFF = Store("", enabled=False)
@@ -32,7 +32,7 @@ def tokens(text):
 
 def english(text):
     """The tokens with stop words dropped and stemmed, one word at a time."""
-    return [Stemmer.Stemmer("english").stemWord(word) for word in tokens(text) if word not in ENGLISH_STOP_WORDS]
+    return [Stemmer.Stemmer("english").stemWord(word) for word in tokens(text) if word not in LUCENE_STOP_WORDS]
 
 
 def okapi_scores(passages, queries, tokens=tokens, **settings):

@@ -24,11 +24,11 @@ from ragsweep.datasets import (
 )
 from ragsweep.evaluation import recall
 from ragsweep.retrieval import DenseRetriever, ExactIndex, FusedRetriever, SentenceTransformerEncoder, SparseRetriever
-from ragsweep.retrieval.tokens import Tokenizer
 from ragsweep.tasks.ranking.audit import as_json, audit, refuse, unit_ranks
 from ragsweep.tasks.ranking.audit_settings import AuditSettings
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.task import RankingTask
+from ragsweep.text.tokens import Tokenizer
 
 PAGES = PageChunker()
 SPARSE = SparseRetriever(NO_STORE)
@@ -91,7 +91,7 @@ def test_a_setting_decides_what_is_found(faulty, setting):
 
 @pytest.fixture(scope="module")
 def with_a_long_page():
-    document = Document.from_pages("a", [("1", "a#1", "iron " * 300), ("2", "a#2", "tea")])
+    document = Document.from_pages("a", [("1", "a#1", "iron " * 300), ("2", "a#2", "tea"), ("3", "a#3", "salt")])
     queries, judgments = (Query("1", "What of tea?"),), (Judgment("1", "a#2", 1),)
     return Dataset.from_collection(Collection("long", "page", (document,), queries, judgments), PAGES)
 
@@ -99,7 +99,7 @@ def with_a_long_page():
 def test_unread_text_is_a_finding_if_it_is_enough(with_a_long_page):
     [finding] = audited(with_a_long_page, retriever=DENSE)
     assert (finding.kind, finding.details["window"]) == ("unread_text", 254)
-    assert finding.details["unread_share"] == pytest.approx(46 / 301)
+    assert finding.details["unread_share"] == pytest.approx(46 / 302)
     assert not audited(with_a_long_page, retriever=DENSE, unread=0.9)
     assert not audited(with_a_long_page)
 
@@ -277,7 +277,9 @@ def test_what_a_limit_leaves_out_is_said(monkeypatch):
         "Relevant pages that nobody judged were looked for in 10 of 30 queries.",
     )
     assert found.findings == ()  # 14 of 30 are clearly more than a quarter, but 5 of 10 are not
-    assert found.sentences == [" ".join(("The audit found nothing wrong with the dataset.", *found.not_checked))]
+    assert found.sentences == [
+        " ".join(("The audit found nothing wrong with the dataset.", *found.not_checked, *found.undetectable))
+    ]
     assert json.loads(as_json(items, found))["not_checked"] == [*found.not_checked]
     monkeypatch.setattr(f"{audit_of}.MOST_PASSAGES", 50)
     assert complete(items, retriever=DENSE).not_checked[-1] == (

@@ -14,13 +14,14 @@ import ragsweep.evaluation as metrics
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.store import NO_STORE
 from ragsweep.datasets import Collection, Dataset, Document, OwnDataset, Query, Reference, SpanQuestions, TextCorpus
-from ragsweep.datasets.words import Words, words_of
+from ragsweep.datasets.numbered_words import Words
 from ragsweep.evaluation import judge
 from ragsweep.retrieval import NOTHING, DenseRetriever, SentenceTransformerEncoder, SparseRetriever
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.spans.counts import shares_in_order
 from ragsweep.tasks.ranking.spans.spans import retrieved_spans
 from ragsweep.tasks.ranking.task import RankingTask
+from ragsweep.text.tokens import plain_words
 
 LENGTH, DEPTH = 30, 6
 CUTOFFS = (1, 2, 4, DEPTH, 2 * DEPTH)
@@ -222,9 +223,9 @@ def longest_common_subsequence(first, second):
 @given(case=texts())
 def test_words_are_counted_as_one_multiset_or_as_one_sequence(token, case):
     found, pieces, references, ranking = case
-    wanted = [word for text in references for word in words_of(text)]
+    wanted = [word for text in references for word in plain_words(text)]
     for k in CUTOFFS:
-        retrieved = [word for place in sorted(ranking[:k]) for word in words_of(pieces[place])]
+        retrieved = [word for place in sorted(ranking[:k]) for word in plain_words(pieces[place])]
         in_order = longest_common_subsequence(wanted, retrieved)
         shared = in_order if token == "ordered_word" else sum((Counter(wanted) & Counter(retrieved)).values())
         expected = [
@@ -242,8 +243,8 @@ def test_a_passage_holds_a_reference_with_enough_of_its_words(token, case):
     found, pieces, references, ranking = case
     for k in CUTOFFS:
         hits = []
-        for reference in map(words_of, references):
-            passages = [words_of(pieces[place]) for place in ranking[:k]]
+        for reference in map(plain_words, references):
+            passages = [plain_words(pieces[place]) for place in ranking[:k]]
             counts = [
                 longest_common_subsequence(reference, passage)
                 if token == "ordered_word"
@@ -294,7 +295,7 @@ def test_a_passage_that_only_touches_a_reference_counts_in_chromas_omega():
     assert metrics.token_precision_omega(found, 1, overlap="chroma")[0] == pytest.approx(6 / 20)
 
 
-def test_only_the_words_of_retrieved_passages_are_read():
+def test_only_the_plain_words_retrieved_passages_are_read():
     found, _ = judged({"a": "iron tea"}, {"a": [(0, 4), (5, 8)]}, (Reference("0", "a", 0, 4),), [[0]])
     spans = replace(found.spans, texts=("iron", None))
     for token in ("word", "ordered_word"):
@@ -302,7 +303,7 @@ def test_only_the_words_of_retrieved_passages_are_read():
         assert spans.counts_of_relevant(token).shared[0, 1] == 1
 
 
-def test_the_words_of_a_text_are_read_only_if_it_is_asked_for():
+def test_the_plain_words_a_text_are_read_only_if_it_is_asked_for():
     words = Words(np.array([1, 2]), np.array([2, 9]))  # the second text ends after the last word
     assert shares_in_order(words, words, np.array([0]), np.array([0])) == [1]
 

@@ -18,6 +18,7 @@ from ragsweep.datasets.files import what_is
 from ragsweep.datasets.judgment_files import JudgmentFile, lines_with
 from ragsweep.datasets.own import Asked
 from ragsweep.datasets.pages import with_keys
+from ragsweep.text.normalisation import composed
 
 LONGEST_LINE_MB = 100
 HEADER = ["query-id", "corpus-id", "score"]
@@ -79,11 +80,12 @@ class BeirQuestions:
         judgments = tuple(judgment for _, judgment in read_qrels(qrels))
         if not judgments:
             raise DatasetError(f"{qrels}: contains no judgments; expected lines of query-id, corpus-id and score")
-        if not {document.source for document in documents} & {judgment.unit for judgment in judgments}:
+        units = {composed(judgment.unit) for judgment in judgments}
+        if not any(composed(document.source) in units for document in documents):
             raise DatasetError(f"{root}: none of the documents in qrels/{self.split}.tsv is in the corpus")
-        judged = {judgment.query_id for judgment in judgments}
+        judged = {composed(judgment.query_id) for judgment in judgments}
         queries = tuple(_queries(root / "queries.jsonl", judged, self.type))
-        missing = judged - {query.query_id for query in queries}
+        missing = judged - {composed(query.query_id) for query in queries}
         if missing:
             raise DatasetError(f"{qrels}: query {min(missing)!r} is not in queries.jsonl ({len(missing)} such queries)")
         return Asked("document", with_keys(documents, "document"), queries, judgments)
@@ -145,7 +147,7 @@ def _queries(path: Path, judged: Set[str], kind: str | None) -> Iterator[Query]:
     """The judged queries. What else is known of them becomes further fields, such as `metadata`, if it is not empty."""
     has_type = kind is None
     for where, entry in _entries(path):
-        if entry["_id"] not in judged:
+        if composed(entry["_id"]) not in judged:
             continue
         if not entry["text"].strip():
             raise DatasetError(f"{where}: the field 'text' is blank; expected the text of the query")

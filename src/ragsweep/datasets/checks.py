@@ -10,7 +10,8 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.cases import check_cases
 from ragsweep.datasets.collection import Collection
 from ragsweep.datasets.fields import LARGEST_GRADE, flaw_of_name, flaw_of_text
-from ragsweep.datasets.words import words_of
+from ragsweep.text.normalisation import composed
+from ragsweep.text.tokens import plain_words
 
 
 def check(collection: Collection) -> None:
@@ -29,7 +30,7 @@ def check(collection: Collection) -> None:
             if flaw := flaw_of_name(name):
                 raise DatasetError(f"{collection.name}: the {what} {name!r} {flaw}")
     for what in ("document", "query id"):
-        name, times = Counter(names[what]).most_common(1)[0] if names[what] else ("", 0)
+        name, times = Counter(map(composed, names[what])).most_common(1)[0] if names[what] else ("", 0)
         if times > 1:
             raise DatasetError(f"{collection.name}: the {what} {name!r} occurs {times} times; expected once")
     texts = chain(
@@ -83,7 +84,7 @@ def _check_references(collection: Collection) -> None:
             problem = "the query does not exist"
         elif source not in lengths:
             problem = "the document does not exist"
-        elif start == end == 0 and words_of(text):
+        elif start == end == 0 and plain_words(text):
             continue
         elif not 0 <= start < end <= lengths[source]:
             problem = f"found characters {start} to {end}, expected them within 0 to {lengths[source]}"

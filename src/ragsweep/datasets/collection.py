@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from ragsweep.core.digest import digest, digest_texts
 from ragsweep.datasets.cases import Case, digest_of_cases
+from ragsweep.text.normalisation import Spellings
 
 Unit = Literal["passage", "page", "document"]
 
@@ -133,6 +134,24 @@ class Collection:
     skipped: tuple[str, ...] = ()
     cases: tuple[Case, ...] = ()
     references: tuple[Reference, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Let judgments and references name queries and documents as these are spelled, in whatever normal form."""
+        named = [*self.judgments, *self.references]
+        if all(str(name).isascii() for each in named for name in each[:2]):
+            return
+        queries = Spellings(query.query_id for query in self.queries)
+        units = Spellings(page.unit for document in self.documents for page in document.pages)
+        sources = Spellings(document.source for document in self.documents)
+        judgments = tuple(
+            each._replace(query_id=queries.of(each.query_id), unit=units.of(each.unit)) for each in self.judgments
+        )
+        references = tuple(
+            each._replace(query_id=queries.of(each.query_id), source=sources.of(each.source))
+            for each in self.references
+        )
+        object.__setattr__(self, "judgments", judgments)
+        object.__setattr__(self, "references", references)
 
     @property
     def digest(self) -> str:

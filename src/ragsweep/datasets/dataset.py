@@ -19,8 +19,8 @@ from ragsweep.datasets.cases import Case
 from ragsweep.datasets.checks import check
 from ragsweep.datasets.chunking import Chunker, Span, cut
 from ragsweep.datasets.collection import Collection, Document, Judgment, Page, Query, Reference, Unit
+from ragsweep.datasets.numbered_words import FUZZY, number_words, shares_of_words
 from ragsweep.datasets.overlaps import on_one_line, overlapping
-from ragsweep.datasets.words import FUZZY, number_words, shares_of_words
 
 Indices = npt.NDArray[np.int64]
 

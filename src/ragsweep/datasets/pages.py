@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.collection import Document, Judgment, Page, Unit
 from ragsweep.datasets.fields import SHOWN, listed
+from ragsweep.text.normalisation import composed, same_name
 
 Key = Literal["page", "page_number", "document"]
 Match = Literal["qualified", "page_number"]
@@ -81,11 +82,11 @@ class Pages:
         for document in documents:
             for page in document.pages:
                 key = document.source if unit == "document" else f"{document.source}#{page.page_number}"
-                self._pages.setdefault(key, []).append(page.unit)
-                units = self._by_number.setdefault(page.page_number, [])
+                self._pages.setdefault(composed(key), []).append(page.unit)
+                units = self._by_number.setdefault(composed(page.page_number), [])
                 if page.unit not in units:
                     units.append(page.unit)
-        self._documents = {document.source: document for document in documents}
+        self._documents = {composed(document.source): document for document in documents}
 
     def unit(self, key: str, where: str) -> str:
         """The unit with this key, or with this page number if only one document has it.
@@ -97,9 +98,9 @@ class Pages:
         Raises:
             DatasetError: There is no such unit, or there are several.
         """
-        key = key.strip()
+        key = composed(key.strip())
         named = self._pages.get(key, [])
-        if len(named) > 1 and named[0] == key and self._unit_kind == "page":
+        if len(named) > 1 and same_name(named[0], key) and self._unit_kind == "page":
             raise DatasetError(
                 f"{where}: {len(named)} pages of that document have the page number in {key!r}; "
                 f"set {self._settings.physical}"
@@ -108,7 +109,7 @@ class Pages:
             return named[0]
         units = self._by_number.get(key, []) if self._unit_kind == "page" else []
         if len(units) == 1:
-            return units[0] if units[0] == key else self.unit(units[0], where)
+            return units[0] if same_name(units[0], key) else self.unit(units[0], where)
         if units:
             raise DatasetError(
                 f"{where}: page {key!r} is in {len(units)} documents ({', '.join(units[:NAMED])}"

@@ -22,6 +22,7 @@ from ragsweep.datasets.collection import Document
 from ragsweep.datasets.fields import flaw_of_name
 from ragsweep.datasets.files import files_at, what_is
 from ragsweep.datasets.pages import nearest
+from ragsweep.text.normalisation import composed
 
 PageNumbers = Literal["physical", "label"]
 
@@ -94,10 +95,11 @@ class PdfDocuments:
         files = files_at(root, f"{group}.{path}", "a PDF file or a folder of PDF files", ".pdf")
         if not files:
             raise DatasetError(f"{group}.{path}: no PDF file in {root}")
-        for name in self.skip:
-            if name not in files:
-                raise DatasetError(f"{group}.skip: {root} has no PDF file {name!r}; {nearest(name, files)}")
-        left = {source: path for source, path in files.items() if source not in self.skip}
+        skipped = set(map(composed, self.skip))
+        if unknown := skipped - set(map(composed, files)):
+            name = min(unknown)
+            raise DatasetError(f"{group}.skip: {root} has no PDF file {name!r}; {nearest(name, files)}")
+        left = {source: path for source, path in files.items() if composed(source) not in skipped}
         if not left:
             raise DatasetError(f"{group}.skip: leaves out every PDF file in {root}; expected to keep at least one")
         for source in left:

@@ -9,13 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ragsweep.core.terminal import one_line, shortened
-from ragsweep.datasets.content_words import WORD, content_stems, is_near_copy, numbers_and_negations
-from ragsweep.datasets.wording import flaw_of_context
 from ragsweep.generation.drafts import UNANSWERABLE, Draft, Request
 from ragsweep.generation.references import locate
 from ragsweep.generation.searching import CorpusSearch, Found, share_within
 from ragsweep.generation.wording import flaw_of_form
 from ragsweep.retrieval.encoders.encoder import Embeddings
+from ragsweep.text.content_words import content_stems, is_near_copy, numbers_and_negations
+from ragsweep.text.dependent_questions import flaw_of_context
+from ragsweep.text.tokens import words
 
 # The checks in their order, each with what it accepts. A draft that fails one does not reach the next.
 CHECKS = {
@@ -137,9 +138,9 @@ class Checker:
 
         Questions with other numbers or negations are not the same: "at 5 kg", "at 10 kg".
         """
-        words, stems = WORD.findall(question.lower()), content_stems(question)
+        asked, stems = words(question), content_stems(question)
         for earlier, its in zip(self.questions, self.stems, strict=True):
-            if is_near_copy(its, stems, ALIKE) or (its == stems and WORD.findall(earlier.lower()) == words):
+            if is_near_copy(its, stems, ALIKE) or (its == stems and words(earlier) == asked):
                 return earlier
         same = numbers_and_negations(question)
         close = [self.questions[at] for at in self._close_to(vector)]

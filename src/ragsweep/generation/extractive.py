@@ -8,9 +8,9 @@ from typing import Annotated, ClassVar
 
 from ragsweep.core.constraints import Between
 from ragsweep.core.run_settings import Seed
-from ragsweep.datasets.content_words import content_words
 from ragsweep.generation.drafts import Draft, Request
-from ragsweep.generation.sentences import chosen_sentence, random_of
+from ragsweep.generation.telling_sentences import chosen_sentence, random_of
+from ragsweep.text.content_words import content_words
 
 LEAST_KEYWORDS = 3
 NO_SENTENCE = "the passage has no further sentence of a usable length"

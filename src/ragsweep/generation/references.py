@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ragsweep.datasets.content_words import numbers_and_negations
+from ragsweep.text.content_words import numbers_and_negations
+from ragsweep.text.quotes import places_of
 
 Span = tuple[int, int]
 
@@ -38,9 +39,8 @@ def locate(reference: str, text: str) -> Span | None:
     words = reference.split()
     if len(words) < SHORTEST:
         return None
-    start = text.find(reference)
-    if start >= 0:
-        return start, start + len(reference)
+    if places := places_of(reference, text, most=1):
+        return places[0]
     pattern = r"\s+".join(re.escape(word.translate(ALIKE)) for word in words)
     if found := re.search(pattern, text.translate(ALIKE), re.IGNORECASE):  # both have the same length as before
         return found.span()

@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 
 from ragsweep.core.store import Store
-from ragsweep.datasets.content_words import content_stems
 from ragsweep.generation.drafts import Source
 from ragsweep.retrieval import NOTHING, SparseRetriever
 from ragsweep.retrieval.bm25 import Bm25Index
@@ -17,6 +16,7 @@ from ragsweep.retrieval.encoders.embeddings import embed
 from ragsweep.retrieval.encoders.encoder import Embeddings, Encoder
 from ragsweep.retrieval.indexes.exact import ExactSearch
 from ragsweep.retrieval.ranking import Indices
+from ragsweep.text.content_words import content_stems
 
 DEPTH = 100  # ranks in which BM25 may find a passage
 NEAREST = 5  # passages, of BM25 and of the encoder, that may answer a question as well

@@ -15,7 +15,7 @@ from ragsweep.core.terminal import counted
 from ragsweep.generation.drafts import Draft, Request
 from ragsweep.generation.extractive import NO_SENTENCE
 from ragsweep.generation.prompts import PROMPTS, REFUSED, chat_about, question_in
-from ragsweep.generation.sentences import chosen_sentence
+from ragsweep.generation.telling_sentences import chosen_sentence
 from ragsweep.retrieval.language_models.smollm2 import CONTEXT, SmolLM2, in_threads
 from ragsweep.retrieval.language_models.smollm2_files import LIBRARIES, check_packages
 

@@ -17,6 +17,7 @@ from ragsweep.datasets.fields import flaw_of_text
 from ragsweep.generation.drafts import Source
 from ragsweep.retrieval.encoders.embeddings import embed
 from ragsweep.retrieval.encoders.encoder import Encoder
+from ragsweep.text.tokens import count_of_words
 
 MOST_TOPICS = 200
 MOST_EMBEDDED = 20_000  # passages of which topics are made; of more, a sample is taken
@@ -43,7 +44,7 @@ def sources_of(documents: Sequence[Document], size: int, shortest: int) -> list[
         for page in document.pages:
             text = document.text[page.start : page.end]
             for start, end in chunker.split(text):
-                if len(text[start:end].split()) >= shortest:
+                if count_of_words(text[start:end]) >= shortest:
                     places = page.start + start, page.start + end
                     sources.append(Source(document.source, page.page_number, *places, text[start:end]))
     if not sources:

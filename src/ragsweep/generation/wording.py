@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ragsweep.datasets.content_words import content_words
 from ragsweep.datasets.fields import flaw_of_text
+from ragsweep.text.content_words import content_words
 
 LONGEST = 300  # characters
 LEAST_CONTENT = 2  # words that are not function words

@@ -28,6 +28,7 @@ def _evidence(decision: Decision) -> Iterator[str]:
         yield lost
     if len(decision.sweep.outcomes) < 2:
         return
+    yield from _cautions(decision)
     asked, used = decision.sweep.settings.at, decision.headline.cutoff
     if asked is not None and asked != used:
         yield f"decision.at is {asked}, at which no run finished: the headline is about {decision.sweep.cutoff} {used}."
@@ -39,6 +40,16 @@ def _evidence(decision: Decision) -> Iterator[str]:
     yield from _query_types(decision)
     yield from _wrong_judgments(decision)
     yield from _power(decision.headline.allowed)
+
+
+def _cautions(decision: Decision) -> Iterator[str]:
+    """What must be said of other configurations than the named one."""
+    of: dict[str, list[str]] = {}
+    for outcome in decision.sweep.outcomes:
+        of.setdefault(outcome.facts.caution, []).append(outcome.name)
+    for caution, names in of.items():
+        if caution and caution != decision.named.facts.caution:
+            yield f"{_listed(names)}: {caution}"
 
 
 def _rule(decision: Decision) -> Iterator[str]:

@@ -15,14 +15,15 @@ MOST_NAMED = 4  # configurations that the headline lists
 
 
 def headline(decision: Decision) -> list[str]:
-    """At most six lines: problems of the data, choice, guessing, unread answers, what a cutoff buys, what to expect."""
-    unread = unread_in_words(decision)
+    """At most seven lines: a caution, problems of the data, choice, guessing, unread answers, a cutoff, what to expect."""
+    caution, unread = decision.named.facts.caution, unread_in_words(decision)
     if len(decision.unanswered) == len(decision.sweep.queries):
-        return [one_line(each) for each in (_news(decision), unread) if each]
+        return [one_line(each) for each in (caution, _news(decision), unread) if each]
     better = any(each.better for each in decision.against_guessing.values())
     which, guessing = _which(decision), _than_guessing(decision)
     choice = (which, guessing) if better else (guessing, which)
-    sentences = (_news(decision), *choice, unread, _what_a_cutoff_buys(decision), _what_to_expect(decision))
+    rest = (unread, _what_a_cutoff_buys(decision), _what_to_expect(decision))
+    sentences = (caution, _news(decision), *choice, *rest)
     return [one_line(sentence) for sentence in sentences if sentence]
 
 

@@ -56,6 +56,7 @@ from ragsweep.retrieval.rerankers.mmr import MmrReranker
 from ragsweep.retrieval.routing.classifiers import CentroidClassifier, LogisticClassifier
 from ragsweep.retrieval.routing.routed import RoutedRetriever
 from ragsweep.retrieval.run_file import RunFileRetriever
+from ragsweep.retrieval.silence import ExplainsSilence, Silence
 from ragsweep.retrieval.sparse import SparseRetriever
 from ragsweep.retrieval.stages import rank
 from ragsweep.retrieval.trace import Trace, Words, trace
@@ -75,6 +76,7 @@ __all__ = [
     "ExactIndex",
     "Expander",
     "Expansion",
+    "ExplainsSilence",
     "Feedback",
     "FusedRetriever",
     "Fusion",
@@ -113,6 +115,7 @@ __all__ = [
     "Search",
     "SentenceTransformerEncoder",
     "SeveralPhrasings",
+    "Silence",
     "SmolLM2Model",
     "SparseRetriever",
     "SpellCheck",

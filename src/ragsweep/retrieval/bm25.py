@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, repeat
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from ragsweep.core.progress import advance
 from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, Scores
-from ragsweep.retrieval.tokens import TermCounts
+from ragsweep.retrieval.term_counts import TermCounts
+from ragsweep.text.normalisation import without_variants
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -85,6 +86,8 @@ class Bm25Index:
         common_row: Row in `common` of each term, -1 where it is not common, shape [terms].
         absent: What each term adds to the score of a passage without it, shape [terms].
         vocabulary: Row of each term.
+        variants: Row of each term that has ligatures or other variants of letters, by the same term without them, if
+            that is no term itself.
         tokens: Takes a text apart into terms.
     """
 
@@ -93,6 +96,7 @@ class Bm25Index:
     common_row: Indices
     absent: Scores
     vocabulary: Mapping[str, int]
+    variants: Mapping[str, int]
     tokens: Callable[[str], list[str]]
 
     @classmethod
@@ -110,12 +114,15 @@ class Bm25Index:
         # A dense row is added many times faster than a list of postings, and takes up to 8 / 3 of its room.
         common = containing > len(counts.length) / 4
         terms = counts.vocabulary.tobytes().decode().split("\n")
+        vocabulary = {term: row for row, term in enumerate(terms)}
+        plain = {without_variants(term): row for term, row in vocabulary.items() if not term.isascii()}
         return cls(
             weights,
             weights[common].toarray(),
             np.where(common, np.cumsum(common) - 1, -1),
             weighting.idf * weighting.absent,
-            {term: row for row, term in enumerate(terms)},
+            vocabulary,
+            {term: row for term, row in plain.items() if term not in vocabulary},
             tokens,
         )
 
@@ -136,6 +143,18 @@ class Bm25Index:
         """The share of the passages that have a term of the corpus."""
         row = self.vocabulary[term]
         return float(self.weights.indptr[row + 1] - self.weights.indptr[row]) / self.weights.shape[1]
+
+    def row_of(self, term: str) -> int:
+        """The row of a term, or else of the same one but for variants of its letters; `NOTHING` if there is none."""
+        row = self.vocabulary.get(term)
+        if row is None and (self.variants or not term.isascii()):
+            plain = without_variants(term)
+            row = self.vocabulary.get(plain, self.variants.get(plain))
+        return NOTHING if row is None else row
+
+    def weigh(self, rows: Sequence[int]) -> bool:
+        """Whether one of these terms has a weight in any passage."""
+        return bool(self.weights[[*rows]].data.any())
 
     def search(self, queries: Sequence[Query], depth: int, at_once: int = SCORES_AT_ONCE) -> Ranking:
         """The best `depth` passages of each query.
@@ -159,8 +178,8 @@ class Bm25Index:
         """The terms of all queries that the corpus has: query, row and weight of each; no weights if all are 1."""
         terms = [self.tokens(each) if isinstance(each, str) else [*each] for each in queries]
         query = np.repeat(np.arange(len(terms)), [len(row) for row in terms])
-        term = np.fromiter(map(self.vocabulary.get, chain.from_iterable(terms), repeat(-1)), np.int64, len(query))
-        known = term >= 0
+        term = np.fromiter(map(self.row_of, chain.from_iterable(terms)), np.int64, len(query))
+        known = term != NOTHING
         weighted = [each.values() for each in queries if not isinstance(each, str)]
         weight = np.fromiter(chain.from_iterable(weighted), np.float64)[known] if weighted else None
         return query[known], term[known], weight

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from ragsweep.core.constraints import Between
@@ -12,6 +12,7 @@ from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.fusion import WeightedSum
 from ragsweep.retrieval.normalising import NORMS
 from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search, reaching, with_others
+from ragsweep.retrieval.silence import Silence, silences_of
 from ragsweep.retrieval.stages import check_search, feedback_changes, fuse, rank
 from ragsweep.retrieval.trace import Trace, trace, within
 
@@ -73,6 +74,14 @@ class FusedRetriever:
         changes = [feedback_changes(ranker, search) for ranker in self.used.values()]
         return ["; ".join(dict.fromkeys(filter(None, texts))) for texts in zip(*changes, strict=True)]
 
+    def silences(self, search: Search) -> Sequence[Silence | None]:
+        """Why a part finds nothing for a query: the first one that does not."""
+        named = self.used.items()
+        of_parts = [
+            [each and each.within(f"rankers.{name}") for each in silences_of(ranker, search)] for name, ranker in named
+        ]
+        return [_first(found) for found in zip(*of_parts, strict=True)]
+
     def parts(self, search: Search) -> Mapping[str, Ranking]:
         """The candidates of each ranker."""
         count = len(search.passages)
@@ -94,3 +103,9 @@ class FusedRetriever:
             normalisation=getattr(self.fusion, "normalisation", NORMS["minmax"]),
             words=first and first[1]._replace(stage=".".join(filter(None, (first[0], first[1].stage)))),
         )
+
+
+def _first(silences: Sequence[Silence | None]) -> Silence | None:
+    """The first of the parts that find nothing, and whether no part finds anything."""
+    first = next(filter(None, silences), None)
+    return first and replace(first, whole=all(each is not None and each.whole for each in silences))

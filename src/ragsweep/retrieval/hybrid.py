@@ -13,6 +13,7 @@ from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.fused import FusedRetriever
 from ragsweep.retrieval.fusion import WeightedSum, is_weighted
 from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search, reaching
+from ragsweep.retrieval.silence import Silence, silences_of
 from ragsweep.retrieval.stages import check_search, feedback_changes, rank
 from ragsweep.retrieval.trace import Trace, trace
 
@@ -87,6 +88,13 @@ class HybridRetriever:
     def feedback_changes(self, search: Search) -> Sequence[str]:
         """What feedback adds to each query."""
         return feedback_changes(self._ranker, search)
+
+    def silences(self, search: Search) -> Sequence[Silence | None]:
+        """Why nothing is found for a query by what ranks at this alpha, or by a part of it."""
+        found = silences_of(self._ranker, search)
+        if self.alpha in (0, 1):
+            return [each and each.within("dense" if self.alpha else "sparse") for each in found]
+        return [each and replace(each, part=each.part.removeprefix("rankers.")) for each in found]
 
     def trace(self, search: Search, query: int) -> Trace:
         """How a query got its ranking."""

@@ -8,6 +8,7 @@ from urllib.parse import unquote
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.trec_files import NOTHING_RETRIEVED
 from ragsweep.retrieval.ranking import NOTHING, Names
+from ragsweep.text.normalisation import composed, same_name
 
 LONGEST_NAME = 80  # characters of a name in a message
 
@@ -19,8 +20,9 @@ class KnownPassages:
         self._names = names
         self._of_unit: dict[str, list[int]] = {}
         for passage, unit in enumerate(names.units):
-            self._of_unit.setdefault(unit, []).append(passage)
-        self._passages = {name: passage for passage, name in enumerate(names.passages)}
+            self._of_unit.setdefault(composed(unit), []).append(passage)
+        self._passages = {composed(name): passage for passage, name in enumerate(names.passages)}
+        self._without_passage = set(map(composed, names.without_passage))
         self._places: dict[tuple[str, bool], tuple[int, int] | None] = {}
 
     def place(self, document: str, ours: bool, where: str) -> tuple[int, int] | None:
@@ -40,7 +42,7 @@ class KnownPassages:
 
     def in_unit_of(self, passage: int) -> list[int]:
         """The passages of the unit that a passage is in."""
-        return self._of_unit[self._names.units[passage]]
+        return self._of_unit[composed(self._names.units[passage])]
 
     def _find(self, document: str, ours: bool, where: str) -> tuple[int, int] | None:
         for name in readings(document, ours):
@@ -49,7 +51,7 @@ class KnownPassages:
             passage = self._passages.get(name, next(self._repeated(name), None))
             if passage is not None:
                 return self.in_unit_of(passage)[0], passage
-            if name in self._names.without_passage:  # leaving it out would move the later ones up
+            if name in self._without_passage:  # leaving it out would move the later ones up
                 expected = "expected documents with text (delete its lines if the ranks below may move up)"
                 raise DatasetError(
                     f"{where}: found {name[:LONGEST_NAME]!r}, which has no text in the dataset; {expected}"
@@ -66,12 +68,13 @@ class KnownPassages:
         """The passage of a name like `unit@passage`, which our files have for a later passage of a unit."""
         for place, character in enumerate(name):
             passage = self._passages.get(name[place + 1 :]) if character == "@" else None
-            if passage is not None and self._names.units[passage] == name[:place]:
+            if passage is not None and same_name(self._names.units[passage], name[:place]):
                 yield passage
 
 
 def readings(cell: str, ours: bool) -> tuple[str, ...]:
-    """The names that a cell can stand for, the likelier first: our own files have %20 for a space."""
+    """The names that a cell can stand for, in NFC, the likelier first: our own files have %20 for a space."""
     if "%" not in cell:
-        return (cell,)
-    return (unquote(cell), cell) if ours else (cell, unquote(cell))
+        return (composed(cell),)
+    unquoted, cell = composed(unquote(cell)), composed(cell)
+    return (unquoted, cell) if ours else (cell, unquoted)

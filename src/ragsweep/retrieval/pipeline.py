@@ -11,6 +11,7 @@ from ragsweep.core.constraints import Between
 from ragsweep.core.errors import ConfigError
 from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.ranking import UNTIMED, Expansion, Ranker, Ranking, Reranker, Rewriter, Search, reaching
+from ragsweep.retrieval.silence import Silence, silences_of
 from ragsweep.retrieval.stages import (
     check_search,
     details_of,
@@ -103,6 +104,13 @@ class PipelineRetriever:
     def sections(self, search: Search) -> Mapping[str, Sequence[str]]:
         """What the ranker says in the report."""
         return sections_of(self.ranker, self._expanded(search).searches[0])
+
+    def silences(self, search: Search) -> Sequence[Silence | None]:
+        """Why the ranker finds nothing for a query, by none of the texts that are searched for instead."""
+        of_searches = [silences_of(self.ranker, each) for each in self._expanded(search).searches]
+        return [
+            found[0] and found[0].within("ranker") if all(found) else None for found in zip(*of_searches, strict=True)
+        ]
 
     def trace(self, search: Search, query: int) -> Trace:
         """How a query got its ranking."""

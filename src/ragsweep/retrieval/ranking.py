@@ -122,7 +122,8 @@ class Search:
 class Ranker(Protocol):
     """Ranks the passages of a corpus; write your own as one class with this method.
 
-    These members are optional: `check(search)` raises an error for what cannot be searched; `details(search)` and
+    A ranker that can say why it finds nothing for a query is an `ExplainsSilence`. These members are optional:
+    `check(search)` raises an error for what cannot be searched; `details(search)` and
     `sections(search)` return what tables and reports say of it; `trace(search, query)` explains a ranking; and, for
     feedback, `uses_feedback` and `feedback_changes(search)`. The functions of `stages.py` and `trace.py` with these
     names have the types.

@@ -32,6 +32,7 @@ from ragsweep.retrieval.checks import LARGEST
 from ragsweep.retrieval.known_passages import LONGEST_NAME, KnownPassages, readings
 from ragsweep.retrieval.ranking import NOTHING, Indices, Names, Ranking, Scores, Search, reaching
 from ragsweep.retrieval.trace import Trace
+from ragsweep.text.normalisation import composed
 
 SETTING = "retriever.path"
 SHOWN = 3  # names in a message
@@ -169,7 +170,7 @@ def _read(path: str, names: Names, as_trec_eval: bool) -> _Found:
     if names.several_units:
         raise RetrieverError("retriever=run_file: passages have several pages; expected chunker.across_pages=false")
     known = KnownPassages(names)
-    queries = {name: row for row, name in enumerate(names.queries)}
+    queries = {composed(name): row for row, name in enumerate(names.queries)}
     others: dict[str, None] = {}
     documents: list[str] = []
     columns: tuple[array[Any], ...] = tuple(array(kind) for kind in "qqqdq")

@@ -19,9 +19,28 @@ from ragsweep.core.progress import progress
 from ragsweep.core.store import Arrays, Store, packed, unpacked
 from ragsweep.retrieval.bm25 import WITH_DELTA, Bm25Index, Query, Variant, bm25s_weighting, rank_bm25_weighting
 from ragsweep.retrieval.feedback import rm3
-from ragsweep.retrieval.ranking import Ranking, Search, reaching, sample, searching, timed
-from ragsweep.retrieval.tokens import WORD, TermCounts, Tokenizer
+from ragsweep.retrieval.ranking import NOTHING, Ranking, Search, reaching, sample, searching, timed
+from ragsweep.retrieval.silence import Silence
+from ragsweep.retrieval.term_counts import TermCounts
 from ragsweep.retrieval.trace import Trace, Words
+from ragsweep.text.tokens import Tokenizer, words
+
+FOUND, WORDLESS, STOPPED, UNKNOWN, WEIGHTLESS, WEIGHTLESS_BM25S = range(6)  # places in `SILENCES`
+SILENCES = (
+    None,
+    Silence("they have no letter and no digit", advice="Write them in words."),
+    Silence("all of their words are stop words", setting="stop_words=null"),
+    Silence(
+        "no passage has a word of theirs",
+        advice="Compare the language and the spelling of queries and documents. "
+        "An encoder also finds passages that say the same in other words.",
+    ),
+    Silence(
+        "each word of theirs in the passages is in half of them, or in more, and rank_bm25 weighs it 0",
+        setting="backend=bm25s",
+    ),
+    Silence("bm25s weighs each word of theirs in the passages 0", setting="variant=lucene"),
+)
 
 
 @dataclass(frozen=True)
@@ -84,7 +103,7 @@ class SparseRetriever:
             [weights] = self._weights(search.row(query), index)
             each = [{term: weight} for term, weight in weights.items()]
             return Trace(words=Words("", dict(zip(weights, index.scores(each), strict=True))))
-        counts = Counter(WORD.findall(search.queries[query].lower()))
+        counts = Counter(words(search.queries[query]))
         scores = index.scores(list(counts))
         added = {word: count * score for (word, count), score in zip(counts.items(), scores, strict=True)}
         return Trace(words=Words("", added))
@@ -116,6 +135,29 @@ class SparseRetriever:
             return packed(texts)
 
         return unpacked(self.store.get("feedback", [identity(self), search.digest], build))
+
+    def silences(self, search: Search) -> Sequence[Silence | None]:
+        """Why nothing is found for a query: it has no word, none that a passage has, or none with a weight."""
+
+        def build() -> Arrays:
+            index = self.index(search.passages)
+            found = [self._silence(text, index) for text in search.queries]
+            return {"silence": np.array(found, dtype=np.int64)}
+
+        kept = self.store.get("silences", [identity(self), search.digest], build)
+        return [SILENCES[each] for each in kept["silence"].tolist()]
+
+    def _silence(self, query: str, index: Bm25Index) -> int:
+        """Why nothing is found for a query, by its place in `SILENCES`."""
+        terms = index.tokens(query)
+        if not terms:
+            return STOPPED if words(query) else WORDLESS
+        known = [row for row in map(index.row_of, terms) if row != NOTHING]
+        if not known:
+            return UNKNOWN
+        if index.weigh(known):
+            return FOUND
+        return WEIGHTLESS if self.backend == "rank_bm25" else WEIGHTLESS_BM25S
 
     def _searched(self, search: Search, index: Bm25Index) -> Sequence[Query]:
         """The queries, or with feedback the weights of their terms."""

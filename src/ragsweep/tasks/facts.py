@@ -52,6 +52,7 @@ class Facts:
         unread: The items that could not be read, by metric, where there can be any.
         measures: Further numbers by name, such as costs. Version 0.1.0 did not record them.
         control: Why the configuration must not be chosen; empty if it may be.
+        caution: What must be said first of the configuration; empty if there is nothing.
         cutoff: Name of the setting that is a budget, such as `k`; empty if there is none.
         method: How the configuration works.
         findings: Problems found in the dataset, one sentence each.
@@ -70,6 +71,7 @@ class Facts:
     unread: Mapping[str, Unread]
     measures: Mapping[str, MeasureFact]
     control: str
+    caution: str
     cutoff: str
     method: Method
     findings: tuple[str, ...]
@@ -120,6 +122,7 @@ def facts_of(measured: Any) -> Facts:
         unread={name: _unread(_one(about[name], "unread", dict)) for name in about if "unread" in about[name]},
         measures={name: _measure(name, _one(measures, name, dict)) for name in measures},
         control=_one({"control": ""} | measured, "control", str),
+        caution=_one({"caution": ""} | measured, "caution", str),
         cutoff=_one({"cutoff": CUTOFF} | measured, "cutoff", str),
         method=_method(_one({"method": {}} | measured, "method", dict)),
         findings=_texts({"findings": [NOT_RECORDED]} | measured, "findings"),

@@ -100,6 +100,7 @@ def facts(measurement: Measurement, items: Items, decide_by: str) -> Mapping[str
         "item_columns": measurement.item_columns,
         "decided_by": decide_by,
         "control": measurement.control,
+        **({"caution": measurement.caution} if measurement.caution else {}),
         "cutoff": measurement.cutoff,
         "measures": {each.metric.name: _measure(each) for each in measurement.measures},
         "metrics": {score.metric.name: _about(score) for score in measurement.scores},

@@ -137,6 +137,9 @@ class Measurement:
         measures: Further numbers, such as costs.
         facts: Further JSON-compatible values for `results/evaluation.json`.
         findings: Problems found in the items, one sentence each.
+        notices: What is printed at once, such as for which items nothing could be measured; one sentence each.
+        caution: One or two sentences without which the values would mislead: the first ones wherever a sweep names this
+            configuration. Empty if there is nothing of this kind.
         sections: What the report says of this configuration besides its scores: sentences by heading. A single run
             prints those of the first section.
         method: How the configuration works.
@@ -158,6 +161,8 @@ class Measurement:
     measures: Sequence[Measure] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     findings: Sequence[str] = ()
+    notices: Sequence[str] = ()
+    caution: str = ""
     sections: Mapping[str, Sequence[str]] = field(default_factory=dict)
     method: Method = field(default_factory=Method)
     condition: str = ""

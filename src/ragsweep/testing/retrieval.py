@@ -12,6 +12,7 @@ from ragsweep.core.store import NO_STORE, Store
 from ragsweep.retrieval import NOTHING, Ranker, Ranking, Search, SparseRetriever, rank
 from ragsweep.retrieval.checks import check_embeddings
 from ragsweep.retrieval.routing.classifiers import probabilities
+from ragsweep.retrieval.silence import silences_of
 from ragsweep.retrieval.stages import fuse, rerank
 from ragsweep.testing.component import ComponentContract
 
@@ -69,6 +70,13 @@ class RankerContract(StageContract):
     def test_it_returns_a_ranking_of_any_depth(self, made: Ranker, depth: int) -> None:
         """Shape, range, order and duplicates are checked."""
         assert rank(made, self.search, depth).passages.shape[1] <= depth
+
+    def test_it_finds_nothing_where_it_says_why(self, made: Ranker) -> None:
+        """One that says why nothing is found says it of each query, and only where its ranking is empty."""
+        silences = silences_of(made, self.search)
+        assert len(silences) == len(self.search.queries)
+        empty = (made.rank(self.search, 5).passages == NOTHING).all(axis=1)
+        assert all(empty[row] for row, silence in enumerate(silences) if silence is not None and silence.whole)
 
     def test_it_ranks_the_same_way_each_time(self) -> None:
         """Two objects of the same settings give the same bits."""

@@ -67,6 +67,7 @@ def _lines(items: Dataset, audited: Audit) -> Iterator[str]:
     for finding in audited.findings:
         yield f"\n{finding.kind} ({finding.count:,} of {finding.out_of:,})"
         yield from (f"  {sentence}" for sentence in (finding.problem, finding.cost, finding.advice))
-    if audited.not_checked:
-        yield "\nnot checked"
-        yield from (f"  {sentence}" for sentence in audited.not_checked)
+    for heading, sentences in (("not checked", audited.not_checked), ("could be missed", audited.undetectable)):
+        if sentences:
+            yield f"\n{heading}"
+            yield from (f"  {sentence}" for sentence in sentences)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 
 import numpy as np
@@ -11,8 +11,9 @@ import numpy.typing as npt
 from ragsweep.core.terminal import counted
 from ragsweep.datasets.audit.finding import Finding, named, page_name, quoted
 from ragsweep.datasets.audit.unit_ranks import relevant
-from ragsweep.datasets.content_words import FEWEST_COMPARED, WORD, content_stems, is_copy
 from ragsweep.datasets.dataset import Dataset
+from ragsweep.text.content_words import FEWEST_COMPARED, content_stems, is_copy
+from ragsweep.text.tokens import words
 
 SHINGLE = 3  # words
 FEWEST_WORDS = 8  # of a passage that is compared
@@ -81,7 +82,7 @@ def duplicate_passages(dataset: Dataset, near: float, relevance_level: int) -> I
         relevance_level: The lowest grade that counts as relevant.
     """
     members = _shingles if len(dataset.passages) <= MOST_COMPARED else _whole
-    sets = {row: members(words) for row, words in _words(dataset.texts) if len(words) >= FEWEST_WORDS}
+    sets = {row: members(its) for row, its in enumerate(map(words, dataset.texts)) if len(its) >= FEWEST_WORDS}
     compared = [*sets]
     found = similar([*sets.values()], near)
     if not len(found):
@@ -118,16 +119,12 @@ def duplicate_passages(dataset: Dataset, near: float, relevance_level: int) -> I
     )
 
 
-def _words(texts: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
-    return ((row, WORD.findall(text.lower())) for row, text in enumerate(texts))
+def _whole(its: Sequence[str]) -> list[str]:
+    return [sha256(" ".join(its).encode()).hexdigest()]
 
 
-def _whole(words: Sequence[str]) -> list[str]:
-    return [sha256(" ".join(words).encode()).hexdigest()]
-
-
-def _shingles(words: Sequence[str]) -> list[str]:
-    return sorted({" ".join(words[start : start + SHINGLE]) for start in range(len(words) - SHINGLE + 1)})
+def _shingles(its: Sequence[str]) -> list[str]:
+    return sorted({" ".join(its[start : start + SHINGLE]) for start in range(len(its) - SHINGLE + 1)})
 
 
 def _units(dataset: Dataset, passages: Pairs) -> dict[int, set[int]]:

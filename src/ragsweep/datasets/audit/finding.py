@@ -51,15 +51,18 @@ class Audit:
     Attributes:
         findings: The problems that it has.
         not_checked: What was not looked for, or only in a part of the dataset, one sentence each.
+        undetectable: What was looked for and would be missed in this dataset, one sentence each.
     """
 
     findings: tuple[Finding, ...] = ()
     not_checked: tuple[str, ...] = ()
+    undetectable: tuple[str, ...] = ()
 
     @property
     def sentences(self) -> list[str]:
         """The findings for a report, or that there are none as far as was checked."""
-        return [each.text for each in self.findings] or [" ".join((NOTHING_WRONG, *self.not_checked))]
+        clean = " ".join((NOTHING_WRONG, *self.not_checked, *self.undetectable))
+        return [each.text for each in self.findings] or [clean]
 
 
 def page_name(dataset: Dataset, passage: Passage) -> str:

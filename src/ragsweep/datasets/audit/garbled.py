@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
+from functools import cache, partial
 
 from ragsweep.core.terminal import counted
 from ragsweep.datasets.audit.finding import Finding, named, page_name
@@ -17,6 +18,8 @@ CONTINUING = {bytes([byte]).decode(name, "ignore") for byte in range(0x80, 0xC0)
 CONTINUED = f"[{re.escape(''.join(sorted(CONTINUING)))}]"
 # UTF-8 that was read as Windows-1252 or Latin-1: a lead byte, and the bytes that continue it.
 MISREAD = re.compile(f"[\u00c2-\u00df]{CONTINUED}|[\u00e0-\u00ef]{CONTINUED}{{2}}|[\u00f0-\u00f4]{CONTINUED}{{3}}")
+LETTERS = re.compile(r"[^\W\d_]{5,}")
+SURELY_APART = 8  # letters; fewer can be an abbreviation whose full stops are gone
 APART = re.compile(r"(?<!\S)(?:[^\W\d_] ){4,}[^\W\d_](?!\S)")  # five or more letters, each on its own
 BROKEN = re.compile(r"\b([a-z]+)-[ ]+([a-z]+)")  # a hyphen of a line end that stands within a line
 UNBROKEN = re.compile(r"\b[a-z]+\b(?!-)")
@@ -57,16 +60,18 @@ def _ligatures(text: str) -> int:
     return sum(1 for word in WORD.findall(text) if LIGATURE.search(word)) if LIGATURE.search(text) else 0
 
 
-def _apart(text: str) -> int:
-    return sum(len(found.split()) for found in APART.findall(text))
+def _apart(text: str, known: Callable[[], Set[str]]) -> int:
+    """The letters that stand apart, where they are many or spell a word of the corpus; "u s s r a" is no damage."""
+    runs = [found.split() for found in APART.findall(text)]
+    return sum(len(run) for run in runs if len(run) >= SURELY_APART or "".join(run).lower() in known())
 
 
 CAUSES: dict[str, Callable[[str], int]] = {  # how many words of a text have the damage
     "characters that the file does not explain": _unknown,
     "a wrong encoding": _misread,
     "ligatures, which no query has": _ligatures,
-    "letters apart": _apart,
 }
+LETTERS_APART = "letters apart"
 ACROSS = "columns read across"
 
 
@@ -96,10 +101,12 @@ def garbled_text(dataset: Dataset, share: float) -> Iterator[Finding]:
         dataset: The dataset.
         share: Least share of the words, from 0 to 1.
     """
-    pages: dict[str, dict[str, None]] = {cause: {} for cause in (*CAUSES, ACROSS)}
+    known = cache(lambda: {word.lower() for text in dataset.texts for word in LETTERS.findall(text)})
+    causes_of_words: dict[str, Callable[[str], int]] = {**CAUSES, LETTERS_APART: partial(_apart, known=known)}
+    pages: dict[str, dict[str, None]] = {cause: {} for cause in (*causes_of_words, ACROSS)}
     for passage in dataset.passages:
         words = len(passage.text.split())
-        for cause, damaged in CAUSES.items():
+        for cause, damaged in causes_of_words.items():
             found = damaged(passage.text)
             if found and found >= share * words:
                 pages[cause].setdefault(page_name(dataset, passage))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import erfc, sqrt
 
@@ -21,6 +21,9 @@ from ragsweep.datasets.dataset import Dataset, Indices
 
 OFFSETS = (-2, -1, 1, 2)
 CLEARLY = np.log(3)  # a gain beyond this counts as pointing to an offset: the rank is three times better
+FROM_0, FROM_0_SHARE = 1, 0.4  # the offset of pages counted from 0, the likeliest mistake, and its share of the level
+MOST_EXACT = 16  # differences whose signs are all tried
+ROUNDING = 1e-9
 FEWEST = 20  # judgments of a document that is tested on its own; fewer cannot reach the level
 NUMBERED = 5  # pages of a document with a printed number that fits
 HITS_AT = 5
@@ -67,8 +70,9 @@ def shifted_pages(dataset: Dataset, ranks: UnitRanks, relevance_level: int, leve
 
     Each offset is tested against its opposite by a sign-flip test of the queries' gains: the gain of a query is the log
     of how many times better its pages at the offset rank than the judged ones, or 0 if they do not rank better. The
-    offsets share `level` equally (Bonferroni); half of it is for documents alone, if there are several with enough
-    queries. Documents alone are named unless the shift is better for all documents together.
+    offsets share `level` (Bonferroni): pages counted from 0 get `FROM_0_SHARE` of it. If there are several documents
+    with enough queries, half of it is for documents alone. They are named unless the shift is better for all documents
+    together.
 
     Args:
         dataset: Has judged pages; nothing else can be shifted.
@@ -84,7 +88,7 @@ def shifted_pages(dataset: Dataset, ranks: UnitRanks, relevance_level: int, leve
     share = level / 2 if alone else level
     telling: dict[str, _Shift] = {}
     for some in (alone, everywhere):
-        found = sorted((each for each in some if each.p <= share / len(some)), key=lambda each: -each.p)
+        found = sorted((each for each in some if each.p <= share * _weight(each, some)), key=lambda each: -each.p)
         telling |= {each.source: each for each in found}
     if "" in telling and (len(telling) == 1 or telling[""].hits[0] < telling[""].hits[1]):
         telling = {"": telling[""]}
@@ -92,6 +96,12 @@ def shifted_pages(dataset: Dataset, ranks: UnitRanks, relevance_level: int, leve
         telling.pop("", None)
     for each in telling.values():
         yield _finding(dataset, ranks, each)
+
+
+def _weight(shift: _Shift, tested: Sequence[_Shift]) -> float:
+    """The part of the level that a test gets: `FROM_0_SHARE` for pages counted from 0, else its part of the rest."""
+    alike = sum((each.offset == FROM_0) == (shift.offset == FROM_0) for each in tested)
+    return (FROM_0_SHARE if shift.offset == FROM_0 else 1 - FROM_0_SHARE) / alike
 
 
 def _finding(dataset: Dataset, ranks: UnitRanks, shift: _Shift) -> Finding:
@@ -203,7 +213,16 @@ def _shift(source: str, offset: int | None, judged: _Judged, step: Indices) -> _
 
 
 def sign_flip_p(differences: Gains) -> float:
-    """Probability that differences with random signs add up to at least what they do, by the normal approximation."""
+    """Probability that differences with random signs add up to at least what they do.
+
+    All signs are tried for at most `MOST_EXACT` differences; for more, it is the normal approximation.
+    """
+    differences = differences[differences != 0]
+    if 0 < len(differences) <= MOST_EXACT:
+        sums = np.zeros(1)
+        for each in np.abs(differences):
+            sums = np.concatenate([sums + each, sums - each])
+        return float((sums >= differences.sum() - ROUNDING).mean())
     spread = sqrt(float((differences**2).sum()))
     return 0.5 * erfc(float(differences.sum()) / spread / sqrt(2)) if spread else 1.0
 

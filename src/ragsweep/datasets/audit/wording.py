@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import ceil
+
+import numpy as np
+import numpy.typing as npt
 
 from ragsweep.datasets.audit.finding import Finding, named, quoted
 from ragsweep.datasets.audit.unit_ranks import relevant
-from ragsweep.datasets.content_words import WORD
 from ragsweep.datasets.dataset import Dataset
-from ragsweep.datasets.wording import flaw_of_context
+from ragsweep.text.dependent_questions import flaw_of_context
+from ragsweep.text.tokens import words
 
 FEWEST_COPIED = 6  # words in a row
+BASE = 0x9E3779B97F4A7C15  # of the digests of runs of words; odd, so that it can be divided by
 
 
 def copied_queries(dataset: Dataset, share: float, relevance_level: int) -> Iterator[Finding]:
@@ -29,17 +33,15 @@ def copied_queries(dataset: Dataset, share: float, relevance_level: int) -> Iter
     for row, unit in zip(*(each.tolist() for each in relevant(dataset, relevance_level)), strict=True):
         of_query.setdefault(row, []).append(unit)
     needed = {unit for units in of_query.values() for unit in units}
-    texts: dict[int, list[str]] = {}
+    texts: dict[int, list[list[str]]] = {}
     for passage, unit in dataset.passages_with_units.tolist():
         if unit in needed:
-            words = WORD.findall(dataset.passages[passage].text.lower())
-            texts.setdefault(unit, []).append(f" {' '.join(words)} ")
+            texts.setdefault(unit, []).append(words(dataset.passages[passage].text))
     copied = []
     for row, units in sorted(of_query.items()):
-        words = WORD.findall(dataset.queries[row].text.lower())
-        length = max(FEWEST_COPIED, ceil(share * len(words) - 1e-9))
-        runs = [f" {' '.join(words[start : start + length])} " for start in range(len(words) - length + 1)]
-        if any(run in text for unit in units for text in texts.get(unit, ()) for run in runs):
+        asked = words(dataset.queries[row].text)
+        length = max(FEWEST_COPIED, ceil(share * len(asked) - 1e-9))
+        if any(_share_a_run(asked, text, length) for unit in units for text in texts.get(unit, ())):
             copied.append(dataset.queries[row])
     if copied:
         yield Finding(
@@ -52,6 +54,29 @@ def copied_queries(dataset: Dataset, share: float, relevance_level: int) -> Iter
             out_of=len(of_query),
             examples=tuple(query.query_id for query in copied),
         )
+
+
+def _share_a_run(one: Sequence[str], other: Sequence[str], length: int) -> bool:
+    """Whether two texts have a run of so many words in common, in time and memory linear in their lengths."""
+    if length > min(len(one), len(other)):
+        return False
+    digests = _digests_of_runs(one, length)
+    start_of = dict(zip(digests.tolist(), range(len(digests)), strict=True))
+    theirs = _digests_of_runs(other, length)
+    for at in np.flatnonzero(np.isin(theirs, digests)).tolist():
+        start = start_of[int(theirs[at])]
+        if one[start : start + length] == other[at : at + length]:
+            return True
+    return False
+
+
+def _digests_of_runs(text: Sequence[str], length: int) -> npt.NDArray[np.uint64]:
+    """A number for each run of so many words, equal for equal runs (Karp and Rabin, 1987), modulo 2**64."""
+    hashes = np.array([hash(word) for word in text], dtype=np.int64).view(np.uint64)
+    sums = np.cumsum(hashes * np.cumprod(np.full(len(text), BASE, np.uint64)), dtype=np.uint64)
+    of_runs: npt.NDArray[np.uint64] = sums[length - 1 :] - np.concatenate([np.zeros(1, np.uint64), sums[:-length]])
+    of_runs[1:] *= np.cumprod(np.full(len(of_runs) - 1, pow(BASE, -1, 2**64), np.uint64))
+    return of_runs
 
 
 def dependent_queries(dataset: Dataset) -> Iterator[Finding]:

@@ -17,9 +17,9 @@ from ragsweep.core.store import NO_STORE, Arrays, Store
 from ragsweep.datasets.chunkers.pieces import joined, pieces
 from ragsweep.datasets.chunkers.rulers import Ruler
 from ragsweep.datasets.chunkers.sentence import WITHIN
-from ragsweep.datasets.chunkers.sentences import LIBRARIES, sentences_of
 from ragsweep.datasets.chunkers.sized import SizedChunker
 from ragsweep.datasets.chunking import Span
+from ragsweep.text.sentences import LIBRARIES, sentences_of
 
 Distances = npt.NDArray[np.float64]
 

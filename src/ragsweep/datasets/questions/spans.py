@@ -15,7 +15,9 @@ from ragsweep.datasets.delimited_rows import Entry
 from ragsweep.datasets.entry_files import further_fields, id_of, read_entries, text_of, type_in, value_of
 from ragsweep.datasets.fields import QUERY_TYPE, listed, shown_value
 from ragsweep.datasets.own import Asked
-from ragsweep.datasets.words import words_of
+from ragsweep.text.normalisation import composed
+from ragsweep.text.quotes import places_of, span_of
+from ragsweep.text.tokens import plain_words
 
 FIELDS = ("content", "start_index", "end_index")
 ANSWERABLE = "answerable"
@@ -48,10 +50,11 @@ class SpanQuestions:
 
     def read(self, documents: tuple[Document, ...]) -> Asked:
         """Read the questions, and find their references in the documents."""
-        by_name = {document.source: document for document in documents}
+        by_name = {composed(document.source): document for document in documents}
         by_stem: dict[str, list[Document]] = defaultdict(list)
         for document in documents:
-            by_stem[document.source.removesuffix(PurePosixPath(document.source).suffix)].append(document)
+            name = composed(document.source)
+            by_stem[name.removesuffix(PurePosixPath(name).suffix)].append(document)
         queries: list[Query] = []
         references: list[Reference] = []
         rows = read_entries(Path(self.path), "queries", setting="questions.path")
@@ -59,7 +62,7 @@ class SpanQuestions:
             text = text_of(row, "question", where)
             if not text:
                 raise DatasetError(f"{where}: the field 'question' is empty; expected the text of the query")
-            name = id_of(row, "corpus_id", where)
+            name = composed(id_of(row, "corpus_id", where))
             named = [by_name[name]] if name in by_name else by_stem.get(name, [])
             if len(named) != 1:
                 known = f"{len(named)} documents have this name" if named else f"the corpus has {listed(by_name)}"
@@ -108,19 +111,19 @@ def _span(reference: object, document: Document, where: str) -> tuple[int, int, 
         raise DatasetError(f"{where}: found the reference {shown_value(reference)}, {expected}")
     start, end = reference.get("start_index"), reference.get("end_index")
     if start is None and end is None:
-        if document.text.count(content) == 1:
-            start = document.text.index(content)
-            return start, start + len(content), ""
-        if not words_of(content):
+        places = places_of(content, document.text)
+        if len(places) == 1:
+            return *places[0], ""
+        if not plain_words(content):
             raise DatasetError(f"{where}: found the reference {content[:LONGEST]!r}; expected some words")
         return 0, 0, content
     if not isinstance(start, int) or not isinstance(end, int) or bool in (type(start), type(end)):
         found = f"start_index {shown_value(start)} and end_index {shown_value(end)}"
         raise DatasetError(f"{where}: found {found}; expected whole numbers")
+    if 0 <= start < end and (span := span_of(content, document.text, start, end)):
+        return *span, ""
     if not 0 <= start < end <= len(document.text):
         found = f"found characters {start} to {end} of {document.source}"
         raise DatasetError(f"{where}: {found}, expected them within 0 to {len(document.text)}")
-    if document.text[start:end] != content:
-        found = f"characters {start} to {end} of {document.source} are {document.text[start:end][:LONGEST]!r}"
-        raise DatasetError(f"{where}: {found}, expected {content[:LONGEST]!r}")
-    return start, end, ""
+    found = f"characters {start} to {end} of {document.source} are {document.text[start:end][:LONGEST]!r}"
+    raise DatasetError(f"{where}: {found}, expected {content[:LONGEST]!r}")

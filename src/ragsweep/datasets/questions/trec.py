@@ -16,6 +16,7 @@ from ragsweep.datasets.fields import LARGEST_GRADE, flaw_of_name, grade_of, with
 from ragsweep.datasets.judgment_files import JudgmentFile, lines_with
 from ragsweep.datasets.own import Asked
 from ragsweep.datasets.pages import Key, with_keys
+from ragsweep.text.normalisation import composed
 
 FIELDS = "num|title|desc|narr|head|dom|smry|con|fac|nat|time|def"  # the first topics of TREC have all of them
 TAG = re.compile(rf"<(/?)(top|{FIELDS})(?:\s[^<>]*)?>", re.IGNORECASE)
@@ -53,12 +54,12 @@ class TrecQuestions:
         documents = with_keys(documents, self.unit)
         queries = tuple(self._queries())
         judgments = tuple(read_trec_qrels(Path(self.qrels)))
-        units = {page.unit for document in documents for page in document.pages}
-        if not any(judgment.unit in units for judgment in judgments):
+        units = {composed(page.unit) for document in documents for page in document.pages}
+        if not any(composed(judgment.unit) in units for judgment in judgments):
             example = f"{judgments[0].unit!r} is not" if judgments else "there are none"
             raise DatasetError(f"{self.qrels}: no judgment is of a {self.unit} in the corpus; for example, {example}")
-        known = {query.query_id for query in queries}
-        if unknown := next((each for each in judgments if each.query_id not in known), None):
+        known = {composed(query.query_id) for query in queries}
+        if unknown := next((each for each in judgments if composed(each.query_id) not in known), None):
             raise DatasetError(f"{self.qrels}: query {unknown.query_id!r} is not in {self.topics}")
         unit: Unit = "document" if self.unit == "document" else "page"
         return Asked(unit, documents, queries, judgments)

@@ -14,7 +14,7 @@ from ragsweep.core.store import Arrays, Store
 from ragsweep.core.terminal import say_once
 from ragsweep.retrieval.encoders.tokenizer import WORDS, digest_of, file_of, opened
 from ragsweep.retrieval.ranking import NOTHING, Indices
-from ragsweep.retrieval.tokens import WORD
+from ragsweep.text.tokens import word_spans
 
 AT_ONCE = 4096  # texts whose tokens are in memory
 MOST_COUNTED = 200_000  # texts of a corpus that are all counted, so that all runs share the counts; that takes a minute
@@ -34,7 +34,7 @@ def token_counts(texts: Sequence[str], tokenizer: str, store: Store, needed: Ind
         None if the model has no tokenizer here, which is printed once.
     """
     if tokenizer == WORDS:
-        return np.array([len(WORD.findall(text)) for text in texts], dtype=np.int64)
+        return np.array([len(word_spans(text)) for text in texts], dtype=np.int64)
     if needed is not None and len(texts) > MOST_COUNTED:
         rows = np.unique(needed[needed != NOTHING])
         counted = token_counts([texts[row] for row in rows], tokenizer, store)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ from ragsweep.core.digest import digest, digest_file, version
 from ragsweep.core.errors import EncoderError, first_line
 from ragsweep.retrieval.encoders.model_files import MINILM, WORDLLAMA, local_folder, wordllama_file
 from ragsweep.retrieval.ranking import Indices
-from ragsweep.retrieval.tokens import WORD
+from ragsweep.text.tokens import word_spans
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -47,7 +47,7 @@ class ModelTokenizer:
     def offsets(self, texts: Sequence[str]) -> list[Indices]:
         """Where each token of each text starts and ends, in characters: an array [tokens, 2] per text, in order."""
         if self.model == WORDS:
-            found = ([word.span() for word in WORD.finditer(text)] for text in texts)
+            found: Iterable[Sequence[tuple[int, int]]] = map(word_spans, texts)
         else:
             found = (each.offsets for each in opened(self.file).encode_batch(list(texts), add_special_tokens=False))
         return [np.array(spans, dtype=np.int64).reshape(-1, 2) for spans in found]

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Literal
-from unicodedata import normalize
 
 from ragsweep.core.constraints import Text
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.entry_files import read_entries, text_of
+from ragsweep.text.normalisation import composed
+from ragsweep.text.tokens import whole_word
 
 SETTING = "query.table"
 WHITE_SPACE = r"\s+"
@@ -50,7 +51,7 @@ class Abbreviations:
         return [self._written_out(query) for query in queries]
 
     def _written_out(self, query: str) -> str:
-        text = normalize("NFC", query)
+        text = composed(query)
 
         def expanded(found: re.Match[str]) -> str:
             expansions = self._expansions[self._cased(self._spellings[(found.lastindex or 0) - 1])]
@@ -70,7 +71,7 @@ class Abbreviations:
                 text = text_of(row, column, where)
                 if not text:
                     raise DatasetError(f"{where}: the field {column!r} is empty; expected the text of the {column}")
-                texts.append(normalize("NFC", " ".join(text.split())))
+                texts.append(composed(" ".join(text.split())))
             rows.append((texts[0], texts[1]))
         if not rows:
             raise DatasetError(f"{self.table}: contains no abbreviations; expected at least one")
@@ -103,4 +104,4 @@ class Abbreviations:
 def _whole(*texts: str, ignore_case: bool) -> re.Pattern[str]:
     """Finds texts that stand for themselves, not within a word; a group each."""
     groups = "|".join(rf"({WHITE_SPACE.join(map(re.escape, text.split()))})" for text in texts)
-    return re.compile(rf"(?<!\w)(?:{groups})(?!\w)", re.IGNORECASE if ignore_case else 0)
+    return re.compile(whole_word(groups), re.IGNORECASE if ignore_case else 0)

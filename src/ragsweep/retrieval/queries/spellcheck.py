@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal, NamedTuple
-from unicodedata import category
 
 import numpy as np
 
@@ -13,7 +12,9 @@ from ragsweep.core.constraints import Between
 from ragsweep.core.digest import digest_texts
 from ragsweep.core.store import NO_STORE, Arrays, Store
 from ragsweep.retrieval.ranking import Expansion, Ranker, Search, sample, timed
-from ragsweep.retrieval.tokens import WORD, TermCounts, Tokenizer
+from ragsweep.retrieval.term_counts import TermCounts
+from ragsweep.text.normalisation import folded
+from ragsweep.text.tokens import Tokenizer, word_spans
 
 
 class Corrected(NamedTuple):
@@ -30,8 +31,9 @@ class SpellCheck:
     A wrong correction is worse than none: "hypotension" for "hypertension" asks the opposite. So a word that the corpus
     has, in any case, is never changed, however rare it is, and only one edit is corrected by default: a letter that is
     missing, added, wrong, or swapped with its neighbour (optimal string alignment distance). Words with digits, or with
-    capitals behind the first letter, are left alone: they are names of genes, drugs and tests. Still, a word that is
-    spelled well, but is not in the corpus, can be changed. What was changed is shown for each query.
+    capitals behind the first letter, are left alone: they are names of genes, drugs and tests. So are words with marks,
+    such as the vowel signs of Hindi, which are no letters, and scripts without spaces between words. Still, a word that
+    is spelled well, but is not in the corpus, can be changed. What was changed is shown for each query.
 
     The nearest word is the one of the fewest edits; then one of the same letters, since there are fewer ways of
     swapping letters than of changing them; then the most frequent one of the corpus; then the first by alphabet.
@@ -72,15 +74,13 @@ class SpellCheck:
     def _corrected(self, query: str, words: Mapping[str, int]) -> Corrected:
         text, changes = "", []
         end = 0
-        for found in WORD.finditer(query):
-            around = query[found.start() - 1 : found.start()] + query[found.end() : found.end() + 1]
-            if any(category(each).startswith("M") for each in around):
-                continue  # a part of a word, as in Hindi: a mark such as a vowel sign or an accent is no letter
-            correction = self._correction(found[0], words)
+        for start, stop in word_spans(query):
+            given = query[start:stop]
+            correction = self._correction(given, words)
             if correction is not None:
-                text += query[end : found.start()] + correction
-                end = found.end()
-                changes.append(f"{found[0]} -> {correction}")
+                text += query[end:start] + correction
+                end = stop
+                changes.append(f"{given} -> {correction}")
         return Corrected(text + query[end:], ", ".join(changes))
 
     def _correction(self, given: str, words: Mapping[str, int]) -> str | None:
@@ -88,8 +88,8 @@ class SpellCheck:
         from rapidfuzz import process
         from rapidfuzz.distance import OSA
 
-        word = given.lower()
-        if word in words or len(word) < self.shortest or not word.isalpha() or given[1:] != word[1:]:
+        word = folded(given)
+        if word in words or len(word) < self.shortest or not given.isalpha() or given[1:] != given[1:].lower():
             return None
         most = min(self.distance, len(word) // self.shortest)
         near = [
@@ -98,4 +98,4 @@ class SpellCheck:
             if other.startswith(word[: self.prefix]) and other.isalpha()
         ]
         nearest = min(near)[-1] if near else None
-        return nearest and (nearest.capitalize() if given != word else nearest)
+        return nearest and (nearest.capitalize() if given[0].isupper() else nearest)

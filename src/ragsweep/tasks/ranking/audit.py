@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, is_dataclass, replace
+from functools import cache
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -18,6 +19,7 @@ from ragsweep.datasets.audit.coverage import coverage
 from ragsweep.datasets.audit.duplicates import MOST_COMPARED, duplicate_passages, duplicate_queries
 from ragsweep.datasets.audit.finding import Audit, Finding
 from ragsweep.datasets.audit.garbled import garbled_text
+from ragsweep.datasets.audit.power import undetectable
 from ragsweep.datasets.audit.shifted import neighbours, shifted_pages
 from ragsweep.datasets.audit.swapped import swapped_judgments
 from ragsweep.datasets.audit.unit_ranks import UnitRanks, relevant
@@ -25,12 +27,15 @@ from ragsweep.datasets.audit.unjudged import find_unjudged
 from ragsweep.datasets.audit.unread import unread_text
 from ragsweep.datasets.audit.wording import copied_queries, dependent_queries
 from ragsweep.datasets.dataset import Indices
-from ragsweep.retrieval import Encoder, Ranker, SparseRetriever
+from ragsweep.retrieval import Encoder, ExplainsSilence, Ranker, SparseRetriever
 from ragsweep.retrieval.encoders.prompt_tokens import room, token_counts
-from ragsweep.retrieval.tokens import Tokenizer
+from ragsweep.tasks.ranking import nothing_found
 from ragsweep.tasks.ranking.audit_settings import AuditSettings, Kind
+from ragsweep.tasks.ranking.nothing_found import silent_queries
 from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep.tasks.ranking.unlike_rankings import MOST_PASSAGES, unlike_rankings
+from ragsweep.tasks.search import search_of
+from ragsweep.text.tokens import Tokenizer
 
 KINDS: Sequence[str] = get_args(Kind)
 MOST_EXAMPLES = 20
@@ -62,12 +67,13 @@ def audit(
     encoder = next((each for each in _within(retriever) if callable(getattr(each, "encode", None))), None)
     thresholds = {name: value for name, value in asdict(settings).items() if name not in ("fail_on", "unread")}
     of_queries = items.digest_of_all if items.references else items.digest  # references are judged by the chunks
+    ranks = cache(lambda: unit_ranks(items, relevance_level, store))
     found = [
         *coverage(items, relevance_level, pictures),
         *_kept(
             store,
             ["passages", items.digest_of_all, thresholds, relevance_level],
-            lambda: _of_passages(items, settings, relevance_level, store),
+            lambda: _of_passages(items, settings, relevance_level, ranks),
         ),
         *_kept(
             store,
@@ -76,6 +82,8 @@ def audit(
         ),
         *_unread(items, settings, store, retriever),
     ]
+    if isinstance(retriever, ExplainsSilence):
+        found += _kept(store, ["silent", items.digest_of_all, identity(retriever)], lambda: _silent(items, retriever))
     if not _not_compared(items, relevance_level, encoder):
         found += _kept(
             store,
@@ -86,6 +94,7 @@ def audit(
     return Audit(
         tuple(replace(each, examples=each.examples[:MOST_EXAMPLES]) for each in findings),
         tuple(_not_checked(items, relevance_level, encoder)),
+        tuple(_undetectable(items, settings.level, relevance_level, ranks, store)),
     )
 
 
@@ -119,12 +128,13 @@ def _kept(store: Store, inputs: list[object], find: Callable[[], Iterator[Findin
         yield Finding(**{**value, "examples": tuple(value["examples"])})
 
 
-def _of_passages(items: Dataset, settings: AuditSettings, relevance_level: int, store: Store) -> Iterator[Finding]:
+def _of_passages(
+    items: Dataset, settings: AuditSettings, relevance_level: int, ranks: Callable[[], UnitRanks]
+) -> Iterator[Finding]:
     with progress("auditing the dataset"):
         if not _not_ranked(items, relevance_level):
-            ranks = unit_ranks(items, relevance_level, store)
-            yield from shifted_pages(items, ranks, relevance_level, settings.level)
-            yield from swapped_judgments(items, ranks, relevance_level, settings.level)
+            yield from shifted_pages(items, ranks(), relevance_level, settings.level)
+            yield from swapped_judgments(items, ranks(), relevance_level, settings.level)
         yield from duplicate_passages(items, settings.near_passages, relevance_level)
         yield from copied_queries(items, settings.copied, relevance_level)
         yield from garbled_text(items, settings.garbled)
@@ -168,6 +178,19 @@ def _not_checked(items: Dataset, relevance_level: int, encoder: Encoder | None) 
     elif len(items.queries) > MOST_QUERIES:
         judged = len(np.unique(items.qrels.query))
         yield f"{missing} were looked for in {min(judged, MOST_QUERIES):,} of {judged:,} queries."
+
+
+def _undetectable(
+    items: Dataset, level: float, relevance_level: int, ranks: Callable[[], UnitRanks], store: Store
+) -> Sequence[str]:
+    """Which faults would be missed in this dataset, from the store or tried and stored."""
+    if _not_ranked(items, relevance_level):
+        return ()
+
+    def build() -> Arrays:
+        return packed(undetectable(items, ranks(), relevance_level, level))
+
+    return unpacked(store.get("audit", ["undetectable", items.digest_of_all, level, relevance_level], build))
 
 
 def _spread(queries: Indices) -> Indices:
@@ -215,6 +238,12 @@ def _unjudged(items: Dataset, relevance_level: int, store: Store, encoder: Encod
     units = {name: units_of_ranking(passages, some) for name, passages in rankings.items()}
     if found := find_unjudged(some, units, relevance_level):
         yield found
+
+
+def _silent(items: Dataset, retriever: Ranker) -> Iterator[Finding]:
+    """A finding for each reason for which the retriever finds nothing for judged queries."""
+    asked = np.unique(items.qrels.query)
+    yield from nothing_found.findings(silent_queries(retriever, search_of(items), asked), items, len(asked))
 
 
 def _asking(items: Dataset, queries: Indices) -> Dataset:

@@ -13,6 +13,7 @@ Kind = Literal[
     "pages_without_text",
     "queries_without_judgments",
     "queries_without_relevant",
+    "nothing_found",
     "references_without_offsets",
     "skipped_documents",
     "shifted_pages",

@@ -22,6 +22,7 @@ from ragsweep.tasks.ranking.judging import NOTHING
 from ragsweep.tasks.ranking.ranking_text import Line, Place, ranking_text
 from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep.tasks.task import Record
+from ragsweep.text.normalisation import composed, folded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,9 +32,9 @@ LISTED = 5  # queries that an error names
 
 def find(given: str, queries: Sequence[Query]) -> int:
     """The position of the query with this id, or else of the only query that has or contains this text."""
-    ids = [query.query_id for query in queries]
-    if given in ids:
-        return ids.index(given)
+    ids = [composed(query.query_id) for query in queries]
+    if composed(given) in ids:
+        return ids.index(composed(given))
     part, texts = _folded(given), [_folded(query.text) for query in queries]
     found = [row for row, text in enumerate(texts) if text == part]
     found = found or [row for row, text in enumerate(texts) if part in text]
@@ -244,4 +245,4 @@ def _places(candidates: Ranking, normalised: Scores) -> dict[int, Place]:
 
 
 def _folded(text: str) -> str:
-    return " ".join(text.split()).casefold()
+    return " ".join(folded(text).split())

@@ -19,7 +19,7 @@ from ragsweep.tasks.ranking.evaluation import Evaluation, RankingMetric
 from ragsweep.tasks.ranking.evaluation import evaluate as measure
 from ragsweep.tasks.ranking.judging import NOTHING, Collapse, Indices, judge
 from ragsweep.tasks.ranking.metrics import Gain, average_precision, f1, hit_rate, mrr, ndcg, precision, recall
-from ragsweep.tasks.ranking.reading import QRELS, RANKINGS, Entries, Source, read
+from ragsweep.tasks.ranking.reading import QRELS, RANKINGS, Entries, Source, read, spelled_alike
 
 LARGEST_K = 1000  # every cutoff up to k is measured
 SHOWN = 3  # ids listed in a message
@@ -152,7 +152,7 @@ def evaluate(
     _one_of("collapse", collapse, get_args(Collapse))
     _one_of("gain", gain, get_args(Gain))
     wanted = _metrics(metrics, gain)
-    found, judgments = read(rankings, RANKINGS, listed=0), read(qrels, QRELS, listed=relevance_level)
+    found, judgments = spelled_alike(read(rankings, RANKINGS, listed=0), read(qrels, QRELS, listed=relevance_level))
     rows = _positions(judgments.queries)
     units = _positions([*judgments.documents, *found.documents])
     _check_common_queries(found, judgments)

@@ -22,6 +22,7 @@ from ragsweep.core.trec_files import RUN as RUN_LINE
 from ragsweep.datasets.beir import HEADER, read_qrels
 from ragsweep.datasets.fields import SHOWN
 from ragsweep.statistics.intervals import Array
+from ragsweep.text.normalisation import Spellings
 
 Source = Mapping[Any, Any] | pd.DataFrame | str | PathLike[str]
 Row = tuple[object, object, object]  # query, document, number
@@ -125,6 +126,18 @@ def read(source: Source, kind: InputKind, listed: float) -> Entries:
         found = _shown(rows[entry][2])
         raise DatasetError(f"{entries.where(entry)}: found the {kind.number} {found}, expected {expected}")
     return entries
+
+
+def spelled_alike(found: Entries, judgments: Entries) -> tuple[Entries, Entries]:
+    """Rankings and judgments with ids that are the same in NFC spelled as the judgments spell them."""
+    queries = Spellings([*judgments.named, *found.named])
+    documents = Spellings([*judgments.documents, *found.documents])
+
+    def spelled(entries: Entries) -> Entries:
+        named, of_query = list(map(queries.of, entries.named)), list(map(queries.of, entries.queries))
+        return entries._replace(named=named, queries=of_query, documents=list(map(documents.of, entries.documents)))
+
+    return spelled(found), spelled(judgments)
 
 
 def _mapping(source: Mapping[Any, Any], kind: InputKind, listed: float) -> Iterator[Row]:

@@ -23,6 +23,7 @@ from ragsweep.datasets.fields import grade_of
 from ragsweep.retrieval.ranking import Indices
 from ragsweep.tasks.ranking.review_page import write_page
 from ragsweep.tasks.ranking.units import units_of_ranking
+from ragsweep.text.normalisation import Spellings
 
 LONGEST = 5000  # characters of a text; a cell of a spreadsheet takes 32,767
 WORDS = {"yes": True, "y": True, "no": False, "n": False}
@@ -153,9 +154,9 @@ def read_review(path: Path, collection: Collection, relevance_level: int) -> Ver
         DatasetError: The file is no such table, or a row names an unknown query or unit, says something else, or
             contradicts an earlier row or a judgment.
     """
-    queries = {query.query_id for query in collection.queries}
-    units = {page.unit for document in collection.documents for page in document.pages}
-    units |= {judgment.unit for judgment in collection.judgments}
+    queries = Spellings(query.query_id for query in collection.queries)
+    of_pages = (page.unit for document in collection.documents for page in document.pages)
+    units = Spellings(chain(of_pages, (judgment.unit for judgment in collection.judgments)))
     known = {(judgment.query_id, judgment.unit): judgment.grade for judgment in collection.judgments}
     earlier: dict[tuple[str, str], tuple[int, str]] = {}
     counts = {"relevant": 0, "irrelevant": 0, "open": 0}
@@ -165,7 +166,8 @@ def read_review(path: Path, collection: Collection, relevance_level: int) -> Ver
             counts["open"] += 1
             continue
         counts["relevant" if grade >= relevance_level else "irrelevant"] += 1
-        pair = as_it_was(str(row["query_id"])).strip(), as_it_was(str(row["unit"])).strip()
+        asked, unit = (as_it_was(str(row[name])).strip() for name in ("query_id", "unit"))
+        pair = queries.of(asked), units.of(unit)
         for column, name, names in (("query_id", pair[0], queries), ("unit", pair[1], units)):
             if name not in names:
                 raise DatasetError(f"{where}, column {column}: {name[:80]!r} is not in {collection.name}")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from ragsweep.core.constraints import Between, Group
 from ragsweep.core.run_settings import Resamples
-from ragsweep.datasets.words import FUZZY
+from ragsweep.datasets.numbered_words import FUZZY
 from ragsweep.tasks.ranking.evaluation import RankingMetric
 from ragsweep.tasks.ranking.judging import Collapse
 from ragsweep.tasks.ranking.metrics import Gain

@@ -26,7 +26,7 @@ from ragsweep.retrieval.lessons import Judgments, dealing
 from ragsweep.retrieval.stages import check_search, details_of, sections_of
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import Metric, metric_of
-from ragsweep.tasks.ranking import charts, costs, tables, trec
+from ragsweep.tasks.ranking import charts, costs, nothing_found, tables, trec
 from ragsweep.tasks.ranking.audit import as_json, audit, refuse, scanned_pages
 from ragsweep.tasks.ranking.audit_settings import AuditSettings
 from ragsweep.tasks.ranking.evaluation import CURVE, Evaluation, evaluate
@@ -232,6 +232,7 @@ class RankingTask:
         search, judgments = search_of(items), self._judgments(items)
         with dealing(judgments):
             texts, sections = details_of(self._ranker, search), sections_of(self._ranker, search)
+            silent = nothing_found.told(self._ranker, search, items, evaluation.judged.queries, ranking)
         details = {name: [column[row] for row in evaluation.judged.queries] for name, column in texts.items()}
         return Measurement(
             items=tables.queries(evaluation, items),
@@ -248,7 +249,14 @@ class RankingTask:
             cutoff=self.cutoff,
             facts=facts,
             findings=audited.sentences,
-            sections={**_sections(evaluation, facts["answerable"]), **sections, **judgments.sections},
+            notices=silent.notices,
+            caution=silent.caution,
+            sections={
+                **silent.sections,
+                **_sections(evaluation, facts["answerable"]),
+                **sections,
+                **judgments.sections,
+            },
             method=self._method,
             files={
                 "ranking.trec": trec.run_lines(evaluation.judged, ranking.passages, ranking.scores, items, TAG),

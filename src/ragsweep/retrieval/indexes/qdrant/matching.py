@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -11,6 +10,8 @@ from typing import Any
 
 from ragsweep.retrieval.indexes.qdrant.collection import Hit
 from ragsweep.retrieval.ranking import Names
+from ragsweep.text.normalisation import composed
+from ragsweep.text.tokens import words
 
 FIELDS = ("passage", "source", "page", "text")  # what a point may tell of itself
 LEAST_SHARED = 0.5  # of the words of the shorter of two texts that are the same place of a document
@@ -35,7 +36,7 @@ class Matcher:
 
     def __init__(self, names: Names, texts: Sequence[str], fields: Mapping[str, str | None]) -> None:
         self._fields = fields
-        self._passages = {name: passage for passage, name in enumerate(names.passages)}
+        self._passages = {composed(name): passage for passage, name in enumerate(names.passages)}
         self._units = _by_name(names.units)
         self._documents = _by_name(names.documents)
         self._judges_documents = names.units == names.documents
@@ -62,12 +63,12 @@ class Matcher:
 
     def _candidates(self, hit: Hit) -> Sequence[int]:
         """The passages that a point can stand for, the likeliest first."""
-        passage = self._passages.get(self._said(hit, "passage"))
+        passage = self._passages.get(composed(self._said(hit, "passage")))
         if passage is not None:
             return [passage]
         text = self._said(hit, "text")
-        for source in _sources(self._said(hit, "source")):
-            unit = f"{source}#{self._said(hit, 'page')}" if self._fields.get("page") else source
+        for source in _sources(composed(self._said(hit, "source"))):
+            unit = composed(f"{source}#{self._said(hit, 'page')}" if self._fields.get("page") else source)
             if unit in self._units:
                 return self._by_words(text, self._units[unit])
             if source in self._documents and text and not self._judges_documents:
@@ -101,7 +102,7 @@ class Matcher:
 def _by_name(names: Sequence[str]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for passage, name in enumerate(names):
-        found.setdefault(name, []).append(passage)
+        found.setdefault(composed(name), []).append(passage)
     return found
 
 
@@ -114,4 +115,4 @@ def _sources(source: str) -> Iterator[str]:
 
 @cache
 def _words(text: str) -> Counter[str]:
-    return Counter(re.findall(r"\w+", text.lower()))
+    return Counter(words(text))

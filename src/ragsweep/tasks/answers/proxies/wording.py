@@ -6,7 +6,8 @@ import re
 from functools import lru_cache
 from itertools import chain
 
-from ragsweep.retrieval.tokens import ENGLISH_STOP_WORDS, Tokenizer
+from ragsweep.text.stop_words import FRAMING_WORDS, REASONING_STOP_WORDS
+from ragsweep.text.tokens import Tokenizer
 
 # Unlike the tokens of BM25, a number is one word (so that 5 mg is not found in 0.5 mg) and 10g is two.
 WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
@@ -15,19 +16,6 @@ VOCABULARY = 1 << 17  # distinct tokens whose stems are kept
 TEXTS = 1 << 14  # whose stems are kept: several metrics read the same reasoning
 # British spellings, and the American ones that models write. Both sides of every comparison are folded.
 SPELLINGS = (("ae", "e"), ("oe", "e"), ("sulph", "sulf"), ("our", "or"), ("isa", "iza"), ("ise", "ize"))
-# Words that carry no content of their own, besides the few stop words of BM25.
-FUNCTION_WORDS = ENGLISH_STOP_WORDS | set(
-    "about after again all also although am any because been before being both can could did do does done during each "
-    "either every from had has have having he hence her here hers him his how however i its itself may me might mine "
-    "more most must my neither nor now our ours out over own same shall she should since so some still than them "
-    "themselves those though through thus too under until up upon us very was we were what when where whether which "
-    "while who whom whose why would yet you your yours".split()
-)
-# Words with which a reasoning speaks of itself: "Step 5: therefore the best answer is option B."
-FRAMING_WORDS = frozenset(
-    "answer answers best choice choices conclude conclusion confidence correct option options passage passages "
-    "question step steps therefore".split()
-)
 STEMMER = Tokenizer(stemmer="english")
 
 
@@ -68,4 +56,4 @@ def _stem(word: str) -> str:
 
 
 def _carries_content(word: str) -> bool:
-    return word not in FUNCTION_WORDS and word not in FRAMING_WORDS and (len(word) > 1 or not word.isalpha())
+    return word not in REASONING_STOP_WORDS and word not in FRAMING_WORDS and (len(word) > 1 or not word.isalpha())

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ragsweep.datasets.numbered_words import Words
 from ragsweep.datasets.overlaps import Indices, ranges
-from ragsweep.datasets.words import Words
 
 Array = npt.NDArray[np.float64]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ragsweep.datasets.words import FUZZY
+from ragsweep.datasets.numbered_words import FUZZY
 from ragsweep.retrieval import NOTHING
 from ragsweep.tasks.metric import metric
 from ragsweep.tasks.ranking.judging import Hits, Indices, Judged

@@ -1,68 +1,23 @@
-"""Splits texts into terms, and counts the terms of a corpus."""
+"""Counts the terms of a corpus."""
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.core.errors import ConfigError
 from ragsweep.core.progress import advance, progress
+from ragsweep.text.tokens import Tokenizer, words
 
 if TYPE_CHECKING:
     from scipy import sparse
 
-WORD = re.compile(r"\w+")
 PASSAGES_AT_ONCE = 4096
-
-# The stop words of Lucene's StandardAnalyzer, which most BM25 baselines use.
-ENGLISH_STOP_WORDS = frozenset(
-    "a an and are as at be but by for if in into is it no not of on or such that the their then there these they "
-    "this to was will with".split()
-)
-
-
-@dataclass(frozen=True)
-class Tokenizer:
-    """Lower-cased words as terms.
-
-    Attributes:
-        stop_words: `english` drops frequent function words; None keeps all words.
-        stemmer: A Snowball language, such as `english`; None leaves words as they are.
-    """
-
-    stop_words: Literal["english"] | None = None
-    stemmer: str | None = None
-
-    def __call__(self, text: str) -> list[str]:
-        """The terms of a text, in its order."""
-        return self.stems(self.kept(WORD.findall(text.lower())))
-
-    def kept(self, words: Iterable[str]) -> list[str]:
-        """The words that are not stop words."""
-        return [word for word in words if word not in ENGLISH_STOP_WORDS] if self.stop_words else list(words)
-
-    def stems(self, words: list[str]) -> list[str]:
-        """The term of each word."""
-        return list(_stemmer(self.stemmer).stemWords(words)) if self.stemmer else words
-
-
-@cache
-def _stemmer(language: str) -> Any:
-    import Stemmer
-
-    try:
-        return Stemmer.Stemmer(language)
-    except KeyError as error:
-        known = ", ".join(Stemmer.algorithms())
-        raise ConfigError(f"stemmer: found {language!r}, expected null or one of {known}") from error
 
 
 @dataclass(frozen=True)
@@ -89,12 +44,12 @@ class TermCounts:
         from scipy import sparse
 
         with progress(f"counting the words of {len(passages):,} passages", len(passages)):
-            words, occurrences = _occurrences(passages)
-        kept = tokens.kept(words)
+            row_of, occurrences = _occurrences(passages)
+        kept = tokens.kept(row_of)
         terms = _numbering()
         term = [terms[stem] for stem in tokens.stems(kept)]
-        of_term = (np.ones(len(kept), np.int32), (term, [words[word] for word in kept]))
-        counts = sparse.csr_array(of_term, shape=(len(terms), len(words))) @ occurrences
+        of_term = (np.ones(len(kept), np.int32), (term, [row_of[word] for word in kept]))
+        counts = sparse.csr_array(of_term, shape=(len(terms), len(row_of))) @ occurrences
         counts.sort_indices()
         vocabulary = np.frombuffer("\n".join(terms).encode(), np.uint8)
         return cls(counts.data, counts.indices, counts.indptr, counts.sum(axis=0), vocabulary)
@@ -104,21 +59,21 @@ def _occurrences(passages: Sequence[str]) -> tuple[Mapping[str, int], sparse.csr
     """The row of each word, and the counts of words in passages, shape [words, passages]."""
     from scipy import sparse
 
-    words = _numbering()
+    row_of = _numbering()
     blocks = []
     for first in range(0, len(passages), PASSAGES_AT_ONCE):
-        found = [WORD.findall(text.lower()) for text in passages[first : first + PASSAGES_AT_ONCE]]
+        found = [words(text) for text in passages[first : first + PASSAGES_AT_ONCE]]
         ends = np.cumsum([0, *map(len, found)])
-        word = np.fromiter(map(words.__getitem__, chain.from_iterable(found)), np.int32, ends[-1])
-        block = sparse.csr_array((np.ones(len(word), np.int32), word, ends), shape=(len(found), len(words)))
+        word = np.fromiter(map(row_of.__getitem__, chain.from_iterable(found)), np.int32, ends[-1])
+        block = sparse.csr_array((np.ones(len(word), np.int32), word, ends), shape=(len(found), len(row_of)))
         block.sum_duplicates()
         blocks.append(block.copy())  # frees the memory of the duplicates
         advance(len(found))
     parts = [(block.data, block.indices, block.indptr) for block in blocks]
-    shapes = [(block.shape[0], len(words)) for block in blocks]  # earlier blocks know fewer words
+    shapes = [(block.shape[0], len(row_of)) for block in blocks]  # earlier blocks know fewer words
     stacked = sparse.vstack(list(map(sparse.csr_array, parts, shapes)), format="csr")
     del blocks, block, parts  # frees their memory: they are as large as the result
-    return words, stacked.T.tocsr()
+    return row_of, stacked.T.tocsr()
 
 
 def _numbering() -> defaultdict[str, int]:

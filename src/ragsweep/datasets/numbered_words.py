@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,16 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ragsweep.datasets.overlaps import Indices, ranges
+from ragsweep.text.tokens import plain_words
 
 Shares = npt.NDArray[np.float64]
 
 FUZZY = 0.8  # share of a reference's words that a passage needs to hold it
-PUNCTUATION = str.maketrans("", "", string.punctuation)
-
-
-def words_of(text: str) -> list[str]:
-    """The words of a text: in lower case, without ASCII punctuation, separated by white space."""
-    return text.lower().translate(PUNCTUATION).split()
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +51,7 @@ def number_words(*groups: Sequence[str]) -> list[Words]:
     """The words of the texts of each group, as numbers that are the same in all groups."""
     numbers: dict[str, int] = {}
     found = [
-        [[numbers.setdefault(word, len(numbers)) for word in words_of(text)] for text in group] for group in groups
+        [[numbers.setdefault(word, len(numbers)) for word in plain_words(text)] for text in group] for group in groups
     ]
     return [
         Words(

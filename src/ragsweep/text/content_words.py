@@ -5,42 +5,33 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache
-from typing import Any
 
-WORD = re.compile(r"\w+")
+from ragsweep.text.normalisation import folded
+from ragsweep.text.stop_words import FUNCTION_WORDS, NEGATIONS
+from ragsweep.text.tokens import Tokenizer, has_spaceless, words, written_words
+
+STEMMER = Tokenizer(stemmer="english")
 FEWEST_COMPARED = 3  # distinct content stems of questions that are compared
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-
-# Words without a content of their own. The stop words of retrieval are others: Lucene's. Negations and words that
-# compare ("more", "only") are not among them: a question with one of these asks something else.
-FUNCTION_WORDS = frozenset(
-    "a an the and or but if then than so as at by for from in into of on onto to upon up with about over under after "
-    "before because while during between through per via is are was were be been being am do does did doing done has "
-    "have had having can could may might must shall should will would i me my mine we us our you your he him his she "
-    "her hers it its they them their this that these those such own both there here once again further any each every "
-    "some what which who whom whose when where why how please also just very too s t".split()
-)
-NEGATIONS = frozenset(
-    "no not never none nor neither cannot without except fail lack unabl kein keinen keinem keiner nicht nie".split()
-)  # as stems
 CONTRACTED = re.compile(r"(\w+?)n['\u2019]t\b", re.IGNORECASE)  # "doesn't"
 IRREGULAR = {"ca": "can", "wo": "will", "sha": "shall"}  # "can't"
 
 
 def content_words(text: str) -> list[str]:
-    """The words of a text that are not function words, as they are written, in its order, each once."""
-    words: dict[str, str] = {}
-    for word in WORD.findall(text):
-        words.setdefault(word.lower(), word)
-    return [word for lower, word in words.items() if lower not in FUNCTION_WORDS]
+    """The words of a text that are not function words, as they are written, in its order, each once.
+
+    Of a text with a script without spaces, they are those that are compared.
+    """
+    written: dict[str, str] = {}
+    for word in words(text) if has_spaceless(text) else written_words(text):
+        written.setdefault(folded(word), word)
+    return [word for lower, word in written.items() if lower not in FUNCTION_WORDS]
 
 
 def content_stems(text: str) -> list[str]:
     """The stems of the words of a text that are not function words, in its order. Words can occur several times."""
-    words = WORD.findall(CONTRACTED.sub(_spelled_out, text).lower())
-    stems: list[str] = _stemmer().stemWords([word for word in words if word not in FUNCTION_WORDS])
-    return stems
+    found = words(CONTRACTED.sub(_spelled_out, text))
+    return STEMMER.stems([word for word in found if word not in FUNCTION_WORDS])
 
 
 def numbers_and_negations(text: str) -> Counter[str]:
@@ -76,10 +67,3 @@ def _has_digit(word: str) -> bool:
 
 def _spelled_out(found: re.Match[str]) -> str:
     return f"{IRREGULAR.get(found[1].lower(), found[1])} not"
-
-
-@cache
-def _stemmer() -> Any:
-    import Stemmer
-
-    return Stemmer.Stemmer("english")

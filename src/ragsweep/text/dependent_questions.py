@@ -5,18 +5,12 @@ from __future__ import annotations
 import re
 
 from ragsweep.core.terminal import shortened
-from ragsweep.datasets.content_words import FUNCTION_WORDS, NEGATIONS, WORD
+from ragsweep.text.stop_words import EMPTY_WORDS, FUNCTION_WORDS, NEGATIONS
+from ragsweep.text.tokens import words
 
 FEW = 2  # words with a meaning of their own: fewer beside a pronoun name nothing
-OF_PERSONS = 5  # the same beside "she" or "he", as a user tells much of a patient without a name
+OF_PERSONS = 5  # the same beside "she", "he" or "for patients with", as a user tells much of a patient without a name
 
-# Words that name no subject.
-EMPTY_WORDS = frozenset(
-    "say says said tell tells mean means describe describes described explain explains explained discuss discusses "
-    "discussed mention mentions mentioned thing things following above below author authors document page text "
-    "passage section paragraph article excerpt sentence snippet topic subject "
-    "many much more most few long often soon far only other same".split()
-)
 UNNAMED = FUNCTION_WORDS | NEGATIONS | EMPTY_WORDS
 
 TEXTS = "(?:passage|paragraph|excerpt|article|author|sentence|snippet)s?"
@@ -43,14 +37,21 @@ PRONOUNS = re.compile(
     r"|(?:of|in|for|from|to|with|by|like|about|after|is|was|does|do) that|(?:mentioned|described) in the text)\b",
     re.IGNORECASE,
 )
+JUDGED = (
+    "safe|unsafe|dangerous|harmful|important|necessary|possible|impossible|normal|best|better|good|bad|hard|easy|difficult"
+    "|useful|wise|right|wrong|enough|allowed|common|time|takes?|costs?|recommended|recommendable|advised|advisable|required"
+    "|needed|permitted|permissible|acceptable|appropriate|reasonable|sensible|beneficial|helpful|feasible|essential"
+    "|crucial|vital|preferable|ethical|legal|usual|typical|rare|likely|unlikely|sufficient|worthwhile|known|believed"
+    "|indicated|contraindicated|makes? sense|matters?|matter"
+)
 # "Is it safe to ...": this pronoun stands for what follows.
 IMPERSONAL = re.compile(
-    r"it (?:(?:is|was|will be) )?(?:not )?(?:\w+ that"
-    r"|(?:safe|unsafe|dangerous|harmful|important|necessary|possible|impossible|normal|best|better|good|bad|hard|easy"
-    r"|difficult|useful|wise|right|wrong|enough|allowed|common|time|takes?|costs?) (?:for (?:\w+ ){1,3})?"
-    r"(?:to|if|when))\b",
+    rf"it (?:(?:is|was|will be|would be) )?(?:not )?(?:\w+ that|(?:\w+ly )?(?:{JUDGED})"
+    r" (?:(?:for|in|of) [^.?!;]{1,100}? )?(?:to|if|when|whether|that|how|why|what|which|who))\b",
     re.IGNORECASE,
 )
+# "Is it recommended for patients with ...": nothing follows that it could stand for, but it may be told enough.
+ABOUT_SOMEBODY = re.compile(rf"it (?:(?:is|was) )?(?:not )?(?:\w+ly )?(?:{JUDGED}) (?:for|in) \w", re.IGNORECASE)
 
 
 def flaw_of_context(question: str) -> str | None:
@@ -63,19 +64,20 @@ def flaw_of_context(question: str) -> str | None:
     """
     if found := POINTERS.search(question):
         return f"{shortened(found[0], 80)!r} points to something that the question does not name"
-    words = WORD.findall(question.lower())
-    named = _named(words)
+    asked = words(question)
+    named = _named(asked)
     for found in PRONOUNS.finditer(question):
         if IMPERSONAL.match(question, found.start()):
             continue
-        told = _named(WORD.findall(question[: found.start()].lower())) or (found["person"] and len(named) >= OF_PERSONS)
+        about_somebody = found["person"] or ABOUT_SOMEBODY.match(question, found.start())
+        told = _named(words(question[: found.start()])) or (about_somebody and len(named) >= OF_PERSONS)
         if not told or len(named) < FEW:
             return f"{found[0]!r} stands for something that the question does not name"
-    if not named and not FUNCTION_WORDS.isdisjoint(words):  # others are keywords, or in another language
+    if not named and not FUNCTION_WORDS.isdisjoint(asked):  # others are keywords, or in another language
         return "it names no subject"
     return None
 
 
-def _named(words: list[str]) -> list[str]:
+def _named(asked: list[str]) -> list[str]:
     """The words with a meaning of their own."""
-    return [word for word in words if word not in UNNAMED]
+    return [word for word in asked if word not in UNNAMED]

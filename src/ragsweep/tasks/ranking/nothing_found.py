@@ -1,0 +1,127 @@
+"""For which queries nothing is found, and why: for the terminal, the report, the headline and the audit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from ragsweep.datasets import Dataset
+from ragsweep.datasets.audit.finding import Finding, named, quoted
+from ragsweep.datasets.dataset import Indices
+from ragsweep.retrieval import NOTHING, Ranker, Ranking, Search
+from ragsweep.retrieval.silence import Silence, silences_of
+
+HEADING = "Queries for which nothing is found"
+HEADLINE = 0.5  # of the queries; if nothing is found for more, that is the headline
+UNEXPLAINED = Silence(
+    "the retriever returned no passage for them",
+    advice="A score_threshold, dynamic_k, or a run file without these queries can be the reason.",
+)
+
+
+class Silent(NamedTuple):
+    """Queries for which nothing is found, for one reason.
+
+    Attributes:
+        silence: The reason; its setting has the whole path.
+        rows: Their positions in the dataset.
+    """
+
+    silence: Silence
+    rows: tuple[int, ...]
+
+    def problem(self, items: Dataset, out_of: int) -> str:
+        """What is not found, and why, in one sentence."""
+        who = "Nothing is found" if self.silence.whole else f"The {self._part} part finds nothing"
+        examples = named([quoted(items.queries[row].text) for row in self.rows])
+        return f"{who} for {len(self.rows)} of {out_of} queries{examples}: {self.silence.reason}."
+
+    @property
+    def _part(self) -> str:
+        return self.silence.part.rpartition(".")[2]
+
+    @property
+    def advice(self) -> str:
+        """What to do, in one sentence or two."""
+        setting = self.silence.setting and f"With {self.silence.setting}, something is found."
+        return " ".join(filter(None, (setting, self.silence.advice)))
+
+
+def silent_queries(ranker: Ranker, search: Search, queries: Indices, ranking: Ranking | None = None) -> list[Silent]:
+    """The queries for which nothing is found, by reason, the largest group first.
+
+    Args:
+        ranker: The retriever, or the pipeline that it is the ranker of.
+        search: What is searched.
+        queries: Positions of the queries that count.
+        ranking: What was found; None if nothing was searched.
+    """
+    silences = silences_of(ranker, search)
+    groups: dict[Silence, list[int]] = {}
+    for row in queries.tolist():
+        silence = silences[row]
+        if ranking is not None:
+            silence = _as_ranked(silence, empty=bool((ranking.passages[row] == NOTHING).all()))
+        if silence is not None:
+            groups.setdefault(_with_path(silence), []).append(row)
+    return sorted((Silent(silence, tuple(rows)) for silence, rows in groups.items()), key=lambda each: -len(each.rows))
+
+
+def _as_ranked(silence: Silence | None, *, empty: bool) -> Silence | None:
+    """Why nothing is found, as the ranking shows it: `candidates=null` ranks passages that score 0, too."""
+    if empty:
+        return silence or UNEXPLAINED
+    return replace(silence, whole=False) if silence and silence.part not in ("", "ranker") else None
+
+
+def _with_path(silence: Silence) -> Silence:
+    """With the setting as it is written on the command line."""
+    part = "" if silence.part == "ranker" else silence.part.removeprefix("ranker.")  # of the pipeline of the task
+    path = ".".join(filter(None, ("retriever", part, silence.setting)))
+    return replace(silence, part=part, setting=path if silence.setting else "")
+
+
+class Told(NamedTuple):
+    """What a run says of the queries for which nothing is found.
+
+    Attributes:
+        notices: A line about each group of queries.
+        caution: What must be said first, as nothing is found for most queries; empty otherwise.
+    """
+
+    notices: Sequence[str]
+    caution: str
+
+    @property
+    def sections(self) -> dict[str, Sequence[str]]:
+        """What the report says."""
+        return {HEADING: self.notices} if self.notices else {}
+
+
+def told(ranker: Ranker, search: Search, items: Dataset, queries: Indices, ranking: Ranking) -> Told:
+    """What a run says; arguments as of `silent_queries`."""
+    found = silent_queries(ranker, search, queries, ranking)
+    lines = {each: f"{each.problem(items, len(queries))} {each.advice}" for each in found}
+    caution = ""
+    for whole in (True, False):
+        some = [each for each in found if each.silence.whole is whole]
+        if not caution and sum(len(each.rows) for each in some) > HEADLINE * len(queries):
+            caution = " ".join(lines[each] for each in some)
+    return Told([*lines.values()], caution)
+
+
+def findings(found: Sequence[Silent], items: Dataset, out_of: int) -> Iterator[Finding]:
+    """A finding about each group."""
+    for each in found:
+        cost = "They score 0." if each.silence.whole else "Only the other parts rank passages for them."
+        yield Finding(
+            kind="nothing_found",
+            problem=each.problem(items, out_of),
+            cost=cost,
+            advice=each.advice,
+            count=len(each.rows),
+            out_of=out_of,
+            examples=tuple(items.queries[row].query_id for row in each.rows),
+            details={"part": each.silence.part, "reason": each.silence.reason},
+        )

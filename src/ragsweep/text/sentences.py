@@ -1,0 +1,70 @@
+"""Finds the sentences of a text."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from ragsweep.text.tokens import Span
+
+LIBRARIES = ("nupunkt",)
+
+# The full stops of Chinese and Japanese, Hindi, Arabic, Urdu, Armenian, Amharic, Burmese, Khmer and Tibetan.
+OTHER_STOPS = "\u3002\uff01\uff1f\uff61\u0964\u0965\u061f\u06d4\u0589\u1362\u1367\u104b\u17d4\u17d5\u0f0d"
+FULL_STOPS = f".!?{OTHER_STOPS}"
+# What nupunkt, which is made for English, does not take for an end: a blank line, and the full stops of other scripts.
+# A full stop of full width is none between digits.
+OTHER_ENDS = re.compile(rf"\n[^\S\n]*\n\s*|(?:[{OTHER_STOPS}]|\uff0e(?!\d))+[\u300d\u300f\u201d\u2019\uff09]*\s*")
+
+HEADING = 50  # characters: a shorter line without a full stop, before a line with a capital, is a heading
+ITEM = re.compile(r"\n(?=\s*(?:[-*•#|]|\d+[.)])\s)")  # the end of a line before an item of a list
+OPENING = re.compile(r"\s*(?:[-*•#|]+\s+)?(?:\d+[.)]?\s+(?=[A-Z]))?")  # bullets and numbers of steps
+LINE = re.compile(r"[^\n]+")
+
+
+def sentences_of(text: str) -> list[Span]:
+    """Adjacent spans of the sentences. Each ends with the white space behind it, and is more than white space.
+
+    A sentence ends where nupunkt's Punkt model says so (Kiss and Strunk, 2006, "Unsupervised Multilingual Sentence
+    Boundary Detection"), at a blank line, and behind a full stop of some other scripts. A line break is no end, since
+    lines of a PDF break anywhere.
+    """
+    import nupunkt
+
+    ends = {end for _, end in nupunkt.sent_spans(text)} | {found.end() for found in OTHER_ENDS.finditer(text)}
+    spans: list[Span] = []
+    start = 0
+    for end in sorted({*ends, len(text)}):
+        if text[start:end].strip():
+            spans.append((start, end))
+            start = end
+    if spans:
+        spans[-1] = (spans[-1][0], len(text))
+    return spans
+
+
+def sentences_and_items(text: str) -> list[Span]:
+    """The spans of the sentences of a text, in order, without bullets and white space around them.
+
+    Headings and items of lists, which have no full stop, are sentences of their own.
+    """
+    ends = (end for _, end in sentences_of(text))
+    cuts = {0, len(text), *ends, *(item.end() for item in ITEM.finditer(text)), *_after_headings(text)}
+    spans = []
+    ordered = sorted(cuts)
+    for start, end in pairwise(ordered):
+        piece = text[start:end]
+        left = start + OPENING.match(piece).end()  # type: ignore[union-attr]  # it always matches
+        right = end - len(piece) + len(piece.rstrip())
+        if left < right:
+            spans.append((left, right))
+    return spans
+
+
+def _after_headings(text: str) -> list[int]:
+    lines = [match for match in LINE.finditer(text) if match[0].strip()]
+    return [
+        after.start()
+        for line, after in pairwise(lines)
+        if len(line[0].strip()) < HEADING and line[0].rstrip()[-1].isalnum() and after[0].lstrip()[0].isupper()
+    ]

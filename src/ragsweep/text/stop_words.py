@@ -1,0 +1,44 @@
+"""English words without a content of their own, for the purposes that need different ones."""
+
+from __future__ import annotations
+
+# Those of Lucene's StandardAnalyzer, which most BM25 baselines use.
+LUCENE_STOP_WORDS = frozenset(
+    "a an and are as at be but by for if in into is it no not of on or such that the their then there these they "
+    "this to was will with".split()
+)
+
+# For comparing questions. Negations and words that compare ("more", "only") are not among them: a question with one of
+# these asks something else.
+FUNCTION_WORDS = frozenset(
+    "a an the and or but if then than so as at by for from in into of on onto to upon up with about over under after "
+    "before because while during between through per via is are was were be been being am do does did doing done has "
+    "have had having can could may might must shall should will would i me my mine we us our you your he him his she "
+    "her hers it its they them their this that these those such own both there here once again further any each every "
+    "some what which who whom whose when where why how please also just very too s t".split()
+)
+NEGATIONS = frozenset(
+    "no not never none nor neither cannot without except fail lack unabl kein keinen keinem keiner nicht nie".split()
+)  # as stems
+
+# For comparing a reasoning with its evidence.
+REASONING_STOP_WORDS = LUCENE_STOP_WORDS | set(
+    "about after again all also although am any because been before being both can could did do does done during each "
+    "either every from had has have having he hence her here hers him his how however i its itself may me might mine "
+    "more most must my neither nor now our ours out over own same shall she should since so some still than them "
+    "themselves those though through thus too under until up upon us very was we were what when where whether which "
+    "while who whom whose why would yet you your yours".split()
+)
+# Words with which a reasoning speaks of itself: "Step 5: therefore the best answer is option B."
+FRAMING_WORDS = frozenset(
+    "answer answers best choice choices conclude conclusion confidence correct option options passage passages "
+    "question step steps therefore".split()
+)
+
+# Words that name no subject of a question.
+EMPTY_WORDS = frozenset(
+    "say says said tell tells mean means describe describes described explain explains explained discuss discusses "
+    "discussed mention mentions mentioned thing things following above below author authors document page text "
+    "passage section paragraph article excerpt sentence snippet topic subject "
+    "many much more most few long often soon far only other same".split()
+)

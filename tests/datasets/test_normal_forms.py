@@ -1,0 +1,183 @@
+"""Names and quotes meet in whatever normal form each file has them: macOS writes file names decomposed."""
+
+# ruff: noqa: RUF001  # letters that look alike are the point
+
+import json
+from unicodedata import normalize
+
+import pytest
+import small
+
+import ragsweep
+from ragsweep.core.errors import DatasetError
+from ragsweep.core.store import NO_STORE
+from ragsweep.datasets import (
+    BeirDataset,
+    Collection,
+    Dataset,
+    Document,
+    Judgment,
+    PageChunker,
+    PdfDataset,
+    Query,
+    Reference,
+    SpanQuestions,
+    TableQuestions,
+    TrecQuestions,
+)
+from ragsweep.retrieval import RunFileRetriever, Search
+from ragsweep.retrieval.encoders.tokenizer import ModelTokenizer
+from ragsweep.retrieval.queries.abbreviations import Abbreviations
+from ragsweep.tasks.ranking.explain import find
+from ragsweep.tasks.search import search_of
+from ragsweep.text.sentences import sentences_of
+
+NAME = "Gebühr.pdf"
+FORMS = [("NFC", "NFD"), ("NFD", "NFC")]
+forms = pytest.mark.parametrize(("ours", "theirs"), FORMS)
+
+
+def document(form, text="Die Gebühr beträgt fünf Euro"):
+    name = normalize(form, NAME)
+    label = normalize(form, "Übersicht")
+    return Document.from_pages(name, [(label, f"{name}#{label}", normalize(form, text))])
+
+
+@forms
+def test_judgments_of_any_format_name_what_the_corpus_has(ours, theirs):
+    documents, queries = (document(ours),), (Query(normalize(ours, "fünf"), "?"),)
+    judgment = Judgment(normalize(theirs, "fünf"), normalize(theirs, f"{NAME}#Übersicht"), 1)
+    collection = Collection("c", "page", documents, queries, (judgment,))
+    assert collection.judgments == (Judgment(queries[0].query_id, documents[0].pages[0].unit, 1),)
+    reference = Reference(normalize(theirs, "fünf"), normalize(theirs, NAME), 0, 3)
+    assert Collection("c", "passage", documents, queries, (), references=(reference,)).references[0][:2] == (
+        queries[0].query_id,
+        documents[0].source,
+    )
+
+
+def test_ids_that_are_the_same_in_nfc_are_refused_as_one_that_occurs_twice():
+    queries = (Query("é", "?"), Query("e\u0301", "?"))
+    collection = Collection("c", "page", (document("NFC"),), queries, (Judgment("é", "x", 1),))
+    with pytest.raises(DatasetError, match="the query id 'é' occurs 2 times"):
+        Dataset.from_collection(collection, PageChunker())
+
+
+@forms
+def test_beir(tmp_path, ours, theirs):
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "corpus.jsonl").write_text(json.dumps({"_id": normalize(ours, "dö"), "text": "Tee"}))
+    (tmp_path / "queries.jsonl").write_text(json.dumps({"_id": normalize(ours, "qö"), "text": "Tee?"}))
+    (tmp_path / "qrels" / "test.tsv").write_text(normalize(theirs, "qö\tdö\t1\n"))
+    items = Dataset.from_collection(BeirDataset("b", str(tmp_path)).load(), PageChunker())
+    assert (len(items.queries), items.coverage()) == (1, 1.0)
+
+
+@forms
+def test_trec(tmp_path, ours, theirs):
+    (tmp_path / "topics.tsv").write_text(normalize(ours, "qö\tTee?\n"))
+    (tmp_path / "qrels.txt").write_text(normalize(theirs, f"qö 0 {NAME} 1\n"))
+    asked = TrecQuestions(str(tmp_path / "topics.tsv"), str(tmp_path / "qrels.txt")).read((document(ours),))
+    collection = Collection("t", asked.unit, asked.documents, asked.queries, asked.judgments)
+    assert collection.judgments[0].query_id == asked.queries[0].query_id
+    assert Dataset.from_collection(collection, PageChunker()).coverage() == 1.0
+
+
+@forms
+@pytest.mark.parametrize("key", ["Übersicht", f"{NAME}#Übersicht"])
+def test_pages_and_their_labels_in_a_table(tmp_path, ours, theirs, key):
+    (tmp_path / "q.json").write_text(json.dumps([{"query": "?", "relevant_docs": [normalize(theirs, key)]}]))
+    asked = TableQuestions(str(tmp_path / "q.json")).read((document(ours),))
+    assert asked.judgments[0].unit == asked.documents[0].pages[0].unit
+
+
+@forms
+@pytest.mark.parametrize("offsets", [None, "ours", "theirs"])
+def test_quotes_have_offsets_that_are_true_in_the_document(tmp_path, ours, theirs, offsets):
+    text = normalize(ours, "Die Gebühr beträgt fünf Euro")
+    quote = {"content": normalize(theirs, "beträgt fünf")}
+    if offsets:
+        form = {"ours": ours, "theirs": theirs}[offsets]
+        start = normalize(form, text).index(normalize(form, "beträgt"))
+        quote |= {"start_index": start, "end_index": start + len(normalize(form, "beträgt fünf"))}
+    row = {"question": "?", "corpus_id": normalize(theirs, NAME.removesuffix(".pdf")), "references": [quote]}
+    (tmp_path / "q.json").write_text(json.dumps([row]))
+    [reference] = SpanQuestions(str(tmp_path / "q.json")).read((document(ours, text),)).references
+    assert text[reference.start : reference.end] == normalize(ours, "beträgt fünf")
+
+
+def test_a_quote_beside_its_offsets_is_still_refused(tmp_path):
+    quote = {"content": "Gebühr", "start_index": 5, "end_index": 11}
+    row = {"question": "?", "corpus_id": NAME, "references": [quote]}
+    (tmp_path / "q.json").write_text(json.dumps([row]))
+    with pytest.raises(DatasetError, match="characters 5 to 11"):
+        SpanQuestions(str(tmp_path / "q.json")).read((document("NFD"),))
+
+
+@forms
+def test_a_run_file(tmp_path, ours, theirs):
+    items = Dataset.from_collection(
+        Collection(
+            "r", "document", (Document.from_pages("dö", [("1", normalize(ours, "dö"), "Tee")]),),
+            (Query(normalize(ours, "qö"), "?"),), (Judgment(normalize(ours, "qö"), normalize(ours, "dö"), 1),),
+        ),
+        PageChunker(),
+    )  # fmt: skip
+    (tmp_path / "run.trec").write_text(normalize(theirs, "qö Q0 dö 1 2.5 tag\n"))
+    retriever = RunFileRetriever(str(tmp_path / "run.trec"))
+    search: Search = search_of(items)
+    retriever.check(search)
+    assert retriever.rank(search, 1).passages.tolist() == [[0]]
+
+
+@forms
+def test_files_of_a_folder_are_skipped_and_judged_by_their_names(tmp_path, ours, theirs):
+    folder = tmp_path / "pdfs"
+    folder.mkdir()
+    for name in ("Gebühr.pdf", "Prüfung.pdf"):
+        small.write_pdf(folder / normalize(ours, name), ["Tee und Kaffee"])
+    asked = [{"query": "Tee?", "relevant_docs": [normalize(theirs, "Gebühr.pdf#1")]}]
+    (tmp_path / "q.json").write_text(json.dumps(asked))
+    skip = [normalize(theirs, "Prüfung.pdf")]
+    loaded = PdfDataset("p", str(folder), str(tmp_path / "q.json"), skip=skip, store=NO_STORE).load()
+    assert [each.source for each in loaded.documents] == [normalize(ours, "Gebühr.pdf")]
+    assert Dataset.from_collection(loaded, PageChunker()).coverage() == 1.0
+
+
+@forms
+def test_rankings_of_other_programs(ours, theirs):
+    found = ragsweep.evaluate(
+        {normalize(ours, "qö"): [normalize(ours, "dö")]}, {normalize(theirs, "qö"): [normalize(theirs, "dö")]}
+    )
+    assert found.means["mrr"] == 1.0
+    assert found.query_ids == (normalize(theirs, "qö"),)
+
+
+@forms
+def test_a_query_is_explained_by_its_id_or_text(ours, theirs):
+    queries = [Query("1", "other"), Query(normalize(ours, "qö"), normalize(ours, "Größe?"))]
+    assert find(normalize(theirs, "qö"), queries) == find(normalize(theirs, "größe"), queries) == 1
+
+
+def test_abbreviations_stand_for_themselves_beside_letters_of_a_script_without_spaces(tmp_path):
+    table = tmp_path / "a.csv"
+    table.write_text("abbreviation,expansion\nANC,产前检查\n高血压,hypertension\nकि,that\n", encoding="utf-8")
+    queries = ["请问ANC几次", "高血压怎么办", "किताब"]
+    assert Abbreviations(str(table)).rewrite(queries) == [
+        "请问ANC (产前检查)几次",
+        "高血压 (hypertension)怎么办",
+        "किताब",
+    ]
+
+
+def test_words_as_tokens_are_whole_with_their_marks_and_letters_without_spaces():
+    [offsets] = ModelTokenizer("words").offsets(["मुख्यमंत्री 图书 abc"])
+    assert offsets.tolist() == [[0, 11], [12, 13], [13, 14], [15, 18]]
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("他来了。她走了。", 2), ("ខ្ញុំមក។ គាត់ទៅ។", 2), ("သူလာသည်။ သူမသွားသည်။", 2), ("価格は３．５円。終わり．次", 3)],
+)
+def test_sentences_end_at_the_full_stops_of_other_scripts(text, count):
+    assert len(sentences_of(text)) == count

@@ -1,0 +1,229 @@
+"""For how many queries nothing is found, why, and what to do: in runs, the audit and the decision of a sweep."""
+
+# ruff: noqa: RUF001  # letters that look alike are the point
+
+import json
+import re
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from outcomes import decided, of_scores
+
+from ragsweep.core.store import NO_STORE
+from ragsweep.datasets import BeirDataset, Collection, Dataset, Document, Judgment, PageChunker, Query
+from ragsweep.evaluation import hit_rate, ndcg
+from ragsweep.report import headline
+from ragsweep.report.evidence import evidence
+from ragsweep.retrieval import (
+    NOTHING,
+    ExplainsSilence,
+    FusedRetriever,
+    HybridRetriever,
+    PipelineRetriever,
+    Ranking,
+    Search,
+    SparseRetriever,
+    ranked,
+)
+from ragsweep.retrieval.silence import silences_of
+from ragsweep.tasks.facts import facts_of
+from ragsweep.tasks.files import facts
+from ragsweep.tasks.ranking.audit import audit
+from ragsweep.tasks.ranking.audit_settings import AuditSettings
+from ragsweep.tasks.ranking.settings import EvaluationSettings
+from ragsweep.tasks.ranking.task import RankingTask
+
+SPARSE = SparseRetriever(NO_STORE)
+LETTERS = partial(re.sub, r"\W", "")
+TEXTS = ("iron tablets", "iron and tea", "rest", "sleep")  # iron is in exactly half of them
+FOUND, UNKNOWN, WEIGHTLESS, WORDLESS = "tea", "Eisen", "iron", "?!"
+
+
+@dataclass(frozen=True)
+class Everything:
+    """Ranks the whole corpus for every query."""
+
+    def rank(self, search: Search, depth: int) -> Ranking:
+        rows = np.tile(np.arange(len(search.passages)), (len(search.queries), 1))
+        return ranked(rows, -rows.astype(float), depth)
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """Finds nothing, and does not say why."""
+
+    def rank(self, search: Search, depth: int) -> Ranking:
+        return Ranking(np.full((len(search.queries), 1), -1), np.full((len(search.queries), 1), -np.inf))
+
+
+@dataclass(frozen=True)
+class Translated:
+    def rewrite(self, queries):
+        return [{"Eisen": "tea"}.get(query, query) for query in queries]
+
+
+def items_of(*queries):
+    documents = tuple(Document.from_pages(text, [("1", text, text)]) for text in TEXTS)
+    asked = tuple(Query(f"q{number}", text) for number, text in enumerate(queries))
+    judgments = tuple(Judgment(query.query_id, TEXTS[0], 1) for query in asked)
+    return Dataset.from_collection(Collection("small", "document", documents, asked, judgments), PageChunker())
+
+
+def measured(items, retriever=SPARSE, **stages):
+    evaluation = EvaluationSettings("after_cutoff", 1, "linear", 10, {"ndcg": ndcg, "hit_rate": hit_rate})
+    task = RankingTask(None, PageChunker(), retriever, evaluation, 3, 0, NO_STORE, "words", **stages)
+    return task.measure(items)
+
+
+@pytest.mark.parametrize(
+    ("retriever", "query", "reason", "setting"),
+    [
+        (SPARSE, UNKNOWN, "no passage has a word", ""),
+        (SPARSE, WEIGHTLESS, "rank_bm25 weighs it 0", "retriever.backend=bm25s"),
+        (SPARSE, WORDLESS, "no letter and no digit", ""),
+        (replace(SPARSE, stop_words="english"), "it is", "stop words", "retriever.stop_words=null"),
+        (HybridRetriever(Everything(), SPARSE, 0), WEIGHTLESS, "weighs it 0", "retriever.sparse.backend=bm25s"),
+        (FusedRetriever({"words": SPARSE}), WEIGHTLESS, "weighs it 0", "retriever.rankers.words.backend=bm25s"),
+        (Nothing(), FOUND, "returned no passage", ""),
+        (replace(SPARSE, score_threshold=99), FOUND, "returned no passage", ""),
+    ],
+)
+def test_a_run_says_for_how_many_queries_nothing_is_found_and_why(retriever, query, reason, setting):
+    measurement = measured(items_of(query, "tablets"), retriever)
+    silent = [notice for notice in measurement.notices if query in notice]
+    assert len(silent) == 1
+    assert "Nothing is found for" in silent[0]
+    assert reason in silent[0]
+    assert setting in silent[0]
+    assert silent[0] in next(iter(measurement.sections.values()))
+
+
+def test_where_something_is_found_for_every_query_nothing_is_said():
+    measurement = measured(items_of(FOUND, "tablets"))
+    assert (measurement.notices, measurement.caution) == ([], "")
+    assert "caution" not in facts(measurement, items_of(FOUND), "ndcg")
+
+
+def test_passages_that_score_0_in_the_whole_corpus_are_a_ranking_of_no_part():
+    fused = FusedRetriever({"words": SPARSE}, candidates=None)
+    [notice] = measured(items_of(UNKNOWN, FOUND), fused).notices
+    assert notice.startswith("The words part finds nothing for 1 of 2 queries")
+
+
+def test_a_part_that_finds_nothing_is_named_though_the_others_do():
+    measurement = measured(items_of(UNKNOWN, FOUND), HybridRetriever(Everything(), SPARSE, 0.5))
+    [notice] = measurement.notices
+    assert notice.startswith('The sparse part finds nothing for 1 of 2 queries ("Eisen")')
+
+
+def test_what_is_searched_for_counts_and_not_what_was_asked():
+    assert measured(items_of(UNKNOWN, FOUND), query=Translated()).notices == []
+    pipeline = PipelineRetriever(SPARSE, Translated())
+    assert [each is None for each in silences_of(pipeline, Search(TEXTS, (UNKNOWN, WEIGHTLESS)))] == [True, False]
+    [notice] = measured(items_of(WEIGHTLESS, FOUND), query=Translated()).notices
+    assert "retriever.backend=bm25s" in notice
+
+
+def test_the_setting_that_is_named_finds_something():
+    assert measured(items_of(WEIGHTLESS), replace(SPARSE, backend="bm25s")).notices == []
+    assert measured(items_of("it is iron"), replace(SPARSE, stop_words="english", backend="bm25s")).notices == []
+
+
+WORDS = st.lists(st.sampled_from(["iron", "tea", "the", "图书", "!", "é"]), max_size=4).map(" ".join)
+
+
+@given(
+    st.lists(WORDS, min_size=1, max_size=5).filter(lambda texts: any(map(str.strip, map(LETTERS, texts)))),
+    st.lists(WORDS, min_size=1, max_size=4),
+    st.sampled_from([{}, {"backend": "bm25s"}, {"epsilon": 0}, {"backend": "bm25s", "variant": "bm25+"}]),
+)
+def test_bm25_is_silent_exactly_where_its_ranking_is_empty(texts, queries, settings):
+    retriever, search = replace(SPARSE, **settings), Search(tuple(texts), tuple(queries))
+    empty = (retriever.rank(search, 9).passages == NOTHING).all(axis=1)
+    assert [each is not None for each in retriever.silences(search)] == empty.tolist()
+
+
+def test_what_is_kept_is_what_was_found(store):
+    search, kept = Search(TEXTS, (FOUND, UNKNOWN, WEIGHTLESS)), replace(SPARSE, store=store)
+    assert silences_of(kept, search) == silences_of(kept, search) == silences_of(SPARSE, search)
+
+
+def test_rankers_that_can_say_it_have_the_protocol():
+    assert isinstance(SPARSE, ExplainsSilence)
+    assert not isinstance(Nothing(), ExplainsSilence)
+
+
+@pytest.mark.parametrize(
+    ("queries", "is_headline"), [((UNKNOWN, FOUND, "tablets"), False), ((UNKNOWN, WEIGHTLESS, "tablets"), True)]
+)
+def test_if_nothing_is_found_for_most_queries_that_comes_first(queries, is_headline):
+    items = items_of(*queries)
+    measurement = measured(items)
+    assert bool(measurement.caution) == is_headline
+    assert facts_of(json.loads(json.dumps(facts(measurement, items, "ndcg")))).caution == measurement.caution
+
+
+def test_the_decision_begins_with_it():
+    caution = "Nothing is found for 20 of 20 queries: no passage has a word of theirs."
+    good, bad = np.linspace(0.7, 0.9, 20), np.zeros(20)
+    none = [of_scores(f"k={k}", bad, {"k": k}, facts={"caution": caution}, k=str(k)) for k in (3, 5)]
+    assert headline(decided(*none))[0] == caution
+    some = of_scores("alpha=1", good, {"retriever.alpha": 1})
+    mixed = decided(some, of_scores("alpha=0", bad, {"retriever.alpha": 0}, facts={"caution": caution}))
+    assert caution not in headline(mixed)[0]
+    assert f"alpha=0: {caution}" in evidence(mixed)
+
+
+@pytest.mark.parametrize(
+    ("retriever", "count"), [(SPARSE, 2), (replace(SPARSE, backend="bm25s"), 1), (Everything(), 0), (None, 0)]
+)
+def test_the_audit_has_a_finding(retriever, count):
+    items = items_of(UNKNOWN, WEIGHTLESS, FOUND, "tablets")
+    found = audit(items, AuditSettings(), 1, NO_STORE, retriever).findings
+    silent = [each for each in found if each.kind == "nothing_found"]
+    assert sum(each.count for each in silent) == count
+    assert {each.out_of for each in silent} <= {4}
+
+
+LANGUAGES = {  # passages, each with a query about it
+    "Chinese": [
+        ("图书馆周一至周五上午九点开门。", "图书馆几点开门"),
+        ("借书证丢失后请补办。", "借书证丢失怎么办"),
+    ],
+    "Japanese": [("図書館は九時に開きます。", "図書館は何時に開くか"), ("ﾌﾟﾘﾝﾀｰは二階です。", "プリンターはどこ")],
+    "Korean": [("도서관은 아홉 시에 엽니다.", "도서관 시간"), ("프린터는 이층에 있습니다.", "프린터 위치")],
+    "Thai": [("ห้องสมุดเปิดเวลาเก้าโมง", "ห้องสมุดเปิดกี่โมง"), ("เครื่องพิมพ์อยู่ชั้นสอง", "เครื่องพิมพ์อยู่ที่ไหน")],
+    "Khmer": [("បណ្ណាល័យបើកម៉ោងប្រាំបួន", "បណ្ណាល័យបើកម៉ោងប៉ុន្មាន"), ("ម៉ាស៊ីនបោះពុម្ពនៅជាន់ទីពីរ", "ម៉ាស៊ីនបោះពុម្ពនៅឯណា")],
+    "Burmese": [("စာကြည့်တိုက်ကိုးနာရီဖွင့်သည်", "စာကြည့်တိုက်ဘယ်အချိန်ဖွင့်သလဲ"), ("ပုံနှိပ်စက်ဒုတိယထပ်တွင်ရှိသည်", "ပုံနှိပ်စက်ဘယ်မှာလဲ")],
+    "Hindi": [("पुस्तकालय नौ बजे खुलता है", "पुस्तकालय कब खुलता"), ("प्रिंटर दूसरी मंज़िल पर", "प्रिंटर मंज़िल")],
+    "decomposed": [
+        ("Die Gebu\u0308hr betra\u0308gt 5 Euro", "Gebühr"),
+        ("Das Café öffnet", "Cafe\u0301"),
+    ],
+    "full width": [("ＣＯＶＩＤ－１９ vaccine", "covid 19"), ("ibuprofen ４００mg", "400mg")],
+    "invisible": [("Wirt\u00adschafts\u00adkrise", "Wirtschaftskrise"), ("zero\u200bwidth", "\ufeffzerowidth")],
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_words_of_every_script_are_found(language):
+    texts, queries = zip(*LANGUAGES[language], strict=True)
+    others = ("0", "1", "2")  # so that no term is in half of the passages
+    assert SPARSE.rank(Search((*texts, *others), queries), 1).passages.ravel().tolist() == [0, 1]
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(("case", "mrr"), [("01", 1.0), ("23", 1.0), ("22hi", 0.99)])
+def test_the_cases_of_strangers_reach_their_known_value(real_data, case, mrr):
+    folder = real_data.parent / "cases" / "data" / case
+    if not folder.is_dir():
+        pytest.skip(f"{folder} is not there")
+    items = Dataset.from_collection(BeirDataset(case, str(folder)).load(), PageChunker())
+    found = SPARSE.rank(Search(items.texts, tuple(query.text for query in items.queries)), 10).passages
+    relevant = dict(zip(items.qrels.query.tolist(), items.qrels.unit.tolist(), strict=True))
+    ranks = [np.flatnonzero(row == relevant[query]) for query, row in enumerate(found)]
+    assert np.mean([1 / (rank[0] + 1) if len(rank) else 0 for rank in ranks]) == pytest.approx(mrr, abs=0.0005)
