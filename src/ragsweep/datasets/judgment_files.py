@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.collection import Judgment
 from ragsweep.datasets.delimited_rows import Entry
-from ragsweep.datasets.entry_files import DELIMITERS, ending_of, grades_in, id_of, read_entries
+from ragsweep.datasets.entry_files import DELIMITERS, ending_of, id_of, read_entries
+from ragsweep.datasets.judgment_fields import grades_in
 
 JSON = ("[", "{")  # a cell that begins so is read as JSON, any other as keys between semicolons
 Added = Mapping[str, Mapping[str, int]]  # grades by unit, by query id

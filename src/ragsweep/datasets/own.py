@@ -30,6 +30,7 @@ class Asked(NamedTuple):
         queries: The queries.
         judgments: Grades of units.
         references: Spans of the documents that answer the queries; then the unit is the passage.
+        skipped: Why questions were left out, one sentence each.
     """
 
     unit: Unit
@@ -37,6 +38,7 @@ class Asked(NamedTuple):
     queries: tuple[Query, ...]
     judgments: tuple[Judgment, ...] = ()
     references: tuple[Reference, ...] = ()
+    skipped: tuple[str, ...] = ()
 
 
 class Questions(Protocol):
