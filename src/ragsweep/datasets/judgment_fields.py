@@ -16,6 +16,7 @@ SOURCE = ("source", "file", "doc", "document", "doc_id")  # fields of a judgment
 PAGE = ("page",)
 GRADE = ("grade", "score", "relevance", "rel")
 KNOWN = (*SOURCE, *PAGE, *GRADE)
+REMARKS = ("reason", "comment")  # fields of a judgment that people read
 LISTS = ("[", "{", "(", "array(")  # what a text begins with that could be a list or grades by key
 EXPECTED = 'a list like ["34"], or grades like {"34": 2}'
 
@@ -36,7 +37,7 @@ def grades_in(entry: Entry, field: str | None, where: str) -> dict[str, int]:
         found = _of_text(found.strip(), where)
     if found is None:
         return {}
-    if isinstance(found, dict) and not (found and found.keys() <= {*KNOWN} and not found.keys() <= {*GRADE}):
+    if isinstance(found, dict) and not (found.keys() <= {*KNOWN, *REMARKS} and found.keys() & {*SOURCE, *PAGE}):
         return _grades(((str(key), _grade(grade, str(key), where)) for key, grade in found.items()), where)
     items = found if isinstance(found, list) else [found]
     if not all(isinstance(item, str | dict) or whole(item) is not None for item in items):
@@ -111,7 +112,7 @@ def _judgment(item: object, where: str) -> tuple[str, int]:
     """The key and the grade of one judgment."""
     if not isinstance(item, dict):
         return _name(item, "key", where), 1
-    if unknown := [name for name in item if name not in KNOWN]:
+    if unknown := [name for name in item if name not in (*KNOWN, *REMARKS)]:
         expected = f"a document ({', '.join(SOURCE)}), a page, and a grade ({', '.join(GRADE)})"
         raise DatasetError(f"{where}: a judgment has the field {listed(unknown)}; expected {expected}")
     source = _only(item, SOURCE, where, lambda value: _name(value, "document", where), "")

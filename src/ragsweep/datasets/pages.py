@@ -144,16 +144,10 @@ class Pages:
         return [Judgment(query_id, unit, grade) for unit, grade in sorted(found.items())]
 
     def _same(self, key: str) -> str | None:
-        """Another key for what an unknown key names; None if there is none.
-
-        It is that of the only page of a document, of page 1 for `1.0`, or of a document for one of its pages.
-        """
-        source, _, number = key.rpartition("#")
-        if self._unit_kind == "document":
-            pages = self._documents[source].pages if source in self._documents else ()
-            return source if any(page.page_number == number for page in pages) else None
-        if key in self._by_number:
+        """The key of the only page of a document that an unknown key names, or of page 1 for `1.0`; None otherwise."""
+        if self._unit_kind == "document" or key in self._by_number:
             return None
+        source, _, number = key.rpartition("#")
         if key in self._documents and len(self._documents[key].pages) == 1:
             return f"{key}#{self._documents[key].pages[0].page_number}"
         without = f"{source}#{whole(number)}" if source else str(whole(number))

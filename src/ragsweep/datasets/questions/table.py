@@ -22,7 +22,7 @@ from ragsweep.datasets.judgment_fields import (
     grades_of_row,
     judgment_columns,
 )
-from ragsweep.datasets.judgment_files import JudgmentFile, table_with
+from ragsweep.datasets.judgment_files import JudgmentFile, refuse_parquet, table_with
 from ragsweep.datasets.own import Asked
 from ragsweep.datasets.pages import OF_OWN, Key, Pages, Settings, with_keys
 
@@ -54,8 +54,8 @@ class TableQuestions:
     """A JSON list, a file with one JSON object per line, a CSV, TSV or Parquet file, with one question a row.
 
     A question can also have several rows, with a judgment in each. Rows are of one question if they have the same id,
-    or, without a column of ids, the same text. Without a column of judgments, the columns of a row make one: `source`
-    (or file, doc, document, doc_id), `page`, and `grade` (or score, relevance, rel).
+    or, without a column of ids, the same text and type. Without a column of judgments, the columns of a row make one:
+    `source` (or file, doc, document, doc_id), `page`, and `grade` (or score, relevance, rel).
 
     Further columns become further fields of the queries. Those that differ between the rows of a question are left out,
     and named.
@@ -112,6 +112,7 @@ class TableQuestions:
         for query_id, unit, grade in judgments:
             added.setdefault(query_id, {})[unit.rpartition("#")[2] if bare else unit] = grade
         path = Path(self.path)
+        refuse_parquet(path)
         _, first = next(read_entries(path, "queries"), ("", {}))
         relevant = self._relevant_in(first)
         questions, _ = self._questions(OF_OWN, Faults(path, self.on_error))
@@ -124,7 +125,7 @@ class TableQuestions:
 
     def _questions(self, settings: Settings, faults: Faults) -> tuple[list[_Question], int]:
         """The questions that can be used, in the order of their first rows, and the number of all questions."""
-        questions: dict[str, _Question] = {}
+        questions: dict[tuple[str, str | None], _Question] = {}
         nameless = 0  # rows of which not even the question can be read
         differing: dict[str, None] = {}
         has_type = self.type in (None, QUERY_TYPE)
@@ -133,7 +134,7 @@ class TableQuestions:
             question = None
             try:
                 query = self._query(row, where, len(questions) + nameless + 1)
-                key = query.text if self._id_in(row) is None else query.query_id
+                key = (query.text, query.query_type) if self._id_in(row) is None else (query.query_id, None)
                 question = questions.setdefault(key, _Question(query, where))
                 question.rows += 1
                 differing |= _added(question, query, self._grades(row, where), where)
