@@ -81,20 +81,20 @@ class AnswerTable:
         """Whether the system retrieved anything by itself."""
         return any(row.fields.get("evidence") for row in self.rows)
 
-    def answers(self, asked: Mapping[str, Question]) -> Iterator[tuple[str, str, Answer]]:
-        """The place, the case and the answer of each row.
+    def answers(self, asked: Mapping[str, Question]) -> Iterator[tuple[str, str, Answer | DatasetError]]:
+        """The place and the case of each row, and its answer, or why that does not fit its question or has none.
 
         Args:
             asked: The questions by their ids.
-
-        Raises:
-            DatasetError: An answer does not fit its question, or has no question.
         """
         for row in self.rows:
             case = row.fields["id"]
-            if case not in asked:
-                raise unknown_case(row.where, case, asked)
-            yield row.where, case, self._answer(row, asked[case])
+            try:
+                if case not in asked:
+                    raise unknown_case(row.where, case, asked)
+                yield row.where, case, self._answer(row, asked[case])
+            except DatasetError as error:
+                yield row.where, case, error
 
     def _answer(self, row: Row, question: Question) -> Answer:
         probabilities = self._probabilities(row, question)

@@ -62,21 +62,21 @@ class HarnessLog:
         """Whether there are log-likelihoods."""
         return any(_log_likelihoods(row) is not None for row in self.rows)
 
-    def answers(self, asked: Mapping[str, Question]) -> Iterator[tuple[str, str, Answer]]:
-        """The place, the case and the answer of each sample.
+    def answers(self, asked: Mapping[str, Question]) -> Iterator[tuple[str, str, Answer | DatasetError]]:
+        """The place and the case of each sample, and its answer, or why that does not fit its question or has none.
 
         Args:
             asked: The questions by their ids, in the order of the dataset.
-
-        Raises:
-            DatasetError: A sample does not fit its question, or has no question.
         """
         questions = list(asked.values())
         for row in self.rows:
-            question = _question(row, asked, questions)
-            scores = _log_likelihoods(row)
-            answer = _read(row, question) if scores is None else _most_likely(row, question, scores)
-            yield row.where, question.question_id, answer
+            case = row.where  # until the question is known
+            try:
+                question = _question(row, asked, questions)
+                case, scores = question.question_id, _log_likelihoods(row)
+                yield row.where, case, _read(row, question) if scores is None else _most_likely(row, question, scores)
+            except DatasetError as error:
+                yield row.where, case, error
 
 
 def _needed(row: Row) -> Row:

@@ -16,6 +16,8 @@ from ragsweep.answering.rows import read_rows
 from ragsweep.core.constraints import Text
 from ragsweep.core.digest import digest_file
 from ragsweep.core.errors import DatasetError
+from ragsweep.core.terminal import say_once
+from ragsweep.datasets.faults import Faults, OnError
 from ragsweep.datasets.fields import SHOWN, listed
 from ragsweep.datasets.files import what_is
 
@@ -26,7 +28,7 @@ class _Log(Protocol):
     @property
     def has_confidence(self) -> bool: ...
 
-    def answers(self, asked: Mapping[str, Question]) -> Iterator[tuple[str, str, Answer]]: ...
+    def answers(self, asked: Mapping[str, Question]) -> Iterator[tuple[str, str, Answer | DatasetError]]: ...
 
 
 @dataclass(frozen=True)
@@ -37,13 +39,15 @@ class RecordedAnswerer:
     folder gives the same run.
 
     Attributes:
-        path: The file: `.jsonl` or `.csv`, also with `.gz`, or `.eval`.
+        path: The file: a table (`.jsonl`, `.json`, `.csv`, `.tsv`, also with `.gz`, or `.parquet`), or `.eval`.
         format: What the file is: a table of answers, `samples_*.jsonl` of lm-evaluation-harness, or a log of Inspect
             AI. `auto` looks.
         filter: Which answers to take: the name of a filter of lm-evaluation-harness, or of a scorer of Inspect AI.
             None if there is only one.
         confidence_scale: Scale of the confidences and probabilities in a table: 0 to 1, or percent.
         missing: What to do if there is no answer to some of the questions: stop, or count them as not answered.
+        on_error: What an answer does that does not fit its question or has none: refuse the file, or be left out, so
+            that its question, if there is one, counts as not answered.
         name: Name of the system that answered, for tables and charts; None takes that of the file.
     """
 
@@ -52,6 +56,7 @@ class RecordedAnswerer:
     filter: Text | None = None
     confidence_scale: Literal["unit", "percent"] = "unit"
     missing: Literal["refuse", "no_answer"] = "refuse"
+    on_error: OnError = "refuse"
     name: Text | None = None
 
     recorded: ClassVar[bool] = True
@@ -96,11 +101,19 @@ class RecordedAnswerer:
         asked = {question.question_id: question for question in questions}
         answers: dict[str, Answer] = {}
         places: dict[str, str] = {}
+        faults, number = Faults(self.path, self.on_error, "answerer", "answers"), 0
         for where, case, answer in self._log.answers(asked):
+            number += 1
+            if isinstance(answer, DatasetError):
+                faults.add(answer)
+                answers.setdefault(case, Answer(None))
+                continue
             if case in places:
                 first = places[case].rpartition(", ")[2]
                 raise DatasetError(f"{where}: the case {case[:SHOWN]!r} is answered twice, first in {first}")
             places[case], answers[case] = where, answer
+        if left_out := faults.end(number):
+            say_once(f"{self.path}: answers left out by answerer.on_error=skip: {len(left_out)} ({left_out[0]}, ...)")
         missing = [question.question_id for question in questions if question.question_id not in answers]
         if missing and self.missing == "refuse":
             raise DatasetError(
@@ -124,10 +137,11 @@ class RecordedAnswerer:
         name = self._file.name.lower().removesuffix(".gz")
         if name.endswith(".eval"):
             return "inspect"
-        if name.endswith(".csv"):
+        if name.endswith((".csv", ".tsv", ".parquet")):
             return "table"
-        if not name.endswith(".jsonl"):
-            raise DatasetError(f"answerer.path: {self.path} has another ending than .jsonl, .csv and .eval")
+        if not name.endswith((".jsonl", ".json")):
+            expected = ".jsonl, .json, .csv, .tsv, .parquet and .eval"
+            raise DatasetError(f"answerer.path: {self.path} has another ending than {expected}")
         first = next(read_rows(self._file), None)
         return "lm_eval" if first and all(field in first.fields for field in SAMPLE) else "table"
 

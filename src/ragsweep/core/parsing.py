@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from itertools import chain, count
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import Any, NoReturn
 
 import yaml
 
@@ -115,7 +115,7 @@ def read_lines(path: Path, most_mb: float) -> Iterator[tuple[int, str]]:
     _refuse_other_than_file(path)
     longest = int(most_mb * MB)
     with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
-        lines: IO[Any] = file
+        lines: Any = file
         encoding = "UTF-8"
         for number in count(1):
             try:

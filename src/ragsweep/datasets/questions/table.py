@@ -103,6 +103,10 @@ class TableQuestions:
         queries = tuple(each.query for each in questions if not each.faulty)
         return Asked(unit, documents, queries, tuple(judgments), skipped=skipped)
 
+    def with_on_error(self, on_error: OnError) -> TableQuestions:
+        """The same questions, which refuse or leave out those that cannot be used."""
+        return replace(self, on_error=on_error)
+
     def with_judgments(
         self, judgments: Sequence[Judgment], documents: tuple[Document, ...], setting: str = OF_OWN.questions
     ) -> JudgmentFile:

@@ -14,6 +14,7 @@ Kind = Literal[
     "queries_without_judgments",
     "queries_without_relevant",
     "references_without_offsets",
+    "questions_left_out",
     "skipped_documents",
     "shifted_pages",
     "swapped_judgments",

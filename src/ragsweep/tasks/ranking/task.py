@@ -113,6 +113,9 @@ class RankingTask:
         unjudged = set(range(len(dataset.queries))) - set(dataset.qrels.query.tolist())
         absent = set(dataset.qrels.unit.tolist()) - set(dataset.found_units.tolist())
         no_relevant = f"queries without a {dataset.unit} of grade {level} or more, scoring 0 except in NDCG"
+        if dataset.left_out.number:
+            say_once(f"measured: {dataset.left_out.of_all(len(dataset.queries))}")
+        _notice(dataset.left_out.faulty, "questions left out by dataset.on_error=skip")
         _notice(dataset.skipped, "documents left out by dataset.skip")
         _notice(dataset.empty_pages, "pages without text, never retrieved")
         _notice([dataset.queries[row].text for row in sorted(unjudged)], "queries without judgments, left out")
@@ -226,6 +229,7 @@ class RankingTask:
         values = zip(evaluation.metrics, evaluation.means.values(), intervals, evaluation.per_query, strict=True)
         tokens = self._context_tokens(items, ranking, evaluation)
         audited, facts = self.audited(items), tables.facts(evaluation, items)
+        asked = items.left_out.of_all(len(evaluation.judged.queries), "query")
         search = self._search(items)
         texts = details_of(self._ranker, search)
         details = {name: [column[row] for row in evaluation.judged.queries] for name, column in texts.items()}
@@ -251,7 +255,7 @@ class RankingTask:
                 "qrels.trec": trec.qrels_lines(items),
                 "audit.json": [as_json(items, audited)],
             },
-            condition=f"at k = {self.k}",
+            condition=f"at k = {self.k}" + (f", {asked}" if items.left_out.number else ""),
             charts=(charts.draw, evaluation),
         )
 
