@@ -13,8 +13,10 @@ from pathlib import Path
 from ragsweep.core.constraints import Text
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.parsing import MB
-from ragsweep.core.terminal import one_line, say_once
+from ragsweep.core.terminal import counted, one_line, say_once
 from ragsweep.datasets.collection import PAGE_BREAK, Document
+from ragsweep.datasets.corpora.html_tables import flatten_tables
+from ragsweep.datasets.corpora.word import ignored_elements, with_equations
 from ragsweep.datasets.fields import flaw_of_name
 from ragsweep.datasets.files import files_at, what_is
 
@@ -99,6 +101,7 @@ def _of_html(text: str, path: Path) -> str:
         soup = BeautifulSoup(text, "html.parser")
         for element in soup(["script", "style", "template", "noscript", "head"]):
             element.decompose()
+        flatten_tables(soup)
         converter = MarkdownConverter(heading_style="ATX", strip=["a", "img", "b", "strong", "i", "em"])
         return str(converter.convert_soup(soup)).strip()
     except RecursionError as error:
@@ -109,7 +112,7 @@ def _of_html(text: str, path: Path) -> str:
 
 
 def _of_word(content: bytes, path: Path) -> str:
-    """A Word document as Markdown. Macros are not run, and images and links are not followed."""
+    """A Word document as Markdown, with what is left out said. Macros are not run, images and links not followed."""
     _expect("mammoth", path)
     import mammoth
 
@@ -118,6 +121,7 @@ def _of_word(content: bytes, path: Path) -> str:
             if sum(part.file_size for part in archive.infolist()) > LARGEST_MB * MB:
                 raise DatasetError(f"{path}: larger than {LARGEST_MB} MB when unzipped")
             _check_xml(archive, path)
+        content, dropped = with_equations(content)
         converted = mammoth.convert_to_html(BytesIO(content), convert_image=lambda _: [])
     except DatasetError:
         raise
@@ -125,6 +129,9 @@ def _of_word(content: bytes, path: Path) -> str:
         raise DatasetError(f"{path}: elements are nested too deeply") from error
     except Exception as error:  # mammoth raises errors of many kinds for a damaged file
         raise DatasetError(f"{path}: {UNREADABLE} ({one_line(str(error))[:80]})") from error
+    dropped += ignored_elements([message.message for message in converted.messages])
+    if dropped:
+        say_once(f"{path}: left out: {', '.join(counted(number, what) for what, number in dropped.items())}")
     return _of_html(converted.value, path)
 
 
