@@ -186,7 +186,7 @@ def test_a_missing_file_is_named(folder, name):
             "q1\td1\t1",
             r"test\.tsv, line 4: 'd1' has the grade 1 for query 'q1', but 2 in line 2; expected one",
         ),
-        ("qrels/test.tsv", "q9\td1\t1", r"test\.tsv: query 'q9' is not in the queries"),
+        ("qrels/test.tsv", "q9\td1\t1", r"queries\.jsonl: has no query 'q9', which is judged"),
     ],
 )
 def test_a_bad_line_is_named_with_file_and_number(folder, name, line, message):

@@ -6,7 +6,7 @@ Copies on the Hugging Face hub, such as those of MTEB, have the same tables as P
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from ragsweep.core.parsing import MalformedError, from_json, read_lines
 from ragsweep.datasets.beir_files import files_of, qrels_files
 from ragsweep.datasets.collection import Collection, Document, Judgment, Query
 from ragsweep.datasets.entry_files import ending_of, further_fields, reading
+from ragsweep.datasets.faults import Faults, OnError
 from ragsweep.datasets.fields import flaw_of_name, flaw_of_text, listed, shown_value
 from ragsweep.datasets.files import what_is
 from ragsweep.datasets.json_objects import Entry
@@ -24,6 +25,7 @@ from ragsweep.datasets.own import Asked
 from ragsweep.datasets.pages import with_keys
 from ragsweep.datasets.parquet_files import parquet_rows
 from ragsweep.datasets.qrels_files import read_qrels
+from ragsweep.datasets.selecting import checked_ids, selected, without_effect
 
 LONGEST_LINE_MB = 100
 HEADER = ["query-id", "corpus-id", "score"]
@@ -38,12 +40,24 @@ class BeirDataset:
         path: The folder.
         split: Which qrels to use: `test`, `train` or `dev`. Only the queries with judgments in this split are used.
         type: The field of a query by which results are broken down; None if there is none.
+        on_error: Whether a judged query that cannot be used refuses the dataset, or is left out.
+        ids: Selects queries; see `selected`.
     """
 
     name: Text
     path: Text
     split: Text = "test"
     type: Text | None = None
+    on_error: OnError = "refuse"
+    ids: Text | Sequence[Text] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ids", checked_ids(self.ids))
+
+    @property
+    def without_effect(self) -> Sequence[str]:
+        """Those of `ids` and `on_error` that leave nothing out."""
+        return without_effect(self)
 
     @property
     def corpus(self) -> BeirCorpus:
@@ -56,8 +70,10 @@ class BeirDataset:
         if (found := what_is(root)) != "a folder":
             problem = f"is {found}" if found else "does not exist"
             raise DatasetError(f"dataset.path: {root} {problem}; expected a folder with corpus.jsonl")
-        asked = BeirQuestions(self.path, self.split, self.type).read(self.corpus.read())
-        return Collection(self.name, asked.unit, asked.documents, asked.queries, asked.judgments)
+        questions = BeirQuestions(self.path, self.split, self.type, self.on_error)
+        asked = questions.read(self.corpus.read())
+        collection = Collection(self.name, asked.unit, asked.documents, asked.queries, asked.judgments)
+        return selected(collection, self.ids, asked.skipped)
 
     def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
         """The qrels of the split with further judgments."""
@@ -89,11 +105,13 @@ class BeirQuestions:
         path: The folder.
         split: Which qrels to use: `test`, `train` or `dev`. Only the queries with judgments in this split are used.
         type: The field of a query by which results are broken down; None if there is none.
+        on_error: Whether a judged query that cannot be used refuses the dataset, or is left out.
     """
 
     path: Text
     split: Text = "test"
     type: Text | None = None
+    on_error: OnError = "refuse"
 
     def read(self, documents: tuple[Document, ...]) -> Asked:
         """Read the qrels, and the queries that have judgments. Judged documents need not be in the corpus."""
@@ -106,11 +124,16 @@ class BeirQuestions:
         if not {document.source for document in documents} & {judgment.unit for judgment in judgments}:
             raise DatasetError(f"{root}: none of the documents in {qrels.relative_to(root)} is in the corpus")
         judged = {judgment.query_id for judgment in judgments}
-        queries = tuple(_queries(files_of(root, "queries", self.split), judged, self.type))
-        missing = judged - {query.query_id for query in queries}
-        if missing:
-            raise DatasetError(f"{qrels}: query {min(missing)!r} is not in the queries ({len(missing)} such queries)")
-        return Asked("document", with_keys(documents, "document"), queries, judgments)
+        faults = Faults(qrels, self.on_error)
+        queries = tuple(_queries(files_of(root, "queries", self.split), judged, self.type, faults))
+        known = {query.query_id for query in queries}
+        skipped = faults.end(len(judged))
+        kept = judgments if not skipped else tuple(each for each in judgments if each.query_id in known)
+        return Asked("document", with_keys(documents, "document"), queries, kept, skipped=skipped)
+
+    def with_on_error(self, on_error: OnError) -> BeirQuestions:
+        """The same questions, which refuse or leave out those that cannot be used."""
+        return replace(self, on_error=on_error)
 
     def with_judgments(
         self, judgments: Sequence[Judgment], documents: tuple[Document, ...], group: str = "questions"
@@ -135,22 +158,34 @@ def _documents(paths: Sequence[Path]) -> Iterator[Document]:
         yield Document.from_pages(entry["_id"], [("1", entry["_id"], f"{title} {entry['text']}".strip())])
 
 
-def _queries(paths: Sequence[Path], judged: Set[str], kind: str | None) -> Iterator[Query]:
-    """The judged queries. What else is known of them becomes further fields, such as `metadata`, if it is not empty."""
+def _queries(paths: Sequence[Path], judged: Set[str], kind: str | None, faults: Faults) -> Iterator[Query]:
+    """The judged queries that can be used, and in `faults` why others cannot."""
     has_type = kind is None
+    missing = {*judged}
     for where, entry in _named_entries(paths):
         if entry["_id"] not in judged:
             continue
-        if not entry["text"].strip():
-            raise DatasetError(f"{where}: the field 'text' is blank; expected the text of the query")
+        missing.discard(entry["_id"])
         has_type = has_type or kind in entry
-        further = {name: value for name, value in entry.items() if value not in ("", [], {})}
-        named = further.get(kind) if kind else None
-        if named is not None and (flaw := flaw_of_name(named)):
-            raise DatasetError(f"{where}: the field {kind!r} {flaw}")
-        yield Query(entry["_id"], entry["text"], named, further_fields(further, ("_id", "text", kind), where))
+        try:
+            yield _query(entry, kind, where)
+        except DatasetError as error:
+            faults.add(error)
+    for name in sorted(missing):
+        faults.add(DatasetError(f"{paths[0]}: has no query {name!r}, which is judged"))
     if not has_type:
         raise DatasetError(f"{paths[0]}: no judged query has the field {kind!r} (type)")
+
+
+def _query(entry: Entry, kind: str | None, where: str) -> Query:
+    """A query. What else is known of it becomes further fields, such as `metadata`, if it is not empty."""
+    if not entry["text"].strip():
+        raise DatasetError(f"{where}: the field 'text' is blank; expected the text of the query")
+    further = {name: value for name, value in entry.items() if value not in ("", [], {})}
+    named = further.get(kind) if kind else None
+    if named is not None and (flaw := flaw_of_name(named)):
+        raise DatasetError(f"{where}: the field {kind!r} {flaw}")
+    return Query(entry["_id"], entry["text"], named, further_fields(further, ("_id", "text", kind), where))
 
 
 def _entries(path: Path) -> Iterator[tuple[str, Entry]]:

@@ -24,9 +24,14 @@ class Faults:
     def __init__(self, path: object, on_error: OnError, group: str = "dataset", noun: str = "questions") -> None:
         self._path, self._on_error, self._group, self._noun = path, on_error, group, noun
         self._messages: list[str] = []
+        self.ids: set[str] = set()  # of those that are faulty, where they are known
 
-    def add(self, error: DatasetError) -> None:
-        """Note that one is faulty."""
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def add(self, error: DatasetError, name: str | None = None) -> None:
+        """Note that one is faulty; `name` is its id."""
+        self.ids |= set() if name is None else {name}
         self._messages.append(str(error))
 
     def end(self, total: int) -> tuple[str, ...]:

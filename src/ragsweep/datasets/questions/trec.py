@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ragsweep.core.constraints import Text
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.datasets.collection import Document, Judgment, Query, Unit
 from ragsweep.datasets.entry_files import ending_of, lines_of
+from ragsweep.datasets.faults import Faults, OnError
 from ragsweep.datasets.fields import flaw_of_name
 from ragsweep.datasets.judgment_files import JudgmentFile, lines_with
 from ragsweep.datasets.own import Asked
@@ -36,12 +37,15 @@ class TrecQuestions:
         unit: What the judgments name: a `document`, a `page` ("manual.pdf#34") or a `page_number`.
         field: The field of a topic in SGML or XML that is the query, such as title, desc, query or question. The others
             become further fields.
+        on_error: Whether a topic that cannot be used, or a judged one that is missing, refuses the files, or is left
+            out.
     """
 
     topics: Text
     qrels: Text
     unit: Key = "document"
     field: Text = "title"
+    on_error: OnError = "refuse"
 
     def __post_init__(self) -> None:
         if not re.fullmatch(FIELD, self.field):
@@ -50,17 +54,25 @@ class TrecQuestions:
     def read(self, documents: tuple[Document, ...]) -> Asked:
         """Read the topics and judgments."""
         documents = with_keys(documents, self.unit)
-        queries = tuple(self._queries())
+        faults = Faults(self.topics, self.on_error)
+        queries = tuple(self._queries(faults))
         judgments = tuple(read_trec_qrels(Path(self.qrels)))
         units = {page.unit for document in documents for page in document.pages}
         if not any(judgment.unit in units for judgment in judgments):
             example = f"{judgments[0].unit!r} is not" if judgments else "there are none"
             raise DatasetError(f"{self.qrels}: no judgment is of a {self.unit} in the corpus; for example, {example}")
         known = {query.query_id for query in queries}
-        if unknown := next((each for each in judgments if each.query_id not in known), None):
-            raise DatasetError(f"{self.qrels}: query {unknown.query_id!r} is not in {self.topics}")
+        faulty = faults.ids
+        for name in dict.fromkeys(each.query_id for each in judgments if each.query_id not in known | faulty):
+            faults.add(DatasetError(f"{self.qrels}: query {name!r} is not in {self.topics}"))
+        skipped = faults.end(len(queries) + len(faults))
+        kept = judgments if not skipped else tuple(each for each in judgments if each.query_id in known)
         unit: Unit = "document" if self.unit == "document" else "page"
-        return Asked(unit, documents, queries, judgments)
+        return Asked(unit, documents, queries, kept, skipped=skipped)
+
+    def with_on_error(self, on_error: OnError) -> TrecQuestions:
+        """The same questions, which refuse or leave out those that cannot be used."""
+        return replace(self, on_error=on_error)
 
     def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
         """The qrels with further judgments."""
@@ -73,7 +85,8 @@ class TrecQuestions:
             )
         return lines_with(path, "{} 0 {} {}", judgments, read_trec_qrels, "questions.qrels={path}")
 
-    def _queries(self) -> Iterator[Query]:
+    def _queries(self, faults: Faults) -> Iterator[Query]:
+        """The topics that can be used, and in `faults` why others cannot."""
         path = Path(self.topics)
         lines = list(lines_of(path, "questions.topics", "topics of TREC", formats="a text file"))
         seen: set[str] = set()
@@ -82,10 +95,11 @@ class TrecQuestions:
                 raise DatasetError(f"{where}: the query id {number[:80]!r} {flaw}")
             if number in seen:
                 raise DatasetError(f"{where}: the query id {number!r} is in the file twice; expected once")
-            if not query:
-                raise DatasetError(f"{where}: the text of query {number!r} is blank")
             seen.add(number)
-            yield Query(number, query, fields=fields)
+            if query:
+                yield Query(number, query, fields=fields)
+            else:
+                faults.add(DatasetError(f"{where}: the text of query {number!r} is blank"), number)
 
 
 def read_trec_qrels(path: Path) -> Iterator[Judgment]:
