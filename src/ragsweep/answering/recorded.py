@@ -12,7 +12,7 @@ from ragsweep.answering.answer_table import AnswerTable
 from ragsweep.answering.harness_log import SAMPLE, HarnessLog
 from ragsweep.answering.inspect_log import InspectLog
 from ragsweep.answering.question import Answer, Question
-from ragsweep.answering.rows import read_rows
+from ragsweep.answering.rows import UnknownCaseError, read_rows
 from ragsweep.core.constraints import Text
 from ragsweep.core.digest import digest_file
 from ragsweep.core.errors import DatasetError
@@ -85,11 +85,15 @@ class RecordedAnswerer:
         Raises:
             DatasetError: An answer does not fit its question or has no question, or a question has no answer.
         """
+        return self.answer_some(questions, 0)
+
+    def answer_some(self, questions: Sequence[Question], left_out: int) -> list[Answer]:
+        """As `answer`, but up to `left_out` answers may have no question, as the dataset has left out that many."""
         asked = tuple(questions)
         answers = self._answered.get(asked)
         if answers is None:
             self._answered.clear()
-            answers = self._answered[asked] = self._answers(asked)
+            answers = self._answered[asked] = self._answers(asked, left_out)
         return list(answers)
 
     @cached_property
@@ -97,13 +101,16 @@ class RecordedAnswerer:
         """The answers to the last questions: a sweep asks the same ones when it is planned and when it runs."""
         return {}
 
-    def _answers(self, questions: Sequence[Question]) -> list[Answer]:
+    def _answers(self, questions: Sequence[Question], left_out: int) -> list[Answer]:
         asked = {question.question_id: question for question in questions}
         answers: dict[str, Answer] = {}
         places: dict[str, str] = {}
-        faults, number = Faults(self.path, self.on_error, "answerer", "answers"), 0
+        faults, number, others = Faults(self.path, self.on_error, "answerer", "answers"), 0, 0
         for where, case, answer in self._log.answers(asked):
             number += 1
+            if isinstance(answer, UnknownCaseError) and others < left_out:
+                others += 1
+                continue
             if isinstance(answer, DatasetError):
                 faults.add(answer)
                 answers.setdefault(case, Answer(None))
@@ -112,8 +119,10 @@ class RecordedAnswerer:
                 first = places[case].rpartition(", ")[2]
                 raise DatasetError(f"{where}: the case {case[:SHOWN]!r} is answered twice, first in {first}")
             places[case], answers[case] = where, answer
-        if left_out := faults.end(number):
-            say_once(f"{self.path}: answers left out by answerer.on_error=skip: {len(left_out)} ({left_out[0]}, ...)")
+        if unused := faults.end(number):
+            say_once(f"{self.path}: answers left out by answerer.on_error=skip: {len(unused)} ({unused[0]}, ...)")
+        if others:
+            say_once(f"{self.path}: answers to questions that the dataset leaves out: {others}")
         missing = [question.question_id for question in questions if question.question_id not in answers]
         if missing and self.missing == "refuse":
             raise DatasetError(

@@ -162,7 +162,8 @@ class AnswersTask:
         row = find(query, items.queries)
         passages = contexts(items, self._source, self._rank(items, self._source), self.k, self._level)
         asked = questions(items, passages)
-        answers = answer(self.answerer, asked if self._recorded else [asked[row]])  # a file is read as a whole
+        some = asked if self._recorded else [asked[row]]  # a file is read as a whole
+        answers = answer(self.answerer, some, items.left_out.number)
         qrels = items.qrels
         relevant = qrels.unit[(qrels.query == row) & (qrels.grade >= self._level)]
         units = frozenset(items.units[unit] for unit in relevant)
@@ -205,7 +206,7 @@ class AnswersTask:
     def _answered(self, items: Dataset, ranking: Ranking | None, *sources: Source) -> list[Answered]:
         """Answer all questions from each of these kinds of evidence; the answerer is asked once, for all of them."""
         asked = [questions(items, contexts(items, each, ranking, self.k, self._level)) for each in sources]
-        answers = iter(answer(self.answerer, [question for some in asked for question in some]))
+        answers = iter(answer(self.answerer, [question for some in asked for question in some], items.left_out.number))
         found = []
         for source, some in zip(sources, asked, strict=True):
             given = list(islice(answers, len(some)))
