@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from datasets.test_conversion import METRICS
 
-from ragsweep.answering import RecordedAnswerer
+from ragsweep.answering import RecordedAnswerer, answer
 from ragsweep.answering.question import Question
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.store import NO_STORE
@@ -203,7 +203,7 @@ def test_recorded_answers_may_be_a_json_list_or_parquet(tmp_path):
     rows = [{"id": "q1", "answer": "B"}, {"id": "q2", "answer": "A"}]
     pd.DataFrame(rows).to_parquet(tmp_path / "a.parquet")
     for path in (written(tmp_path, "a.json", json.dumps(rows, indent=1)), str(tmp_path / "a.parquet")):
-        assert [answer.letter for answer in RecordedAnswerer(path).answer(QUESTIONS)] == ["B", "A"]
+        assert [each.letter for each in RecordedAnswerer(path).answer(QUESTIONS)] == ["B", "A"]
 
 
 def test_answers_that_fit_no_question_can_be_left_out(tmp_path, capsys):
@@ -212,5 +212,31 @@ def test_answers_that_fit_no_question_can_be_left_out(tmp_path, capsys):
     with pytest.raises(DatasetError, match=r"2 of 3 answers cannot be used: .*answerer\.on_error=skip leaves them out"):
         RecordedAnswerer(path).answer(QUESTIONS)
     answers = RecordedAnswerer(path, on_error="skip").answer(QUESTIONS)
-    assert [answer.letter for answer in answers] == ["B", None]
+    assert [each.letter for each in answers] == ["B", None]
     assert "answers left out by answerer.on_error=skip: 2" in capsys.readouterr().err
+
+
+def test_answers_to_questions_that_the_dataset_leaves_out_are_left_out_and_counted(tmp_path, capsys):
+    rows = [{"id": name, "answer": "B"} for name in ("q1", "q2", "q9")]
+    path = written(tmp_path, "a.json", json.dumps(rows))
+    answers = answer(RecordedAnswerer(path), QUESTIONS, left_out=1)
+    assert [each.letter for each in answers] == ["B", "B"]
+    assert "answers to questions that the dataset leaves out: 1" in capsys.readouterr().err
+    with pytest.raises(DatasetError, match="the dataset has no case 'q9'"):
+        answer(RecordedAnswerer(path), QUESTIONS)
+
+
+def test_a_sample_of_the_harness_keeps_its_number_where_earlier_cases_are_left_out(tmp_path):
+    samples = [
+        {
+            "doc_id": place,
+            "doc": {"question": f"Which {place}?", "options": ["yes", "no"]},
+            "arguments": [["", " yes"], ["", " no"]],
+            "resps": [],
+            "filtered_resps": [[-2.0, False], [-1.0, True]],
+        }
+        for place in range(3)
+    ]
+    path = written(tmp_path, "samples_quiz.jsonl", "\n".join(map(json.dumps, samples)))
+    asked = [Question(str(n + 1), "", f"Which {n}?", (Option("A", "yes"), Option("B", "no"))) for n in (1, 2)]
+    assert [each.letter for each in answer(RecordedAnswerer(path), asked, left_out=1)] == ["B", "B"]
