@@ -19,7 +19,7 @@ LABELS = {
     "desc": "Description:",
     "narr": "Narrative:",
 }  # some collections repeat the field's name
-ANY_TAG = re.compile(r"(?:^|(?<=>))\s*<([A-Za-z][\w.-]{0,40})(?:\s[^<>]*)?>", re.MULTILINE)
+ANY_TAG = re.compile(r"(?:^|(?<=>))[ \t]*<([A-Za-z][\w.-]{0,40})(?:\s[^<>]*)?>", re.MULTILINE)
 XML_TAG = re.compile(r"<(/?)([A-Za-z][\w.-]{0,40})((?:\s[^<>]*)?)>|<!--")
 NUMBER = re.compile(r"\b(?:number|num|id|qid)\s*=\s*[\"']([^\"'<>]*)[\"']", re.IGNORECASE)
 NUMBER_FIELDS = ("num", "number", "qid", "id")
