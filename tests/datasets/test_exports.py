@@ -218,6 +218,28 @@ def test_judgments_are_not_added_to_a_table_with_one_judgment_a_row(tmp_path):
         TableQuestions(str(tmp_path / "q.csv")).with_judgments([], (BOOK,))
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "query,source,relevant_docs\nwhat,note.pdf,1\nwho,book.pdf,1; 3\n",
+            ["note.pdf#1", "book.pdf#1", "book.pdf#3"],
+        ),
+        ("question,file,relevant_pages\nwhat,book.pdf,note.pdf#1\n", ["note.pdf#1"]),
+        ("query,source,relevant_docs\nwhat,by hand,5\n", ["book.pdf#5"]),
+    ],
+)
+def test_the_pages_of_a_row_are_those_of_the_document_that_the_row_names(tmp_path, text, expected):
+    assert [unit for _, unit, _ in judged(tmp_path, text, TWO)] == expected
+
+
+def test_a_page_is_never_that_of_another_document_than_the_row_names(tmp_path):
+    with pytest.raises(DatasetError, match=r"page 'zzz\.pdf#5' is not in the documents"):
+        judged(tmp_path, "query,source,relevant_docs\nwhat,zzz.pdf,5\n", TWO)
+    with pytest.raises(DatasetError, match=r"note\.pdf has pages 1 to 1"):
+        judged(tmp_path, "query,source,relevant_docs\nwhat,note.pdf,5\n", TWO)
+
+
 # Objects in JSON
 
 LLAMA = {

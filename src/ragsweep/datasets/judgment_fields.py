@@ -56,8 +56,14 @@ def judgment_columns(row: Mapping[str, object]) -> list[str]:
     return [*names, *grade_columns(row)] if names else []
 
 
+def document_of_row(row: Mapping[str, object]) -> str:
+    """What the only column of a row says that names a document; empty if there is none, or there are several."""
+    names = [str(row[name]).strip() for name in SOURCE if not _is_blank(row.get(name))]
+    return names[0] if len(names) == 1 else ""
+
+
 def grades_of_row(row: Entry, where: str) -> dict[str, int]:
-    """The judgment that the columns of a row make; none if they are empty.
+    """The judgment that the columns of a row make, or those of several pages; none if the columns are empty.
 
     Raises:
         DatasetError: The columns make no judgment, or one that cannot be understood.
@@ -65,7 +71,8 @@ def grades_of_row(row: Entry, where: str) -> dict[str, int]:
     fields = {name: row[name] for name in judgment_columns(row)}
     if all(_is_blank(fields[name]) for name in fields if name not in GRADE):
         return {}
-    return dict([_judgment(fields, where)])
+    pages = grades_in(row, PAGE[0], where) if not _is_blank(fields.get(PAGE[0])) else {None: 1}
+    return _grades((_judgment({**fields, PAGE[0]: page}, where) for page in pages), where)
 
 
 def grade_columns_of(row: Mapping[str, object], field: str) -> list[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from ragsweep.core.constraints import Text
 from ragsweep.core.errors import DatasetError
@@ -16,6 +16,7 @@ from ragsweep.datasets.faults import Faults, OnError
 from ragsweep.datasets.fields import QUERY_TYPE, listed
 from ragsweep.datasets.json_objects import Named
 from ragsweep.datasets.judgment_fields import (
+    document_of_row,
     grade_columns_of,
     graded_by_row,
     grades_in,
@@ -91,7 +92,7 @@ class TableQuestions:
         unit: Unit = "document" if self.unit == "document" else "page"
         pages = Pages(documents, unit, settings)
         faults = Faults(self.path, self.on_error)
-        questions, number = self._questions(settings, faults)
+        questions, number = self._questions(settings, faults, documents)
         judgments: list[Judgment] = []
         for each in questions:
             try:
@@ -119,7 +120,7 @@ class TableQuestions:
         refuse_parquet(path)
         _, first = next(read_entries(path, "queries"), ("", {}))
         relevant = self._relevant_in(first)
-        questions, _ = self._questions(OF_OWN, Faults(path, self.on_error))
+        questions, _ = self._questions(OF_OWN, Faults(path, self.on_error), documents)
         if relevant is None or isinstance(first, Named) or any(each.rows > 1 for each in questions):
             raise DatasetError(
                 f"{path}: judgments can only be added to a table with one question a row and a column of judgments; "
@@ -127,8 +128,12 @@ class TableQuestions:
             )
         return table_with(path, relevant, self.id, added, f"{setting}={{path}}")
 
-    def _questions(self, settings: Settings, faults: Faults) -> tuple[list[_Question], int]:
+    def _questions(
+        self, settings: Settings, faults: Faults, documents: Sequence[Document]
+    ) -> tuple[list[_Question], int]:
         """The questions that can be used, in the order of their first rows, and the number of all questions."""
+        sources = {document.source for document in documents}
+        endings = {PurePosixPath(source).suffix for source in sources} - {""}
         questions: dict[tuple[str, str | None], _Question] = {}
         nameless = 0  # rows of which not even the question can be read
         differing: dict[str, None] = {}
@@ -141,7 +146,7 @@ class TableQuestions:
                 key = (query.text, query.query_type) if self._id_in(row) is None else (query.query_id, None)
                 question = questions.setdefault(key, _Question(query, where))
                 question.rows += 1
-                differing |= _added(question, query, self._grades(row, where), where)
+                differing |= _added(question, query, self._grades(row, where, sources, endings), where)
             except DatasetError as error:
                 if question is None or not question.faulty:
                     faults.add(error)
@@ -178,12 +183,23 @@ class TableQuestions:
             fields=further_fields(row, (id_column, column, self.type, *judged), where),
         )
 
-    def _grades(self, row: Entry, where: str) -> dict[str, int]:
-        """The judgments in a row."""
+    def _grades(self, row: Entry, where: str, sources: Set[str], endings: Set[str]) -> dict[str, int]:
+        """The judgments in a row. Its column of a document, if it has one, says of which document its pages are.
+
+        Args:
+            row: The row.
+            where: Its place, for error messages.
+            sources: The names of the documents.
+            endings: Those of the names of files among them.
+        """
         relevant = self._relevant_in(row)
         if relevant is None:
             return grades_of_row(row, where)
-        return graded_by_row(grades_in(row, relevant, where), row, relevant, where)
+        grades = graded_by_row(grades_in(row, relevant, where), row, relevant, where)
+        named = document_of_row(row) if self.unit != "document" else ""
+        if named not in sources and PurePosixPath(named).suffix not in endings:
+            return grades
+        return {key if "#" in key or key in sources else f"{named}#{key}": grade for key, grade in grades.items()}
 
     def _id_in(self, row: Entry) -> str | None:
         """The column of the ids."""
