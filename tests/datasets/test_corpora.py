@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small import write_pdf
 
-from ragsweep.core.errors import DatasetError
+from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.datasets import PdfDocuments, TableCorpus, TextCorpus, TrecCorpus
 from ragsweep.testing import CorpusContract
 
@@ -284,3 +284,12 @@ def test_what_is_dropped_of_a_word_document_is_counted_and_named(tmp_path, capsy
     document.save(tmp_path / "a.docx")
     TextCorpus(str(tmp_path / "a.docx")).read()
     assert f"{tmp_path / 'a.docx'}: left out: 1 header" in capsys.readouterr().err
+
+
+def test_further_endings_are_read_as_plain_text(tmp_path):
+    for name in ("a.py", "b.md", "c.png"):
+        (tmp_path / name).write_text("x = 1")
+    assert [each.source for each in TextCorpus(str(tmp_path)).read()] == ["b.md"]
+    assert [each.source for each in TextCorpus(str(tmp_path), plain=[".PY"]).read()] == ["a.py", "b.md"]
+    with pytest.raises(ConfigError, match=r"corpus\.plain: found .*, expected a list of endings"):
+        TextCorpus(str(tmp_path), plain=["py"])

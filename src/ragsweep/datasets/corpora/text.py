@@ -5,13 +5,14 @@ from __future__ import annotations
 import gzip
 import zipfile
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 
-from ragsweep.core.constraints import Text
-from ragsweep.core.errors import DatasetError
+from ragsweep.core.constraints import Text, as_configured
+from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.parsing import MB
 from ragsweep.core.terminal import counted, one_line, say_once
 from ragsweep.datasets.collection import PAGE_BREAK, Document
@@ -36,19 +37,35 @@ class TextCorpus:
 
     Attributes:
         path: The file or folder. Text files, Markdown files and web pages whose names end in `.gz` are unzipped.
+        plain: Further endings of files that are read as plain text, such as `.py`.
     """
 
     path: Text
+    plain: Sequence[Text] = ()
+
+    def __post_init__(self) -> None:
+        endings = self.plain
+        if isinstance(endings, str) or not all(isinstance(each, str) and each.startswith(".") for each in endings):
+            raise ConfigError(
+                f"corpus.plain: found {as_configured(endings)}, expected a list of endings, like [.py,.java]"
+            )
+        object.__setattr__(self, "plain", tuple(each.lower() for each in endings))
+
+    @property
+    def without_effect(self) -> Sequence[str]:
+        """An empty `plain` has no effect."""
+        return () if self.plain else ("plain",)
 
     def read(self) -> tuple[Document, ...]:
         """Read the documents, in the order of their names. Files of other kinds are counted and left out."""
         root = Path(self.path)
         files = files_at(root, "corpus.path", f"a folder, or a file of {KINDS}")
-        others = [name for name, path in files.items() if _kind(path) not in (*PLAIN, *PAGES, WORD)]
+        others = [name for name, path in files.items() if _kind(path) not in (*PLAIN, *PAGES, WORD, *self.plain)]
         if len(others) == len(files):
             raise DatasetError(f"corpus.path: {root} has no file of {KINDS}")
         if others:
-            say_once(f"files of other kinds, left out: {len(others)} ({one_line(', '.join(others[:3]))}, ...)")
+            found = f"{len(others)} ({one_line(', '.join(others[:3]))}, ...)"
+            say_once(f"files of other kinds, left out: {found}; corpus.plain=[ENDING] reads them as text")
         return tuple(_document(name, path) for name, path in files.items() if name not in others)
 
 
