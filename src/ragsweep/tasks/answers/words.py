@@ -33,7 +33,7 @@ def sections(
     measures: Sequence[Measure],
     known: ConfidenceSummary | None,
     *,
-    asked: str,
+    asked: str = "",
     scaled: bool,
 ) -> dict[str, list[str]]:
     """Sentences by heading; headings without a sentence are left out.
@@ -44,7 +44,7 @@ def sections(
         scores: The metrics.
         measures: Further numbers.
         known: What is known of the answers with a confidence; None if no answer has one.
-        asked: How many questions are asked, such as `4,162 of 4,183 questions`.
+        asked: How many questions are asked, such as `4,162 of 4,183 questions`; empty if these are all.
         scaled: Whether the confidence comes from scores of options, by a temperature that was fitted here.
     """
     named = {each.metric.name: each.value for each in measures}
@@ -60,7 +60,7 @@ def sections(
 
 def _accuracy(evaluation: Evaluation, asked: str) -> Iterator[str]:
     cases, missing = len(evaluation.correct), evaluation.no_answers
-    yield f"The answers are {chance_sentence(evaluation.accuracy)} ({asked})."
+    yield f"The answers are {chance_sentence(evaluation.accuracy)} ({asked or counted(cases, 'question')})."
     if missing.questions:
         yield (
             f"{missing.questions} of {cases} questions have no answer that could be read, and count as wrong. The "
