@@ -176,3 +176,16 @@ def test_without_inspect_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "inspect_ai.log", None)
     with pytest.raises(ConfigError, match=r"needs inspect-ai: pip install 'ragsweep\[inspect\]'"):
         answers(DATA / "quiz.eval")
+
+
+def test_a_sample_that_does_not_fit_its_case_can_be_left_out():
+    """Its question then counts as not answered."""
+    path = DATA / "quiz_shuffled_dataset.eval"
+    odd, *others = QUESTIONS
+    options = tuple(option._replace(text=f"other {option.text}") for option in odd.options)
+    questions = [Question(odd.question_id, "", odd.question, options), *others]
+    with pytest.raises(DatasetError, match=r"its choices are not the options.*answerer\.on_error=skip leaves it out"):
+        answers(path, questions)
+    found = answers(path, questions, on_error="skip")
+    assert found[0].letter is None
+    assert found[1:] == answers(path)[1:]

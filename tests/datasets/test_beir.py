@@ -170,23 +170,23 @@ def test_a_missing_file_is_named(folder, name):
         (
             "qrels/test.tsv",
             "q1 0 d1 1",
-            r"test\.tsv, line 4: expected query-id, corpus-id and score separated by tabs",
+            r"test\.tsv, line 4: found 4 columns, expected 3 as in the first line",
         ),
-        ("qrels/test.tsv", "q1\td1\thigh", r"test\.tsv, line 4: the score 'high' is not a whole number"),
-        ("qrels/test.tsv", "q1\td1\t1.5", r"test\.tsv, line 4: the score '1\.5' is not a whole number"),
+        ("qrels/test.tsv", "q1\td1\thigh", r"test\.tsv, line 4: the grade is 'high'; expected a whole number"),
+        ("qrels/test.tsv", "q1\td1\t1.5", r"test\.tsv, line 4: the grade is '1\.5'; expected a whole number"),
         (
             "qrels/test.tsv",
             f"q1\td1\t{10**30}",
-            r"line 4: the score '10*' is not a whole number from -1000000000 to 10",
+            r"line 4: the grade is '10*'; expected a whole number from -1000000000 to 10",
         ),
-        ("qrels/test.tsv", f"q1\td1\t{'9' * 5_000}", r"line 4: the score '9{80}' is not a whole number"),
-        ("qrels/test.tsv", "q1\t \t1", r"test\.tsv, line 4: the corpus-id '' is blank"),
+        ("qrels/test.tsv", f"q1\td1\t{'9' * 5_000}", r"line 4: the grade is '9{80}'; expected a whole number"),
+        ("qrels/test.tsv", "q1\t \t1", r"test\.tsv, line 4: the document '' is blank"),
         (
             "qrels/test.tsv",
             "q1\td1\t1",
-            r"test\.tsv, line 4: document 'd1' has the score 1 for query 'q1', but 2 in line 2; expected one",
+            r"test\.tsv, line 4: 'd1' has the grade 1 for query 'q1', but 2 in line 2; expected one",
         ),
-        ("qrels/test.tsv", "q9\td1\t1", r"test\.tsv: query 'q9' is not in queries\.jsonl"),
+        ("qrels/test.tsv", "q9\td1\t1", r"queries\.jsonl: has no query 'q9', which is judged"),
     ],
 )
 def test_a_bad_line_is_named_with_file_and_number(folder, name, line, message):

@@ -308,10 +308,19 @@ def test_any_spans_are_read_back_or_refused_in_one_line(tmp_path_factory, collec
 @pytest.mark.parametrize("to", ["beir", "trec", "table"])
 def test_the_manual_gives_the_same_numbers_in_every_format(tmp_path, manual, to):
     lost, again = converted(tmp_path, manual, to)
-    assert metrics(again, PageChunker()) == metrics(manual, PageChunker())
-    if to == "table":
-        assert lost == []
-        assert metrics(again, RecursiveChunker()) == metrics(manual, RecursiveChunker())
+    for chunker in (PageChunker(), RecursiveChunker()):
+        assert metrics(again, chunker) == metrics(manual, chunker)
+    assert to != "table" or lost == []
+
+
+def test_queries_that_the_layout_of_beir_does_not_give_back_are_counted(tmp_path):
+    collection = small(judgments=(Judgment("q1", "c", 1),))
+    lost, again = converted(tmp_path, collection, "beir")
+    assert "1 query without a judgment: they are written, but not read again" in lost
+    assert [query.query_id for query in again.queries] == ["q1"]
+    for to in ("trec", "table"):
+        (tmp_path / "in").mkdir(exist_ok=True)
+        assert len(converted(tmp_path / "in", collection, to)[1].queries) == 2
 
 
 def test_the_bundled_cases_give_the_same_numbers_as_questions(tmp_path):
@@ -366,6 +375,7 @@ def test_the_command_writes_what_it_says(tmp_path):
         "lost: which document each of 140 pages is of: each is a document now\nlost: types and fields of 133 queries\n"
     )
     assert process.stdout.splitlines()[0].startswith("made/here: 1 document, 133 queries, ")
+    assert process.stdout.splitlines()[1].endswith(" chunker=recursive")
     assert sorted(path.name for path in (tmp_path / "made/here").iterdir()) == [
         "corpus.jsonl",
         "qrels.txt",

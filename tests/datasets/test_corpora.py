@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small import write_pdf
 
-from ragsweep.core.errors import DatasetError
+from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.datasets import PdfDocuments, TableCorpus, TextCorpus, TrecCorpus
 from ragsweep.testing import CorpusContract
 
@@ -217,3 +217,79 @@ class TestPdfs(CorpusContract):
     def corpus(self, tmp_path):
         write_pdf(tmp_path / "iron.pdf", ["Iron", "", "tablets"])
         type(self).settings = {"path": str(tmp_path)}
+
+
+MATH = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+
+
+def equation(inside):
+    from docx.oxml import parse_xml
+
+    return parse_xml(f"<m:oMathPara {MATH}><m:oMath>{inside}</m:oMath></m:oMathPara>")
+
+
+def run(text):
+    return f"<m:r><m:t>{text}</m:t></m:r>"
+
+
+@pytest.mark.extra("documents")
+@pytest.mark.parametrize(
+    ("inside", "line"),
+    [
+        (f"{run('E=m')}<m:sSup><m:e>{run('c')}</m:e><m:sup>{run('2')}</m:sup></m:sSup>", "E=mc^2"),
+        (f"<m:f><m:num>{run('a+b')}</m:num><m:den>{run('c')}</m:den></m:f>", "(a+b)/c"),
+        (f"<m:rad><m:deg/><m:e>{run('x')}</m:e></m:rad>", "√(x)"),
+        (
+            '<m:nary><m:naryPr><m:chr m:val="∑"/></m:naryPr>'
+            f"<m:sub>{run('i=1')}</m:sub><m:sup>{run('n')}</m:sup><m:e>{run('i')}</m:e></m:nary>",
+            "∑_(i=1)^n i",
+        ),
+        (f"<m:d><m:e>{run('a')}</m:e><m:e>{run('b')}</m:e></m:d>", "(a, b)"),
+    ],
+)
+def test_an_equation_of_a_word_document_is_a_line(tmp_path, inside, line):
+    import docx
+
+    document = docx.Document()
+    document.add_paragraph("Before")._p.append(equation(inside))
+    document.save(tmp_path / "a.docx")
+    [found] = TextCorpus(str(tmp_path / "a.docx")).read()
+    assert "".join(found.text.replace("\\", "").split()) == f"Before{''.join(line.split())}"
+
+
+@pytest.mark.extra("documents")
+def test_merged_cells_keep_their_columns_and_tables_in_cells_their_text(tmp_path):
+    import docx
+
+    document = docx.Document()
+    table = document.add_table(3, 2)
+    for row, column in ((0, 0), (0, 1), (1, 1), (2, 0), (2, 1)):
+        table.cell(row, column).text = f"r{row}c{column}"
+    table.cell(0, 0).merge(table.cell(1, 0))
+    inner = table.cell(2, 1).add_table(1, 2)
+    inner.cell(0, 0).text, inner.cell(0, 1).text = "one", "two"
+    document.save(tmp_path / "a.docx")
+    [found] = TextCorpus(str(tmp_path / "a.docx")).read()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in found.text.splitlines() if "c" in line]
+    assert rows == [["r0c0", "r0c1"], ["", "r1c1"], ["r2c0", "r2c1 one, two"]]
+
+
+@pytest.mark.extra("documents")
+def test_what_is_dropped_of_a_word_document_is_counted_and_named(tmp_path, capsys):
+    import docx
+
+    document = docx.Document()
+    document.sections[0].header.paragraphs[0].text = "Draft"
+    document.add_paragraph("Iron")
+    document.save(tmp_path / "a.docx")
+    TextCorpus(str(tmp_path / "a.docx")).read()
+    assert f"{tmp_path / 'a.docx'}: left out: 1 header" in capsys.readouterr().err
+
+
+def test_further_endings_are_read_as_plain_text(tmp_path):
+    for name in ("a.py", "b.md", "c.png"):
+        (tmp_path / name).write_text("x = 1")
+    assert [each.source for each in TextCorpus(str(tmp_path)).read()] == ["b.md"]
+    assert [each.source for each in TextCorpus(str(tmp_path), plain=[".PY"]).read()] == ["a.py", "b.md"]
+    with pytest.raises(ConfigError, match=r"corpus\.plain: found .*, expected a list of endings"):
+        TextCorpus(str(tmp_path), plain=["py"])

@@ -123,7 +123,7 @@ QUESTIONS = [
     ("q.csv", "query\nwhat\n", "line 2: the field 'relevant_docs' is missing; found 'query'"),
     ("q.csv", "query,relevant_docs\nwhat,9\n", "line 2: page '9' is not in the documents (m has pages 1 to 1)"),
     ("q.csv", "query,relevant_docs\nwhat,[1\n", "line 2: the field 'relevant_docs': not JSON"),
-    ("q.csv", "query,relevant_docs\nwhat,[1]\n", "line 2: the field 'relevant_docs' is [1]; expected a list like"),
+    ("q.csv", "query,relevant_docs\nwhat,[1.5]\n", "line 2: the field 'relevant_docs' is [1.5]; expected a list like"),
     (
         "q.jsonl",
         '{"query": "q", "relevant_docs": {"1": 1.5}}',
@@ -142,7 +142,7 @@ QUESTIONS = [
     ("q.csv", "query,relevant_docs\ncafé,1\n".encode("latin-1"), "not UTF-8 (line 2); save it as UTF-8"),
     ("q.csv", 'query,relevant_docs\nq,"1, m#1"\n', "(there are 'm'; write semicolons between several)"),
     ("q.csv", 'query,relevant_docs\nq,"8, 9"\n', "(m has pages 1 to 1)"),
-    ("q.csv", "query,relevant_docs,,\nq,1,,lost\n", "line 2: the field '' is blank"),
+    ("q.csv", "query,relevant_docs,,\nq,1,,lost\n", "line 2: column 4 has no name, but the text 'lost'"),
     ("q.csv", "query;relevant_docs\nq;r;1\n", "a text that contains a semicolon into double quotes"),
     ("q.jsonl", '{"query": "q", "relevant_docs": [[]]}', "line 1: the field 'relevant_docs' is [[]]"),
     ("q.jsonl", f'{{"query": "q", "relevant_docs": {{"1": {10**10}}}}}', "the grade of '1' is 10000000000"),
@@ -166,7 +166,7 @@ SPANS = [
 ]
 TOP = "<top><num>1<title>q</top>\n"
 TOPICS = [  # topics, qrels, what is said
-    ("1\tq\n", "1 0 m\n", "qrels, line 1: found 3 columns, expected four: query id, iteration, document and grade"),
+    ("1\tq\n", "1 m\n", "qrels, line 1: found 2 columns, expected query-id, corpus-id and score, or the four columns"),
     ("1\tq\n", "1 0 m x 2\n", "qrels, line 1: found 5 columns"),
     ("1\tq\n", "1 0 m nan\n", "qrels, line 1: the grade is 'nan'; expected a whole number"),
     ("1\tq\n", "1 0 m 0.5\n", "qrels, line 1: the grade is '0.5'"),
@@ -179,7 +179,7 @@ TOPICS = [  # topics, qrels, what is said
     ("1\t \n", "1 0 m 1\n", "topics, line 1: the text of query '1' is blank"),
     ("<top><num>1</num></top>", "1 0 m 1\n", "topics, line 1: the topic has no <title>"),
     ("<top><title>q</title></top>", "1 0 m 1\n", "topics, line 1: the topic has no <num>"),
-    ("<topics></topics>", "1 0 m 1\n", "no <top>...</top> in it"),
+    ("<topics></topics>", "1 0 m 1\n", "no <top>...</top> and no <topic>"),
     (f"{TOP}<top><num>2<title>r", "1 0 m 1\n", "topics, line 2: found <top> without </top>"),
     (f"{TOP}<num>2<title>r</top>", "1 0 m 1\n", "topics, line 2: found <num>, expected <top> first"),
     ("<top>\n<top><num>1<title>r</top>", "1 0 m 1\n", "line 2: found <top>, expected </top> for the one in line 1"),

@@ -297,9 +297,9 @@ def test_odd_topics_and_qrels_are_read_or_refused_in_one_line(tmp_path, topics, 
 
 REFUSED = [  # files, settings, what is said
     (
-        {"docs/a.txt": "Iron.", "q.csv": "query,relevant_docs\nwhat,a.txt\n"},
+        {"docs/a.txt": "Iron.\fTea.", "q.csv": "query,relevant_docs\nwhat,a.txt\n"},
         "corpus=text corpus.path={}/docs questions=table questions.path={}/q.csv",
-        "q.csv, line 2: page 'a.txt' is not in the documents (a.txt has pages 1 to 1)",
+        "q.csv, line 2: page 'a.txt' is not in the documents (a.txt has pages 1 to 2)",
     ),
     (
         {"docs.jsonl": '{"id": "a", "text": "x"}\n' * 2, "q.csv": "query,relevant_docs\nwhat,a\n"},

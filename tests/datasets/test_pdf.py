@@ -33,7 +33,7 @@ def dataset(tmp_path, write_pdf):
 
 
 def test_a_query_need_not_have_a_type(dataset):
-    entries = [{"query": "q", "relevant_docs": ["1"]}, {**ENTRY, "query_type": None}, ENTRY]
+    entries = [{"query": "p", "relevant_docs": ["1"]}, {**ENTRY, "query_type": None}, ENTRY]
     queries = dataset({"a.pdf": ["one"]}, queries=json.dumps(entries)).queries
     assert [query.query_type for query in queries] == [None, None, "t"]
 
@@ -467,8 +467,8 @@ def test_a_query_file_in_another_encoding_is_named(tmp_path, write_pdf):
         (json.dumps([{**ENTRY, "relevant_docs": {"1": 1.5}}]), "the grade of '1' is 1.5; expected a whole number"),
         (json.dumps([{**ENTRY, "query_type": 3}]), "entry 1: the field 'query_type' is of type int; expected a string"),
         (
-            json.dumps([{**ENTRY, "relevant_docs": [34]}]),
-            r"""the field 'relevant_docs' is \[34\]; expected a list like \["34"\], or grades""",
+            json.dumps([{**ENTRY, "relevant_docs": [3.4]}]),
+            r"""the field 'relevant_docs' is \[3\.4\]; expected a list like \["34"\], or grades""",
         ),
         (json.dumps([{**ENTRY, "relevant_docs": "34"}]), "entry 1: page '34' is not in the documents"),
     ],

@@ -138,8 +138,8 @@ def test_the_type_must_be_a_field(tmp_path):
 def test_ids_are_taken_from_a_column_and_differ(tmp_path):
     rows = [{"query": "q", "relevant_docs": ["7"], "key": 3}]
     assert written(tmp_path, rows, id="key").read(DOCUMENTS).queries[0].query_id == "3"
-    with pytest.raises(DatasetError, match=r"entry 2: the id '3' is in the file twice, first in .*entry 1"):
-        written(tmp_path, rows * 2, id="key").read(DOCUMENTS)
+    with pytest.raises(DatasetError, match=r"the id '3' is in the file twice, first in .*entry 1, with another text"):
+        written(tmp_path, [*rows, {**rows[0], "query": "r"}], id="key").read(DOCUMENTS)
 
 
 @pytest.mark.parametrize(

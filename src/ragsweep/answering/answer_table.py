@@ -83,23 +83,24 @@ class AnswerTable:
         """Whether the system retrieved anything by itself."""
         return any(row.fields.get("evidence") for row in self.rows)
 
-    def answers(self, asked: Mapping[str, Question]) -> Iterator[tuple[str, str, Answer]]:
-        """The place, the case and the answer of each row.
+    def answers(self, asked: Mapping[str, Question]) -> Iterator[tuple[str, str, Answer | DatasetError]]:
+        """The place and the case of each row, and its answer, or why that does not fit its question or has none.
 
         Args:
             asked: The questions by their ids.
-
-        Raises:
-            DatasetError: An answer does not fit its question, or has no question.
         """
-        found, given = list[tuple[str, str, Answer]](), dict.fromkeys(FIELDS, 0)
+        found, given = list[tuple[str, str, Answer | DatasetError]](), dict.fromkeys(FIELDS, 0)
         bad: dict[str, list[DatasetError]] = {name: [] for name in FIELDS}
         for row in self.rows:
             case = row.fields["id"]
-            if case not in asked:
-                raise unknown_case(row.where, case, asked)
             lost: dict[str, DatasetError] = {}
-            found.append((row.where, case, self._answer(row, asked[case], lost)))
+            try:
+                if case not in asked:
+                    raise unknown_case(row.where, case, asked)
+                found.append((row.where, case, self._answer(row, asked[case], lost)))
+            except DatasetError as error:
+                found.append((row.where, case, error))
+                continue
             for name in FIELDS:
                 given[name] += row.fields.get(name) is not None
                 bad[name] += [lost[name]] if name in lost else []

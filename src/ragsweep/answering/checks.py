@@ -5,22 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isclose, isfinite
 
-from ragsweep.answering.question import Answer, Answerer, Question
+from ragsweep.answering.question import Answer, Answerer, AnswersSome, Question
 from ragsweep.core.code import kind_of
 from ragsweep.core.errors import AnswererError, Terminated
 
 ROUNDING = 1e-6  # by how much probabilities may miss a sum of 1
 
 
-def answer(answerer: Answerer, questions: Sequence[Question]) -> list[Answer]:
+def answer(answerer: Answerer, questions: Sequence[Question], left_out: int = 0) -> list[Answer]:
     """Answer the questions.
+
+    Args:
+        answerer: Answers them.
+        questions: What is asked.
+        left_out: How many further questions the dataset has, which recorded answers may be of.
 
     Raises:
         AnswererError: What the answerer returned is not an answer to each question.
         RuntimeError: The answerer called `sys.exit`.
     """
     try:
-        answers = answerer.answer(questions)
+        if left_out and isinstance(answerer, AnswersSome):
+            answers = answerer.answer_some(questions, left_out)
+        else:
+            answers = answerer.answer(questions)
     except Terminated:
         raise
     except SystemExit as error:  # ending the process is not for an answerer to decide

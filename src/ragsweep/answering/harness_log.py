@@ -20,7 +20,7 @@ from typing import Any
 from ragsweep.answering.option_letters import bare_letter, option_with_text
 from ragsweep.answering.parsing import read_letter
 from ragsweep.answering.question import Answer, Question
-from ragsweep.answering.rows import Row, read_rows, samples_of, unknown_case
+from ragsweep.answering.rows import Row, UnknownCaseError, read_rows, samples_of, unknown_case
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.fields import SHOWN, listed
 from ragsweep.retrieval.language_models.language_model import Exchange
@@ -62,21 +62,21 @@ class HarnessLog:
         """Whether there are log-likelihoods."""
         return any(_log_likelihoods(row) is not None for row in self.rows)
 
-    def answers(self, asked: Mapping[str, Question]) -> Iterator[tuple[str, str, Answer]]:
-        """The place, the case and the answer of each sample.
+    def answers(self, asked: Mapping[str, Question]) -> Iterator[tuple[str, str, Answer | DatasetError]]:
+        """The place and the case of each sample, and its answer, or why that does not fit its question or has none.
 
         Args:
             asked: The questions by their ids, in the order of the dataset.
-
-        Raises:
-            DatasetError: A sample does not fit its question, or has no question.
         """
         questions = list(asked.values())
         for row in self.rows:
-            question = _question(row, asked, questions)
-            scores = _log_likelihoods(row)
-            answer = _read(row, question) if scores is None else _most_likely(row, question, scores)
-            yield row.where, question.question_id, answer
+            case = row.where  # until the question is known
+            try:
+                question = _question(row, asked, questions)
+                case, scores = question.question_id, _log_likelihoods(row)
+                yield row.where, case, _read(row, question) if scores is None else _most_likely(row, question, scores)
+            except DatasetError as error:
+                yield row.where, case, error
 
 
 def _needed(row: Row) -> Row:
@@ -99,18 +99,31 @@ def _question(row: Row, asked: Mapping[str, Question], questions: Sequence[Quest
     if known := [each for each in ids if each in asked]:
         return asked[known[0]]
     position: int | None = row.field("doc_id", int, "a whole number")
-    if position is None or not 0 <= position < len(questions):
+    if position is None or (not 0 <= position < len(questions) and str(position + 1) not in asked):
         raise unknown_case(row.where, next(filter(None, ids), f"number {position}"), asked)
-    question = questions[position]
+    by_place = questions[position] if 0 <= position < len(questions) else None
+    by_number = asked.get(str(position + 1))  # cases without ids are numbered, and some may have been left out
+    candidates = [each for each in dict.fromkeys((by_number, by_place)) if each is not None]
+    wrong = {question: _wrong_text(row, question) for question in candidates}
+    fitting = [question for question, kind in wrong.items() if not kind]
+    if not fitting:
+        question, kind = candidates[-1], wrong[candidates[-1]]
+        raise UnknownCaseError(
+            f"{row.where}: the text of sample {position} does not have the {kind} of case "
+            f"{question.question_id[:SHOWN]!r}; expected the samples in the order of the cases, or with their ids"
+        )
+    return fitting[0]
+
+
+def _wrong_text(row: Row, question: Question) -> str:
+    """Which text of a question a sample does not have; empty if it has all."""
+    document = row.fields["doc"]
     shown = [_folded(text) for text in _texts([document, row.fields["prompt"], row.fields["options"]])]
     options = [option.text for option in question.options]
     for kind, texts in (("question", [question.question]), ("case", question.case.splitlines()), ("options", options)):
         if not all(any(_folded(text) in each for each in shown) for text in texts):
-            raise DatasetError(
-                f"{row.where}: the text of sample {position} does not have the {kind} of case "
-                f"{question.question_id[:SHOWN]!r}; expected the samples in the order of the cases, or with their ids"
-            )
-    return question
+            return kind
+    return ""
 
 
 def _most_likely(row: Row, question: Question, scores: list[float]) -> Answer:

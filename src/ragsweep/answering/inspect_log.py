@@ -74,21 +74,23 @@ class InspectLog:
             raise DatasetError(f"{path}: contains no scored samples (status: {log.status})")
         return cls(path, samples_of(name, by_scorer, "scorer", path))
 
-    def answers(self, asked: Mapping[str, Question]) -> Iterator[tuple[str, str, Answer]]:
-        """The place, the case and the answer of each sample. One that the scorer left out, after an error, is missing.
+    def answers(self, asked: Mapping[str, Question]) -> Iterator[tuple[str, str, Answer | DatasetError]]:
+        """The place and the case of each sample, and its answer, or why that does not fit its question or has none.
+
+        A sample that the scorer left out, after an error, is missing.
 
         Args:
             asked: The questions by their ids.
-
-        Raises:
-            DatasetError: A sample does not fit its question, or has no question.
         """
         for sample, score in self.samples:
             case = str(sample.id)
             where = f"{self.path}, sample {case[:SHOWN]!r}, epoch {sample.epoch}"
-            if case not in asked:
-                raise unknown_case(where, case, asked)
-            yield where, case, _answer(sample, score, asked[case], where)
+            try:
+                if case not in asked:
+                    raise unknown_case(where, case, asked)
+                yield where, case, _answer(sample, score, asked[case], where)
+            except DatasetError as error:
+                yield where, case, error
 
 
 def _answer(sample: EvalSample, score: Score, question: Question, where: str) -> Answer:

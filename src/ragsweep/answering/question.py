@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from ragsweep.datasets.cases import LETTERS, Option
 from ragsweep.retrieval.language_models.language_model import Exchange, LanguageModel
@@ -87,6 +87,15 @@ class Answerer(Protocol):
 
     def answer(self, questions: Sequence[Question]) -> Sequence[Answer]:
         """An answer for each question, in the same order."""
+        ...
+
+
+@runtime_checkable
+class AnswersSome(Protocol):
+    """An answerer that has answers to more questions than are asked."""
+
+    def answer_some(self, questions: Sequence[Question], left_out: int) -> Sequence[Answer]:
+        """An answer for each question, in the same order, where up to `left_out` answers may be of others."""
         ...
 
 

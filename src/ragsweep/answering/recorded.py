@@ -13,10 +13,12 @@ from ragsweep.answering.confidence_scale import Scale
 from ragsweep.answering.harness_log import SAMPLE, HarnessLog
 from ragsweep.answering.inspect_log import InspectLog
 from ragsweep.answering.question import Answer, Question
-from ragsweep.answering.rows import read_rows
+from ragsweep.answering.rows import UnknownCaseError, read_rows
 from ragsweep.core.constraints import Text
 from ragsweep.core.digest import digest_file
 from ragsweep.core.errors import DatasetError
+from ragsweep.core.terminal import say_once
+from ragsweep.datasets.faults import Faults, OnError
 from ragsweep.datasets.fields import SHOWN, listed
 from ragsweep.datasets.files import what_is
 
@@ -27,7 +29,7 @@ class _Log(Protocol):
     @property
     def has_confidence(self) -> bool: ...
 
-    def answers(self, asked: Mapping[str, Question]) -> Iterator[tuple[str, str, Answer]]: ...
+    def answers(self, asked: Mapping[str, Question]) -> Iterator[tuple[str, str, Answer | DatasetError]]: ...
 
 
 @dataclass(frozen=True)
@@ -38,13 +40,15 @@ class RecordedAnswerer:
     folder gives the same run.
 
     Attributes:
-        path: The file: `.jsonl` or `.csv`, also with `.gz`, or `.eval`.
+        path: The file: a table (`.jsonl`, `.json`, `.csv`, `.tsv`, also with `.gz`, or `.parquet`), or `.eval`.
         format: What the file is: a table of answers, `samples_*.jsonl` of lm-evaluation-harness, or a log of Inspect
             AI. `auto` looks.
         filter: Which answers to take: the name of a filter of lm-evaluation-harness, or of a scorer of Inspect AI.
             None if there is only one.
         confidence_scale: Scale of the confidences and probabilities in a table: 0 to 1, 0 to 10, or percent.
         missing: What to do if there is no answer to some of the questions: stop, or count them as not answered.
+        on_error: What an answer does that does not fit its question or has none: refuse the file, or be left out, so
+            that its question, if there is one, counts as not answered.
         name: Name of the system that answered, for tables and charts; None takes that of the file.
     """
 
@@ -53,6 +57,7 @@ class RecordedAnswerer:
     filter: Text | None = None
     confidence_scale: Scale = "unit"
     missing: Literal["refuse", "no_answer"] = "refuse"
+    on_error: OnError = "refuse"
     name: Text | None = None
 
     recorded: ClassVar[bool] = True
@@ -81,11 +86,15 @@ class RecordedAnswerer:
         Raises:
             DatasetError: An answer does not fit its question or has no question, or a question has no answer.
         """
+        return self.answer_some(questions, 0)
+
+    def answer_some(self, questions: Sequence[Question], left_out: int) -> list[Answer]:
+        """As `answer`, but up to `left_out` answers may have no question, as the dataset has left out that many."""
         asked = tuple(questions)
         answers = self._answered.get(asked)
         if answers is None:
             self._answered.clear()
-            answers = self._answered[asked] = self._answers(asked)
+            answers = self._answered[asked] = self._answers(asked, left_out)
         return list(answers)
 
     @cached_property
@@ -93,15 +102,28 @@ class RecordedAnswerer:
         """The answers to the last questions: a sweep asks the same ones when it is planned and when it runs."""
         return {}
 
-    def _answers(self, questions: Sequence[Question]) -> list[Answer]:
+    def _answers(self, questions: Sequence[Question], left_out: int) -> list[Answer]:
         asked = {question.question_id: question for question in questions}
         answers: dict[str, Answer] = {}
         places: dict[str, str] = {}
+        faults, number, others = Faults(self.path, self.on_error, "answerer", "answers"), 0, 0
         for where, case, answer in self._log.answers(asked):
+            number += 1
+            if isinstance(answer, UnknownCaseError) and others < left_out:
+                others += 1
+                continue
+            if isinstance(answer, DatasetError):
+                faults.add(answer)
+                answers.setdefault(case, Answer(None))
+                continue
             if case in places:
                 first = places[case].rpartition(", ")[2]
                 raise DatasetError(f"{where}: the case {case[:SHOWN]!r} is answered twice, first in {first}")
             places[case], answers[case] = where, answer
+        if unused := faults.end(number):
+            say_once(f"{self.path}: answers left out by answerer.on_error=skip: {len(unused)} ({unused[0]}, ...)")
+        if others:
+            say_once(f"{self.path}: answers to questions that the dataset leaves out: {others}")
         missing = [question.question_id for question in questions if question.question_id not in answers]
         if missing and self.missing == "refuse":
             raise DatasetError(
@@ -125,10 +147,11 @@ class RecordedAnswerer:
         name = self._file.name.lower().removesuffix(".gz")
         if name.endswith(".eval"):
             return "inspect"
-        if name.endswith(".csv"):
+        if name.endswith((".csv", ".tsv", ".parquet")):
             return "table"
-        if not name.endswith(".jsonl"):
-            raise DatasetError(f"answerer.path: {self.path} has another ending than .jsonl, .csv and .eval")
+        if not name.endswith((".jsonl", ".json")):
+            expected = ".jsonl, .json, .csv, .tsv, .parquet and .eval"
+            raise DatasetError(f"answerer.path: {self.path} has another ending than {expected}")
         first = next(read_rows(self._file), None)
         return "lm_eval" if first and all(field in first.fields for field in SAMPLE) else "table"
 

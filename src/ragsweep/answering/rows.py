@@ -48,9 +48,13 @@ def read_rows(path: Path) -> Iterator[Row]:
     return starmap(Row, read_entries(path, "answers", setting="answerer.path", allow_nan=True))
 
 
-def unknown_case(where: str, case: str, known: Iterable[str]) -> DatasetError:
+class UnknownCaseError(DatasetError):
+    """An answer is to a case that is not asked."""
+
+
+def unknown_case(where: str, case: str, known: Iterable[str]) -> UnknownCaseError:
     """An error about an answer to a case that the dataset does not have."""
-    return DatasetError(f"{where}: the dataset has no case {case[:SHOWN]!r}; its cases are {listed(known)}")
+    return UnknownCaseError(f"{where}: the dataset has no case {case[:SHOWN]!r}; its cases are {listed(known)}")
 
 
 def samples_of(name: str | None, samples: dict[str, list[Sample]], kind: str, path: Path) -> tuple[Sample, ...]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
+import io
 import json
 import zlib
 from collections.abc import Iterable, Iterator
@@ -14,6 +16,7 @@ import yaml
 
 DEEPEST = 50  # levels of nested lists and objects
 MB = 10**6
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # what a file in UTF-16 begins with, as spreadsheets write them
 
 
 class MalformedError(ValueError):
@@ -74,10 +77,12 @@ def from_yaml(text: str) -> Any:
 
 
 def read_text(path: Path, most_mb: float) -> str:
-    """The text of a UTF-8 file, with or without a byte order mark; a name that ends in `.gz` is unzipped.
+    """The text of a UTF-8 file, with or without a byte order mark, or of a UTF-16 file with one.
+
+    A name that ends in `.gz` is unzipped.
 
     Raises:
-        MalformedError: It is not UTF-8, not a plain file, cannot be unzipped, or larger than `most_mb` megabytes (10^6
+        MalformedError: It is neither, not a plain file, cannot be unzipped, or larger than `most_mb` megabytes (10^6
             bytes).
         OSError: It cannot be read.
     """
@@ -90,38 +95,45 @@ def read_text(path: Path, most_mb: float) -> str:
     if len(content) > most_mb * MB:
         raise MalformedError(f"larger than {most_mb:g} MB")
     try:
-        return content.decode("utf-8-sig")
+        return content.decode("utf-16" if content.startswith(UTF_16) else "utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise MalformedError(f"not UTF-8 (line {line})") from error
+        encoding = "UTF-16" if content.startswith(UTF_16) else "UTF-8"
+        raise MalformedError(f"not {encoding} (line {line})") from error
 
 
 def read_lines(path: Path, most_mb: float) -> Iterator[tuple[int, str]]:
-    """The lines of a UTF-8 file, each with its number from 1; a name that ends in `.gz` is unzipped.
+    """The lines of a UTF-8 file, or of a UTF-16 file with a byte order mark, each with its number from 1.
 
-    Holds one line at a time, so that a file may be larger than the memory.
+    Holds one line at a time, so that a file may be larger than the memory. A name that ends in `.gz` is unzipped.
 
     Raises:
-        MalformedError: It is not UTF-8, not a plain file, cannot be unzipped, or a line is larger than `most_mb`
+        MalformedError: It is neither, not a plain file, cannot be unzipped, or a line is larger than `most_mb`
             megabytes (10^6 bytes).
         OSError: It cannot be read.
     """
     _refuse_other_than_file(path)
     longest = int(most_mb * MB)
     with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+        lines: Any = file
+        encoding = "UTF-8"
         for number in count(1):
             try:
-                line = file.readline(longest + 1)
+                if number == 1:
+                    encoding = "UTF-16" if file.read(2) in UTF_16 else encoding
+                    file.seek(0)
+                    lines = io.TextIOWrapper(file, encoding, newline="\n") if encoding == "UTF-16" else file
+                line = lines.readline(longest + 1)
+                if len(line) > longest:
+                    raise MalformedError(f"larger than {most_mb:g} MB (line {number})")
+                text = line if isinstance(line, str) else line.decode("utf-8-sig" if number == 1 else "utf-8")
             except (gzip.BadGzipFile, EOFError, zlib.error) as error:
                 raise MalformedError(f"cannot be unzipped to its end ({error})") from error
+            except UnicodeDecodeError as error:
+                raise MalformedError(f"not {encoding} (line {number})") from error
             if not line:
                 return
-            if len(line) > longest:
-                raise MalformedError(f"larger than {most_mb:g} MB (line {number})")
-            try:
-                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError as error:
-                raise MalformedError(f"not UTF-8 (line {number})") from error
+            yield number, text
 
 
 def _refuse_other_than_file(path: Path) -> None:

@@ -52,6 +52,13 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun if number == 1 else f'{noun[:-1]}ies' if noun.endswith('y') else f'{noun}s'}"
 
 
+def counted_of_all(number: int, left_out: int, noun: str) -> str:
+    """A number, and of how many, if some are left out: `133 queries`, `4,162 of 4,183 questions`."""
+    if not left_out:
+        return counted(number, noun)
+    return f"{number:,} of {number + left_out:,} {counted(number + left_out, noun).partition(' ')[2]}"
+
+
 def duration(seconds: float) -> str:
     """A time as a reader would say it: `19 s`, `3 min 5 s`, `2 h 10 min`."""
     minutes, rest = divmod(round(seconds), 60)

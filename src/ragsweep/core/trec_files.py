@@ -18,6 +18,8 @@ from ragsweep.core.parsing import MB, MalformedError, read_lines
 
 RUN = ("query", "Q0", "document", "rank", "score", "tag")
 QRELS = ("query", "0", "document", "grade")
+NAMES = ("score", "sim", "grade", "relevance", "rel", "label")  # of the numbers, in a first line of names
+NO_ITERATION = ("Q0", "0")
 NOTHING_RETRIEVED = "nothing-retrieved"  # the document of a query without results, which trec_eval would leave out
 TAG = "ragsweep"  # of our own runs, whose names are escaped
 
@@ -30,7 +32,9 @@ SAFE = "/#:,@()[]+=&~"  # not escaped in ids; white space must be escaped becaus
 def trec_lines(
     path: Path, columns: Sequence[str], number: str, setting: str, hint: str = ""
 ) -> Iterator[tuple[int, list[str]]]:
-    """The cells of each line with its number from 1. Skips blank lines and comments, which begin with #.
+    """The cells of each line with its number from 1. Skips blank lines, a first line of names, and comments.
+
+    Comments begin with #. The tag of a run may be missing or have spaces.
 
     Args:
         path: The file; unzipped if its name ends in `.gz`.
@@ -49,7 +53,11 @@ def trec_lines(
             if characters > LARGEST_MB * MB:
                 raise MalformedError(f"larger than {LARGEST_MB:,} MB")
             cells = line.split()
+            if columns is RUN and len(cells) != len(RUN):
+                cells = _run_cells(cells)
             complete = len(cells) == len(columns)
+            if complete and line_number == 1 and cells[place].lower() in NAMES:
+                continue
             if cells and cells[0].startswith("#"):
                 if complete and cells[0] != "#" and not isnan(number_of(cells[place])):
                     raise DatasetError(
@@ -63,6 +71,16 @@ def trec_lines(
                 raise DatasetError(f"{path}, line {line_number}: found {len(cells)} columns, expected {expected}")
     except (MalformedError, OSError, ValueError) as error:  # a null character in the path raises ValueError
         raise DatasetError(f"{setting}: {path} cannot be read as a TREC file ({first_line(error)})") from error
+
+
+def _run_cells(cells: list[str]) -> list[str]:
+    """The six cells of a line of a run, whose tag may be missing or have spaces; other lines as they are."""
+    before, tag = cells[:5], cells[5:]
+    if len(before) < 5 or isnan(number_of(cells[3])) or isnan(number_of(cells[4])):
+        return cells
+    if not tag and cells[1].upper() not in NO_ITERATION:
+        return cells
+    return cells if any(not isnan(number_of(each)) for each in tag) else [*before, " ".join(tag)]
 
 
 def number_of(value: Any) -> float:

@@ -12,8 +12,9 @@ from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.datasets.cases import LETTERS, Case, Option, flaw_of_case, flaw_of_options
 from ragsweep.datasets.delimited_rows import Entry
-from ragsweep.datasets.entry_files import grades_in, id_of, text_of, value_of
+from ragsweep.datasets.entry_files import id_of, text_of, value_of
 from ragsweep.datasets.fields import SHOWN, grade_of, shown_value
+from ragsweep.datasets.judgment_fields import grades_in
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,10 @@ from ragsweep.datasets.case_columns import CaseColumns
 from ragsweep.datasets.cases import Case
 from ragsweep.datasets.collection import Collection, Document, Judgment, Query
 from ragsweep.datasets.entry_files import read_entries
+from ragsweep.datasets.faults import Faults, OnError
 from ragsweep.datasets.pages import OF_PDF, Match, Pages, keys_of, with_keys
 from ragsweep.datasets.pdf_documents import PageNumbers, PdfDocuments, checked_skip
+from ragsweep.datasets.selecting import checked_ids, selected, without_effect
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,8 @@ class CasesDataset:
         match: `qualified` distinguishes page 34 of one document from page 34 of another. `page_number` does not.
         skip: Names of files in the folder to leave out, for example unreadable ones.
         store: Caches the texts of the pages.
+        on_error: Whether a case that cannot be asked or judged refuses the file, or is left out.
+        ids: Selects cases; see `selected`.
     """
 
     name: Text
@@ -42,16 +46,19 @@ class CasesDataset:
     match: Match = "qualified"
     skip: Sequence[str] = ()
     store: Store = NO_STORE
+    on_error: OnError = "refuse"
+    ids: Text | Sequence[Text] | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "ids", checked_ids(self.ids))
         object.__setattr__(self, "skip", checked_skip(self.skip))
 
     @property
     def without_effect(self) -> Sequence[str]:
         """An empty `skip` has no effect, and without documents nor have the settings of pages."""
         if self.documents is None:
-            return ("page_numbers", "match", "skip")
-        return () if self.skip else ("skip",)
+            return (*without_effect(self), "page_numbers", "match", "skip")
+        return (*without_effect(self), *(() if self.skip else ("skip",)))
 
     def load(self) -> Collection:
         """Read the documents and the cases. The pages that the cases name must exist in the documents."""
@@ -63,17 +70,22 @@ class CasesDataset:
         cases: list[Case] = []
         judgments: list[Judgment] = []
         earlier: dict[str, str] = {}
+        faults, number = Faults(self.cases, self.on_error), 0
         for number, (where, row) in enumerate(read_entries(Path(self.cases), "cases"), start=1):
-            case = self.columns.case_of(row, where, number)
-            if earlier.setdefault(case.query_id, where) != where:
-                first = earlier[case.query_id]
-                raise DatasetError(f"{where}: the id {case.query_id!r} is in the file twice, first in {first}")
-            cases.append(case)
-            if documents:
-                judgments.extend(pages.judgments(case.query_id, self.columns.grades_of(row, where), where))
-        if not cases:
+            try:
+                case = self.columns.case_of(row, where, number)
+                if earlier.setdefault(case.query_id, where) != where:
+                    first = earlier[case.query_id]
+                    raise DatasetError(f"{where}: the id {case.query_id!r} is in the file twice, first in {first}")
+                if documents:
+                    judgments += pages.judgments(case.query_id, self.columns.grades_of(row, where), where)
+                cases.append(case)
+            except DatasetError as error:
+                faults.add(error)
+        if not number:
             raise DatasetError(f"{self.cases}: contains no cases; expected at least one")
-        return Collection(
+        skipped = faults.end(number)
+        collection = Collection(
             name=self.name,
             unit="page",
             documents=documents,
@@ -82,3 +94,4 @@ class CasesDataset:
             skipped=tuple(sorted(set(self.skip))) if documents else (),
             cases=tuple(cases),
         )
+        return selected(collection, self.ids, skipped)

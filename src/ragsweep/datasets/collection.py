@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
 from ragsweep.core.digest import digest, digest_texts
+from ragsweep.core.terminal import counted_of_all
 from ragsweep.datasets.cases import Case, digest_of_cases
 from ragsweep.text.normalisation import Spellings
 
@@ -113,6 +114,27 @@ class Reference(NamedTuple):
         return self.start < self.end
 
 
+class LeftOut(NamedTuple):
+    """The questions of a dataset that are not measured.
+
+    Attributes:
+        faulty: Why each of those that cannot be used was left out, one sentence each.
+        unselected: How many were not selected by their ids.
+    """
+
+    faulty: tuple[str, ...] = ()
+    unselected: int = 0
+
+    @property
+    def number(self) -> int:
+        """How many questions these are."""
+        return len(self.faulty) + self.unselected
+
+    def of_all(self, asked: int, noun: str = "question") -> str:
+        """How many questions are asked, such as `4,162 of 4,183 questions`, or `133 questions` if these are all."""
+        return counted_of_all(asked, self.number, noun)
+
+
 @dataclass(frozen=True)
 class Collection:
     """Documents, queries and judgments, before chunking.
@@ -124,6 +146,7 @@ class Collection:
         skipped: Names of the documents that the user left out.
         cases: The multiple-choice case of each query, in the order of the queries; empty if the dataset has none. With
             cases, documents and judgments may be missing: the questions can be answered without them.
+        left_out: The questions that are not measured.
     """
 
     name: str
@@ -134,6 +157,7 @@ class Collection:
     skipped: tuple[str, ...] = ()
     cases: tuple[Case, ...] = ()
     references: tuple[Reference, ...] = ()
+    left_out: LeftOut = field(default_factory=LeftOut)
 
     def __post_init__(self) -> None:
         """Let judgments and references name queries and documents as these are spelled, in whatever normal form."""
@@ -157,7 +181,7 @@ class Collection:
     def digest(self) -> str:
         """Digest of corpus, queries, judgments and cases, before chunking. Equal digests mean equal data.
 
-        It includes everything except `name` and `skipped`.
+        It includes everything except `name`, `skipped` and `left_out`.
         """
         return digest(
             [

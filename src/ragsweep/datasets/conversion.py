@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from ragsweep.core.errors import DatasetError
+from ragsweep.core.terminal import counted
 from ragsweep.datasets.beir import HEADER
 from ragsweep.datasets.collection import PAGE_BREAK, Collection, Document, Reference
 from ragsweep.datasets.fields import QUERY_TYPE
@@ -53,6 +54,8 @@ def convert(collection: Collection, to: str, folder: Path) -> Written:
         if not collection.documents:
             raise DatasetError(f"{collection.name}: has no documents; expected some to convert")
         written = FORMATS[to](collection)
+        if collection.left_out.number:
+            written.lost.append(f"{counted(collection.left_out.number, 'question')} that the settings leave out")
         if collection.cases:
             written.lost.append(f"the options and answers of {len(collection.cases)} multiple-choice cases")
         folder.absolute().parent.mkdir(parents=True, exist_ok=True)
@@ -72,6 +75,9 @@ def _beir(collection: Collection) -> Written:
     """`corpus.jsonl`, `queries.jsonl` and `qrels/test.tsv`."""
     lost: list[str] = []
     units, queries = units_of(collection, "beir", str.strip, lost), query_ids(collection, str.strip, lost)
+    judged = {judgment.query_id for judgment in collection.judgments}
+    note(lost, (query for query in collection.queries if query.query_id not in judged), "query",
+          "{} without a judgment: they are written, but not read again")  # fmt: skip
     further = further_fields(collection.queries, ("_id", "text", QUERY_TYPE), lost)
     has_types = any(query.query_type for query in collection.queries)
     return Written(

@@ -18,7 +18,7 @@ from ragsweep.core.store import NO_STORE, Store
 from ragsweep.datasets.cases import Case
 from ragsweep.datasets.checks import check
 from ragsweep.datasets.chunking import Chunker, Span, cut
-from ragsweep.datasets.collection import Collection, Document, Judgment, Page, Query, Reference, Unit
+from ragsweep.datasets.collection import Collection, Document, Judgment, LeftOut, Page, Query, Reference, Unit
 from ragsweep.datasets.numbered_words import FUZZY, number_words, shares_of_words
 from ragsweep.datasets.overlaps import on_one_line, overlapping
 
@@ -51,7 +51,7 @@ class Qrels:
     Attributes:
         query: Position of the query in `Dataset.queries`.
         unit: Position of the unit in `Dataset.units`.
-        grade: Grade of the unit for the query.
+        grade: Its grade for the query.
     """
 
     query: Indices
@@ -67,15 +67,15 @@ class Dataset:
         digest: Digest of corpus, queries, qrels and cases, independent of chunking. Runs with equal digests can be
             compared.
         units: All units of the corpus in corpus order, then judged units that are not in the corpus.
-        passage_units: Position in `units` of the unit of each passage, shape [passages]. If a passage has several
-            units, because it has several pages, this is the first.
+        passage_units: Position in `units` of the first unit of each passage, shape [passages].
         empty_pages: Pages without text, as `source#page_number`. They are never retrieved.
         skipped: Documents that the user left out.
         cases: The multiple-choice case of each query, in the order of the queries; empty if the dataset has none. Only
             a dataset with cases may have no passages or no judgments.
         references: The spans that answer the queries, each with its text, if the dataset judges spans. The qrels follow
             from them.
-        further_units: The further units of passages that have several: rows of passage and unit, in the order of the
+        left_out: The questions that are not measured.
+        further_units: The further units of passages of several pages: rows of passage and unit, in the order of the
             passages and then of the pages, shape [further units, 2].
     """
 
@@ -91,6 +91,7 @@ class Dataset:
     skipped: tuple[str, ...] = ()
     cases: tuple[Case, ...] = ()
     references: tuple[Reference, ...] = ()
+    left_out: LeftOut = field(default_factory=LeftOut)
     further_units: Indices = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
 
     @classmethod
@@ -106,8 +107,7 @@ class Dataset:
             fuzzy_threshold: As of `relevant_passages`.
 
         Raises:
-            DatasetError: There is nothing to retrieve, to measure or to answer, a name is invalid, or judgments
-                contradict each other.
+            DatasetError: There is nothing to retrieve, to measure or to answer, or the collection is invalid.
         """
         check(collection)
         passages: list[Passage] = []
@@ -157,6 +157,7 @@ class Dataset:
             skipped=collection.skipped,
             cases=collection.cases,
             references=references,
+            left_out=collection.left_out,
             further_units=np.array([(row, positions[key]) for row, key in further], dtype=np.int64).reshape(-1, 2),
         )
 
@@ -202,12 +203,13 @@ class Dataset:
 
     @property
     def profile(self) -> dict[str, int]:
-        """Number of passages, units, queries and judgments."""
+        """Number of passages, units, queries and judgments, and of questions that are left out."""
         return {
             "passages": len(self.passages),
             "units": len(self.units),
             "queries": len(self.queries),
             "judgments": len(self.qrels.grade),
+            **({"left_out": self.left_out.number} if self.left_out.number else {}),
         }
 
     def without_relevant(self, relevance_level: int) -> list[int]:

@@ -11,7 +11,8 @@ from typing import Any
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.parsing import MB, MalformedError, from_json, read_lines, read_text
 from ragsweep.datasets.delimited_rows import Entry, rows_of
-from ragsweep.datasets.fields import LARGEST_GRADE, flaw_of_name, flaw_of_text, listed, shown_value
+from ragsweep.datasets.fields import ROW_NUMBERS, flaw_of_name, flaw_of_text, listed, shown_value, whole
+from ragsweep.datasets.json_objects import entries_of_object, is_table
 from ragsweep.datasets.parquet_files import parquet_rows
 
 LARGEST_MB = 100  # size of a JSON file that is one value, or of a line
@@ -53,7 +54,7 @@ def read_entries(
     allow_nan: bool = False,
     in_all_mb: int = LARGEST_IN_ALL_MB,
 ) -> Iterator[tuple[str, Entry]]:
-    """The entries of a JSON list, JSON lines, a CSV or TSV file with a header, or a Parquet file.
+    """The entries of a JSON list or object, JSON lines, a CSV or TSV file with a header, or a Parquet file.
 
     The name tells which: `.csv`, `.tsv`, `.parquet`, or else JSON. A file is unzipped if its name ends in `.gz`. The
     cells of CSV and TSV files are strings. A CSV file may have semicolons instead of commas.
@@ -80,10 +81,36 @@ def read_entries(
     elif _first_character(lines_of(path, setting, contents, in_all_mb)) == "[":
         for number, value in enumerate(read_json(path, contents, setting=setting, allow_nan=allow_nan), start=1):
             yield _object(value, f"{path}, entry {number}")
+    elif (whole_file := one_object(path, contents, setting, allow_nan=allow_nan)) is not None:
+        for where, value in entries_of_object(whole_file, contents, path):
+            yield _object(value, where)
     else:
         for number, line in lines_of(path, setting, contents, in_all_mb):
             if line.strip():
                 yield json_object(line, f"{path}, line {number}", allow_nan=allow_nan)
+
+
+def one_object(path: Path, contents: str, setting: str, *, allow_nan: bool = False) -> dict[str, Any] | None:
+    """The object that a JSON file is; None if it has an object on each line, or one that is a single entry.
+
+    Raises:
+        DatasetError: The file cannot be read, or is not JSON.
+    """
+    lines = (line for _, line in lines_of(path, setting, contents) if line.strip())
+    first, second = next(lines, ""), next(lines, "")
+    try:
+        value = from_json(first.rstrip(), allow_nan=allow_nan)
+        return value if isinstance(value, dict) and not second and is_table(value) else None
+    except MalformedError:
+        if not first.lstrip().startswith("{") or not second:
+            return None
+    try:
+        value = read_json(path, contents, setting=setting, allow_nan=allow_nan)
+    except DatasetError:
+        if first.strip() == "{":
+            raise
+        return None  # an object on each line, of which the first is damaged
+    return value if isinstance(value, dict) else None
 
 
 def json_object(line: str, where: str, *, allow_nan: bool = False) -> tuple[str, Entry]:
@@ -129,10 +156,13 @@ def text_of(entry: Entry, field: str | None, where: str) -> str | None:
 
 
 def id_of(entry: Entry, field: str, where: str) -> str:
-    """The id in a field. Raises `DatasetError` if the entry lacks the field, or it is not a valid name."""
+    """The id in a field: a name, or a whole number, of which pandas makes `1.0` where another is missing.
+
+    Raises `DatasetError` if the entry lacks the field, or it is not a valid name.
+    """
     found = value_of(entry, field, where)
-    if isinstance(found, int) and not isinstance(found, bool):
-        return str(found)
+    if not isinstance(found, str) and (number := whole(found)) is not None:
+        return str(number)
     if flaw := flaw_of_name(found):
         raise DatasetError(f"{where}: the field {field!r} {flaw}")
     return str(found).strip()
@@ -146,7 +176,7 @@ def further_fields(entry: Entry, used: Collection[str | None], where: str) -> tu
     """
     further: list[tuple[str, str]] = []
     for name, value in entry.items():
-        if name in used or value is None or (isinstance(value, dict) and not value):
+        if name in used or ROW_NUMBERS.fullmatch(name) or value is None or (isinstance(value, dict) and not value):
             continue
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
         if flaw := flaw_of_name(name) or flaw_of_text(text):
@@ -163,45 +193,6 @@ def type_in(entry: Entry, field: str | None, where: str) -> str | None:
     if flaw := flaw_of_name(found):
         raise DatasetError(f"{where}: the field {field!r} {flaw}")
     return str(found).strip()
-
-
-def grades_in(entry: Entry, field: str | None, where: str) -> dict[str, int]:
-    """The judgments in a field: grades by the keys of pages or documents.
-
-    The field is a list of keys like `"34"` or `{"page": "34"}`, which get grade 1, or grades by key like `{"34": 2}`,
-    both also as JSON in a text; or it is a text of keys that are separated by semicolons. It may be null.
-
-    Raises:
-        DatasetError: The entry lacks the field, or it is none of these.
-    """
-    found = value_of(entry, field, where)
-    if isinstance(found, str):
-        found = found.strip()
-        if not found.startswith(("[", "{")):
-            return {key.strip(): 1 for key in found.split(";") if key.strip()}
-        try:
-            found = from_json(found)
-        except MalformedError as error:
-            raise DatasetError(f"{where}: the field {field!r}: {error}") from error
-    grades = _grades(found)
-    if grades is None:
-        expected = 'a list like ["34"], or grades like {"34": 2}'
-        raise DatasetError(f"{where}: the field {field!r} is {shown_value(found)}; expected {expected}")
-    for key, grade in grades.items():
-        if not isinstance(grade, int) or isinstance(grade, bool) or abs(grade) > LARGEST_GRADE:
-            problem = f"the grade of {key[:80]!r} is {shown_value(grade)}"
-            expected = f"a whole number from -{LARGEST_GRADE} to {LARGEST_GRADE}"
-            raise DatasetError(f"{where}: the field {field!r}: {problem}; expected {expected}")
-    return grades
-
-
-def _grades(found: object) -> dict[str, Any] | None:
-    """Grades by key, which can be anything yet; None if the value is not one of those that `grades_in` lists."""
-    if isinstance(found, list):
-        keys: list[Any] = [each.get("page") if isinstance(each, dict) else each for each in found]
-        return dict.fromkeys(keys, 1) if all(isinstance(key, str) for key in keys) else None
-    grades = {} if found is None else found
-    return grades if isinstance(grades, dict) else None
 
 
 def _object(value: object, where: str) -> tuple[str, Entry]:

@@ -11,8 +11,11 @@ from ragsweep.core.errors import DatasetError
 
 QUERY_TYPE = "query_type"  # the field of the types of queries; a file need not have it
 LARGEST_GRADE = 10**9  # gains of higher grades are not exact
+LARGEST_WHOLE = 2**53  # above it, numbers with decimals are not exact
 GRADE = re.compile(r"[+-]?[0-9]{1,20}(\.0*)?")  # pandas writes whole numbers as 1.0 if some are missing
 NOT_IN_NAMES = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # control characters and line ends
+# Names that pandas gives to the numbers of its rows, once they are written as a column and read again.
+ROW_NUMBERS = re.compile(r"Unnamed: 0(\.[0-9]+)*|__index_level_[0-9]+__")
 SHOWN = 80  # characters of a value in a message
 LISTED = 5  # names in a message
 
@@ -38,6 +41,15 @@ def grade_of(text: str) -> int | None:
     """The grade in a text such as `1` or `1.0`. None if it is not a whole number or exceeds `LARGEST_GRADE`."""
     grade = int(text.partition(".")[0]) if GRADE.fullmatch(text) else None
     return grade if grade is not None and abs(grade) <= LARGEST_GRADE else None
+
+
+def whole(value: object) -> int | None:
+    """A whole number, also as `2.0` or in a text; None for anything else."""
+    if isinstance(value, str):
+        return int(value.partition(".")[0]) if GRADE.fullmatch(value.strip()) else None
+    if isinstance(value, float) and value.is_integer() and abs(value) < LARGEST_WHOLE:
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def flaw_of_text(text: object) -> str | None:

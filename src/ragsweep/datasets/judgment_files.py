@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.collection import Judgment
 from ragsweep.datasets.delimited_rows import Entry
-from ragsweep.datasets.entry_files import DELIMITERS, ending_of, grades_in, id_of, read_entries
+from ragsweep.datasets.entry_files import DELIMITERS, ending_of, id_of, read_entries
+from ragsweep.datasets.judgment_fields import grades_in
 
 JSON = ("[", "{")  # a cell that begins so is read as JSON, any other as keys between semicolons
 Added = Mapping[str, Mapping[str, int]]  # grades by unit, by query id
@@ -57,22 +58,25 @@ def lines_with(
     return JudgmentFile(path, text, use)
 
 
+def refuse_parquet(path: Path) -> None:
+    """Raise `DatasetError` for a Parquet file, to which nothing can be added."""
+    if ending_of(path) == ".parquet":
+        raise DatasetError(f"{path}: judgments cannot be added to a Parquet file; write it as JSON or CSV first")
+
+
 def table_with(path: Path, relevant: str, id_column: str | None, added: Added, use: str) -> JudgmentFile:
     """A table of questions with further judgments, in its own format.
 
     Args:
-        path: A file as `read_entries` reads it, but not Parquet.
+        path: A file with one question a row, as `read_entries` reads it, but not Parquet.
         relevant: The field of the judgments.
         id_column: The field of the ids; None if the questions are numbered.
         added: The further judgments; the units as the field names them.
         use: As in `JudgmentFile`.
 
     Raises:
-        DatasetError: The file is Parquet, or the new file would not be read back as the old one with the further
-            judgments.
+        DatasetError: The new file would not be read back as the old one with the further judgments.
     """
-    if ending_of(path) == ".parquet":
-        raise DatasetError(f"{path}: judgments cannot be added to a Parquet file; write it as JSON or CSV first")
     rows: list[Entry] = []
     expected: list[tuple[Entry, Mapping[str, int]]] = []
     for number, (where, row) in enumerate(read_entries(path, "queries"), start=1):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from ragsweep.core.code import kind_of
 from ragsweep.core.constraints import Text
-from ragsweep.core.errors import DatasetError
+from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.datasets.collection import Collection, Document, Judgment, Query, Reference, Unit
+from ragsweep.datasets.faults import OnError
 from ragsweep.datasets.judgment_files import JudgmentFile
+from ragsweep.datasets.selecting import checked_ids, selected, without_effect
 
 
 class Corpus(Protocol):
@@ -30,6 +32,7 @@ class Asked(NamedTuple):
         queries: The queries.
         judgments: Grades of units.
         references: Spans of the documents that answer the queries; then the unit is the passage.
+        skipped: Why questions were left out, one sentence each.
     """
 
     unit: Unit
@@ -37,6 +40,7 @@ class Asked(NamedTuple):
     queries: tuple[Query, ...]
     judgments: tuple[Judgment, ...] = ()
     references: tuple[Reference, ...] = ()
+    skipped: tuple[str, ...] = ()
 
 
 class Questions(Protocol):
@@ -44,6 +48,15 @@ class Questions(Protocol):
 
     def read(self, documents: tuple[Document, ...]) -> Asked:
         """Read the queries and what is judged in these documents. Raises `DatasetError` for bad input."""
+        ...
+
+
+@runtime_checkable
+class SkipsFaults(Protocol):
+    """Questions that can leave out those that cannot be used, and say why, as `Asked.skipped`."""
+
+    def with_on_error(self, on_error: OnError) -> Questions:
+        """The same questions, which refuse or leave out those that cannot be used."""
         ...
 
 
@@ -55,11 +68,33 @@ class OwnDataset:
         name: Name of the dataset and of its experiment in MLflow.
         corpus: Reads the documents.
         questions: Reads queries and judgments.
+        on_error: Whether a question that cannot be used refuses the dataset, or is left out.
+        ids: Selects questions; see `selected`.
     """
 
     name: Text
     corpus: Corpus
     questions: Questions
+    on_error: OnError = "refuse"
+    ids: Text | Sequence[Text] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ids", checked_ids(self.ids))
+
+    @property
+    def without_effect(self) -> Sequence[str]:
+        """Without ids, all questions are selected."""
+        return without_effect(self)
+
+    @property
+    def _questions(self) -> Questions:
+        """The questions, which leave out faulty ones if that is set."""
+        if self.on_error == "refuse":
+            return self.questions
+        if not isinstance(self.questions, SkipsFaults):
+            found = f"{kind_of(self.questions)} cannot leave out questions"
+            raise ConfigError(f"dataset.on_error: {found}; set it to refuse")
+        return self.questions.with_on_error(self.on_error)
 
     def pictures(self, pages: Sequence[str]) -> list[str]:
         """Those of the pages, each as `source#page_number`, that have a picture, if the corpus can tell."""
@@ -68,9 +103,9 @@ class OwnDataset:
 
     def load(self) -> Collection:
         """Read the documents, and then the questions about them."""
-        asked = self.questions.read(self.corpus.read())
+        asked = self._questions.read(self.corpus.read())
         skipped: Sequence[str] = getattr(self.corpus, "skip", ())
-        return Collection(
+        collection = Collection(
             name=self.name,
             unit=asked.unit,
             documents=asked.documents,
@@ -79,6 +114,7 @@ class OwnDataset:
             skipped=tuple(sorted(set(skipped))),
             references=asked.references,
         )
+        return selected(collection, self.ids, asked.skipped)
 
     def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
         """The file of judgments with further ones. Raises `DatasetError` if these questions cannot take any."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -10,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.collection import Document, Judgment, Page, Unit
-from ragsweep.datasets.fields import SHOWN, listed
+from ragsweep.datasets.fields import SHOWN, listed, whole
 from ragsweep.text.normalisation import composed, same_name
 
 Key = Literal["page", "page_number", "document"]
@@ -18,6 +19,8 @@ Match = Literal["qualified", "page_number"]
 PageOrDocument = Literal["page", "document"]
 
 NAMED = 3  # documents or pages in a message
+NOTHING = ("nan", "NaN", "None", "<NA>", "null")  # what pandas writes for a missing value
+WITH_DECIMALS = re.compile(r"[0-9]{1,15}\.0+")  # a whole number in a column where another one is missing
 
 
 class Settings(NamedTuple):
@@ -107,6 +110,8 @@ class Pages:
             )
         if named:
             return named[0]
+        if (same := self._same(key)) is not None:
+            return self.unit(same, where)
         units = self._by_number.get(key, []) if self._unit_kind == "page" else []
         if len(units) == 1:
             return units[0] if same_name(units[0], key) else self.unit(units[0], where)
@@ -132,10 +137,22 @@ class Pages:
         """
         found: dict[str, int] = {}
         for key, grade in grades.items():
+            if key in NOTHING and not self._is_known(key):
+                continue
             unit = self.unit(key, where)
             if found.setdefault(unit, grade) != grade:
                 raise DatasetError(f"{where}: {unit!r} has the grades {found[unit]} and {grade}; expected one")
         return [Judgment(query_id, unit, grade) for unit, grade in sorted(found.items())]
+
+    def _same(self, key: str) -> str | None:
+        """The key of the only page of a document that an unknown key names, or of page 1 for `1.0`; None otherwise."""
+        if self._unit_kind == "document" or key in self._by_number:
+            return None
+        source, _, number = key.rpartition("#")
+        if key in self._documents and len(self._documents[key].pages) == 1:
+            return f"{key}#{self._documents[key].pages[0].page_number}"
+        without = f"{source}#{whole(number)}" if source else str(whole(number))
+        return without if WITH_DECIMALS.fullmatch(number) and self._is_known(without) else None
 
     def _is_known(self, key: str) -> bool:
         return key in self._pages or (self._unit_kind == "page" and key in self._by_number)

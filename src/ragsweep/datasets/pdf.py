@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from ragsweep.core.constraints import Text
 from ragsweep.core.store import NO_STORE, Store
 from ragsweep.datasets.collection import Collection, Document, Judgment
+from ragsweep.datasets.faults import OnError
 from ragsweep.datasets.judgment_files import JudgmentFile
 from ragsweep.datasets.pages import OF_PDF, Match, PageOrDocument, keys_of
 from ragsweep.datasets.pdf_documents import PageNumbers, PdfDocuments, checked_skip
 from ragsweep.datasets.questions.table import TableQuestions
+from ragsweep.datasets.selecting import checked_ids, selected, without_effect
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,8 @@ class PdfDataset:
         unit: What `relevant_docs` contains: a `page` ("34", "manual.pdf#34") or a `document` ("manual.pdf").
         store: Caches the texts of the pages.
         skip: Names of files in the folder to leave out, for example unreadable ones.
+        on_error: Whether a question that cannot be used refuses the dataset, or is left out.
+        ids: Selects questions; see `selected`.
     """
 
     name: Text
@@ -37,14 +41,17 @@ class PdfDataset:
     unit: PageOrDocument = "page"
     store: Store = NO_STORE
     skip: Sequence[str] = ()
+    on_error: OnError = "refuse"
+    ids: Text | Sequence[Text] | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "ids", checked_ids(self.ids))
         object.__setattr__(self, "skip", checked_skip(self.skip))
 
     @property
     def without_effect(self) -> Sequence[str]:
-        """An empty `skip` has no effect."""
-        return () if self.skip else ("skip",)
+        """An empty `skip` has no effect, and nor have other defaults that leave nothing out."""
+        return (*without_effect(self), *(() if self.skip else ("skip",)))
 
     @property
     def corpus(self) -> PdfDocuments:
@@ -58,10 +65,11 @@ class PdfDataset:
     def load(self) -> Collection:
         """Read the PDFs and the questions. The pages that the questions name must exist in the PDFs."""
         documents = self.corpus.read("dataset", "documents")
-        questions = TableQuestions(self.queries, keys_of(self.unit, self.match))
+        questions = TableQuestions(self.queries, keys_of(self.unit, self.match), on_error=self.on_error)
         asked = questions.read(documents, OF_PDF)
         skipped = tuple(sorted(set(self.skip)))
-        return Collection(self.name, asked.unit, asked.documents, asked.queries, asked.judgments, skipped)
+        collection = Collection(self.name, asked.unit, asked.documents, asked.queries, asked.judgments, skipped)
+        return selected(collection, self.ids, asked.skipped)
 
     def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
         """The questions with further judgments."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,9 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.cases import LETTERS, Case, Option, flaw_of_case
 from ragsweep.datasets.collection import Collection, Document, Judgment, Query
 from ragsweep.datasets.entry_files import id_of, read_entries, read_json, text_of, value_of
+from ragsweep.datasets.faults import Faults, OnError
 from ragsweep.datasets.fields import SHOWN, shown_value
+from ragsweep.datasets.selecting import checked_ids, selected, without_effect
 
 DECISIONS = ("yes", "no", "maybe")
 
@@ -25,32 +27,53 @@ class PubMedQADataset:
         name: Name of the dataset and of its experiment in MLflow.
         cases: The original file, such as `ori_pqal.json`, or the rows of the Hugging Face hub: a file with one JSON
             object per line whose name does not end in `.json`.
+        on_error: Whether a question that cannot be asked or judged refuses the file, or is left out.
+        ids: Selects questions by their PubMed ids, such as `test_ground_truth.json`, whose fields are those of the 500
+            questions of the test set. See `selected`.
     """
 
     name: Text
     cases: Text
+    on_error: OnError = "refuse"
+    ids: Text | Sequence[Text] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ids", checked_ids(self.ids))
+
+    @property
+    def without_effect(self) -> Sequence[str]:
+        """Without ids, all questions are selected."""
+        return without_effect(self)
 
     def load(self) -> Collection:
         """Read the questions, each with its abstract. Both have the PubMed id of the study."""
         documents: list[Document] = []
         cases: dict[str, Case] = {}
         options = tuple(map(Option, LETTERS, DECISIONS))
+        faults, number = Faults(self.cases, self.on_error), 0
         for where, pmid, question, contexts, decision in self._rows():
-            if pmid in cases:
-                raise DatasetError(f"{where}: the PubMed id {pmid!r} is in the file twice")
-            if not isinstance(contexts, list) or not all(isinstance(text, str) for text in contexts):
-                raise DatasetError(f"{where}: the abstract is {shown_value(contexts)}; expected a list of paragraphs")
-            if decision not in DECISIONS:
-                problem = f"'final_decision' is {shown_value(decision)}; expected yes, no or maybe"
-                raise DatasetError(f"{where}: {problem} (questions without an answer cannot be judged)")
-            case = Case(pmid, "", question or "", options, LETTERS[DECISIONS.index(decision)])
-            if flaw := flaw_of_case(case):
-                raise DatasetError(f"{where}: {flaw}")
+            number += 1
+            try:
+                if pmid in cases:
+                    raise DatasetError(f"{where}: the PubMed id {pmid!r} is in the file twice")
+                if not isinstance(contexts, list) or not all(isinstance(text, str) for text in contexts):
+                    expected = "expected a list of paragraphs"
+                    raise DatasetError(f"{where}: the abstract is {shown_value(contexts)}; {expected}")
+                if decision not in DECISIONS:
+                    problem = f"'final_decision' is {shown_value(decision)}; expected yes, no or maybe"
+                    raise DatasetError(f"{where}: {problem} (questions without an answer cannot be judged)")
+                case = Case(pmid, "", question or "", options, LETTERS[DECISIONS.index(decision)])
+                if flaw := flaw_of_case(case):
+                    raise DatasetError(f"{where}: {flaw}")
+            except DatasetError as error:
+                faults.add(error)
+                continue
             cases[pmid] = case
             documents.append(Document.from_pages(pmid, [("1", pmid, "\n".join(contexts))]))
-        if not cases:
+        if not number:
             raise DatasetError(f"{self.cases}: contains no cases; expected at least one")
-        return Collection(
+        skipped = faults.end(number)
+        collection = Collection(
             name=self.name,
             unit="document",
             documents=tuple(documents),
@@ -58,6 +81,7 @@ class PubMedQADataset:
             judgments=tuple(Judgment(pmid, pmid, 1) for pmid in cases),
             cases=tuple(cases.values()),
         )
+        return selected(collection, self.ids, skipped)
 
     def _rows(self) -> Iterator[tuple[str, str, str | None, Any, Any]]:
         """The place, the PubMed id, the question, the paragraphs of the abstract, and the answer of each entry."""

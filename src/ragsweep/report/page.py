@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from ragsweep.core.csv_files import TEXTS
 from ragsweep.core.drawing import Chart
-from ragsweep.core.terminal import counted, printable
+from ragsweep.core.terminal import counted, counted_of_all, printable
 from ragsweep.report import queries
 from ragsweep.report.captions import captions_of
 from ragsweep.report.evidence import evidence
@@ -141,7 +141,7 @@ def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
     baselines = [each for each in levels if each.fixed_baseline is not None]
     return {
         "title": _title(sweep),
-        "facts": f"{counted(len(sweep.outcomes), 'configuration')}, {counted(len(sweep.queries), 'query')}, "
+        "facts": f"{counted(len(sweep.outcomes), 'configuration')}, {_queries(sweep)}, "
         f"{_when(origin.started)}{f', commit {origin.commit}' if origin.commit else ''}",
         "headline": headline(decision),
         "evidence": evidence(decision),
@@ -230,12 +230,17 @@ def _difference(compared: pd.Series, metric: str) -> str:
     return "" if isnan(difference) else f"{difference:+.3f} [{low:+.3f}, {high:+.3f}]"
 
 
+def _queries(sweep: Sweep) -> str:
+    """How many queries were measured, of how many."""
+    return counted_of_all(len(sweep.queries), sweep.outcomes[0].facts.left_out, "query")
+
+
 def _about_table(sweep: Sweep) -> str:
     same = f" at the same {sweep.cutoff}" if sweep.cutoff else ""
     kind = "Wilson's" if sweep.metric_info[sweep.decided_by].wilson else "bootstrap over queries"
     return " ".join(
         (
-            f"Means over {counted(len(sweep.queries), 'query')}; intervals: 95 %, {kind}.",
+            f"Means over {_queries(sweep)}; intervals: 95 %, {kind}.",
             f"Against the best{same}: paired step-down randomisation test, corrected for choosing the best by the same",
             "queries; tied: p > 0.05. Best in: share of bootstrap resamples in which the configuration is the best.",
             "More statistics: results/summary_statistics.csv.",

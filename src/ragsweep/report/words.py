@@ -15,7 +15,7 @@ MOST_NAMED = 4  # configurations that the headline lists
 
 
 def headline(decision: Decision) -> list[str]:
-    """At most seven lines: a caution, problems of the data, choice, guessing, unread answers, a cutoff, what to expect."""
+    """At most seven lines: a caution, problems of the data, choice, guessing, unread answers, cutoffs, expectation."""
     caution, unread = decision.named.facts.caution, unread_in_words(decision)
     if len(decision.unanswered) == len(decision.sweep.queries):
         return [one_line(each) for each in (caution, _news(decision), unread) if each]

@@ -17,7 +17,7 @@ LARGEST_MB = 100
 LARGEST = 1e300  # larger numbers are not measurements
 CUTOFF = "k"  # in runs of earlier versions, which had one task
 NOT_RECORDED = "The best run was recorded by an earlier version, which did not record findings about the dataset."
-KINDS = {str: "a string", bool: "true or false", dict: "an object"}
+KINDS = {str: "a string", bool: "true or false", dict: "an object", int: "a whole number"}
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ class Facts:
     Attributes:
         dataset: The dataset's name.
         digest: Digest of its questions and correct answers.
+        left_out: How many of its questions were left out.
         decided_by: The metric that decided its sweep. Version 0.1.0 did not record it, nor method and findings.
         metrics: The metrics by name, in display order.
         aggregates: Those metrics that are not means over items.
@@ -64,6 +65,7 @@ class Facts:
 
     dataset: str
     digest: str
+    left_out: int
     decided_by: str
     metrics: Mapping[str, Metric]
     aggregates: Mapping[str, Aggregate]
@@ -115,6 +117,7 @@ def facts_of(measured: Any) -> Facts:
     return Facts(
         dataset=_one(dataset, "name", str),
         digest=_one(dataset, "digest", str),
+        left_out=_one({"left_out": 0} | dataset, "left_out", int),
         decided_by=_one({"decided_by": ""} | measured, "decided_by", str),
         metrics={name: _metric(name, values) for name, values in about.items()},
         aggregates={name: _aggregate(values) for name, values in about.items() if values.get("aggregate") is True},

@@ -91,7 +91,12 @@ def by_query_type(measurement: Measurement) -> pd.DataFrame:
 def facts(measurement: Measurement, items: Items, decide_by: str) -> Mapping[str, Any]:
     """The measurement as a JSON-compatible value, for programs that read it."""
     return {
-        "dataset": {"name": items.name, "digest": items.digest, **measurement.facts.get("dataset", {})},
+        "dataset": {
+            "name": items.name,
+            "digest": items.digest,
+            **{name: number for name, number in items.profile.items() if name == "left_out"},
+            **measurement.facts.get("dataset", {}),
+        },
         **{name: value for name, value in measurement.facts.items() if name != "dataset"},
         "queries": len(measurement.items),
         "method": asdict(measurement.method),

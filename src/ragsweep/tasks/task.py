@@ -222,7 +222,7 @@ class Items(Protocol):
 
     @property
     def profile(self) -> Mapping[str, int]:
-        """Counts by name, such as the number of queries."""
+        """Counts by name, such as the number of queries; `left_out` is that of questions that are not measured."""
         ...
 
 

@@ -12,10 +12,16 @@ Exit status: 2 where the dataset cannot be read, or the format cannot express wh
 
 from __future__ import annotations
 
+import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ragsweep.app.commands import composed, parser_of
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
 
 TO = ("beir", "trec", "table", "spans")
 
@@ -45,6 +51,20 @@ def main() -> int:
     parts = [("document", collection.documents), ("query", collection.queries), judged]
     print(f"{arguments.out}: {', '.join(counted(len(found), noun) for noun, found in parts)}")
     settings = (each.partition("=") for each in written.settings.split())
-    shown = (typed(name, value.replace("{}", str(arguments.out))) for name, _, value in settings)
-    print(f"read it with: ragsweep run {' '.join(shown)}")
+    shown = [typed(name, value.replace("{}", str(arguments.out))) for name, _, value in settings]
+    print(f"read it with: ragsweep run {' '.join([*shown, *_chunking(config, arguments.overrides)])}")
     return 0
+
+
+def _chunking(config: DictConfig, overrides: Sequence[str]) -> list[str]:
+    """The settings that cut the converted documents as those that were read: each format has a default of its own."""
+    from omegaconf import OmegaConf
+
+    from ragsweep.core.project import conf_folders
+
+    given = [each for each in overrides if each.lstrip("+").startswith(("chunker=", "chunker."))]
+    if not any(each.lstrip("+").startswith("chunker=") for each in given):
+        files = [path for conf in conf_folders() for path in sorted((conf / "chunker").glob("*.yaml"))]
+        names = {OmegaConf.select(OmegaConf.load(path), "_target_"): path.stem for path in files}
+        given = [f"chunker={names[config.chunker._target_]}"] * (config.chunker._target_ in names) + given
+    return [shlex.quote(each) for each in given]

@@ -102,6 +102,7 @@ def coverage(dataset: Dataset, level: int, pictures: Sequence[str] = ()) -> Iter
             len(dataset.references),
             tuple(each.query_id for each in unplaced),
         )
+    yield from left_out(dataset)
     if skipped := dataset.skipped:
         yield Finding(
             "skipped_documents",
@@ -112,3 +113,24 @@ def coverage(dataset: Dataset, level: int, pictures: Sequence[str] = ()) -> Iter
             len(skipped) + len({passage.source for passage in dataset.passages}),
             tuple(skipped),
         )
+
+
+def left_out(dataset: Dataset) -> Iterator[Finding]:
+    """The questions that are not measured, if there are any."""
+    found, asked = dataset.left_out, len(dataset.queries)
+    if not found.number:
+        return
+    parts = [f"measured: {found.of_all(asked)}"]
+    if found.faulty:
+        parts.append(f"left out by dataset.on_error=skip: {len(found.faulty):,}{named(found.faulty, '; ')}")
+    if found.unselected:
+        parts.append(f"not selected by dataset.ids: {found.unselected:,}")
+    yield Finding(
+        "questions_left_out",
+        f"Questions {', '.join(parts)}.",
+        "Those that are left out count in no number.",
+        "Compare only with numbers of the same questions.",
+        found.number,
+        found.number + asked,
+        found.faulty,
+    )

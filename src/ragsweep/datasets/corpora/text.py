@@ -5,16 +5,19 @@ from __future__ import annotations
 import gzip
 import zipfile
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 
-from ragsweep.core.constraints import Text
-from ragsweep.core.errors import DatasetError
+from ragsweep.core.constraints import Text, as_configured
+from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.parsing import MB
-from ragsweep.core.terminal import one_line, say_once
+from ragsweep.core.terminal import counted, one_line, say_once
 from ragsweep.datasets.collection import PAGE_BREAK, Document
+from ragsweep.datasets.corpora.html_tables import flatten_tables
+from ragsweep.datasets.corpora.word import ignored_elements, with_equations
 from ragsweep.datasets.fields import flaw_of_name
 from ragsweep.datasets.files import files_at, what_is
 
@@ -34,19 +37,35 @@ class TextCorpus:
 
     Attributes:
         path: The file or folder. Text files, Markdown files and web pages whose names end in `.gz` are unzipped.
+        plain: Further endings of files that are read as plain text, such as `.py`.
     """
 
     path: Text
+    plain: Sequence[Text] = ()
+
+    def __post_init__(self) -> None:
+        endings = self.plain
+        if isinstance(endings, str) or not all(isinstance(each, str) and each.startswith(".") for each in endings):
+            raise ConfigError(
+                f"corpus.plain: found {as_configured(endings)}, expected a list of endings, like [.py,.java]"
+            )
+        object.__setattr__(self, "plain", tuple(each.lower() for each in endings))
+
+    @property
+    def without_effect(self) -> Sequence[str]:
+        """An empty `plain` has no effect."""
+        return () if self.plain else ("plain",)
 
     def read(self) -> tuple[Document, ...]:
         """Read the documents, in the order of their names. Files of other kinds are counted and left out."""
         root = Path(self.path)
         files = files_at(root, "corpus.path", f"a folder, or a file of {KINDS}")
-        others = [name for name, path in files.items() if _kind(path) not in (*PLAIN, *PAGES, WORD)]
+        others = [name for name, path in files.items() if _kind(path) not in (*PLAIN, *PAGES, WORD, *self.plain)]
         if len(others) == len(files):
             raise DatasetError(f"corpus.path: {root} has no file of {KINDS}")
         if others:
-            say_once(f"files of other kinds, left out: {len(others)} ({one_line(', '.join(others[:3]))}, ...)")
+            found = f"{len(others)} ({one_line(', '.join(others[:3]))}, ...)"
+            say_once(f"files of other kinds, left out: {found}; corpus.plain=[ENDING] reads them as text")
         return tuple(_document(name, path) for name, path in files.items() if name not in others)
 
 
@@ -99,6 +118,7 @@ def _of_html(text: str, path: Path) -> str:
         soup = BeautifulSoup(text, "html.parser")
         for element in soup(["script", "style", "template", "noscript", "head"]):
             element.decompose()
+        flatten_tables(soup)
         converter = MarkdownConverter(heading_style="ATX", strip=["a", "img", "b", "strong", "i", "em"])
         return str(converter.convert_soup(soup)).strip()
     except RecursionError as error:
@@ -109,7 +129,7 @@ def _of_html(text: str, path: Path) -> str:
 
 
 def _of_word(content: bytes, path: Path) -> str:
-    """A Word document as Markdown. Macros are not run, and images and links are not followed."""
+    """A Word document as Markdown, with what is left out said. Macros are not run, images and links not followed."""
     _expect("mammoth", path)
     import mammoth
 
@@ -118,6 +138,7 @@ def _of_word(content: bytes, path: Path) -> str:
             if sum(part.file_size for part in archive.infolist()) > LARGEST_MB * MB:
                 raise DatasetError(f"{path}: larger than {LARGEST_MB} MB when unzipped")
             _check_xml(archive, path)
+        content, dropped = with_equations(content)
         converted = mammoth.convert_to_html(BytesIO(content), convert_image=lambda _: [])
     except DatasetError:
         raise
@@ -125,6 +146,9 @@ def _of_word(content: bytes, path: Path) -> str:
         raise DatasetError(f"{path}: elements are nested too deeply") from error
     except Exception as error:  # mammoth raises errors of many kinds for a damaged file
         raise DatasetError(f"{path}: {UNREADABLE} ({one_line(str(error))[:80]})") from error
+    dropped += ignored_elements([message.message for message in converted.messages])
+    if dropped:
+        say_once(f"{path}: left out: {', '.join(counted(number, what) for what, number in dropped.items())}")
     return _of_html(converted.value, path)
 
 

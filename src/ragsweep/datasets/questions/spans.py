@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -13,6 +14,7 @@ from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.datasets.collection import Document, Query, Reference
 from ragsweep.datasets.delimited_rows import Entry
 from ragsweep.datasets.entry_files import further_fields, id_of, read_entries, text_of, type_in, value_of
+from ragsweep.datasets.faults import Faults, OnError
 from ragsweep.datasets.fields import QUERY_TYPE, listed, shown_value
 from ragsweep.datasets.own import Asked
 from ragsweep.text.normalisation import composed
@@ -44,9 +46,15 @@ class SpanQuestions:
 
     Attributes:
         path: A CSV, TSV or Parquet file, a JSON list, or a file with one JSON object per line.
+        on_error: Whether a question that cannot be used refuses the file, or is left out.
     """
 
     path: Text
+    on_error: OnError = "refuse"
+
+    def with_on_error(self, on_error: OnError) -> SpanQuestions:
+        """The same questions, which refuse or leave out those that cannot be used."""
+        return replace(self, on_error=on_error)
 
     def read(self, documents: tuple[Document, ...]) -> Asked:
         """Read the questions, and find their references in the documents."""
@@ -58,24 +66,38 @@ class SpanQuestions:
         queries: list[Query] = []
         references: list[Reference] = []
         rows = read_entries(Path(self.path), "queries", setting="questions.path")
+        faults, number = Faults(self.path, self.on_error), 0
         for number, (where, row) in enumerate(rows, start=1):
-            text = text_of(row, "question", where)
-            if not text:
-                raise DatasetError(f"{where}: the field 'question' is empty; expected the text of the query")
-            name = composed(id_of(row, "corpus_id", where))
-            named = [by_name[name]] if name in by_name else by_stem.get(name, [])
-            if len(named) != 1:
-                known = f"{len(named)} documents have this name" if named else f"the corpus has {listed(by_name)}"
-                raise DatasetError(f"{where}: the document {name!r} is not known ({known})")
-            query_type = type_in(row, QUERY_TYPE, where) or (name if len(documents) > 1 else None)
-            query = Query(str(number), text, query_type, further_fields(row, USED, where))
+            try:
+                query, spans = _question(row, number, by_name, by_stem, where)
+            except DatasetError as error:
+                faults.add(error)
+                continue
             queries.append(query)
-            spans = dict.fromkeys(_span(each, named[0], where) for each in _references(row, where))
-            ordered = sorted(spans, key=lambda span: span[:2])  # those without offsets stay in the order of the file
-            references += [Reference(query.query_id, named[0].source, *span) for span in ordered]
+            references += spans
+        skipped = faults.end(number)
         if not references:
             raise DatasetError(f"{self.path}: contains no references; expected at least one question with one")
-        return Asked("passage", documents, tuple(queries), references=tuple(references))
+        return Asked("passage", documents, tuple(queries), references=tuple(references), skipped=skipped)
+
+
+def _question(
+    row: Entry, number: int, by_name: Mapping[str, Document], by_stem: Mapping[str, list[Document]], where: str
+) -> tuple[Query, list[Reference]]:
+    """A question and its references, in the order of the document."""
+    text = text_of(row, "question", where)
+    if not text:
+        raise DatasetError(f"{where}: the field 'question' is empty; expected the text of the query")
+    name = composed(id_of(row, "corpus_id", where))
+    named = [by_name[name]] if name in by_name else by_stem.get(name, [])
+    if len(named) != 1:
+        known = f"{len(named)} documents have this name" if named else f"the corpus has {listed(by_name)}"
+        raise DatasetError(f"{where}: the document {name!r} is not known ({known})")
+    query_type = type_in(row, QUERY_TYPE, where) or (name if len(by_name) > 1 else None)
+    query = Query(str(number), text, query_type, further_fields(row, USED, where))
+    spans = dict.fromkeys(_span(each, named[0], where) for each in _references(row, where))
+    ordered = sorted(spans, key=lambda span: span[:2])  # those without offsets stay in the order of the file
+    return query, [Reference(query.query_id, named[0].source, *span) for span in ordered]
 
 
 def _references(row: Entry, where: str) -> list[Any]:

@@ -16,6 +16,7 @@ from ragsweep.core.method import Method
 from ragsweep.core.run_settings import Cutoff, Seed
 from ragsweep.core.store import Store
 from ragsweep.datasets import Chunker, Dataset, DatasetFormat
+from ragsweep.datasets.audit.coverage import left_out
 from ragsweep.datasets.audit.finding import Audit
 from ragsweep.retrieval import Ranker, Ranking, Reranker, Rewriter, rank
 from ragsweep.retrieval.checks import expect_method
@@ -50,7 +51,11 @@ from ragsweep.tasks.search import STAGES, in_stages, search_of
 from ragsweep.tasks.task import Measurement, Record
 
 LEAST_DEPTH = 100  # a ranking has at least this many passages, and at least k
-OF_RANKING = ("queries_without_judgments", "queries_without_relevant")  # findings that do not change how answers count
+OF_RANKING = (
+    "queries_without_judgments",
+    "queries_without_relevant",
+    "questions_left_out",
+)  # findings that do not change how answers count
 
 
 @dataclass(frozen=True)
@@ -118,10 +123,8 @@ class AnswersTask:
         """Read the cases, and read and cut the documents."""
         dataset = Dataset.from_collection(self.dataset.load(), self.chunker, self.store)
         if not dataset.cases:
-            raise DatasetError(
-                f"{dataset.name}: has no multiple-choice cases to answer; choose another dataset, such as "
-                "dataset=clinical_cases"
-            )
+            another = "choose another dataset, such as dataset=clinical_cases"
+            raise DatasetError(f"{dataset.name}: has no multiple-choice cases to answer; {another}")
         return dataset
 
     def check(self, items: Dataset) -> None:
@@ -159,7 +162,8 @@ class AnswersTask:
         row = find(query, items.queries)
         passages = contexts(items, self._source, self._rank(items, self._source), self.k, self._level)
         asked = questions(items, passages)
-        answers = answer(self.answerer, asked if self._recorded else [asked[row]])  # a file is read as a whole
+        some = asked if self._recorded else [asked[row]]  # a file is read as a whole
+        answers = answer(self.answerer, some, items.left_out.number)
         qrels = items.qrels
         relevant = qrels.unit[(qrels.query == row) & (qrels.grade >= self._level)]
         units = frozenset(items.units[unit] for unit in relevant)
@@ -202,7 +206,7 @@ class AnswersTask:
     def _answered(self, items: Dataset, ranking: Ranking | None, *sources: Source) -> list[Answered]:
         """Answer all questions from each of these kinds of evidence; the answerer is asked once, for all of them."""
         asked = [questions(items, contexts(items, each, ranking, self.k, self._level)) for each in sources]
-        answers = iter(answer(self.answerer, [question for some in asked for question in some]))
+        answers = iter(answer(self.answerer, [question for some in asked for question in some], items.left_out.number))
         found = []
         for source, some in zip(sources, asked, strict=True):
             given = list(islice(answers, len(some)))
@@ -227,7 +231,7 @@ class AnswersTask:
 
     def _measured(self, items: Dataset, answered: Answered, evaluation: Evaluation) -> Measurement:
         """Everything that is recorded of the answers."""
-        cases, audited = len(items.cases), self.audited(items)
+        audited, asked, scaled = self.audited(items), items.left_out.of_all(len(items.cases)), answered.scaled
         bins, resamples = self.evaluation.bins, self.evaluation.resamples
         known = (evaluation.confidence, evaluation.correct)
         found, why, confidence = [scores.accuracy_score(evaluation)], evaluation.uncalibrated, None
@@ -252,14 +256,14 @@ class AnswersTask:
             measures=counted,
             facts=tables.facts(answered, evaluation, found, counted, summary.facts() if summary else {}),
             findings=[*self._unusual(items, answered), *(each.text for each in audited.findings)],
-            sections=words.sections(evaluation, self.evidence, found, counted, summary, scaled=answered.scaled),
+            sections=words.sections(evaluation, self.evidence, found, counted, summary, asked=asked, scaled=scaled),
             method=self._method,
             tables=tables.tables(answered, evaluation),
             files={
                 "answers.jsonl": tables.answer_lines(answered, evaluation.confidence),
                 "audit.json": [as_json(items, audited)],
             },
-            condition=f"of {cases} questions",
+            condition=f"of {asked}",
             control=CONTROLS.get(self._source, ""),
             charts=(charts.draw, evaluation, confidence, self.evidence),
             not_measured={each.name: why for each in self.metrics if each not in [score.metric for score in found]},
@@ -277,11 +281,10 @@ class AnswersTask:
 
     def _unusual(self, items: Dataset, answered: Answered) -> list[str]:
         """What is unusual about the dataset and the evidence, one sentence each."""
-        judged = len({*items.qrels.query.tolist()})
+        found = [each.text for each in left_out(items)]
         if not items.passages:
-            return ["The dataset has no documents: the questions are answered without evidence."]
-        found = []
-        if not judged:
+            return [*found, "The dataset has no documents: the questions are answered without evidence."]
+        if not (judged := len({*items.qrels.query.tolist()})):
             found.append("No case names relevant pages, so the evidence is not judged.")
         elif left := len(items.cases) - judged:
             found.append(f"{left} of {len(items.cases)} cases name no relevant pages; their evidence is not judged.")

@@ -33,6 +33,7 @@ def sections(
     measures: Sequence[Measure],
     known: ConfidenceSummary | None,
     *,
+    asked: str = "",
     scaled: bool,
 ) -> dict[str, list[str]]:
     """Sentences by heading; headings without a sentence are left out.
@@ -43,11 +44,12 @@ def sections(
         scores: The metrics.
         measures: Further numbers.
         known: What is known of the answers with a confidence; None if no answer has one.
+        asked: How many questions are asked, such as `4,162 of 4,183 questions`; empty if these are all.
         scaled: Whether the confidence comes from scores of options, by a temperature that was fitted here.
     """
     named = {each.metric.name: each.value for each in measures}
     found = {
-        "Answers": [*_accuracy(evaluation), *_lost(evaluation), *_controls(evaluation, source)],
+        "Answers": [*_accuracy(evaluation, asked), *_lost(evaluation), *_controls(evaluation, source)],
         "Confidence of the answers": list(_confidence(evaluation, scores, known, scaled=scaled)),
         "Errors of the answers": list(_errors(evaluation)),
         "Reasoning and safety": list(_reasoning(evaluation, named)),
@@ -56,9 +58,9 @@ def sections(
     return {heading: sentences for heading, sentences in found.items() if sentences}
 
 
-def _accuracy(evaluation: Evaluation) -> Iterator[str]:
+def _accuracy(evaluation: Evaluation, asked: str) -> Iterator[str]:
     cases, missing = len(evaluation.correct), evaluation.no_answers
-    yield f"The answers are {chance_sentence(evaluation.accuracy)} ({counted(cases, 'question')})."
+    yield f"The answers are {chance_sentence(evaluation.accuracy)} ({asked or counted(cases, 'question')})."
     if missing.questions:
         otherwise = [f"{missing.as_first:.2f} if they counted as the first option"]
         guess = f"{missing.as_chance:.2f} if they counted as a guess"

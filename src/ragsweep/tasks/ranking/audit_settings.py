@@ -15,6 +15,7 @@ Kind = Literal[
     "queries_without_relevant",
     "nothing_found",
     "references_without_offsets",
+    "questions_left_out",
     "skipped_documents",
     "shifted_pages",
     "swapped_judgments",

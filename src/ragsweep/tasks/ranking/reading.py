@@ -19,8 +19,9 @@ from ragsweep.core.parsing import MalformedError, read_lines
 from ragsweep.core.trec_files import LONGEST_LINE_MB, number_of, trec_lines
 from ragsweep.core.trec_files import QRELS as QRELS_LINE
 from ragsweep.core.trec_files import RUN as RUN_LINE
-from ragsweep.datasets.beir import HEADER, read_qrels
+from ragsweep.datasets.beir import HEADER
 from ragsweep.datasets.fields import SHOWN
+from ragsweep.datasets.qrels_files import read_qrels
 from ragsweep.statistics.intervals import Array
 from ragsweep.text.normalisation import Spellings
 
@@ -169,7 +170,8 @@ def _file(path: Path, kind: InputKind) -> Iterator[tuple[int, Row]]:
     """The rows of a TREC file, or of qrels with the header of BEIR, each with its line number."""
     places = [kind.line.index(column) for column in ("query", "document", kind.number)]
     if kind is QRELS and _begins_with(HEADER, path):
-        yield from read_qrels(path)
+        for where, judgment in read_qrels(path, kind.name):
+            yield int(where.rpartition(" ")[2]), judgment
         return
     hint = f", or BEIR's {' '.join(HEADER)!r} in line 1" if kind is QRELS else ""
     for number, cells in trec_lines(path, kind.line, kind.number, kind.name, hint):

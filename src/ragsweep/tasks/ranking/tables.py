@@ -81,3 +81,17 @@ def answerable(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
         return {}
     means = evaluation.per_query[:, rows].mean(axis=1).tolist()
     return {"queries": int(rows.sum()), "metrics": dict(zip(evaluation.names, means, strict=True))}
+
+
+def answerable_sections(evaluation: Evaluation, facts: Mapping[str, Any]) -> dict[str, list[str]]:
+    """What the report says of the queries that can be answered, if those are not all."""
+    if not facts:
+        return {}
+    means = [
+        f"{metric.title} {facts['metrics'][metric.name]:.3f} ({evaluation.means[metric.name]:.3f})"
+        for metric in evaluation.metrics
+    ]
+    count = f"{facts['queries']} of {len(evaluation.judged.queries)} queries"
+    return {
+        "Answerable queries": [f"Something relevant can be found for {count}. On these (on all): {', '.join(means)}."]
+    }

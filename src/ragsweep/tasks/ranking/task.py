@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -114,6 +114,9 @@ class RankingTask:
         unjudged = set(range(len(dataset.queries))) - set(dataset.qrels.query.tolist())
         absent = set(dataset.qrels.unit.tolist()) - set(dataset.found_units.tolist())
         no_relevant = f"queries without a {dataset.unit} of grade {level} or more, scoring 0 except in NDCG"
+        if dataset.left_out.number:
+            say_once(f"measured: {dataset.left_out.of_all(len(dataset.queries))}")
+        _notice(dataset.left_out.faulty, "questions left out by dataset.on_error=skip")
         _notice(dataset.skipped, "documents left out by dataset.skip")
         _notice(dataset.empty_pages, "pages without text, never retrieved")
         _notice([dataset.queries[row].text for row in sorted(unjudged)], "queries without judgments, left out")
@@ -229,6 +232,7 @@ class RankingTask:
         values = zip(evaluation.metrics, evaluation.means.values(), intervals, evaluation.per_query, strict=True)
         tokens = self._context_tokens(items, ranking, evaluation)
         audited, facts = self.audited(items), tables.facts(evaluation, items)
+        asked = items.left_out.of_all(len(evaluation.judged.queries), "query")
         search, judgments = search_of(items), self._judgments(items)
         with dealing(judgments):
             texts, sections = details_of(self._ranker, search), sections_of(self._ranker, search)
@@ -253,7 +257,7 @@ class RankingTask:
             caution=silent.caution,
             sections={
                 **silent.sections,
-                **_sections(evaluation, facts["answerable"]),
+                **tables.answerable_sections(evaluation, facts["answerable"]),
                 **sections,
                 **judgments.sections,
             },
@@ -263,7 +267,7 @@ class RankingTask:
                 "qrels.trec": trec.qrels_lines(items),
                 "audit.json": [as_json(items, audited)],
             },
-            condition=f"at k = {self.k}",
+            condition=f"at k = {self.k}" + (f", {asked}" if items.left_out.number else ""),
             charts=(charts.draw, evaluation),
         )
 
@@ -282,20 +286,6 @@ class RankingTask:
         if counts is None:
             return None
         return costs.context_tokens(evaluation.judged, ranking.passages, counts, evaluation.values.shape[1])
-
-
-def _sections(evaluation: Evaluation, answerable: Mapping[str, Any]) -> dict[str, list[str]]:
-    """What the report says of the queries that can be answered, if those are not all."""
-    if not answerable:
-        return {}
-    means = [
-        f"{metric.title} {answerable['metrics'][metric.name]:.3f} ({evaluation.means[metric.name]:.3f})"
-        for metric in evaluation.metrics
-    ]
-    count = f"{answerable['queries']} of {len(evaluation.judged.queries)} queries"
-    return {
-        "Answerable queries": [f"Something relevant can be found for {count}. On these (on all): {', '.join(means)}."]
-    }
 
 
 def _notice(names: Sequence[str], what: str) -> None:

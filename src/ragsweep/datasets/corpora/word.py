@@ -1,0 +1,122 @@
+"""What is done to a Word document before it is converted: its equations become text, and what is dropped is counted."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Mapping
+from io import BytesIO
+from xml.etree import ElementTree
+
+MAIN = "word/document.xml"
+W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+PARTS = {  # what the parts of a document are that no converter reads, by the pattern of their names
+    "header": re.compile(r"word/header\d*\.xml"),
+    "footer": re.compile(r"word/footer\d*\.xml"),
+    "chart": re.compile(r"word/charts/chart\d*\.xml"),
+    "diagram": re.compile(r"word/diagrams/data\d*\.xml"),
+    "embedded file": re.compile(r"word/embeddings/.+"),
+    "file of comments": re.compile(r"word/comments\.xml"),
+}
+TEXTS = {"header", "footer", "file of comments"}  # of these, only parts with a text count
+IGNORED = re.compile(r"An unrecognised element was ignored: (?:\{[^}]*\})?(\S+)")  # as mammoth says it
+
+
+def with_equations(content: bytes) -> tuple[bytes, Counter[str]]:
+    """A Word document with its equations as text, and how many parts it has that are dropped, by what they are.
+
+    An equation becomes one line, such as `E=mc^2` and `(a+b)/c`.
+
+    Args:
+        content: The document, whose XML has no DOCTYPE.
+
+    Raises:
+        ElementTree.ParseError: A part is not XML.
+        zipfile.BadZipFile: It is no archive.
+    """
+    dropped: Counter[str] = Counter()
+    with zipfile.ZipFile(BytesIO(content)) as archive:
+        parts = {part.filename: part for part in archive.infolist()}
+        for name in parts:
+            for what, pattern in PARTS.items():
+                if pattern.fullmatch(name) and (what not in TEXTS or _has_text(archive.read(name))):
+                    dropped[what] += 1
+        if MAIN not in parts or b"oMath" not in (xml := archive.read(MAIN)):
+            return content, dropped
+        body = ElementTree.fromstring(xml)  # without a DOCTYPE, it has no entities
+        for parent in [*body.iter()]:
+            for place, child in enumerate(parent):
+                if child.tag in (f"{M}oMath", f"{M}oMathPara"):
+                    parent[place] = _as_run(child, in_paragraph=parent.tag != f"{W}body")
+        written = BytesIO()
+        with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as new:
+            for name in parts:
+                new.writestr(name, ElementTree.tostring(body) if name == MAIN else archive.read(name))
+    return written.getvalue(), dropped
+
+
+def ignored_elements(messages: list[str]) -> Counter[str]:
+    """The elements that the converter says it has ignored, by what they are called in a notice."""
+    return Counter(f"element {found[1]}" for message in messages if (found := IGNORED.match(message)))
+
+
+def _has_text(xml: bytes) -> bool:
+    return any((text.text or "").strip() for text in ElementTree.fromstring(xml).iter(f"{W}t"))
+
+
+def _as_run(equation: ElementTree.Element, *, in_paragraph: bool) -> ElementTree.Element:
+    run = ElementTree.Element(f"{W}r")
+    text = ElementTree.SubElement(run, f"{W}t", {SPACE: "preserve"})
+    text.text = _line(equation)
+    if in_paragraph:
+        return run
+    paragraph = ElementTree.Element(f"{W}p")
+    paragraph.append(run)
+    return paragraph
+
+
+def _line(element: ElementTree.Element) -> str:
+    """An equation, or a part of one, in one line."""
+    name = element.tag.removeprefix(M)
+    if name in ("t", f"{W}t"):
+        return element.text or ""
+    lines = [(child.tag.removeprefix(M), _line(child)) for child in element]
+    parts = dict(lines)
+    if name in LINES:
+        return LINES[name](parts)
+    if name == "nary":
+        sign = element.find(f"{M}naryPr/{M}chr")
+        symbol = (sign.get(f"{M}val") if sign is not None else None) or "∫"
+        bounds = (f"{mark}{_grouped(parts[bound])}" for mark, bound in (("_", "sub"), ("^", "sup")) if parts.get(bound))
+        return f"{symbol}{''.join(bounds)} {parts.get('e', '')}"
+    if name in ENCLOSED:
+        begin, separator, end = ENCLOSED[name]
+        return f"{begin}{separator.join(line for child, line in lines if child in ('e', 'mr', 'oMath'))}{end}"
+    return "".join(line for _, line in lines)
+
+
+def _grouped(text: str) -> str:
+    """A part of an equation, in parentheses unless it is one number or name."""
+    return text if re.fullmatch(r"\w*|\(.*\)", text) else f"({text})"
+
+
+ENCLOSED = {  # what is around the parts of an equation, and between them
+    "d": ("(", ", ", ")"),
+    "m": ("[", "; ", "]"),
+    "eqArr": ("[", "; ", "]"),
+    "mr": ("", ", ", ""),
+    "oMathPara": ("", "; ", ""),
+}
+LINES: Mapping[str, Callable[[Mapping[str, str]], str]] = {
+    "f": lambda parts: f"{_grouped(parts.get('num', ''))}/{_grouped(parts.get('den', ''))}",
+    "sSup": lambda parts: f"{_grouped(parts.get('e', ''))}^{_grouped(parts.get('sup', ''))}",
+    "sSub": lambda parts: f"{_grouped(parts.get('e', ''))}_{_grouped(parts.get('sub', ''))}",
+    "sSubSup": lambda parts: (
+        f"{_grouped(parts.get('e', ''))}_{_grouped(parts.get('sub', ''))}^{_grouped(parts.get('sup', ''))}"
+    ),
+    "rad": lambda parts: f"√{'[' + parts['deg'] + ']' if parts.get('deg') else ''}({parts.get('e', '')})",
+    "func": lambda parts: f"{parts.get('fName', '')}({parts.get('e', '')})",
+}

@@ -1,0 +1,169 @@
+"""Reads files of relevance judgments (qrels), one judgment a line or row, or grades by document by query."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ragsweep.core.errors import DatasetError
+from ragsweep.datasets.collection import Judgment
+from ragsweep.datasets.entry_files import DELIMITERS, ending_of, lines_of, one_object, read_entries
+from ragsweep.datasets.fields import LARGEST_GRADE, flaw_of_name, shown_value, whole
+from ragsweep.datasets.json_objects import Entry
+
+# What BEIR and MTEB, ranx, TREC, ir_datasets and PyTerrier call the columns.
+QUERY = ("query-id", "query_id", "q_id", "qid", "queryid", "topic", "topic_id", "query")
+DOCUMENT = ("corpus-id", "corpus_id", "doc_id", "doc-id", "docid", "docno", "document_id", "document", "doc", "did")
+GRADE = ("score", "grade", "relevance", "rel", "label")
+COLUMNS = (QUERY, DOCUMENT, GRADE)
+EXPECTED = "query-id, corpus-id and score, or the four columns of TREC: query id, iteration, document and grade"
+NO_ITERATION = ("0", "Q0")  # in the second column of TREC
+JSON = (".json", ".jsonl", ".ndjson")
+
+
+class _Layout(NamedTuple):
+    """Where a line has the query, the document and the grade, of how many cells."""
+
+    places: tuple[int, int, int]
+    cells: int
+
+
+def read_qrels(path: Path, setting: str) -> Iterator[tuple[str, Judgment]]:
+    """The judgments in a file, each with its place.
+
+    The name of the file tells its format:
+
+    - `.parquet`, `.jsonl` or `.json`: rows whose columns have one of the names that BEIR, MTEB, ranx and TREC use, or
+      one object with grades by document by query, as ranx saves it;
+    - `.csv`: columns with such names, or the three or four columns of BEIR or TREC without names;
+    - anything else: lines of three or four columns between tabs or spaces, with or without a first line of names.
+
+    Args:
+        path: The file; unzipped if its name ends in `.gz`.
+        setting: The setting that names it, for error messages.
+
+    Raises:
+        DatasetError: The file or a judgment cannot be read, or two judgments contradict each other.
+    """
+    ending = ending_of(path)
+    rows = _of_entries(path, setting) if ending in (".parquet", *JSON) else _of_lines(path, setting)
+    earlier: dict[tuple[str, str], tuple[int, str]] = {}
+    for where, query, document, value in rows:
+        for what, name in (("query", query), ("document", document)):
+            if flaw := flaw_of_name(name):
+                raise DatasetError(f"{where}: the {what} {name[:80]!r} {flaw}")
+        grade = whole(value)
+        if grade is None or abs(grade) > LARGEST_GRADE:
+            found = f"{value[:80]!r}" if isinstance(value, str) else shown_value(value)
+            expected = f"a whole number from -{LARGEST_GRADE} to {LARGEST_GRADE}"
+            raise DatasetError(f"{where}: the grade is {found}; expected {expected}")
+        other, place = earlier.setdefault((query, document), (grade, where))
+        if other != grade:
+            found = f"{document!r} has the grade {grade} for query {query!r}, but {other}"
+            raise DatasetError(f"{where}: {found} in {place.removeprefix(f'{path}, ')}; expected one")
+        yield where, Judgment(query, document, grade)
+
+
+def _of_entries(path: Path, setting: str) -> Iterator[tuple[str, str, str, Any]]:
+    """The place, the query, the document and the grade of each judgment of a Parquet or JSON file."""
+    value = None if ending_of(path) == ".parquet" else one_object(path, "judgments", setting)
+    if value is None and ending_of(path) != ".parquet":
+        value = _only_mapping(path, setting)
+    if value is not None and all(isinstance(grades, dict | list) for grades in value.values()):
+        for query, grades in value.items():
+            by_document = grades if isinstance(grades, dict) else dict.fromkeys(map(str, grades), 1)
+            for document, grade in by_document.items():
+                yield f"{path}, query {query[:80]!r}", query, document, grade
+        return
+    for where, row in read_entries(path, "judgments", setting=setting):
+        names = [_named(row, known) for known in COLUMNS]
+        if None in names:
+            found = ", ".join(map(repr, row))[:200]
+            raise DatasetError(f"{where}: found the fields {found}; expected {EXPECTED}")
+        query, document, grade = (row[str(name)] for name in names)
+        yield where, _text(query, where), _text(document, where), grade
+
+
+def _only_mapping(path: Path, setting: str) -> Entry | None:
+    """The object of a file with one line, if it has grades by document by query."""
+    entries = read_entries(path, "judgments", setting=setting) if ending_of(path) in JSON else iter(())
+    first, second = next(entries, None), next(entries, None)
+    alone = first is not None and second is None and not any(_named(first[1], known) for known in COLUMNS)
+    return first[1] if alone and first is not None else None
+
+
+def _named(row: Mapping[str, Any], known: Sequence[str]) -> str | None:
+    """The column of a row with one of these names."""
+    names = {name.strip().lower(): name for name in row}
+    return next((names[name] for name in known if name in names), None)
+
+
+def _text(value: object, where: str) -> str:
+    if isinstance(value, str):
+        return value.strip()
+    if (number := whole(value)) is not None:
+        return str(number)
+    raise DatasetError(f"{where}: found {shown_value(value)}; expected an id")
+
+
+def _of_lines(path: Path, setting: str) -> Iterator[tuple[str, str, str, str]]:
+    """The place, the query, the document and the grade of each line."""
+    layout: _Layout | None = None
+    documents: set[str] = set()
+    where = str(path)
+    for where, cells in _cells(path, setting):
+        if layout is None:
+            named = _layout_of_names(cells)
+            layout = named or _layout_of(cells, where)
+            if named:
+                continue
+        if len(cells) != layout.cells:
+            raise DatasetError(f"{where}: found {len(cells)} columns, expected {layout.cells} as in the first line")
+        query, document, grade = (cells[place] for place in layout.places)
+        if len(documents) < 2:
+            documents.add(document)
+        yield where, query, document, grade
+    if documents and documents <= {*NO_ITERATION} and layout == _Layout((0, 1, 2), 3):
+        raise DatasetError(
+            f"{path}: the second of three columns is {min(documents)!r} in all lines; expected {EXPECTED}"
+        )
+
+
+def _layout_of_names(cells: Sequence[str]) -> _Layout | None:
+    """The layout that a first line of names tells; None if the line has no names."""
+    names = [name.strip().lower() for name in cells]
+    places = [next((names.index(name) for name in known if name in names), None) for known in COLUMNS]
+    if None in places:
+        return None
+    query, document, grade = (place for place in places if place is not None)
+    return _Layout((query, document, grade), len(cells))
+
+
+def _layout_of(cells: Sequence[str], where: str) -> _Layout:
+    if len(cells) == 3:
+        return _Layout((0, 1, 2), 3)
+    if len(cells) == 4:
+        return _Layout((0, 2, 3), 4)
+    raise DatasetError(f"{where}: found {len(cells)} columns, expected {EXPECTED}")
+
+
+def _cells(path: Path, setting: str) -> Iterator[tuple[str, list[str]]]:
+    """The cells of each line that is not blank, with its place."""
+    delimiter = DELIMITERS.get(ending_of(path))
+    for number, line in lines_of(path, setting, "judgments"):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        if line.count("\t") >= len(COLUMNS) - 1:
+            cells = line.split("\t")
+        elif delimiter == "," or len(line.split()) == 1:
+            separator = ";" if "," not in line else ","
+            try:
+                cells = next(csv.reader([line], delimiter=separator, strict=True))
+            except csv.Error as error:
+                raise DatasetError(f"{where}: not CSV ({error})") from error
+        else:
+            cells = line.split()
+        yield where, [cell.strip() for cell in cells]

@@ -1,0 +1,98 @@
+"""Selects questions of a dataset by their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+from ragsweep.core.constraints import Text, as_configured
+from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.core.terminal import counted, say_once
+from ragsweep.datasets.collection import Collection, LeftOut
+from ragsweep.datasets.entry_files import lines_of, read_json
+from ragsweep.datasets.faults import OnError
+from ragsweep.datasets.fields import listed, shown_value, whole
+
+Ids = Text | Sequence[Text] | None
+
+SETTING = "dataset.ids"
+
+
+def checked_ids(ids: object) -> Ids:
+    """The setting, checked: a file, a list of ids, or None. Raises `ConfigError` for anything else."""
+    if ids is None or isinstance(ids, str):
+        return ids
+    if isinstance(ids, Sequence) and ids and all(isinstance(one, str | int) for one in ids):
+        return tuple(map(str, ids))
+    raise ConfigError(f"{SETTING}: found {as_configured(ids)}, expected a file, or a list of ids like [q1,q2]")
+
+
+class Selecting(Protocol):
+    """A dataset that can leave out questions."""
+
+    @property
+    def on_error(self) -> OnError:
+        """Whether a faulty question refuses the dataset."""
+        ...
+
+    @property
+    def ids(self) -> Ids:
+        """The questions that are selected."""
+        ...
+
+
+def without_effect(dataset: Selecting) -> list[str]:
+    """Those of `ids` and `on_error` that change nothing, because they have their defaults."""
+    return [name for name, default in (("ids", None), ("on_error", "refuse")) if getattr(dataset, name) == default]
+
+
+def selected(collection: Collection, ids: Ids, faulty: Sequence[str] = ()) -> Collection:
+    """The collection with these questions only. All documents stay.
+
+    Args:
+        collection: With all questions that can be used.
+        ids: The ids, or a file with them: a text file with one id on each line, a JSON list, or a JSON object whose
+            fields they are. None selects all questions.
+        faulty: Why each of the questions that are missing in the collection was left out.
+
+    Raises:
+        DatasetError: The file cannot be read, or the dataset does not have an id.
+    """
+    if ids is None:
+        return replace(collection, left_out=LeftOut(tuple(faulty)))
+    wanted = {*(_in_file(Path(ids)) if isinstance(ids, str) else ids)}
+    known = {query.query_id for query in collection.queries}
+    unknown = sorted(wanted - known)
+    if len(unknown) > len(faulty):
+        found = f"{len(unknown)} of {len(wanted)} ids are not in {collection.name}"
+        there_is = listed(query.query_id for query in collection.queries)
+        raise DatasetError(f"{SETTING}: {found}: {listed(unknown)}; it has {there_is}")
+    if unknown:
+        say_once(f"{SETTING}: {counted(len(unknown), 'id')} of no question that can be used: {listed(unknown)}")
+    kept = tuple(query for query in collection.queries if query.query_id in wanted)
+    if not kept:
+        raise DatasetError(f"{SETTING}: selects no question of {collection.name}")
+    return replace(
+        collection,
+        queries=kept,
+        judgments=tuple(judgment for judgment in collection.judgments if judgment.query_id in wanted),
+        references=tuple(reference for reference in collection.references if reference.query_id in wanted),
+        cases=tuple(case for case in collection.cases if case.query_id in wanted),
+        left_out=LeftOut(tuple(faulty), len(collection.queries) - len(kept)),
+    )
+
+
+def _in_file(path: Path) -> list[str]:
+    lines = [line.strip() for _, line in lines_of(path, SETTING, "ids", formats="a text or JSON file")]
+    first = next(filter(None, lines), "")
+    if not first.startswith(("[", "{")):
+        return [line for line in lines if line]
+    found = read_json(path, "ids", setting=SETTING)
+    ids = [*found] if isinstance(found, dict | list) else []
+    texts = [str(number) if (number := whole(one)) is not None else one for one in ids]
+    if not texts or not all(isinstance(one, str) for one in texts):
+        expected = "a list of ids, or an object whose fields they are"
+        raise DatasetError(f"{path}: found {shown_value(found)}; expected {expected}")
+    return [one.strip() for one in texts]

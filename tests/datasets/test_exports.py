@@ -1,0 +1,410 @@
+"""Judgments and questions as other programs export them: pandas, spreadsheets, LangChain, LlamaIndex, ranx, MTEB."""
+
+import json
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragsweep.core.errors import DatasetError
+from ragsweep.core.parsing import MalformedError
+from ragsweep.datasets import BeirDataset, Document, TableCorpus, TableQuestions, TrecQuestions
+from ragsweep.datasets.python_values import from_python
+from ragsweep.datasets.qrels_files import read_qrels
+
+BOOK = Document.from_pages(
+    "book.pdf", [(str(number), f"book.pdf#{number}", f"text {number}") for number in range(1, 7)]
+)
+NOTE = Document.from_pages("note.pdf", [("1", "note.pdf#1", "a note")])
+TWO = (BOOK, NOTE)
+
+
+def judged(tmp_path, text, documents=(BOOK,), name="q.csv", **settings):
+    """The judgments of a table: query, unit and grade."""
+    (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    asked = TableQuestions(str(tmp_path / name), **settings).read(documents)
+    return [tuple(judgment) for judgment in asked.judgments]
+
+
+def in_json(tmp_path, relevant, documents=TWO, **settings):
+    rows = [{"query": "what", "relevant_docs": relevant}]
+    return [each[1:] for each in judged(tmp_path, json.dumps(rows), documents, "q.json", **settings)]
+
+
+# Judgments with fields
+
+
+@pytest.mark.parametrize(
+    ("relevant", "expected"),
+    [
+        ([{"source": "book.pdf", "page": "3", "grade": 0}], [("book.pdf#3", 0)]),
+        ([{"file": "book.pdf", "page": 3, "relevance": 2.0}], [("book.pdf#3", 2)]),
+        ([{"doc": "note.pdf"}], [("note.pdf#1", 1)]),
+        ({"document": "book.pdf", "page": 4, "rel": "2"}, [("book.pdf#4", 2)]),
+        ([{"doc_id": "book.pdf", "page": 1, "score": -1, "reason": "it says so"}], [("book.pdf#1", -1)]),
+        ([{"source": None, "page": 2}, 3, "4", 5.0], [(f"book.pdf#{page}", 1) for page in (2, 3, 4, 5)]),
+        (2, [("book.pdf#2", 1)]),
+    ],
+)
+def test_a_judgment_may_name_its_document_page_and_grade(tmp_path, relevant, expected):
+    assert in_json(tmp_path, relevant) == expected
+
+
+@pytest.mark.parametrize(
+    ("relevant", "said"),
+    [
+        (
+            [{"source": "note.pdf", "page": "3"}],
+            "page 'note.pdf#3' is not in the documents (note.pdf has pages 1 to 1)",
+        ),
+        ([{"source": "zzz.pdf", "page": "4", "grade": 0}], "page 'zzz.pdf#4' is not in the documents"),
+        ([{"page": 3, "weight": 0}], "a judgment has the field 'weight'; expected a document (source, file,"),
+        ([{"source": "book.pdf", "file": "note.pdf", "page": 1}], "has the fields 'source', 'file'; expected one"),
+        (
+            [{"source": "book.pdf", "page": 1, "grade": 0.5}],
+            "the grade of 'book.pdf#1' is 0.5; expected a whole number",
+        ),
+        ([{"page": 3, "grade": 1}, {"page": 3, "grade": 2}], "'3' has the grades 1 and 2; expected one"),
+        ([{"grade": 2}], "names neither a document nor a page"),
+        ([{"page": [3]}], "the page is [3]; expected a text or a whole number"),
+    ],
+)
+def test_what_a_judgment_cannot_mean_is_refused_by_name(tmp_path, relevant, said):
+    with pytest.raises(DatasetError) as refused:
+        in_json(tmp_path, relevant)
+    assert said in str(refused.value)
+
+
+# Tables as pandas, numpy and spreadsheets write them
+
+ROWS = [("1", "book.pdf#2", 1)]
+HEAD = "query,relevant_docs\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ",query,relevant_docs\n0,what,2\n",
+        f"{HEAD}what,['2']\n",
+        f"{HEAD}what,\"[{{'source': 'book.pdf', 'page': 2}}]\"\n",
+        f"{HEAD}what,\"array(['2'], dtype=object)\"\n",
+        f"{HEAD}what,[np.int64(2)]\n",
+        f"{HEAD}what,\"('2',)\"\n",
+        f"{HEAD}what,2.0\n",
+        f"{HEAD}what,book.pdf#2.0\n",
+        f"sep=;\n{HEAD.replace(',', ';')}what;2\n",
+        f"sep=\t\n{HEAD.replace(',', chr(9))}what\t2\n",
+        f"{HEAD}what,2\n,\n,,,\n",
+        f",\n{HEAD}what,2\n",
+        f"{HEAD}what,2\n".replace(",", "\t"),
+        f"{HEAD}what,2\n".replace(",", "|"),
+        f"{HEAD}what,2\n".replace(",", "\t").encode("utf-16"),
+        b"\xfe\xff" + f"{HEAD}what,2\n".encode("utf-16-be"),
+        "question,relevant_pages\nwhat,[2]\n",
+        "question,page\nwhat,2\n",
+        "question,document,page,relevance\nwhat,book.pdf,2,1.0\n",
+        f"{HEAD.strip()},grade\nwhat,2,1\n",
+    ],
+    ids=range(20),
+)
+def test_a_table_is_read_as_programs_write_it(tmp_path, text):
+    assert judged(tmp_path, text) == ROWS
+
+
+def test_an_array_of_numpy_has_no_commas(tmp_path):
+    assert judged(tmp_path, f"{HEAD}what,['2' '3'\n '4']\n".replace("\n '", " '")) == [
+        ("1", f"book.pdf#{page}", 1) for page in (2, 3, 4)
+    ]
+
+
+def test_a_missing_value_is_no_judgment_unless_a_document_is_called_so(tmp_path):
+    missing = [f"{HEAD}what,2\n" + "".join(f"q{value},{value}\n" for value in ("nan", "NaN", "None", "", "<NA>"))]
+    assert judged(tmp_path, *missing) == ROWS
+    called = Document.from_pages("nan", [("1", "nan", "x")])
+    assert judged(tmp_path, f"{HEAD}what,nan\n", (called,), unit="document") == [("1", "nan", 1)]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"{HEAD}was für\xe9,2\n".encode("cp1252"), "not UTF-8 (line 2); save it as UTF-8"),
+        ("query,relevant_docs,\nwhat,2,lost\n", "column 3 has no name, but the text 'lost'"),
+        (",query,relevant_docs\na,what,2\n", "column 1 has no name, but the text 'a'"),
+        (f"{HEAD}what,['2' ... '9']\n", "the field 'relevant_docs': not JSON"),
+        (f"{HEAD}what,\"['2' + '3']\"\n", "the field 'relevant_docs': not JSON"),
+        (f"{HEAD.strip()},score\nwhat,2,0.83\n", "the grade of '2' is \"0.83\"; expected a whole number"),
+    ],
+)
+def test_what_a_table_cannot_mean_is_refused(tmp_path, text, said):
+    with pytest.raises(DatasetError) as refused:
+        judged(tmp_path, text)
+    assert said in str(refused.value)
+
+
+def test_columns_that_number_the_rows_are_no_fields(tmp_path):
+    pd.DataFrame({"query": ["what"], "relevant_docs": ["2"]}, index=["a"]).to_parquet(tmp_path / "q.parquet")
+    (tmp_path / "q.csv").write_text("Unnamed: 0,query,relevant_docs\n0,what,2\n")
+    for name in ("q.parquet", "q.csv"):
+        [query] = TableQuestions(str(tmp_path / name)).read((BOOK,)).queries
+        assert query.fields == ()
+
+
+VALUES = st.recursive(
+    st.text(max_size=5)
+    | st.integers(-(10**20), 10**20)
+    | st.booleans()
+    | st.none()
+    | st.floats(allow_nan=False, allow_infinity=False),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.lists(VALUES, max_size=4) | st.dictionaries(st.text(max_size=3) | st.integers(0, 99), VALUES, max_size=3))
+def test_lists_and_dictionaries_of_python_are_read_back(value):
+    assert from_python(repr(value)) == value
+
+
+@given(st.text(alphabet="[](){}'\",: 12abc\\xnp.", max_size=30))
+def test_any_text_is_a_list_of_python_or_none(text):
+    said = ""
+    try:
+        from_python(text)
+    except MalformedError as error:
+        said = str(error)
+    assert said.count("\n") == 0
+
+
+# One judgment a row
+
+
+@pytest.mark.parametrize(
+    ("text", "settings"),
+    [
+        (f"{HEAD}what,1\nwhat,2\nwho,3\nwhat,2\n", {}),
+        ("qid,query,relevant_docs\n1,what,1\n2,who,3\n1,what,2\n", {"id": "qid"}),
+        ("question,page,grade\nwhat,1,1\nwhat,2,1\nwho,3,1\n", {}),
+        ("query,doc_id,page,score\nwhat,book.pdf,1,1\nwhat,book.pdf,2,1\nwho,book.pdf,3,1\n", {}),
+    ],
+    ids=["repeated texts", "ids", "pages and grades", "documents, too"],
+)
+def test_rows_of_one_question_are_its_judgments(tmp_path, text, settings):
+    assert judged(tmp_path, text, **settings) == [
+        ("1", "book.pdf#1", 1),
+        ("1", "book.pdf#2", 1),
+        ("2", "book.pdf#3", 1),
+    ]
+
+
+def test_a_field_that_differs_between_the_rows_of_a_question_is_left_out_and_named(tmp_path, capsys):
+    (tmp_path / "q.csv").write_text("query,relevant_docs,author,note\nwhat,1,Zoë,a\nwhat,2,Zoë,b\n")
+    [query] = TableQuestions(str(tmp_path / "q.csv")).read((BOOK,)).queries
+    assert query.fields == (("author", "Zoë"),)
+    said = capsys.readouterr().err
+    assert "2 rows are 1 question" in said
+    assert "left out: 'note'" in said
+
+
+def test_rows_of_one_question_must_agree(tmp_path):
+    with pytest.raises(DatasetError, match=r"'1' has the grades 1 and 2 for the same question; expected one"):
+        judged(tmp_path, "query,page,grade\nwhat,1,1\nwhat,1,2\n")
+    assert len(judged(tmp_path, "query,relevant_docs,query_type\nwhat,1,a\nwhat,2,b\n")) == 2
+
+
+def test_judgments_are_not_added_to_a_table_with_one_judgment_a_row(tmp_path):
+    (tmp_path / "q.csv").write_text("question,page\nwhat,1\n")
+    with pytest.raises(DatasetError, match="with ragsweep convert --to table"):
+        TableQuestions(str(tmp_path / "q.csv")).with_judgments([], (BOOK,))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "query,source,relevant_docs\nwhat,note.pdf,1\nwho,book.pdf,1; 3\n",
+            ["note.pdf#1", "book.pdf#1", "book.pdf#3"],
+        ),
+        ("question,file,relevant_pages\nwhat,book.pdf,note.pdf#1\n", ["note.pdf#1"]),
+        ("query,source,relevant_docs\nwhat,by hand,5\n", ["book.pdf#5"]),
+    ],
+)
+def test_the_pages_of_a_row_are_those_of_the_document_that_the_row_names(tmp_path, text, expected):
+    assert [unit for _, unit, _ in judged(tmp_path, text, TWO)] == expected
+
+
+def test_a_page_is_never_that_of_another_document_than_the_row_names(tmp_path):
+    with pytest.raises(DatasetError, match=r"page 'zzz\.pdf#5' is not in the documents"):
+        judged(tmp_path, "query,source,relevant_docs\nwhat,zzz.pdf,5\n", TWO)
+    with pytest.raises(DatasetError, match=r"note\.pdf has pages 1 to 1"):
+        judged(tmp_path, "query,source,relevant_docs\nwhat,note.pdf,5\n", TWO)
+
+
+# Objects in JSON
+
+LLAMA = {
+    "queries": {"a1": "when", "a2": "when"},
+    "corpus": {"n1": "at nine", "n2": "at ten"},
+    "relevant_docs": {"a1": ["n1"], "a2": ["n2"]},
+    "mode": "text",
+}
+FRAME = pd.DataFrame({"query": ["what", "who"], "relevant_docs": [["1"], ["2"]]})
+
+
+@pytest.mark.parametrize("indent", [None, 4])
+def test_a_dataset_of_llama_index_is_a_corpus_and_questions_with_ids(tmp_path, indent):
+    path = tmp_path / "qa.json"
+    path.write_text(json.dumps(LLAMA, indent=indent))
+    asked = TableQuestions(str(path)).read(TableCorpus(str(path)).read())
+    assert [(query.query_id, query.text) for query in asked.queries] == [("a1", "when"), ("a2", "when")]
+    assert [tuple(judgment) for judgment in asked.judgments] == [("a1", "n1#1", 1), ("a2", "n2#1", 1)]
+
+
+@pytest.mark.parametrize("orient", ["columns", "index", "split", "records", "table"])
+def test_a_table_of_pandas_is_read_however_it_is_oriented(tmp_path, orient):
+    for indent in (0, 2):
+        text = FRAME.to_json(orient=orient, indent=indent)
+        expected = [("1", "book.pdf#1", 1), ("2", "book.pdf#2", 1)]
+        if orient in ("index", "table") and not indent:  # in one line, it could be one entry
+            continue
+        assert judged(tmp_path, text, name="q.json") == expected
+
+
+def test_an_object_of_another_kind_is_named_by_its_fields(tmp_path):
+    with pytest.raises(DatasetError, match=r"is one object with the fields 'a', 'b'; expected a list of objects"):
+        judged(tmp_path, json.dumps({"a": 1, "b": [2]}, indent=1), name="q.json")
+
+
+# Qrels
+
+QRELS = [("q1", "d1", 1), ("q1", "d 2", 0), ("q2", "d1", 2)]
+TABLE = pd.DataFrame(QRELS, columns=["q_id", "doc_id", "score"])
+
+
+def write_qrels(path, kind):
+    """Write the judgments as a program does."""
+    if kind == "mteb.jsonl":
+        names = TABLE.set_axis(["query-id", "corpus-id", "score"], axis=1).astype({"score": float})
+        names.to_json(path, orient="records", lines=True)
+    elif kind == "ranx.json":
+        grades = {query: dict(of.set_index("doc_id")["score"].astype(int)) for query, of in TABLE.groupby("q_id")}
+        path.write_text(
+            json.dumps({query: {name: int(grade) for name, grade in of.items()} for query, of in grades.items()})
+        )
+    elif kind == "ranx.parquet":
+        TABLE.to_parquet(path)
+    elif kind == "pandas.csv":
+        TABLE.to_csv(path)
+    elif kind == "beir.tsv":
+        TABLE.to_csv(path, sep="\t", index=False, header=["query-id", "corpus-id", "score"])
+    elif kind == "trec.tsv":
+        path.write_text("".join(f"{query}\t0\t{document}\t{grade}\n" for query, document, grade in QRELS))
+    return path
+
+
+@pytest.mark.parametrize("kind", ["mteb.jsonl", "ranx.json", "ranx.parquet", "pandas.csv", "beir.tsv", "trec.tsv"])
+def test_qrels_are_read_as_programs_write_them(tmp_path, kind):
+    found = read_qrels(write_qrels(tmp_path / kind, kind), "questions.qrels")
+    assert sorted(tuple(judgment) for _, judgment in found) == sorted(QRELS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "query-id\tcorpus-id\tscore\nq1 d1 1\n",
+        "q1\t0\td1\t1\n",
+        "q1 d1 1\n",
+        "query_id iteration doc_id relevance\nq1 0 d1 1\n",
+        "q1,0,d1,1\n",
+        " q1 0\td1 1 \n",
+    ],
+)
+def test_columns_of_qrels_are_found_where_they_can_be_told_apart(tmp_path, text):
+    (tmp_path / "qrels.txt").write_text(text)
+    [(_, judgment)] = read_qrels(tmp_path / "qrels.txt", "questions.qrels")
+    assert judgment == ("q1", "d1", 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.txt", "q1 d1\n", "line 1: found 2 columns, expected query-id, corpus-id and score"),
+        ("a.txt", "q1 0 12\nq2 0 13\n", "the second of three columns is '0' in all lines"),
+        ("a.txt", "q1 0 d1 1\nq1 d2 1\n", "line 2: found 3 columns, expected 4 as in the first line"),
+        ("a.txt", "q1 0 d1 0.75\n", "the grade is '0.75'; expected a whole number"),
+        (
+            "a.jsonl",
+            '{"query-id": "q", "corpus-id": "d", "mark": 1}\n',
+            "found the fields 'query-id', 'corpus-id', 'mark'",
+        ),
+        ("a.jsonl", '{"query-id": "q", "corpus-id": "d", "score": 0.5}\n', "the grade is 0.5"),
+        ("a.json", '{"q": {"d": "high"}}', "query 'q': the grade is 'high'"),
+    ],
+)
+def test_qrels_that_cannot_be_understood_are_refused(tmp_path, name, text, said):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(DatasetError) as refused:
+        list(read_qrels(tmp_path / name, "questions.qrels"))
+    assert said in str(refused.value)
+
+
+def test_a_benchmark_is_read_from_the_folders_of_the_hub(tmp_path):
+    corpus = pd.DataFrame({"id": ["d1", "d2"], "title": ["A", None], "text": ["one", "two"]})
+    queries = pd.DataFrame({"_id": ["q1", "q2", "q3"], "text": ["who", "what", "why"]})
+    for folder, name, table in (
+        ("corpus", "corpus-00000-of-00002.parquet", corpus[:1]),
+        ("corpus", "corpus-00001-of-00002.parquet", corpus[1:]),
+        ("queries", "queries-00000-of-00001.parquet", queries),
+        ("default", "train-00000-of-00001.parquet", TABLE[:0].set_axis(["query-id", "corpus-id", "score"], axis=1)),
+    ):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        table.to_parquet(tmp_path / folder / name, index=False)
+    (tmp_path / "default" / "test.jsonl").write_text('{"query-id": "q2", "corpus-id": "d2", "score": 1.0}\n')
+    collection = BeirDataset("hub", str(tmp_path)).load()
+    assert [(document.source, document.text) for document in collection.documents] == [("d1", "A one"), ("d2", "two")]
+    assert [tuple(judgment) for judgment in collection.judgments] == [("q2", "d2", 1)]
+    assert [query.text for query in collection.queries] == ["what"]
+    with pytest.raises(DatasetError, match=r"there are judgments of '?(test|train)"):
+        BeirDataset("hub", str(tmp_path), split="dev").load()
+
+
+# Topics
+
+WEB = """<?xml version="1.0"?>
+<topics task="t"><!-- <topic number="9"> -->
+  <topic number="7" type="faceted">
+    <query>blue &amp; whales</query>
+    <question>what do <b>blue</b> whales sing</question>
+    <subtopic number="1">one</subtopic><subtopic number="2">two</subtopic>
+  </topic>
+</topics>
+"""
+MICROBLOG = "<top>\n<num> Number: 7 </num>\n<query> blue & whales </query>\n<querytime> Tue </querytime>\n</top>\n"
+NTCIR = "<queries><query><qid>7</qid><content>blue &amp; whales</content></query></queries>"
+CLINICAL = '<topics><topic number="7">\nblue &amp; whales\n</topic></topics>'
+
+
+def asked(tmp_path, text, field):
+    (tmp_path / "topics").write_text(text)
+    (tmp_path / "qrels").write_text("7 0 book.pdf 1\n")
+    return TrecQuestions(str(tmp_path / "topics"), str(tmp_path / "qrels"), field=field).read((BOOK,)).queries
+
+
+@pytest.mark.parametrize(
+    ("text", "field"), [(WEB, "query"), (MICROBLOG, "query"), (NTCIR, "content"), (CLINICAL, "topic")]
+)
+def test_topics_of_later_tracks_are_read_by_the_name_of_a_field(tmp_path, text, field):
+    [query] = asked(tmp_path, text, field)
+    assert (query.query_id, query.text) == ("7", "blue & whales")
+
+
+def test_another_field_of_a_topic_is_without_tags_and_the_rest_are_fields(tmp_path):
+    [query] = asked(tmp_path, WEB, "question")
+    assert query.text == "what do blue whales sing"
+    assert query.fields == (("query", "blue & whales"), ("subtopic", "one"))
+
+
+@pytest.mark.parametrize(("text", "names"), [(WEB, "'query', 'question'"), (MICROBLOG, "'query', 'querytime'")])
+def test_a_topic_without_the_field_is_named_with_those_that_it_has(tmp_path, text, names):
+    with pytest.raises(DatasetError, match=rf"the topic has no <title>; it has {names}.*questions\.field"):
+        asked(tmp_path, text, "title")

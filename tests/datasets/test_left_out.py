@@ -1,0 +1,242 @@
+"""Questions and answers that cannot be used refuse a dataset or are left out, and are counted; ids select questions."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from datasets.test_conversion import METRICS
+
+from ragsweep.answering import RecordedAnswerer, answer
+from ragsweep.answering.question import Question
+from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.core.store import NO_STORE
+from ragsweep.datasets import (
+    BeirDataset,
+    CaseColumns,
+    CasesDataset,
+    Document,
+    Option,
+    OwnDataset,
+    PageChunker,
+    PubMedQADataset,
+    SpanQuestions,
+    TableQuestions,
+    TrecQuestions,
+)
+from ragsweep.retrieval import SparseRetriever
+from ragsweep.tasks.answers.settings import AnswerSettings
+from ragsweep.tasks.answers.task import AnswersTask
+from ragsweep.tasks.ranking.settings import EvaluationSettings
+from ragsweep.tasks.ranking.task import RankingTask
+
+COLUMNS = CaseColumns(id="id", options=["opa", "opb"], answer="cop", answer_is="position_from_1")
+DOCUMENTS = (Document.from_pages("m.txt", [("1", "m.txt#1", "Iron tablets."), ("2", "m.txt#2", "Birth plan.")]),)
+CORPUS = SimpleNamespace(read=lambda: DOCUMENTS)
+
+
+def case(number, same=False):
+    return {"id": f"c{number}", "question": "Which?", "opa": "yes", "opb": "yes" if same else "no", "cop": 1}
+
+
+def cases(tmp_path, rows, **settings):
+    (tmp_path / "dev.json").write_text("\n".join(map(json.dumps, rows)))
+    return CasesDataset("medmcqa", str(tmp_path / "dev.json"), COLUMNS, **settings)
+
+
+def test_all_faults_are_said_at_once_up_to_a_readable_number(tmp_path):
+    rows = [case(number, same=number % 2 == 0) for number in range(1, 21)]
+    with pytest.raises(DatasetError) as refused:
+        cases(tmp_path, rows).load()
+    said = str(refused.value)
+    assert said.startswith("10 of 20 questions cannot be used: ")
+    assert [f"line {number}:" in said for number in (2, 4, 6, 8, 10, 12)] == [True] * 5 + [False]
+    assert said.endswith("and 5 more (dataset.on_error=skip leaves them out)")
+    assert len(said.splitlines()) == 1
+
+
+def test_faulty_questions_are_left_out_and_counted(tmp_path):
+    rows = [case(number, same=number == 2) for number in range(1, 5)]
+    collection = cases(tmp_path, rows, on_error="skip").load()
+    assert [each.query_id for each in collection.cases] == ["c1", "c3", "c4"]
+    assert collection.left_out.of_all(len(collection.queries)) == "3 of 4 questions"
+    assert "line 2: options A and B have the same text" in collection.left_out.faulty[0]
+
+
+def test_cases_without_ids_keep_their_numbers(tmp_path):
+    rows = [case(number, same=number == 2) for number in range(1, 4)]
+    (tmp_path / "dev.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    columns = CaseColumns(options=["opa", "opb"], answer="cop", answer_is="position_from_1")
+    collection = CasesDataset("medqa", str(tmp_path / "dev.jsonl"), columns, on_error="skip").load()
+    assert [query.query_id for query in collection.queries] == ["1", "3"]
+
+
+def test_a_dataset_with_nothing_but_faults_is_refused_in_any_case(tmp_path):
+    with pytest.raises(DatasetError, match="2 of 2 questions cannot be used: ") as refused:
+        cases(tmp_path, [case(1, same=True), case(2, same=True)], on_error="skip").load()
+    assert "on_error" not in str(refused.value)
+
+
+def written(tmp_path, name, text):
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text(text)
+    return str(tmp_path / name)
+
+
+def table(tmp_path):
+    return TableQuestions(written(tmp_path, "q.csv", "query,relevant_docs\nwhat,1\nwho,9\n,2\nwhy,2\nwhy,8\n"))
+
+
+def spans(tmp_path):
+    rows = [{"question": "q", "corpus_id": name, "references": ["Iron"]} for name in ("m", "n")]
+    return SpanQuestions(written(tmp_path, "s.json", json.dumps(rows)))
+
+
+def trec(tmp_path):
+    qrels = written(tmp_path, "qrels", "1 0 m.txt 1\n2 0 m.txt 1\n9 0 m.txt 1\n")
+    return TrecQuestions(written(tmp_path, "topics", "1\tiron\n2\t \n"), qrels)
+
+
+@pytest.mark.parametrize(("questions", "left", "out"), [(table, 1, 3), (spans, 1, 1), (trec, 1, 2)])
+def test_questions_of_each_format_can_be_left_out(tmp_path, questions, left, out):
+    dataset = OwnDataset("own", CORPUS, questions(tmp_path))
+    with pytest.raises(DatasetError, match=r"dataset\.on_error=skip leaves (it|them) out"):
+        dataset.load()
+    collection = OwnDataset("own", CORPUS, questions(tmp_path), on_error="skip").load()
+    assert (len(collection.queries), collection.left_out.number) == (left, out)
+    assert {each.query_id for each in collection.judgments} <= {query.query_id for query in collection.queries}
+
+
+def test_judged_queries_that_a_benchmark_lacks_can_be_left_out(tmp_path):
+    for name, text in (
+        ("corpus.jsonl", '{"_id": "d1", "text": "Fever."}\n'),
+        ("queries.jsonl", '{"_id": "q1", "text": "hot"}\n{"_id": "q2", "text": " "}\n'),
+        ("qrels/test.tsv", "q1\td1\t1\nq2\td1\t1\nq3\td1\t1\n"),
+    ):
+        written(tmp_path, name, text)
+    with pytest.raises(DatasetError, match=r"2 of 3 questions cannot be used: .*'text' is blank.*has no query 'q3'"):
+        BeirDataset("b", str(tmp_path)).load()
+    collection = BeirDataset("b", str(tmp_path), on_error="skip").load()
+    assert [judgment.query_id for judgment in collection.judgments] == ["q1"]
+
+
+def test_questions_of_ones_own_that_cannot_be_left_out_say_so():
+    with pytest.raises(ConfigError, match=r"dataset\.on_error: .* cannot leave out questions"):
+        OwnDataset("own", CORPUS, SimpleNamespace(read=None), on_error="skip").load()
+
+
+# Selecting
+
+
+def pubmedqa(tmp_path, **settings):
+    entries = {
+        name: {"QUESTION": f"Does {name}?", "CONTEXTS": [f"It does {name}."], "final_decision": "yes"}
+        for name in ("11", "22", "33")
+    }
+    return PubMedQADataset("pubmedqa", written(tmp_path, "ori_pqal.json", json.dumps(entries)), **settings)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"22": "yes", "33": "no"}', '["22", 33]', "22\n\n33\n"], ids=["object", "list", "lines"]
+)
+def test_ids_select_questions_and_keep_all_documents(tmp_path, text):
+    for ids in (written(tmp_path, "test_ground_truth.json", text), [22, "33"]):
+        collection = pubmedqa(tmp_path, ids=ids).load()
+        assert [query.query_id for query in collection.queries] == ["22", "33"]
+        assert [each.query_id for each in collection.cases] == ["22", "33"]
+        assert [judgment.query_id for judgment in collection.judgments] == ["22", "33"]
+        assert len(collection.documents) == 3
+        assert collection.left_out.of_all(2) == "2 of 3 questions"
+
+
+@pytest.mark.parametrize(
+    ("ids", "said"), [(["11", "44"], "1 of 2 ids are not in pubmedqa: '44'"), ([], "found "), (3, "found 3")]
+)
+def test_ids_that_select_nothing_known_are_refused(tmp_path, ids, said):
+    with pytest.raises((DatasetError, ConfigError)) as refused:
+        pubmedqa(tmp_path, ids=ids).load()
+    assert "dataset.ids: " in str(refused.value)
+    assert said in str(refused.value)
+
+
+def test_the_defaults_change_no_setting_and_no_digest(tmp_path):
+    assert {*pubmedqa(tmp_path).without_effect} == {"ids", "on_error"}
+    assert {*pubmedqa(tmp_path, ids=["11"]).without_effect} == {"on_error"}
+    everything = pubmedqa(tmp_path, ids=["11", "22", "33"]).load()
+    assert everything.digest == pubmedqa(tmp_path).load().digest
+
+
+# Where it is said
+
+
+def test_a_ranking_says_of_how_many_queries_it_is(tmp_path, capsys):
+    dataset = OwnDataset("own", CORPUS, table(tmp_path), on_error="skip")
+    evaluation = EvaluationSettings("after_cutoff", 1, "linear", 10, METRICS)
+    task = RankingTask(dataset, PageChunker(), SparseRetriever(NO_STORE), evaluation, 5, 0, NO_STORE)
+    items = task.load()
+    measured = task.measure(items)
+    assert measured.condition == "at k = 5, 1 of 4 queries"
+    assert any("measured: 1 of 4 questions" in finding for finding in measured.findings)
+    assert items.profile["left_out"] == 3
+    assert "questions left out by dataset.on_error=skip: 3" in capsys.readouterr().err
+
+
+def test_an_accuracy_says_of_how_many_questions_it_is(tmp_path):
+    dataset = cases(tmp_path, [case(number, same=number == 2) for number in range(1, 5)], on_error="skip")
+    path = written(tmp_path, "a.json", json.dumps([{"id": f"c{number}", "answer": "A"} for number in (1, 3, 4)]))
+    settings = AnswerSettings("after_cutoff", 1, 10, 10, 0.8, 0.5, [])
+    answerer = RecordedAnswerer(path)
+    task = AnswersTask(dataset, PageChunker(), SparseRetriever(NO_STORE), answerer, settings, 2, 0, NO_STORE)
+    measured = task.measure(task.load())
+    assert measured.condition == "of 3 of 4 questions"
+    assert "(3 of 4 questions)" in measured.sections["Answers"][0]
+    assert "measured: 3 of 4 questions" in measured.findings[0]
+
+
+# Recorded answers
+
+QUESTIONS = [Question(name, "", "Which?", (Option("A", "yes"), Option("B", "no"))) for name in ("q1", "q2")]
+
+
+def test_recorded_answers_may_be_a_json_list_or_parquet(tmp_path):
+    import pandas as pd
+
+    rows = [{"id": "q1", "answer": "B"}, {"id": "q2", "answer": "A"}]
+    pd.DataFrame(rows).to_parquet(tmp_path / "a.parquet")
+    for path in (written(tmp_path, "a.json", json.dumps(rows, indent=1)), str(tmp_path / "a.parquet")):
+        assert [each.letter for each in RecordedAnswerer(path).answer(QUESTIONS)] == ["B", "A"]
+
+
+def test_answers_that_fit_no_question_can_be_left_out(tmp_path, capsys):
+    rows = [{"id": "q1", "answer": "B"}, {"id": "q2", "answer": "Z"}, {"id": "q9", "answer": "A"}]
+    path = written(tmp_path, "a.json", json.dumps(rows))
+    with pytest.raises(DatasetError, match=r"2 of 3 answers cannot be used: .*answerer\.on_error=skip leaves them out"):
+        RecordedAnswerer(path).answer(QUESTIONS)
+    answers = RecordedAnswerer(path, on_error="skip").answer(QUESTIONS)
+    assert [each.letter for each in answers] == ["B", None]
+    assert "answers left out by answerer.on_error=skip: 2" in capsys.readouterr().err
+
+
+def test_answers_to_questions_that_the_dataset_leaves_out_are_left_out_and_counted(tmp_path, capsys):
+    rows = [{"id": name, "answer": "B"} for name in ("q1", "q2", "q9")]
+    path = written(tmp_path, "a.json", json.dumps(rows))
+    answers = answer(RecordedAnswerer(path), QUESTIONS, left_out=1)
+    assert [each.letter for each in answers] == ["B", "B"]
+    assert "answers to questions that the dataset leaves out: 1" in capsys.readouterr().err
+    with pytest.raises(DatasetError, match="the dataset has no case 'q9'"):
+        answer(RecordedAnswerer(path), QUESTIONS)
+
+
+def test_a_sample_of_the_harness_keeps_its_number_where_earlier_cases_are_left_out(tmp_path):
+    samples = [
+        {
+            "doc_id": place,
+            "doc": {"question": f"Which {place}?", "options": ["yes", "no"]},
+            "arguments": [["", " yes"], ["", " no"]],
+            "resps": [],
+            "filtered_resps": [[-2.0, False], [-1.0, True]],
+        }
+        for place in range(3)
+    ]
+    path = written(tmp_path, "samples_quiz.jsonl", "\n".join(map(json.dumps, samples)))
+    asked = [Question(str(n + 1), "", f"Which {n}?", (Option("A", "yes"), Option("B", "no"))) for n in (1, 2)]
+    assert [each.letter for each in answer(RecordedAnswerer(path), asked, left_out=1)] == ["B", "B"]
