@@ -83,8 +83,10 @@ class Gate:
             yield f"The two are equivalent within {margin} (two one-sided tests, p {found.p_equivalent:.3g})."
         if len(candidate.per_query) < FEW:
             yield f"Only {len(candidate.per_query)} queries: tests with so few are not reliable."
-        if self.verdict is Verdict.UNCERTAIN and found.needed:
-            yield f"About {found.needed:,} queries like these would show it with 80 % probability."
+        if self.verdict is not Verdict.NOT_WORSE and found.least and len(candidate.per_query) < found.least:
+            yield f"Even if no query differed, it would take {found.least:,} queries to show so small a margin."
+        if self.verdict is Verdict.UNCERTAIN and found.needed and found.needed != found.least:
+            yield f"About {found.needed:,} queries like these would show that it is not."
 
     def _value(self, outcome: Outcome) -> float:
         return float(outcome.per_query[self.request.metric].mean())
@@ -116,7 +118,10 @@ def judge_candidate(request: GateRequest) -> Gate:
     names = [name for name in sweep.metrics if sweep.is_mean(name)]
     if request.metric not in names:
         raise ConfigError(f"--metric: found {request.metric!r}, expected one that both runs have: {', '.join(names)}")
-    check_margin("--margin", request.margin, sweep.metric_info[request.metric])
+    metric = sweep.metric_info[request.metric]
+    check_margin("--margin", request.margin, metric)
     one, other = sweep.sign(request.metric) * sweep.scores(request.metric)
-    tested = against_baseline(one - other, request.margin, resamples=sweep.resamples, seed=sweep.seed)
+    tested = against_baseline(
+        one - other, request.margin, metric.high - metric.low, resamples=sweep.resamples, seed=sweep.seed
+    )
     return Gate(request, sweep, tested)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ragsweep.statistics.betting import p_above, queries_like
 from ragsweep.statistics.comparison import sign_patterns
 from ragsweep.statistics.intervals import EQUAL, LEVEL, Array, confidence_intervals
 from ragsweep.statistics.power import queries_needed
@@ -22,8 +23,9 @@ class AgainstBaseline:
         p_not_worse: P-value of the hypothesis that the candidate is worse by the margin or more.
         p_worse: P-value of the hypothesis that it is not worse at all.
         p_equivalent: P-value of the hypothesis that the two differ by the margin or more, in either direction.
-        needed: How many queries would show that it is not worse by the margin, with 80 % power, if the true difference
-            is the measured one. None if it is measured to be worse by the margin or more.
+        needed: How many queries would show that it is not worse by the margin if they were spread like these. None if
+            no number would.
+        least: How many queries it takes if none of them differs at all. None if the metric has no bounds.
     """
 
     difference: float
@@ -33,28 +35,36 @@ class AgainstBaseline:
     p_worse: float
     p_equivalent: float
     needed: int | None
+    least: int | None
 
 
-def against_baseline(differences: Array, margin: float, *, resamples: int = 10_000, seed: int = 0) -> AgainstBaseline:
+def against_baseline(
+    differences: Array, margin: float, span: float, *, resamples: int = 10_000, seed: int = 0
+) -> AgainstBaseline:
     """Test one pair of configurations: non-inferiority, inferiority, and equivalence by two one-sided tests.
 
-    The one-sided tests are paired randomisation tests of the differences, shifted by the margin (Schuirmann 1987 for
-    two one-sided tests). Each rejects a true hypothesis in at most 5 % of cases at p <= 0.05 if the shifted
-    differences are symmetric, and in near 5 % otherwise: see "Near copies" in docs/decision.md.
+    "Not worse" and "equivalent" (two one-sided tests, Schuirmann 1987) hold for every distribution of bounded
+    differences: see `betting`. Without bounds, and for `p_worse`, signs are flipped, which keeps the level where the
+    differences are symmetric and not where few queries carry them.
 
     Args:
         differences: Candidate minus baseline for each query, shape [queries]; positive if the candidate is better.
-        margin: How much worse still counts as not worse, in the metric's unit, at least 0.
+        margin: How much worse still counts as not worse, in the metric's unit, above 0.
+        span: The range of the metric: the largest possible size of a difference, perhaps infinite.
         resamples: Number of sign patterns and of bootstrap resamples.
         seed: Seed of both.
     """
     difference = float(differences.mean())
     deviation = float(differences.std(ddof=1)) if len(differences) > 1 else 0.0
     low, high = confidence_intervals(differences[None], resamples=resamples, seed=seed)
-    not_worse = _p_above(differences + margin, resamples, seed)
-    not_better = _p_above(margin - differences, resamples, seed)
-    reachable = difference > -margin and deviation > EQUAL
-    one_sided = 2 * LEVEL  # of a two-sided level, one half is on this side
+    if bounded := bool(np.isfinite(span)):
+        not_worse, not_better = (p_above(each, margin, span) for each in (differences, -differences))
+        needed = queries_like(differences, margin, span) if difference > -margin else None
+    else:
+        not_worse, not_better = (_p_above(each + margin, resamples, seed) for each in (differences, -differences))
+        reachable = difference > -margin and deviation > EQUAL
+        one_sided = 2 * LEVEL  # of a two-sided level, one half is on this side
+        needed = int(queries_needed(deviation, difference + margin, level=one_sided)) if reachable else None
     return AgainstBaseline(
         difference=difference,
         low=float(low[0]),
@@ -62,7 +72,8 @@ def against_baseline(differences: Array, margin: float, *, resamples: int = 10_0
         p_not_worse=not_worse,
         p_worse=_p_above(-differences, resamples, seed),
         p_equivalent=max(not_worse, not_better),
-        needed=int(queries_needed(deviation, difference + margin, level=one_sided)) if reachable else None,
+        needed=needed,
+        least=queries_like(np.zeros(1), margin, span) if bounded else None,
     )
 
 
