@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import replace
+from dataclasses import field, replace
 
 import numpy as np
 import pandas as pd
@@ -425,3 +425,26 @@ def test_a_bad_table_of_rules_is_refused(application, arguments, tmp_path):
     rules.write_text("- kind: nonsense\n")
     process = application.run(*arguments, f"+evaluation.dangerous.small={rules}")
     assert_refused(process, application, f"{rules}, rule 1")
+
+
+@dataclass
+class PoolsByQuestion:
+    """Honest, but joins the evidence that it is handed for one question."""
+
+    has_confidence = False
+    asked: list = field(default_factory=list)
+
+    def answer(self, questions):
+        self.asked.append([question.question_id for question in questions])
+        return [Answer("A") for _ in questions]
+
+
+def test_an_answerer_cannot_join_the_evidence_of_a_question_with_that_of_its_controls(files):
+    answerer = PoolsByQuestion()
+    made = task(files, answerer)
+    items = made.load()
+    made.measure(items)
+    assert len(answerer.asked) == 4  # one kind of evidence after the other
+    ids = [name for call in answerer.asked for name in call]
+    assert len({*ids}) == len(ids)
+    assert answerer.asked[0] == [case.query_id for case in items.cases]

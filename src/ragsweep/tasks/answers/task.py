@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import ClassVar
 
 import numpy as np
@@ -35,6 +34,7 @@ from ragsweep.tasks.answers.contexts import (
     has_source,
     questions,
     with_own_evidence,
+    with_own_id,
 )
 from ragsweep.tasks.answers.evaluation import Evaluation, evaluate
 from ragsweep.tasks.answers.explain import Explanation
@@ -51,11 +51,8 @@ from ragsweep.tasks.search import STAGES, in_stages, search_of
 from ragsweep.tasks.task import Measurement, Record
 
 LEAST_DEPTH = 100  # a ranking has at least this many passages, and at least k
-OF_RANKING = (
-    "queries_without_judgments",
-    "queries_without_relevant",
-    "questions_left_out",
-)  # findings that do not change how answers count
+# Findings that do not change how answers count.
+OF_RANKING = ("queries_without_judgments", "queries_without_relevant", "questions_left_out")
 
 
 @dataclass(frozen=True)
@@ -204,13 +201,13 @@ class AnswersTask:
         return rank(self._ranker, search_of(items), max(LEAST_DEPTH, self.k))
 
     def _answered(self, items: Dataset, ranking: Ranking | None, *sources: Source) -> list[Answered]:
-        """Answer all questions from each of these kinds of evidence; the answerer is asked once, for all of them."""
-        asked = [questions(items, contexts(items, each, ranking, self.k, self._level)) for each in sources]
-        answers = iter(answer(self.answerer, [question for some in asked for question in some], items.left_out.number))
+        """Answer all questions from one kind of evidence after the other, under ids that cannot be joined."""
         found = []
-        for source, some in zip(sources, asked, strict=True):
-            given = list(islice(answers, len(some)))
-            found.append(Answered(items.cases, with_own_evidence(items, some, given), given, self.seed, source))
+        for source in sources:
+            asked = questions(items, contexts(items, source, ranking, self.k, self._level))
+            unlinked = asked if source == self._source else [with_own_id(each, source) for each in asked]
+            given = answer(self.answerer, unlinked, items.left_out.number)
+            found.append(Answered(items.cases, with_own_evidence(items, asked, given), given, self.seed, source))
         return found
 
     def _control(self, source: Source, answered: Answered) -> Array:
