@@ -60,6 +60,8 @@ class Answer:
         tokens_in: Tokens of all prompts; None if not known.
         tokens_out: Tokens of all responses; None if not known.
         time_ms: How long the answer took, in milliseconds; None if not known.
+        causes: Why responses had no usable text, other than that the model did not know better; see
+            `language_models.response.Cause`.
     """
 
     letter: str | None
@@ -73,6 +75,7 @@ class Answer:
     tokens_in: int | None = None
     tokens_out: int | None = None
     time_ms: float | None = None
+    causes: tuple[str, ...] = ()
 
 
 class Answerer(Protocol):

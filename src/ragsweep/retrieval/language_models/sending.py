@@ -17,11 +17,11 @@ from ragsweep.core.parsing import MB, MalformedError, from_json
 from ragsweep.core.terminal import duration, one_line, shortened
 from ragsweep.retrieval.language_models.access import hidden
 from ragsweep.retrieval.language_models.budget import Budget
+from ragsweep.retrieval.language_models.response import Cause
 
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
 
-MOST_TOKENS = 10**9  # that a response may claim
 CHARACTERS_PER_TOKEN = 4  # of English text, roughly; other writing has at most one token for each byte
 LARGEST_MB = 1  # of a response
 LONGEST_MESSAGE = 200  # characters of what a server says
@@ -212,7 +212,7 @@ class Endpoint:
         status = reply.status
         message, code = ("", None) if reply.flaw else _error(reply.body)  # a part may end within the key
         if status == 400 and code == FILTERED and self._kind.filters:
-            return {"text": "", "refused": True, "tokens_in": 0, "tokens_out": 0}
+            return {"text": "", "refused": True, "cause": Cause.REFUSED, "tokens_in": 0, "tokens_out": 0}
         what = shortened(one_line(hidden(message, self._key)), LONGEST_MESSAGE)
         if status in (401, 403):  # such a message may repeat a part of the key
             what = HINTS[status].format(group=self._group)
@@ -256,8 +256,3 @@ def _retry_after_s(headers: Mapping[str, str]) -> float | None:
         except (ValueError, TypeError, OverflowError):
             return None
     return seconds if isfinite(seconds) and seconds > 0 else None
-
-
-def count(value: object) -> int | None:
-    """A number of tokens that a server claims; None if it cannot be one."""
-    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
