@@ -805,3 +805,17 @@ def test_asking_stops_where_most_responses_are_cut_off_and_keeps_none_of_them(se
     assert len(server.requests) <= 11
     server.reply = lambda prompt, times: answer()
     assert letters(answerer.answer(questions(64))) == ["B"] * 64
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "expected"),
+    [
+        (422, {"detail": [{"loc": ["body", "response_format"], "msg": "Extra"}]}, "answerer.structured=false"),
+        (400, {"error": {"message": "'temperature' does not support 0"}}, "answerer.temperature=null"),
+        (400, {"error": {"message": 'Unknown name "seed"'}}, "answerer.seed=null"),
+        (422, {"message": {"detail": [{"loc": ["max_completion_tokens"]}]}}, "answerer.max_tokens_as=max_tokens"),
+    ],
+)
+def test_an_error_that_names_a_parameter_names_the_setting_that_helps(server, answerer, status, body, expected):
+    server.reply = lambda prompt, times: Reply(json.dumps(body).encode(), status)
+    assert expected in failure(answerer)

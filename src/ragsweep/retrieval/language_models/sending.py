@@ -38,6 +38,12 @@ OPTIONAL = {  # parameters of a request that some servers do not know
     "response_format": "; {group}.structured=false does without a JSON schema, which some servers do not know",
     "dimensions": "; {group}.dimensions=null does without this parameter, which some models do not know",
 }
+NAMED = {  # settings that help where a message names their parameter, whatever the status; the first one named counts
+    "response_format": "; {group}.structured=false does without it",
+    "temperature": "; {group}.temperature=null leaves it to the endpoint",
+    "seed": "; {group}.seed=null sends none",
+    "max_completion_tokens": "; {group}.max_tokens_as=max_tokens is what old servers call it",
+}
 FILTERED = "content_filter"  # the endpoint refuses the prompt (status 400) or withholds the answer
 
 _chance = SystemRandom()  # leaves the random numbers of a seeded run alone
@@ -219,7 +225,9 @@ class Endpoint:
         elif status < 400:
             what = f"a redirect, which is not followed; set {self._group}.base_url to where it leads"
         else:
-            hints = [hint for name, hint in OPTIONAL.items() if name in request] if status == 400 else []
+            named = [hint for name, hint in NAMED.items() if name in request and name in message][:1]
+            optional = [hint for name, hint in OPTIONAL.items() if name in request] if status == 400 else []
+            hints = named or optional
             what += "".join([*hints, HINTS.get(status, "")]).format(group=self._group)
         may_pass = (status in AGAIN or status >= 500) and code != NO_CREDIT
         return Failure(f"{status} {what}".strip(), may_pass, _retry_after_s(reply.headers))
@@ -241,7 +249,8 @@ def _error(body: bytes) -> tuple[str, object]:
     if isinstance(error, dict):
         error = error.get("error") or error
     if isinstance(error, dict):
-        return str(error.get("message") or ""), error.get("code")
+        said = error.get("message") or error.get("detail") or ""
+        return said if isinstance(said, str) else json.dumps(said), error.get("code")
     return str(error), None
 
 
