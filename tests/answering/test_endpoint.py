@@ -312,7 +312,7 @@ PASSING = {
     "an error that claims success": Reply(b'{"error": {"message": "overloaded"}}'),
     "no choice": Reply(b'{"choices": []}'),
     "no UTF-8": Reply(b"\xff\xfe"),
-    "content that is no text": completion([{"type": "text", "text": "B"}]),
+    "content that is no text": completion(5),
 }
 
 
@@ -652,16 +652,17 @@ def test_the_cost_is_printed_before_the_first_request(server, answerer, printed)
     server.reply = look
     replace(answerer, max_tokens=50, price_in=2e6, price_out=1e6, concurrency=1).answer(questions(3))
     tokens = 3 * (len("Answer." + "Is this question 0?") // 4)
-    expected = f"{tokens} tokens in and at most 150 out, at the given prices at most {2 * tokens + 150:.2f}\n"
-    assert seen[0].startswith(f"model: about 3 requests to {server.url}, ")
+    tokens = 2 * tokens + 3 * (50 + 50)  # each is sent once more with its response and what is wrong with it
+    expected = f"{tokens} tokens in and 300 out, at the given prices at most {2 * tokens + 300:.2f}\n"
+    assert seen[0].startswith(f"model: at most 6 requests to {server.url} (some only for ")
     assert seen[0].endswith(expected)
 
 
 def test_the_cost_is_that_of_what_is_not_kept(answerer, printed):
     answerer.answer(questions(2))
-    assert "about 2 requests" in printed()
+    assert "at most 4 requests" in printed()
     answerer.answer(questions(3))
-    assert "about 1 request to" in printed()
+    assert "at most 2 requests to" in printed()
     answerer.answer(questions(3))
     assert printed() == ""
 
@@ -802,3 +803,26 @@ def test_the_configuration_has_every_setting_and_no_secret():
     defaults = {field.name: field.default for field in fields(OpenAIAnswerer)}
     given = {name: value for name, value in node.items() if name not in ("_target_", "reasoning", "model", "store")}
     assert given == {name: defaults[name] for name in given}
+
+
+def test_asking_stops_where_most_responses_are_cut_off_and_keeps_none_of_them(server, answerer):
+    server.reply = lambda prompt, times: completion(None, finish="length", reasoning_content="long")
+    line = failure(replace(answerer, concurrency=1), number=64)
+    assert "10 of the first 10 responses were cut off at answerer.max_tokens=1024" in line
+    assert len(server.requests) <= 11
+    server.reply = lambda prompt, times: answer()
+    assert letters(answerer.answer(questions(64))) == ["B"] * 64
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "expected"),
+    [
+        (422, {"detail": [{"loc": ["body", "response_format"], "msg": "Extra"}]}, "answerer.structured=false"),
+        (400, {"error": {"message": "'temperature' does not support 0"}}, "answerer.temperature=null"),
+        (400, {"error": {"message": 'Unknown name "seed"'}}, "answerer.seed=null"),
+        (422, {"message": {"detail": [{"loc": ["max_completion_tokens"]}]}}, "answerer.max_tokens_as=max_tokens"),
+    ],
+)
+def test_an_error_that_names_a_parameter_names_the_setting_that_helps(server, answerer, status, body, expected):
+    server.reply = lambda prompt, times: Reply(json.dumps(body).encode(), status)
+    assert expected in failure(answerer)

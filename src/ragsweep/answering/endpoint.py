@@ -53,4 +53,4 @@ class OpenAIAnswerer(EndpointClient):
 
     def _answer(self, question: Question, model: EndpointModel) -> Answer:
         answer = self.reasoning.answer(question, model)
-        return replace(answer, exchanges=(*answer.exchanges, *model.asked_again))
+        return replace(answer, exchanges=(*answer.exchanges, *model.asked_again), causes=tuple(model.causes))

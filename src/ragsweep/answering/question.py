@@ -62,6 +62,8 @@ class Answer:
         time_ms: How long the answer took, in milliseconds; None if not known.
         lost: Names of the fields of the response that could not be used, such as a confidence of 85: out of range, of
             another type, or missing although they were asked for.
+        causes: Why responses had no usable text, other than that the model did not know better; see
+            `language_models.response.Cause`.
     """
 
     letter: str | None
@@ -76,6 +78,7 @@ class Answer:
     tokens_out: int | None = None
     time_ms: float | None = None
     lost: tuple[str, ...] = ()
+    causes: tuple[str, ...] = ()
 
 
 class Answerer(Protocol):

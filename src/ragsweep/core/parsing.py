@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain, count
 from pathlib import Path
@@ -156,8 +157,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A JSON object; for a repeated field, Python would silently keep only the last value."""
     values = dict(pairs)
     if len(values) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        times = Counter(name for name, _ in pairs)
+        twice = next(name for name, each in times.items() if each > 1)
         raise MalformedError(f"an object has the field {twice[:80]!r} twice")
     return values
 

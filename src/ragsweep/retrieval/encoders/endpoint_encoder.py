@@ -18,7 +18,8 @@ from ragsweep.core.progress import progress
 from ragsweep.core.terminal import counted
 from ragsweep.retrieval.encoders.encoder import Embeddings, Role
 from ragsweep.retrieval.language_models.endpoint_user import EndpointUser
-from ragsweep.retrieval.language_models.sending import Endpoint, Kind, count, tokens_of
+from ragsweep.retrieval.language_models.response import count
+from ragsweep.retrieval.language_models.sending import Endpoint, Kind, tokens_of
 
 TEXTS_PER_MB = 8  # of a response; a text of 4096 numbers takes 0.1 MB
 

@@ -7,21 +7,31 @@ from typing import Any
 
 from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.retrieval.language_models.access import hidden
-from ragsweep.retrieval.language_models.sending import FILTERED, Kind, count, tokens_of
+from ragsweep.retrieval.language_models.reasoning_marks import split
+from ragsweep.retrieval.language_models.response import Cause, count, read_response
+from ragsweep.retrieval.language_models.sending import Kind, tokens_of
 
 TOKEN_LIMITS = ("max_completion_tokens", "max_tokens")  # the names of one parameter, of which old servers know the last
 LONGEST_MS = 10**9  # of a kept response
-USAGE = {"in": "prompt", "out": "completion"}
 
 
-def is_response(found: Mapping[str, Any]) -> bool:
-    """Whether a mapping is one that `Endpoint.send` could have returned."""
-    if found.keys() != {"text", "refused", "tokens_in", "tokens_out", "time_ms"}:
+def is_response(found: Mapping[str, Any], *, start_will_do: bool = False) -> bool:
+    """Whether a mapping is one that `Endpoint.send` could have returned, and is worth keeping.
+
+    Args:
+        found: The mapping.
+        start_will_do: Whether a text that was cut off can be used.
+    """
+    if found.keys() - {"cause"} != {"text", "refused", "tokens_in", "tokens_out", "time_ms"}:
         return False
-    texts = isinstance(found["text"], str) and isinstance(found["refused"], bool)
+    text, cause = found["text"], found.get("cause")
+    if not isinstance(text, str) or not isinstance(found["refused"], bool):
+        return False
+    allowed = (None, Cause.REFUSED, *[Cause.CUT_OFF] * start_will_do)
+    readable = found["refused"] or (text.strip() != "" and split(text).text == text)
     counts = all(found[name] is None or count(found[name]) is not None for name in ("tokens_in", "tokens_out"))
     time_ms = found["time_ms"]
-    return texts and counts and type(time_ms) in (int, float) and 0 <= time_ms <= LONGEST_MS
+    return readable and cause in allowed and counts and type(time_ms) in (int, float) and 0 <= time_ms <= LONGEST_MS
 
 
 def prompt_tokens(request: Mapping[str, Any]) -> int:
@@ -32,16 +42,12 @@ def prompt_tokens(request: Mapping[str, Any]) -> int:
 def _read_chat(body: bytes, request: Mapping[str, Any], key: str) -> dict[str, Any]:
     """What counts of a chat completion."""
     try:
-        completion = from_json(body.decode(), allow_nan=True)
-        choice = completion["choices"][0]
-        message, usage = choice["message"], completion.get("usage") or {}
-        content = message.get("content") or ""
-        refused = bool(message.get("refusal")) or choice.get("finish_reason") == FILTERED
-        text = hidden(content.encode(errors="replace").decode(), key)  # half a character becomes ?
-        tokens = {f"tokens_{way}": count(usage.get(f"{what}_tokens")) for way, what in USAGE.items()}
-    except (UnicodeDecodeError, MalformedError, LookupError, TypeError, AttributeError) as error:
+        found = read_response(from_json(body.decode(), allow_nan=True))
+    except (UnicodeDecodeError, MalformedError) as error:
         raise MalformedError("is no chat completion") from error
-    return {"text": "" if refused else text, "refused": refused, **tokens}
+    text = hidden(found.text.encode(errors="replace").decode(), key)  # half a character becomes ?
+    tokens = {"tokens_in": found.tokens_in, "tokens_out": found.tokens_out}
+    return {"text": text, "refused": found.cause is Cause.REFUSED, "cause": found.cause, **tokens}
 
 
 def _most_tokens(request: Mapping[str, Any]) -> tuple[int, int]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from ragsweep.core.constraints import Between
@@ -17,12 +19,22 @@ from ragsweep.retrieval.language_models.endpoint_model import Ask, EndpointModel
 from ragsweep.retrieval.language_models.endpoint_user import EndpointUser, Item, Price, Result
 from ragsweep.retrieval.language_models.kept import KeptResponses
 from ragsweep.retrieval.language_models.language_model import Message
+from ragsweep.retrieval.language_models.response import Cause
 from ragsweep.retrieval.language_models.sending import Endpoint
+from ragsweep.retrieval.language_models.unusable import Unusable
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-NOTHING = {"text": "", "refused": True, "tokens_in": None, "tokens_out": None, "time_ms": 0}  # stands for a response
+NOTHING = {
+    "text": "",
+    "refused": True,
+    "cause": Cause.REFUSED,
+    "tokens_in": None,
+    "tokens_out": None,
+    "time_ms": 0,
+}  # stands for a response
+CORRECTION = 50  # tokens that tell a model what is wrong with its JSON, roughly
 
 Request = dict[str, Any]
 
@@ -38,6 +50,7 @@ class EndpointClient(EndpointUser):
     Attributes:
         returns: What the returned JSON is called.
         kept_note: How to go on after a failure.
+        start_will_do: Whether a text that was cut off can be used.
         structured: Whether the endpoint returns JSON of a given schema. A reasoning method then gets an answer's
             fields instead of a text in which it has to find them.
         temperature: Of sampling; None leaves it to the endpoint.
@@ -51,6 +64,7 @@ class EndpointClient(EndpointUser):
 
     returns: ClassVar[str]
     kept_note: ClassVar[str] = "start again to ask for no more than these"
+    start_will_do: ClassVar[bool] = False
 
     structured: bool = True
     temperature: Annotated[float, Between(0, 2)] | None = 0
@@ -108,7 +122,7 @@ class EndpointClient(EndpointUser):
             found = kept.find(self._key(request))
             if found is None:
                 missing.append(request)
-            return NOTHING if found is None else found
+            return NOTHING if found is None else self._read(found)
 
         results, left = {}, {}
         for number, item in enumerate(items):
@@ -122,18 +136,34 @@ class EndpointClient(EndpointUser):
 
     def _ask(self, items: Mapping[int, Item], work: Callable[[Item, EndpointModel], Result]) -> dict[int, Result]:
         """Results of the endpoint."""
-        kept = self._responses
+        kept, unusable = self._responses, Unusable(self.group, self.max_tokens)
         kept.check()
 
         def of_item(item: Item, endpoint: Endpoint) -> Result:
             def ask(messages: Sequence[Message], as_json: bool) -> Response:
                 request = self._request(messages, as_json)
-                return kept.get(self._key(request), lambda: endpoint.send(request))
+
+                def send() -> Response:
+                    response = endpoint.send(request)
+                    usable = self.start_will_do and response["cause"] is Cause.CUT_OFF and response["text"].strip()
+                    unusable.add(None if usable else response["cause"])
+                    return response
+
+                return self._read(kept.get(self._key(request), send))
 
             return work(item, self._model(ask))
 
         with progress(f"asking {self.model} {counted(len(items), self.noun)}", len(items)):
-            return self._send_each(items, of_item, CHAT)
+            results = self._send_each(items, of_item, CHAT)
+        if unusable.line:
+            warnings.warn(f"{self.group}: {unusable.line}", stacklevel=2)
+        return results
+
+    def _read(self, response: Response) -> Response:
+        """A response as those who ask see it: what was cut off has no text, unless its start will do."""
+        if response.get("cause") != Cause.CUT_OFF:
+            return response if response.get("cause") or not response["refused"] else {**response, "cause": "refused"}
+        return response if self.start_will_do else {**response, "text": ""}
 
     @property
     def after_failure(self) -> str:
@@ -143,7 +173,9 @@ class EndpointClient(EndpointUser):
 
     @property
     def _responses(self) -> KeptResponses:
-        return replace(KeptResponses.of(self.store), paid=True, valid=is_response)
+        return replace(
+            KeptResponses.of(self.store), paid=True, valid=partial(is_response, start_will_do=self.start_will_do)
+        )
 
     def _model(self, ask: Ask) -> EndpointModel:
         return EndpointModel(ask, structured=self.structured, fields=self.fields)
@@ -165,9 +197,13 @@ class EndpointClient(EndpointUser):
 
     def _estimate(self, requests: Sequence[Request]) -> str:
         """What requests will cost that are not kept yet. Later prompts of a reasoning method hold earlier responses."""
-        tokens_in, tokens_out = sum(map(prompt_tokens, requests)), len(requests) * self.max_tokens
-        line = f"{self.model}: about {counted(len(requests), 'request')} to {self.url}, {tokens_in:,} tokens in"
-        line += f" and at most {tokens_out:,} out"
+        again = [each for each in requests if "response_format" in each]  # once more, with what was wrong
+        most = len(requests) + len(again)
+        tokens_in = sum(map(prompt_tokens, [*requests, *again])) + len(again) * (self.max_tokens + CORRECTION)
+        tokens_out = most * self.max_tokens
+        line = f"{self.model}: at most {counted(most, 'request')} to {self.url}"
+        line += " (some only for responses that are not the JSON that was asked for)" if again else ""
+        line += f", {tokens_in:,} tokens in and {tokens_out:,} out"
         if self.price_in is None or self.price_out is None:
             return line
         return (

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ragsweep.retrieval.language_models.language_model import Completion, Exchange, Message
+from ragsweep.retrieval.language_models.response import Cause
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -20,6 +21,7 @@ class EndpointModel:
     Attributes:
         structured: Whether `complete` can return JSON.
         asked_again: Requests for valid JSON, of which whoever asks does not know.
+        causes: Why responses have no usable text.
     """
 
     def __init__(self, ask: Ask, *, structured: bool, fields: Callable[[], type[BaseModel]]) -> None:
@@ -33,6 +35,7 @@ class EndpointModel:
         self._ask, self._fields = ask, fields
         self.structured = structured
         self.asked_again: list[Exchange] = []
+        self.causes: list[Cause] = []
 
     def complete(self, messages: Sequence[Message], *, as_json: bool = False) -> Completion:
         """Continue a chat.
@@ -40,8 +43,8 @@ class EndpointModel:
         With `as_json`, the text is JSON with the fields of this model. If it is not, the model is told once what is
         wrong with it. A text that stays wrong is returned as it is.
         """
-        response = self._ask(messages, as_json)
-        if not as_json or response["refused"]:
+        response = self._asked(messages, as_json)
+        if not as_json or response.get("cause") not in (None, Cause.EMPTY):  # the same would come again
             return _completion(response["text"], [response])
         text, flaw = self._checked(response["text"])
         if flaw is None:
@@ -49,10 +52,16 @@ class EndpointModel:
         said = [Message("assistant", response["text"])] if response["text"] else []
         correction = Message("user", f"This is not the JSON that was asked for: {flaw}. Return only this JSON.")
         messages = [*messages, *said, correction]
-        second = self._ask(messages, as_json)
+        second = self._asked(messages, as_json)
         prompt = "\n\n".join(f"{message.role}: {message.content}" for message in messages)
         self.asked_again.append(Exchange(prompt, second["text"]))
         return _completion(self._checked(second["text"])[0], [response, second])
+
+    def _asked(self, messages: Sequence[Message], as_json: bool) -> Response:
+        response = self._ask(messages, as_json)
+        if (cause := response.get("cause")) is not None:
+            self.causes.append(Cause(cause))
+        return response
 
     def _checked(self, text: str) -> tuple[str, str | None]:
         """JSON of the validated fields; or the text as it is, and what is wrong with it."""

@@ -61,7 +61,7 @@ class KeptResponses:
         return cls(Path(store.path) / FILE, store.enabled)
 
     def get(self, key: object, ask: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
-        """The kept response, or else the one that `ask` returns, which is then kept.
+        """The kept response, or else the one that `ask` returns, which is then kept if it is `valid`.
 
         Threads of a process that need the same response at the same time ask for it once.
 
@@ -78,7 +78,11 @@ class KeptResponses:
         name = digest(key)
         with _lock_of(str(self.path), name):
             kept = self._kept(name)
-            return kept if kept is not None else self._keep(name, key, _written(ask()))
+            if kept is not None:
+                return kept
+            response = ask()
+            written = _written(response)
+            return self._keep(name, key, written) if self.valid(response) else _as_read(written)
 
     def find(self, key: object) -> Mapping[str, Any] | None:
         """The kept response; None if `get` would ask for it. Raises `ModelError` as `get` does."""

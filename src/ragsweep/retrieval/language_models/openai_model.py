@@ -20,6 +20,7 @@ class OpenAIModel(EndpointClient):
     noun: ClassVar[str] = "question"
     returns: ClassVar[str] = "text"
     has_likelihoods: ClassVar[bool] = False
+    start_will_do: ClassVar[bool] = True  # what is searched for may lack its end
 
     structured: bool = field(default=False, init=False)
     max_tokens: Annotated[int, Between(1, 1_000_000)] = 256

@@ -17,11 +17,11 @@ from ragsweep.core.parsing import MB, MalformedError, from_json
 from ragsweep.core.terminal import duration, one_line, shortened
 from ragsweep.retrieval.language_models.access import hidden
 from ragsweep.retrieval.language_models.budget import Budget
+from ragsweep.retrieval.language_models.response import Cause
 
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
 
-MOST_TOKENS = 10**9  # that a response may claim
 CHARACTERS_PER_TOKEN = 4  # of English text, roughly; other writing has at most one token for each byte
 LARGEST_MB = 1  # of a response
 LONGEST_MESSAGE = 200  # characters of what a server says
@@ -37,6 +37,12 @@ HINTS = {  # with the group of the settings
 OPTIONAL = {  # parameters of a request that some servers do not know
     "response_format": "; {group}.structured=false does without a JSON schema, which some servers do not know",
     "dimensions": "; {group}.dimensions=null does without this parameter, which some models do not know",
+}
+NAMED = {  # settings that help where a message names their parameter, whatever the status; the first one named counts
+    "response_format": "; {group}.structured=false does without it",
+    "temperature": "; {group}.temperature=null leaves it to the endpoint",
+    "seed": "; {group}.seed=null sends none",
+    "max_completion_tokens": "; {group}.max_tokens_as=max_tokens is what old servers call it",
 }
 FILTERED = "content_filter"  # the endpoint refuses the prompt (status 400) or withholds the answer
 
@@ -212,14 +218,16 @@ class Endpoint:
         status = reply.status
         message, code = ("", None) if reply.flaw else _error(reply.body)  # a part may end within the key
         if status == 400 and code == FILTERED and self._kind.filters:
-            return {"text": "", "refused": True, "tokens_in": 0, "tokens_out": 0}
+            return {"text": "", "refused": True, "cause": Cause.REFUSED, "tokens_in": 0, "tokens_out": 0}
         what = shortened(one_line(hidden(message, self._key)), LONGEST_MESSAGE)
         if status in (401, 403):  # such a message may repeat a part of the key
             what = HINTS[status].format(group=self._group)
         elif status < 400:
             what = f"a redirect, which is not followed; set {self._group}.base_url to where it leads"
         else:
-            hints = [hint for name, hint in OPTIONAL.items() if name in request] if status == 400 else []
+            named = [hint for name, hint in NAMED.items() if name in request and name in message][:1]
+            optional = [hint for name, hint in OPTIONAL.items() if name in request] if status == 400 else []
+            hints = named or optional
             what += "".join([*hints, HINTS.get(status, "")]).format(group=self._group)
         may_pass = (status in AGAIN or status >= 500) and code != NO_CREDIT
         return Failure(f"{status} {what}".strip(), may_pass, _retry_after_s(reply.headers))
@@ -241,7 +249,8 @@ def _error(body: bytes) -> tuple[str, object]:
     if isinstance(error, dict):
         error = error.get("error") or error
     if isinstance(error, dict):
-        return str(error.get("message") or ""), error.get("code")
+        said = error.get("message") or error.get("detail") or ""
+        return said if isinstance(said, str) else json.dumps(said), error.get("code")
     return str(error), None
 
 
@@ -256,8 +265,3 @@ def _retry_after_s(headers: Mapping[str, str]) -> float | None:
         except (ValueError, TypeError, OverflowError):
             return None
     return seconds if isfinite(seconds) and seconds > 0 else None
-
-
-def count(value: object) -> int | None:
-    """A number of tokens that a server claims; None if it cannot be one."""
-    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
