@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd

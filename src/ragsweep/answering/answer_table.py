@@ -89,7 +89,7 @@ class AnswerTable:
         Args:
             asked: The questions by their ids.
         """
-        found, given = list[tuple[str, str, Answer | DatasetError]](), dict.fromkeys(FIELDS, 0)
+        found, given = list[tuple[str, str, Answer | DatasetError, dict[str, DatasetError]]](), dict.fromkeys(FIELDS, 0)
         bad: dict[str, list[DatasetError]] = {name: [] for name in FIELDS}
         for row in self.rows:
             case = row.fields["id"]
@@ -97,17 +97,16 @@ class AnswerTable:
             try:
                 if case not in asked:
                     raise unknown_case(row.where, case, asked)
-                found.append((row.where, case, self._answer(row, asked[case], lost)))
+                found.append((row.where, case, self._answer(row, asked[case], lost), lost))
             except DatasetError as error:
-                found.append((row.where, case, error))
+                found.append((row.where, case, error, {}))
                 continue
             for name in FIELDS:
                 given[name] += row.fields.get(name) is not None
                 bad[name] += [lost[name]] if name in lost else []
-        for name, errors in bad.items():
-            if errors and len(errors) >= MOST_LOST * given[name]:
-                raise errors[0]
-        yield from found
+        refused = [name for name, errors in bad.items() if errors and len(errors) >= MOST_LOST * given[name]]
+        for where, case, answer, lost in found:
+            yield where, case, next((lost[name] for name in refused if name in lost), answer)
 
     def _answer(self, row: Row, question: Question, lost: dict[str, DatasetError]) -> Answer:
         """The answer of a row. Fields that cannot be used are added to `lost`, with what is wrong."""
