@@ -22,27 +22,34 @@ from typing import NamedTuple
 from ragsweep.answering.answer_words import BAD, GOOD, LT, M
 from ragsweep.answering.option_letters import Letters, bare_letter, has_two_meanings
 from ragsweep.answering.raw_text import plain_text, spoken
+from ragsweep.answering.stated_confidence import read_confidence
 from ragsweep.answering.statements import Claim, calls_wrong, claims, is_closed, recommended, takes_back
-from ragsweep.answering.stated_confidence import read_confidence as read_confidence
 from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.datasets.cases import Option
 
+__all__ = ["read_confidence", "read_letter"]
+
 ANSWER_FIELD = re.compile(
-    r"(?:(?:final|correct|best|my|selected|chosen)[ _-]?)?(?:answer|choice|option)(?:[ _-]?(?:choice|option|letter))?", re.I
+    r"(?:(?:final|correct|best|my|selected|chosen)[ _-]?)?(?:answer|choice|option)(?:[ _-]?(?:choice|option|letter))?",
+    re.I,
 )
 NEXT_QUESTION = re.compile(r"[ \t#>*]*(?:question|q|problem|human|user|instruction|exercise)\s*\d*\s*[:.]", re.I)
-HEADING = re.compile(r"[^\w\ue000-\ue3ff]*(?:the\s+)?(?:my\s+)?(?:final\s+|correct\s+|best\s+|right\s+)?(?:answer|antwort|答案|正解|ответ|réponse|respuesta)[^\w?\ue000-\ue3ff]*", re.I)
+HEADING = re.compile(
+    r"[^\w\ue000-\ue3ff]*(?:the\s+)?(?:my\s+)?(?:final\s+|correct\s+|best\s+|right\s+)?(?:answer|antwort|答案|正解|ответ|réponse|respuesta)[^\w?\ue000-\ue3ff]*",
+    re.I,
+)
 GOES_ON = re.compile(r"(?::|\bis|\bbe)[\s\"'(\[]*$", re.I)
 SENTENCE_END = re.compile(r"(?<=[.!?;])[)\]\"']*\s+|(?<=[\u3002])")
 ABBREVIATION = re.compile(r"\b(e\.g|i\.e|vs|etc|approx|Dr|Mr|Mrs)\.(?=\s)", re.I)
 FEW_SENTENCES = 3
 SHORT = 50  # characters
 QUESTION = "\0"  # stands for a line that begins another question
-NUMBERED = re.compile(rf"^(?P<number>\d{{1,2}})[.)]\s+(?P<mark>[\ue000-\ue1ff])?")
+NUMBERED = re.compile(r"^(?P<number>\d{1,2})[.)]\s+(?P<mark>[\ue000-\ue1ff])?")
 LINE = re.compile(r"[^\n]{1,1999}(?:\s|\Z)|[^\n]{1,2000}")  # longer ones are read in parts, so that time stays linear
 LISTED = re.compile(rf"^([^\w\ue000-\ue3ff]*{M})\.\s+(?=(?:this\s+is\s+)?(?:{GOOD}|{BAD}|no\b|not\b))", re.I)
 LISTS = re.compile(
-    r"\b(?:options?|choices?|each|following|consider\w*|evaluat\w*|analy\w*|look|differential|possibilit\w*)\b|:\s*$", re.I
+    r"\b(?:options?|choices?|each|following|consider\w*|evaluat\w*|analy\w*|look|differential|possibilit\w*)\b|:\s*$",
+    re.I,
 )
 LEADING = re.compile(rf"[^\w\ue000-\ue3ff]*(?P<mark>{M})")
 BARE = re.compile(rf"[^\w\ue000-\ue3ff]*(?P<mark>{M})(?P<tail>.*)", re.S)
@@ -142,8 +149,8 @@ def _stated(lines: Sequence[str], letters: Letters) -> str | None:
                 break
             reading = _Reading(letters)
             continue
-        may_be_cut_off = number == len(sentences) - 1 and (number >= FEW_SENTENCES or sentence.line > 0)
-        reading.read(sentence, may_be_cut_off=may_be_cut_off)
+        is_late = number >= FEW_SENTENCES or sentence.line > 0
+        reading.read(sentence, is_last=number == len(sentences) - 1, is_late=is_late)
     return reading.answer(_alone(sentences, lines, letters), sentences)
 
 
@@ -169,10 +176,10 @@ class _Reading:
     def has_answer(self) -> bool:
         return bool(self.firm or self.passing)
 
-    def read(self, sentence: Sentence, *, may_be_cut_off: bool) -> None:
+    def read(self, sentence: Sentence, *, is_last: bool, is_late: bool) -> None:
         found = list(claims(sentence.text))
-        if may_be_cut_off:
-            found = [claim for claim in found if not self._is_cut_off(sentence.text, claim)]
+        if is_last:
+            found = [claim for claim in found if not self._is_cut_off(sentence.text, claim, is_late=is_late)]
         positive = [claim for claim in found if claim.says != "wrong"]
         bare = BARE.fullmatch(sentence.text)
         if takes_back(sentence.text) and not LEADING.match(sentence.text):
@@ -182,10 +189,7 @@ class _Reading:
             if follows and self.letters.letter(bare["mark"]) != self.letters.letter(self._last.mark):
                 self._answer(Claim("", "answer", self._last.strength, 0))
         for claim in found:
-            if claim.says == "answer" and claim.kind == "label" and self._last:
-                if self._last.kind == "label" and self._last.mark != claim.mark:
-                    claim = claim._replace(mark="")
-            self._take(claim)
+            self._take(claim._replace(mark="") if self._has_two_labels(claim) else claim)
         self._line = sentence.line
         self._last = positive[-1] if positive and positive[-1].says == "answer" else None
 
@@ -218,10 +222,22 @@ class _Reading:
         else:
             self.passing = {letter}
 
-    def _is_cut_off(self, sentence: str, claim: Claim) -> bool:
+    def _has_two_labels(self, claim: Claim) -> bool:
+        """Whether the sentence before also labels an answer, another one."""
+        last = self._last
+        return (
+            claim.says == "answer"
+            and last is not None
+            and last.kind == claim.kind == "label"
+            and last.mark != claim.mark
+        )
+
+    def _is_cut_off(self, sentence: str, claim: Claim, *, is_late: bool) -> bool:
         """Whether the text ends in the middle of what could become the text of another option."""
         rest = sentence[claim.end :].strip()
-        if rest or not claim.mark or claim.kind == "label":
+        if rest == "," and claim.says == "answer":
+            return True
+        if not is_late or rest or not claim.mark or claim.kind == "label":
             return False
         return claim.kind == "so" or self.letters.may_go_on(claim.mark)
 
@@ -232,7 +248,7 @@ def _bare(sentence: str, *, is_first: bool = True) -> str | None:
     if not found:
         return None
     mark, tail = found["mark"], found["tail"]
-    if re.match(r"\s+not\b", tail):
+    if re.match(r"\s+not\b|\s*[:-]\s*\w{0,12}$", tail):  # the second may be cut off: "A. Aspirin: in"
         return None
     longer = is_first and LT <= mark < "\ue200" and len(tail.split()) <= 4 and ":" not in tail
     return mark if is_closed(tail) or longer else None
@@ -240,15 +256,18 @@ def _bare(sentence: str, *, is_first: bool = True) -> str | None:
 
 def _goes_on(first: Sentence, second: Sentence) -> bool:
     """Whether a sentence explains the option that stands alone before it."""
-    return not calls_wrong(second.text) and (first.is_line or re.match(r"[A-Z][a-z']+\s|[^\x00-\u024f]", second.text) is not None)
+    return not calls_wrong(second.text) and (
+        first.is_line or re.match(r"[A-Z][a-z']+\s|[^\x00-\u024f\ue000-\ue3ff]", second.text) is not None
+    )
 
 
 def _may_end(last: Sentence, sentences: Sequence[Sentence], mark: str, letters: Letters) -> bool:
     """Whether a text may end with nothing but this option. A long one could also be cut off there, within a word."""
-    if len(sentences) <= FEW_SENTENCES and (last.is_line or mark < LT):
-        return last.is_line or (letters.letter(mark) not in "AI" and sum(len(each.text) for each in sentences) <= SHORT)
     named = {letters.letter(each) for sentence in sentences[:-1] for each in re.findall(M, sentence.text)}
     ended = last.text.rstrip()[-1] in ".)]!"
+    if len(sentences) <= FEW_SENTENCES and (last.is_line or mark < LT):
+        is_short = sum(len(each.text) for each in sentences) <= SHORT and (ended or not named)
+        return last.is_line or (letters.letter(mark) not in "AI" and is_short)
     return last.is_line and mark < "\ue200" and (mark >= LT or ended or letters.letter(mark) in named)
 
 

@@ -18,26 +18,35 @@ WORD = (
     r"|確信度|自信度)"
 )
 LABELLED = (
-    rf"(?:(?P<about>\b(?:my|overall|final|answer|your)\s+)?\b{WORD}|(?<![\w-]){WORD}|^[^\w\n]*(?P<chance>(?:estimated\s+)?probability))"
+    rf"(?:(?P<about>\b(?:my|overall|final|answer|your)\s+)?\b{WORD}|(?<![\w-]){WORD}"
+    rf"|^[^\w\n]*(?P<chance>(?:estimated\s+)?probability))"
     r"(?!\s+(?:interval|limit|bound|region|range))"
-    r"(?:\s+(?:level|score|rating|value|estimate|in|of|that|is|about|approximately|around|roughly|the|my|this|answer|at|being|correct|my|choice|would|be|i'd|say|b|a|c|d|e))*"
+    r"(?:\s+(?:level|score|rating|value|estimate|in|of|that|is|about|approximately|around|roughly|the|my|this"
+    r"|answer|at|being|correct|my|choice|would|be|i'd|say|b|a|c|d|e))*"
     r"[\"']*(?P<scale>\s*[(\[][^()\[\]\n]{0,30}[)\]])?[\"']*(?:\s*(?:[:=]|is\b)|\s-\s)?[\s\"'(~≈]*"
 )
 ENDS = (
-    rf"(?=\s*(?:$|[\n;!)\]}}\"'|<(]|,(?!\s*\d)|\.(?!\d)|(?:because|since|that|and|but|so|given|based|due|confident|confidence"
+    r"(?=\s*(?:$|[\n;!)\]}\"'|<(]|,(?!\s*\d)|\.(?!\d)|(?:because|since|that|and|but|so|given|based|due|confident"
+    r"|confidence"
     r"|sure|certain)\b|in\b(?!\s*\d)))"
 )
 OF = rf"(?:\s*(?P<percent>{PERCENT})|\s*(?:/|out\s+of|of)\s*(?P<whole>100?(?:\.0)?|1(?:\.0)?)(?!\s*[\d%]))?"
 SURE = re.compile(
-    rf"(?P<unsure>(?:\b(?:not|than|least|most|under|over|below|above|to|never|nearly|almost|hardly|cannot|if|were|be|could|might|he|she|they)"
+    rf"(?P<unsure>(?:\b(?:not|than|least|most|under|over|below|above|to|never|nearly|almost|hardly|cannot|if|were"
+    rf"|be|could|might|he|she|they)"
     rf"|n't)\s+(?:\w+\s+)?)?{NUMBER.format('share')}\s*{PERCENT}\s+(?:confident|sure|certain|certainty|confidence"
-    r"(?!\s+(?:interval|limit|level|bound|region)))\b(?![^.,;\n]{0,80}(?:n't|\b(?:not|cannot|wrong|incorrect|false))\b)",
+    r"(?!\s+(?:interval|limit|level|bound|region)))\b(?![^.,;\n]{0,80}(?:n't|\b(?:not|cannot|wrong|incorrect"
+    r"|false))\b)",
     re.I,
 )
 STATED = re.compile(rf"{LABELLED}{NUMBER.format('number')}{OF}(?:{ENDS})", re.I | re.M)
 HINTS = re.compile(rf"confiden|sure|certain|probability|{WORD}", re.I)
-BY_OTHERS = re.compile(r"(?:n't|\b(?:not|no|if|were|was|would\s+need|their|his|her|its|increases?d?|lowers?|reduces?)\b)[^.;\n]{0,40}$", re.I)
-OF_TEN = re.compile(r"0\s*(?:-|to|–)\s*10(?!0)|out\s+of\s+10(?!0)|/\s*10(?!0)", re.I)
+BY_OTHERS = re.compile(
+    r"(?:n't|\b(?:not|no|if|were|was|would\s+need|their|his|her|its"
+    r"|increases?d?|lowers?|reduces?)\b)[^.;\n]{0,40}$",
+    re.I,
+)
+OF_TEN = re.compile(r"0\s*(?:-|to)\s*10(?!0)|out\s+of\s+10(?!0)|/\s*10(?!0)", re.I)
 OF_HUNDRED = re.compile(rf"100|^\W*{PERCENT}\W*$|{PERCENT}", re.I)
 OF_ONE = re.compile(r"^\W*0(?:\.0)?\s*(?:-|to)\s*1(?:\.0)?\W*$", re.I)
 
@@ -55,7 +64,9 @@ def read_confidence(text: str) -> float | None:
     plain = plain_text(spoken(text))
     if not HINTS.search(plain):  # the patterns are slow
         return None
-    found = [each for each in STATED.finditer(plain) if not BY_OTHERS.search(plain[max(0, each.start() - 60) : each.start()])]
+    found = [
+        each for each in STATED.finditer(plain) if not BY_OTHERS.search(plain[max(0, each.start() - 60) : each.start()])
+    ]
     found += [each for each in SURE.finditer(plain) if not each["unsure"]]
     if not found:
         return None
