@@ -208,7 +208,9 @@ def recommended(sentence: str) -> str | None:
     if not found or len(named) != 1 or DENIES.search(sentence) or LEFT_OPEN.search(sentence):
         return None
     return (
-        found["mark"] if re.match(r"[^\w,]*$|[.;]|,\s+(?:because|since|as|which|not)\b", sentence[found.end() :]) else None
+        found["mark"]
+        if re.match(r"[^\w,]*$|[.;]|,\s+(?:because|since|as|which|not)\b", sentence[found.end() :])
+        else None
     )
 
 
