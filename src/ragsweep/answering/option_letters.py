@@ -1,77 +1,93 @@
-"""Finds the letters and the texts of options in what a model wrote, in English."""
+"""Finds the letters and the texts of options in what a model wrote.
+
+A text is read in two steps. Here, each mention of an option, such as "(B) Metoprolol", "option B" or "metoprolol",
+becomes one character of a private range, so that the patterns of `statements` are about words, not about options.
+"""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
 from itertools import islice
 from typing import NamedTuple
 
-from ragsweep.answering.statements import is_taken_back
+from ragsweep.answering.answer_words import BAD, GOOD, LT, OTHER, L, T
+from ragsweep.answering.raw_text import SIMPLER, plain_text
 from ragsweep.datasets.cases import Option
 
-LONGEST_STATEMENT = 2000  # characters
-SIMPLER = str.maketrans(
-    dict(zip("\u2018\u2019\u201c\u201d\u2013\u2014\u2212\u0130", "''\"\"---I", strict=True))  # quotes, dashes, dotted I
-    | {code + 0xFEE0: code for code in range(0x21, 0x7F)}  # full width; NFKC would also make 105 of an exponent
-)
-
-# A letter, but not that of B12, I'm, D-dimer or i.e. What follows it decides, too: it is none in "a drug", "B cells" or
-# "C. difficile", but one in "B because" and "B. The patient".
-LETTER = r"(?P<letter>(?-i:[A-Za-z]))(?!\w|'\w|-\w|\.[A-Z]\b)"
-OPENING = r"[\s\"'(\[{<>:•-]*"
-CLOSING = r"[\"')\]}>]"
-REASON = (
-    r"(?:because|since|as|due|given|which|where|while|but|not|over|rather|instead|and|or|plus|so|based|according|in|is"
-    r"|for)\b"
-)
-SENTENCE = r"(?:the|this|it|that|these|reason|reasoning|explanation|confidence)\b"
-CHOICE = re.compile(rf"{OPENING}(?:(?:the\s+)?(?:option|choice|letter|answer)\b{OPENING})?(?:{LETTER})?", re.I)
-AFTER_LETTER = re.compile(
-    rf"{CLOSING}|\s*$|[,;!<]|[/&+|]\s*[\"'(\[]*[A-Z]\b|:(?!\S)|\s+[^\w\s?]|\s+{REASON}|\.(?!\.|\s?(?!{REASON}|{SENTENCE})(?-i:[a-z]))",
-    re.I,
-)
-AFTER_TEXT = re.compile(
-    rf"{CLOSING}*(?:\s*$|[.!](?!\w)|<|,\s+not\b|,?\s+(?:because|since|which|but|based|rather)\b|\s*\((?:option\s+)?{LETTER}\))",
-    re.I,
-)
 BARE = re.compile(r"[\s\"'(\[{*`<]*([A-Za-z])[\s\"')\]}*`>.:,;!]*")
-LETTER_ALONE = re.compile(rf"{CHOICE.pattern.removesuffix('?')}[\s\"')\]}}>.,:;!]*", re.I)
-SEVERAL = re.compile(rf"{OPENING}(?:either|neither|both|between|none|unclear|unknown|uncertain)\b", re.I)
-
-# What follows the letter or the text of an option in its sentence.
-CLOSED = re.compile(rf"(?:\s*{CLOSING})*")
-TAIL = re.compile(
-    r"(?:(?![.!?](?:\s|$)|[;<\n]|,\s*\"\w+\"\s*:).)*"
-)  # to the end of the sentence or the next field of JSON
-REASONED = re.compile(
-    r"[\s,(:-]*(?:because|since|as(?!\s+well)|due|given|based|according|so|where|in|for|i\.?e|namely"
-    r"|(?:and\s+|but\s+)?(?:not(?!\s+(?:sure|certain|correct|right|true|really|entirely|quite|the|an|at|a\s+\w)\b)|over"
-    r"|rather\s+than|instead\s+of)(?=\s+\S))\b",
-    re.I,
-)
-DOUBT = re.compile(
-    r"n't\b|\b(?:not|cannot|no|never|nor|none|wrong|incorrect|false|mistaken?|maybe|perhaps|possibly|might|may|could|or"
-    r"|also|either|if|unless|unsure|uncertain|unlikely|doubt\w*|hardly)\b|[^\w\s\"'()\[\]{}>,:;.!?/|=•·%°+✓✔✅-]",
-    re.I,
-)
-OTHER = re.compile(  # a letter by itself, but not the article or the pronoun
-    r"(?<![\w'.-])(?:[B-HJ-Zb-hj-z](?![\w'-]|\.\w)|(?<![:(-])(?<![:(-]\s)A(?![\w'-]|\.\w)|[AaIi](?!\s*\w|[\w'.-]))"
-)
-PHRASE = re.compile(r"\.\s+(?P<phrase>(?:[^\W\d_][\w'-]*[\s,/]*){1,3})(?=[.;!?<]|$)")
-SHORT = 4  # words which should be the option's text, or a part of it
-HARMLESS = re.compile(
-    r"\b(?:confiden\w*|sure|certain\w*|likely|final|option|choice|answer|clearly|correct|right)\b", re.I
-)
 
 # Numbers with their signs, words, and every other sign except punctuation; so Na+ differs from Na-.
 TOKEN = re.compile(
     r"(?:(?<!\w)[+-])?(?:\d+(?:[.,:/]\d+)*|(?<![\w.,])[.,]\d+)|(?:(?!\d)[^\W_])+|(?<=\w)-(?!\w)"
     r"|[^\w\s.,:;!?'\"()\[\]{}/\\|•·-]"
 )
-UNLIKELY = re.compile(r"\b(?:unlikely|incorrect|wrong|less\s+likely|ruled?\s+out)\b", re.I)
+
+# A letter, but not that of B12, I'm, D-dimer, A/B or i.e. A letter within a sentence is an option only between words
+# that are said of options: not "hepatitis B", "a drug" or "B cells".
+WORD = r"0-9A-Za-z\u00c0-\u024f\u0370-\u04ff"
+NOUN = (
+    r"(?:\b(?:the|la|l'|el|le|die|a(?=\s+letra))\s*)?\b(?:answer\s+)?"
+    r"(?:options?|choices?|letters?|opci[oó]n|alternativa|letra|вариант|choix"
+    r"|opzione|antwort)\b\s*#?\s*"
+    r"|(?:选项|選項|選択肢)\s*"
+)
+LETTER = re.compile(
+    rf"(?P<noun>{NOUN})?(?<![{WORD}'.-])(?P<open>[\"'(\[{{<]{{0,3}})(?P<letter>[A-Za-z])"
+    rf"(?![{WORD}]|'\w|-[{WORD}]|\.\.?[A-Za-z]\b|[+^]|:[\\/])(?P<close>[)\"'\]}}>]{{0,3}})(?:\s*选项)?",
+    re.I,
+)
+BEFORE = re.compile(
+    r"(?:^|[^\w\s'-]|[^\x00-\u024f\u0370-\u04ff]|(?:^|\s)-+|\b(?:is|makes?|supports?|favou?rs?|was|are|be|being"
+    r"|not|nor|neither|either|both|and|or|but|so|thus"
+    r"|therefore|hence|then|than|over|of|with|choose|chose|select|selected|pick|picked|for|say|think|guess|mean"
+    r"|leaves"
+    r"|leaving|us|answers?|ans|towards?|to|favou?r|prefer|believe|consider|considered|considering|remains|only|likely"
+    r"|probably|definitely|clearly|certainly|actually|really|indeed|no|wait|yes|exclude|eliminate|out|why|makes"
+    r"|that|while"
+    r"|although|though|since|because|as|if|unless|from|between|among|on|correction|finally|still|now|instead"
+    r"|options|it's"
+    r"|that's|isn't|conclude|maybe|perhaps|possibly|also|except|ist|lautet|nicht|weder|noch|sondern|und|oder"
+    r"|wähle|würde|daher|deshalb|somit|folglich|also|est"
+    r"|réponse|pas|mais|choisis|donc|la|et|ou|respuesta|es|no|sino|elijo|y|o|ni|risposta|è|resposta|é|ответ|не"
+    r"|\u0430|и|или"
+    r"|выбираю|верный|c'est))\s*$",
+    re.I,
+)
+AFTER = re.compile(
+    r"\s*(?:$|[^\w\s'+^-]|[^\x00-\u024f\u0370-\u04ff])|\s+-|\s+(?:is|isn't|are|was|would|will|seems|appears|fits"
+    r"|matches|makes"
+    r"|explains|looks|can|cannot|can't|could|might|may|must|should|does|doesn't|has|remains|leaves|because|since"
+    r"|as|and|or"
+    r"|but|not|nor|rather|over|instead|for|in|due|given|based|according|which|where|while|whereas|although|though"
+    r"|even|with"
+    r"|than|to|here|the|die|la|le|as|best|correct|incorrect|wrong|right|true|false|yes|no|wählen|nehmen|sind|ist"
+    r"|est|es|è|é|und|oder|y|o|et|ou|и|или|\u0430"
+    r"|верен|sondern|mais|sino|plus|so)\b",
+    re.I,
+)
+LABEL_BEFORE = re.compile(r"(?:\b(?:answers?|ans|choice|option)\b[\"')\]]*\s*(?:is|[:=-])\s*|^\W*)$", re.I)
+ARTICLE_AFTER = re.compile(r"\s+(?:best|better|correct|incorrect|wrong|right|true|false)\b", re.I)
+SEPARATOR = re.compile(r"[\s:,;-]*(?P<dot>\.)?[\s:,-]*\(?")
+ENDS = re.compile(r"[)\"'\]}\s]*(?:$|[.;!?,<|(]|-\s)")
+PHRASE = re.compile(r"(?:[.:)\-]|\s-)*\s*(?P<phrase>(?:[^\W\d_][\w'-]{0,40}[ ,/]*){1,4})(?=$|[.;!?<(])")
+PROSE = re.compile(
+    rf"\b(?:this|that|these|the|it|is|are|was|you|I|we|hope|thanks?|please|note|explanation|reason|reasoning"
+    rf"|rationale"
+    rf"|confiden\w*|because|since|but|and|or|so|final|answer|option|choice|question|why|here|sure|certain\w*"
+    rf"|likely|not|no"
+    rf"|wait|hmm|actually|sorry|let|right)\b|{GOOD}|{BAD}|[^\x00-\u024f]",
+    re.I,
+)
+LINE_END = re.compile(r"[)\].:,;!\s]*$")
+GOES_ON = re.compile(r"\.\s?(?=(?-i:[a-z]))")
+LONGEST_OPTION = 1000  # characters
+LIKE = 0.75  # similarity of two words that are taken for one, misspelt
+PLAIN_WORDS = {"yes", "no", "maybe", "true", "false", "unknown", "none", "all", "both", "neither", "other"}
+PLAIN_BEFORE = re.compile(r"(?:^|[.!?:;\"'({\[]|\b(?:is|be|answer|say|statement)|'s)\s*$", re.I)
+PLAIN_AFTER = re.compile(r"\s*(?:$|[.,;!)\"'}\]<]|because\b|since\b|as\b)", re.I)
 
 
 def bare_letter(text: str) -> str | None:
@@ -94,132 +110,176 @@ def option_with_text(text: str, options: Sequence[Option]) -> str | None:
     return same[0] if len(same) == 1 else None
 
 
-def plain_text(text: str) -> str:
-    """The text without emphasis and LaTeX."""
-    text = unicodedata.normalize("NFC", text).translate(SIMPLER)
-    text = re.sub(r"\\(?:text|textbf|textit|mathrm|mathbf|mathsf)\s*\{([^{}]*)\}", r"\1", text)
-    return re.sub(r"[*`$]|\\[()\[\],;!]", "", text).replace("_", " ")
+class Mention(NamedTuple):
+    """A place where an option is named."""
 
-
-class Start(NamedTuple):
-    """The answer that a text begins with.
-
-    Attributes:
-        letter: The letter; "" if the text gives several, or a letter with the text of another option.
-        end: Where the answer ends.
-        with_text: Whether it has the letter and the text of the option.
-    """
-
-    letter: str
+    start: int
     end: int
-    with_text: bool
-
-
-NOT_ONE = Start("", 0, with_text=False)
+    mark: str
 
 
 class Letters:
-    """Finds the letters of options in a text.
+    """Finds the options of one question.
 
     Attributes:
         known: The letters.
-        ambiguous: Those that are also the text of another option.
-        own: The tokens of each option's text by its letter.
         texts: Letter by the tokens of the option's text. Texts that several options share are left out, and so are
             those that are a letter themselves, such as blood groups.
     """
 
     def __init__(self, options: Sequence[Option]) -> None:
-        self.known = {option.letter for option in options}
-        self.ambiguous = {letter for letter in self.known if has_two_meanings(letter, options)}
-        self.own = {option.letter: _tokens(plain_text(option.text)) for option in options}
-        shared = Counter(self.own.values())
+        self.known = "".join(option.letter for option in options)
+        self._ambiguous = {letter for letter in self.known if has_two_meanings(letter, options)}
+        self._own = {option.letter: _tokens(plain_text(option.text)) for option in options}
+        shared = Counter(self._own.values())
         single = {(letter.casefold(),) for letter in self.known}
         self.texts = {
-            words: letter for letter, words in self.own.items() if words and shared[words] == 1 and words not in single
+            words: letter for letter, words in self._own.items() if words and shared[words] == 1 and words not in single
         }
+        self._beginnings = {option.letter: " ".join(self._own[option.letter]) for option in options}
 
-    def at_start(self, rest: str) -> Start | None:
-        """The answer that a text begins with; None if it begins with none."""
-        start = self.text_at(rest, 0, self.texts)
-        if start is None:
-            if SEVERAL.match(rest):
-                return NOT_ONE
-            choice = _match(CHOICE, rest, 0)
-            if not choice["letter"]:
+    def letter(self, mark: str) -> str:
+        """The letter of a mention; "" if it is none of the options."""
+        return "" if mark >= OTHER else self.known[ord(mark) % 0x100]
+
+    def is_whole(self, plain: str) -> str | None:
+        """The letter of the option whose text this is."""
+        return self.texts.get(_tokens(plain))
+
+    def may_go_on(self, mark: str) -> bool:
+        """Whether another option's text begins with this mention, so that a text that ends here may be cut off."""
+        letter = self.letter(mark)
+        begins = letter.casefold() if mark < LT else self._beginnings.get(letter, "")
+        others = [text for other, text in self._beginnings.items() if other != letter]
+        return any(text.startswith(begins) and text != begins for text in others)
+
+    def marked(self, line: str) -> str:
+        """A line with a mark in place of each mention of an option."""
+        parts, end = [], 0
+        for found in self._mentions(line):
+            parts += [line[end : found.start], found.mark]
+            end = found.end
+        return "".join([*parts, line[end:]])
+
+    def _mark(self, first: str, letter: str) -> str:
+        return chr(ord(first) + self.known.index(letter)) if letter in self.known else OTHER
+
+    def _mentions(self, line: str) -> Iterator[Mention]:
+        texts = {each.start: each for each in self._texts(line)}
+        end = 0
+        for start, found in sorted(
+            [(each.start, each) for each in texts.values()] + [(each.start(), each) for each in LETTER.finditer(line)],
+            key=lambda each: (each[0], isinstance(each[1], Mention)),
+        ):
+            if start < end:
+                continue
+            mention = found if isinstance(found, Mention) else self._lettered(line, found, texts)
+            if mention and isinstance(found, Mention):
+                mention = self._with_letter_behind(line, mention)
+            if mention:
+                yield mention
+                end = mention.end
+
+    def _texts(self, line: str) -> Iterator[Mention]:
+        """The texts of options in a line. The longest one at each place counts."""
+        tokens = list(TOKEN.finditer(line))
+        words = [_folded(token) for token in tokens]
+        first: dict[str, list[tuple[str, ...]]] = {}
+        for text in sorted(self.texts, key=len, reverse=True):
+            first.setdefault(text[0], []).append(text)
+        position = 0
+        while position < len(words):
+            for text in first.get(words[position], ()):
+                start, end = tokens[position].start(), tokens[min(position + len(text), len(tokens)) - 1].end()
+                if tuple(words[position : position + len(text)]) != text or (
+                    text[0] in PLAIN_WORDS
+                    and len(text) == 1
+                    and not (PLAIN_BEFORE.search(line[max(0, start - 12) : start]) and PLAIN_AFTER.match(line, end))
+                ):
+                    continue
+                yield Mention(start, end, self._mark(T, self.texts[text]))
+                position += len(text) - 1
+                break
+            position += 1
+
+    def _with_letter_behind(self, line: str, text: Mention) -> Mention:
+        """The text of an option with its letter: Malaria (A)."""
+        found = LETTER.match(line, SEPARATOR_BEHIND.match(line, text.end).end())  # type: ignore[union-attr]
+        if not found or not (found["open"].startswith(("(", "[")) or found["noun"]):
+            return text
+        letter, own = found["letter"].upper(), self.letter(text.mark)
+        return Mention(text.start, found.end(), self._mark(LT, own) if letter == own else OTHER)
+
+    def _lettered(self, line: str, found: re.Match[str], texts: dict[int, Mention]) -> Mention | None:  # noqa: PLR0912
+        """A letter, with the text of its option if that follows; None if the letter is part of something else."""
+        letter, start, end = found["letter"].upper(), found.start(), found.end()
+        before = line[max(0, found.start("letter") - 40) : found.start("open")]
+        enclosed = bool(found["noun"]) or (found["open"].strip("'\"") and found["close"])
+        separator = SEPARATOR.match(line, end)
+        assert separator
+        behind = texts.get(separator.end())
+        if not enclosed and not found["letter"].isupper():
+            labelled = LABEL_BEFORE.search(before) and (
+                behind or re.compile(r"[)\].:,;!\s]*$").match(line, found.end("letter"))
+            )
+            if not labelled or (letter == "A" and before.rstrip().endswith("is") and line[found.end("letter") :] == ""):
                 return None
-            start = Start(choice["letter"].upper(), choice.end(), with_text=False)
-            own = {words: letter for letter, words in self.own.items() if letter == start.letter and words}
-            text = self.text_at(rest, start.end, self.texts | own)
-            if text and text.letter != start.letter:
-                return NOT_ONE
-            if text:
-                start = text._replace(with_text=True)
-            elif start.letter in self.ambiguous:
-                return NOT_ONE
-            elif not AFTER_LETTER.match(rest, start.end):
+        discussed = found["noun"] and ":" in separator[0]  # Option A: Aspirin. It inhibits platelets.
+        if behind and letter in self.known and not discussed:
+            if self.letter(behind.mark) == letter:
+                return Mention(start, behind.end + bool(re.match(r"\)", line[behind.end :])), self._mark(LT, letter))
+            if separator[0].strip(" ") != "," and (not separator["dot"] or ENDS.match(line, behind.end)):
+                return Mention(start, behind.end, OTHER)
+        if letter in self.known and (own_end := self._own_text_at(letter, line, separator.end())):
+            return Mention(start, own_end, self._mark(LT, letter))
+        if not enclosed:
+            lead = BEFORE.search(before)
+            if not lead or not AFTER.match(line, end):
                 return None
-            elif not self._has_its_text_or_prose(rest, start):
-                return NOT_ONE
-        return start if self._is_certain(rest, start) else NOT_ONE
+            if letter in "AI" and not found["close"] and ARTICLE_AFTER.match(line, end):
+                return None
+            if re.match(r"\.\s?[a-z]", line[end:]) and not PROSE.match(
+                line, end + 1 + (line[end + 1 : end + 2] == " ")
+            ):
+                return None
+        if letter not in self.known:
+            if found.start("letter") in texts:
+                return None
+            return (
+                Mention(start, end, OTHER) if found["letter"].isupper() and (enclosed or letter not in "AI") else None
+            )
+        phrase = (
+            PHRASE.match(line, end)
+            if line[end : end + 1] in ".:" or found["close"] or line[end : end + 2] == " -"
+            else None
+        )
+        if phrase and not discussed and re.search(r"\w{3}", phrase["phrase"]) and not PROSE.search(phrase["phrase"]):
+            if self._is_like(letter, phrase["phrase"]):
+                return Mention(start, phrase.end("phrase"), self._mark(LT, letter))
+            return Mention(start, phrase.end("phrase"), OTHER)
+        return Mention(start, end, OTHER if letter in self._ambiguous else self._mark(L, letter))
 
-    def verdict(self, found: re.Match[str], rest: str) -> Start:
-        """The option that a text calls correct, as in "B is correct"."""
-        start = Start(found["verdict"].upper(), 0, with_text=False)
-        if found["wrong"] or found["verdict_not"]:
-            return start
-        return start if start.letter not in self.ambiguous and self._is_certain(rest, start) else NOT_ONE
-
-    def _is_certain(self, rest: str, start: Start) -> bool:
-        """Whether the sentence has no doubt about the answer and no other letter, except in a reason."""
-        tail = _match(TAIL, rest, _match(CLOSED, rest, start.end).end())[0]
-        others = {letter.upper() for letter in OTHER.findall(tail)} - {start.letter}
-        return REASONED.match(tail) is not None or not (others or DOUBT.search(tail))
-
-    def _has_its_text_or_prose(self, rest: str, start: Start) -> bool:
-        """Whether the few words after a letter belong to its option; not "A. Baumannii". More words are prose."""
-        closed = _match(CLOSED, rest, start.end).end()
-        phrase = PHRASE.match(rest, closed)
-        tail = phrase["phrase"] if phrase else _match(TAIL, rest, closed)[0]
-        words = _tokens(tail)
-        named = [word for word in words if word[0].isalpha()]
-        if not named or len(named) > SHORT or REASONED.match(tail) or HARMLESS.search(tail):
-            return True
-        return any(len(word) > 2 or not word.isalpha() for word in {*words} & {*self.own.get(start.letter, ())})
-
-    def text_at(self, rest: str, position: int, texts: dict[tuple[str, ...], str]) -> Start | None:
-        """The option whose text stands at a position. The longest one counts."""
-        found = list(islice(TOKEN.finditer(rest, position), max(map(len, texts), default=0)))
-        words = tuple(_folded(token) for token in found)
-        for count in range(len(words), 0, -1):
-            end = found[count - 1].end()
-            letter = texts.get(words[:count])
-            after = letter and AFTER_TEXT.match(rest, end)
-            if letter and after:
-                beside = after["letter"]  # Malaria (B)
-                return NOT_ONE if beside and beside.upper() != letter else Start(letter, end, with_text=bool(beside))
+    def _own_text_at(self, letter: str, line: str, start: int) -> int | None:
+        """Where a line that has only the option's text after its letter, or the beginning of it, ends."""
+        rest, own = line[start : start + LONGEST_OPTION], self._own[letter]
+        words = tuple(_folded(token) for token in islice(TOKEN.finditer(rest), len(own) + 1))
+        whole, count = words == own, len(words)
+        begun = 0 < count <= len(own) and words[:-1] == own[: count - 1] and own[count - 1].startswith(words[-1])
+        if words and (whole or (begun and (count > 1 or words[0] in PLAIN_WORDS))):
+            return start + len(rest.rstrip(" .;,!?)\"']"))
         return None
 
-    def alone(self, plain: str) -> set[str]:
-        """The letters of lines that have only a letter, or a letter and its option's text; or of a text that is one."""
-        whole = self.texts.get(_tokens(plain)) if len(plain) <= LONGEST_STATEMENT else None
-        if whole:
-            return {whole}
-        lines = [line.strip() for line in plain.splitlines() if line.strip()]
-        read = [self.of_line(line) for line in lines]
-        found = [*{letter for letter in read if letter}]
-        if len(found) != 1 or not (read[0] or read[-1]):
-            return set()
-        later = "" if read[-1] else "\n".join(lines[1:])
-        return set() if is_taken_back(later, found[0], self.known) else {found[0]}
+    def _is_like(self, letter: str, phrase: str) -> bool:
+        """Whether a word of a phrase is a word of the option's text, perhaps misspelt."""
+        own = [word for word in self._own[letter] if len(word) > 2 or not word.isalpha()]
+        return any(
+            word == other or (len(word) > 3 and SequenceMatcher(None, word[:30], other[:30]).ratio() >= LIKE)
+            for word in _tokens(phrase)
+            for other in own
+        )
 
-    def of_line(self, line: str) -> str | None:
-        """The letter of a line that has nothing else, or also its option's text."""
-        start = self.at_start(line)
-        if start and start.with_text and not UNLIKELY.search(line, start.end):
-            return start.letter
-        alone = LETTER_ALONE.fullmatch(line)
-        return alone["letter"].upper() if alone and alone["letter"].upper() not in self.ambiguous else None
+
+SEPARATOR_BEHIND = re.compile(r"[\s,-]*\(?(?=(?:option|choice|answer)\b)|[\s,-]*")
 
 
 def _tokens(text: str) -> tuple[str, ...]:
@@ -231,10 +291,3 @@ def _folded(token: re.Match[str]) -> str:
     """A token without case; .5 is 0.5."""
     word = token[0].casefold()
     return re.sub(r"^([+-]?)\.", r"\g<1>0.", word)
-
-
-def _match(pattern: re.Pattern[str], text: str, start: int) -> re.Match[str]:
-    """The match of a pattern that also matches nothing."""
-    found = pattern.match(text, start)
-    assert found
-    return found

@@ -1,11 +1,13 @@
-r"""Reads the answer and the confidence from what a model wrote, in English.
+r"""Reads the answer from what a model wrote.
 
 This is part of the measurement: a parser that takes the first letter that it finds, or falls back to A, can move a
 benchmark by several points. Text from which no single answer can be read has none, and where in doubt, it has none.
 
-A statement of the answer counts, such as "The answer is B" or `\boxed{B}`. The last one wins, since models correct
-themselves. Without a statement, the answer is a line that has only a letter, or a letter and the text of its option, if
-all such lines agree and one is the first or the last line; or a text that is exactly the text of one option.
+1. A statement of the answer counts, such as "The answer is B" or `\boxed{B}`. The last one wins, since models correct
+   themselves; it is gone if it is denied or taken back later.
+2. A verdict, such as "B is correct", counts if there is one for one option only.
+3. Without a statement, the first or the last sentence may be the answer: nothing but an option.
+4. A letter that begins a list or a discussion of options is never the answer.
 
 A letter that is also the text of another option, such as a blood group, could mean either: it counts only with the text
 of its option, as in "A) B".
@@ -14,48 +16,58 @@ of its option, as in "A) B".
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from ragsweep.answering.option_letters import (
-    LONGEST_STATEMENT,
-    NOT_ONE,
-    Letters,
-    Start,
-    bare_letter,
-    has_two_meanings,
-    plain_text,
-)
-from ragsweep.answering.statements import JOINED, is_denied, is_open, is_taken_back, statements
+from ragsweep.answering.answer_words import BAD, GOOD, LT, M
+from ragsweep.answering.option_letters import Letters, bare_letter, has_two_meanings
+from ragsweep.answering.raw_text import plain_text, spoken
+from ragsweep.answering.stated_confidence import read_confidence
+from ragsweep.answering.statements import Claim, calls_wrong, claims, is_closed, recommended, takes_back
 from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.datasets.cases import Option
 
-MOST_READ = 50_000  # characters at the end of a text
-ANSWER_FIELD = re.compile(r"(?:(?:final|correct|best)[ _-]?)?answer(?:[ _-]?(?:choice|option|letter))?", re.I)
+__all__ = ["read_confidence", "read_letter"]
 
-# What may follow a stated confidence; it is none in "1 in 5", "1 out of 5", "50-90 %" and "0 patients".
-ENDS = (
-    r"(?=[ \t]*(?:$|[\n;!)\]}\"'|<]|,(?!\s*\d)|\.(?!\d)|-(?!\s*\d)"
-    r"|(?:because|since|that|and|but|so|given|based|due)\b))"
-)
-CONFIDENCE = re.compile(
-    r"\bconfidence(?!\s+(?:interval|limit|bound|region))\b"
-    r"(?:\s+(?:level|score|rating|in|of|that|is|about|approximately|around|the|my|this|answer|at))*[\"']*"
-    r"(?:\s*\((?:0\s*(?:-|to)\s*)?(?:1(?:\.0)?|(?P<of_100>100\s*%?|%|percent))\))?"
-    r"(?:\s*[:=]|\s-\s)?[\s\"'(]*"
-    rf"(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)|0,[0-9]+)(?:\s*(?P<percent>%|percent\b)\s*(?:{ENDS}|\((?!\s*\d))|{ENDS})"
-    r"|(?P<unsure>(?:\b(?:not|than|least|most|under|over|below|above|to|never|nearly|almost|hardly)|n't)\s+(?:\w+\s+)?)?"
-    r"(?<![\w.,-])(?P<share>[+-]?[0-9]+(?:\.[0-9]+)?)\s*(?:%|percent)\s+"
-    r"(?:confident|sure|certain|certainty|confidence(?!\s+(?:interval|limit|level|bound|region)))\b"
-    r"(?![^.,;\n]{0,80}(?:n't|\b(?:not|cannot|wrong|incorrect|false))\b)",
+ANSWER_FIELD = re.compile(
+    r"(?:(?:final|correct|best|my|selected|chosen)[ _-]?)?(?:answer|choice|option)(?:[ _-]?(?:choice|option|letter))?",
     re.I,
 )
+NEXT_QUESTION = re.compile(r"[ \t#>*]*(?:question|q|problem|human|user|instruction|exercise)\s*\d*\s*[:.]", re.I)
+HEADING = re.compile(
+    r"[^\w\ue000-\ue3ff]*(?:the\s+)?(?:my\s+)?(?:final\s+|correct\s+|best\s+|right\s+)?(?:answer|antwort|答案|正解|ответ|réponse|respuesta)[^\w?\ue000-\ue3ff]*",
+    re.I,
+)
+GOES_ON = re.compile(r"(?::|\bis|\bbe)[\s\"'(\[]*$", re.I)
+SENTENCE_END = re.compile(r"(?<=[.!?;])[)\]\"']*\s+|(?<=[\u3002])")
+ABBREVIATION = re.compile(r"\b(e\.g|i\.e|vs|etc|approx|Dr|Mr|Mrs)\.(?=\s)", re.I)
+FEW_SENTENCES = 3
+SHORT = 50  # characters
+QUESTION = "\0"  # stands for a line that begins another question
+NUMBERED = re.compile(r"^(?P<number>\d{1,2})[.)]\s+(?P<mark>[\ue000-\ue1ff])?")
+LINE = re.compile(r"[^\n]{1,1999}(?:\s|\Z)|[^\n]{1,2000}")  # longer ones are read in parts, so that time stays linear
+LISTED = re.compile(rf"^([^\w\ue000-\ue3ff]*{M})\.\s+(?=(?:this\s+is\s+)?(?:{GOOD}|{BAD}|no\b|not\b))", re.I)
+LISTS = re.compile(
+    r"\b(?:options?|choices?|each|following|consider\w*|evaluat\w*|analy\w*|look|differential|possibilit\w*)\b|:\s*$",
+    re.I,
+)
+LEADING = re.compile(rf"[^\w\ue000-\ue3ff]*(?P<mark>{M})")
+BARE = re.compile(rf"[^\w\ue000-\ue3ff]*(?P<mark>{M})(?P<tail>.*)", re.S)
+
+
+class Sentence(NamedTuple):
+    """A sentence of a text, with marks for the options."""
+
+    text: str
+    line: int
+    is_line: bool
 
 
 def read_letter(text: str, options: Sequence[Option]) -> str | None:
     """The letter of the option that a text gives as the answer.
 
     Args:
-        text: What a model wrote.
+        text: What a model wrote, raw or already without its thoughts.
         options: The answers to choose from.
 
     Returns:
@@ -66,39 +78,13 @@ def read_letter(text: str, options: Sequence[Option]) -> str | None:
         return None if has_two_meanings(bare, options) else bare
     if exact := [option.letter for option in options if option.text.strip() == text.strip()]:
         return exact[0]
-    plain = plain_text(_of_field(_end(text)))
     letters = Letters(options)
-    stated = _stated(plain, letters)
-    if stated is None:
-        stated = letters.alone(plain)
-    return stated.pop() if len(stated) == 1 and stated <= letters.known else None
-
-
-def read_confidence(text: str) -> float | None:
-    """The probability with which a text says that its answer is correct, such as "Confidence: 85%".
-
-    Args:
-        text: What a model wrote.
-
-    Returns:
-        The last stated confidence, 0 to 1. None if there is none, or if it is outside 0 to 1 or 0 % to 100 %.
-    """
-    plain = plain_text(_end(text))
-    if not any(word in plain.lower() for word in ("confiden", "sure", "certain")):  # the pattern is slow
-        return None
-    stated = [found for found in CONFIDENCE.finditer(plain) if not found["unsure"]]
-    if not stated:
-        return None
-    last = stated[-1]
-    number = float((last["number"] or last["share"]).replace(",", "."))
-    value = number / 100 if last["percent"] or last["of_100"] or last["share"] else number
-    return value if 0 <= value <= 1 else None
-
-
-def _end(text: str) -> str:
-    """The end of a text, without what a model thought before it answered."""
-    text = text.rpartition("</think>")[2].partition("<think>")[0]
-    return text if len(text) <= MOST_READ else f"...\n{text[-MOST_READ:]}"
+    plain = plain_text(_of_field(spoken(text)))
+    if whole := letters.is_whole(plain):
+        return whole
+    lines = _lines(plain, letters)
+    stated = _stated(lines, letters)
+    return stated if stated in (*letters.known,) else None
 
 
 def _of_field(text: str) -> str:
@@ -116,36 +102,189 @@ def _of_field(text: str) -> str:
     return f"Answer: {answers[0]}\n{text[end:]}"
 
 
-def _stated(plain: str, letters: Letters) -> set[str] | None:
-    """The letters that the statements leave, "" for what is not one option; None if nothing is stated."""
-    stated: set[str] | None = None
-    end = stop = len(plain)
-    for found in statements(plain):
-        if found["next"]:
-            if stated:
-                stop = found.start()
-                break
+def _lines(plain: str, letters: Letters) -> list[str]:
+    """The lines with marks. A line that ends in a colon, and a heading, go on in the next one."""
+    lines: list[str] = []
+    open_line = False
+    for line in LINE.findall(plain):
+        if not line.strip():
             continue
-        begin = found.end()
-        rest = plain[begin : begin + LONGEST_STATEMENT]
-        if not found["verdict"]:
-            begin += len(rest) - len(rest.lstrip())
-            rest = rest.lstrip()
-        rest = rest.partition("\n")[0]
-        if found["verdict"]:
-            start: Start | None = letters.verdict(found, rest)
+        if NEXT_QUESTION.match(line):
+            lines.append(QUESTION)
+            open_line = False
+            continue
+        marked = LISTED.sub(r"\1: ", letters.marked(ABBREVIATION.sub(r"\1", line.strip())))
+        marked = NUMBERED.sub(_numbered, marked)
+        if open_line and not marked.startswith("Answer:"):
+            lines[-1] = f"{lines[-1]} {marked}"
         else:
-            start = letters.at_start(rest) or (NOT_ONE if found["slot"] and rest else None)
-        if start is None or is_open(plain, found) or (found["needs_text"] and not start.with_text and start.letter):
+            lines.append(marked)
+        heading = HEADING.fullmatch(marked)
+        if heading and not open_line:
+            lines[-1] = "Answer:"
+        open_line = not open_line and bool(heading or GOES_ON.search(marked))
+    return lines
+
+
+def _numbered(found: re.Match[str]) -> str:
+    """A line of a numbered list without the number, or, where the number may be that of an option, without its end."""
+    return found["mark"] if found["mark"] else f"{found['number']}) "
+
+
+def _sentences(lines: Sequence[str]) -> Iterator[Sentence]:
+    for number, line in enumerate(lines):
+        parts = [part for part in SENTENCE_END.split(line) if part.strip()]
+        for part in parts:
+            yield Sentence(part, number, len(parts) == 1)
+
+
+def _stated(lines: Sequence[str], letters: Letters) -> str | None:
+    """The letter that the lines give as the answer; "" if they give several, or one that is no option."""
+    reading = _Reading(letters)
+    sentences = list(_sentences(lines))
+    for number, sentence in enumerate(sentences):
+        if sentence.text == QUESTION:
+            if reading.has_answer or (number and _bare(sentences[0].text)):
+                sentences = sentences[:number]
+                break
+            reading = _Reading(letters)
             continue
-        if is_denied(plain, found):
-            stated = (stated or set()) - {start.letter}
+        is_late = number >= FEW_SENTENCES or sentence.line > 0
+        reading.read(sentence, is_last=number == len(sentences) - 1, is_late=is_late)
+    return reading.answer(_alone(sentences, lines, letters), sentences)
+
+
+class _Reading:
+    """What has been stated so far.
+
+    Attributes:
+        firm: What statements of the answer leave; None before the first.
+        passing: The same of words that are also said in passing.
+        denied: The letters that are called wrong.
+    """
+
+    def __init__(self, letters: Letters) -> None:
+        self.letters = letters
+        self.firm: set[str] | None = None
+        self.passing: set[str] | None = None
+        self.denied: set[str] = set()
+        self.taken_back = False
+        self._line = 0
+        self._last: Claim | None = None  # of the sentence before, if it was an answer
+
+    @property
+    def has_answer(self) -> bool:
+        return bool(self.firm or self.passing)
+
+    def read(self, sentence: Sentence, *, is_last: bool, is_late: bool) -> None:
+        found = list(claims(sentence.text))
+        if is_last:
+            found = [claim for claim in found if not self._is_cut_off(sentence.text, claim, is_late=is_late)]
+        positive = [claim for claim in found if claim.says != "wrong"]
+        bare = BARE.fullmatch(sentence.text)
+        if takes_back(sentence.text) and not LEADING.match(sentence.text):
+            self.firm, self.passing, self.taken_back = self.firm and {""}, self.passing and {""}, True
+        elif not found and bare and self._last and self._last.mark and is_closed(bare["tail"]):
+            follows = sentence.is_line or sentence.line == self._line
+            if follows and self.letters.letter(bare["mark"]) != self.letters.letter(self._last.mark):
+                self._answer(Claim("", "answer", self._last.strength, 0))
+        for claim in found:
+            self._take(claim._replace(mark="") if self._has_two_labels(claim) else claim)
+        self._line = sentence.line
+        self._last = positive[-1] if positive and positive[-1].says == "answer" else None
+
+    def answer(self, alone: set[str], sentences: Sequence[Sentence]) -> str | None:
+        found = self.firm
+        if found is None and (self.passing or alone) and not (self.taken_back and not self.passing):
+            found = ((self.passing or set()) | alone) - self.denied
+        if found is None and len(sentences) <= FEW_SENTENCES and not alone:
+            given = {mark for sentence in sentences if (mark := recommended(sentence.text))}
+            found = {self.letters.letter(mark) for mark in given} - self.denied
+        return found.pop() if found is not None and len(found) == 1 else None
+
+    def _take(self, claim: Claim) -> None:
+        letter = self.letters.letter(claim.mark) if claim.mark else ""
+        if claim.says == "wrong":
+            self.denied.add(letter)
+            self.firm = self.firm and self.firm - {letter}
+            self.passing = self.passing and self.passing - {letter}
+        elif claim.says == "answer":
+            self.denied.discard(letter)
+            self._answer(claim)
+        else:  # verdicts on several options are no correction
+            name = "firm" if claim.strength == 2 else "passing"
+            setattr(self, name, (getattr(self, name) or set()) - {""} | {letter})
+
+    def _answer(self, claim: Claim) -> None:
+        letter = self.letters.letter(claim.mark) if claim.mark else ""
+        if claim.strength == 2:
+            self.firm = {letter}
+        else:
+            self.passing = {letter}
+
+    def _has_two_labels(self, claim: Claim) -> bool:
+        """Whether the sentence before also labels an answer, another one."""
+        last = self._last
+        return (
+            claim.says == "answer"
+            and last is not None
+            and last.kind == claim.kind == "label"
+            and last.mark != claim.mark
+        )
+
+    def _is_cut_off(self, sentence: str, claim: Claim, *, is_late: bool) -> bool:
+        """Whether the text ends in the middle of what could become the text of another option."""
+        rest = sentence[claim.end :].strip()
+        if rest == "," and claim.says == "answer":
+            return True
+        if not is_late or rest or not claim.mark or claim.kind == "label":
+            return False
+        return claim.kind == "so" or self.letters.may_go_on(claim.mark)
+
+
+def _bare(sentence: str, *, is_first: bool = True) -> str | None:
+    """The mark of a sentence that has nothing but an option, and perhaps a reason."""
+    found = BARE.fullmatch(sentence)
+    if not found:
+        return None
+    mark, tail = found["mark"], found["tail"]
+    if re.match(r"\s+not\b|\s*[:-]\s*\w{0,12}$", tail):  # the second may be cut off: "A. Aspirin: in"
+        return None
+    longer = is_first and LT <= mark < "\ue200" and len(tail.split()) <= 4 and ":" not in tail
+    return mark if is_closed(tail) or longer else None
+
+
+def _goes_on(first: Sentence, second: Sentence) -> bool:
+    """Whether a sentence explains the option that stands alone before it."""
+    return not calls_wrong(second.text) and (
+        first.is_line or re.match(r"[A-Z][a-z']+\s|[^\x00-\u024f\ue000-\ue3ff]", second.text) is not None
+    )
+
+
+def _may_end(last: Sentence, sentences: Sequence[Sentence], mark: str, letters: Letters) -> bool:
+    """Whether a text may end with nothing but this option. A long one could also be cut off there, within a word."""
+    named = {letters.letter(each) for sentence in sentences[:-1] for each in re.findall(M, sentence.text)}
+    ended = last.text.rstrip()[-1] in ".)]!"
+    if len(sentences) <= FEW_SENTENCES and (last.is_line or mark < LT):
+        is_short = sum(len(each.text) for each in sentences) <= SHORT and (ended or not named)
+        return last.is_line or (letters.letter(mark) not in "AI" and is_short)
+    return last.is_line and mark < "\ue200" and (mark >= LT or ended or letters.letter(mark) in named)
+
+
+def _alone(sentences: Sequence[Sentence], lines: Sequence[str], letters: Letters) -> set[str]:
+    """The letters of the first and the last sentence that are nothing but an option, and begin no list."""
+    found = set()
+    for sentence in {sentences[0], sentences[-1]} if sentences else ():
+        is_first = sentence is sentences[0]
+        mark = _bare(sentence.text, is_first=is_first)
+        if is_first and len(sentences) > 1 and not _goes_on(sentence, sentences[1]):
             continue
-        if stated and start.letter not in stated and JOINED.fullmatch(plain, end, found.start()):
-            start = NOT_ONE
-        # Verdicts on several options are no correction.
-        stated = (stated or set()) - {""} | {start.letter} if found["verdict"] else {start.letter}
-        end = begin + start.end
-    if stated and any(is_taken_back(plain[end:stop], letter, letters.known) for letter in stated):
-        return {""}
-    return stated
+        if not mark or (not is_first and not _may_end(sentence, sentences, mark, letters)):
+            continue
+        line = sentence.line
+        near = [lines[each] for each in (line - 1, line + 1) if 0 <= each < len(lines)]
+        leading = [letters.letter(each["mark"]) for each in map(LEADING.match, near) if each]
+        listed = not is_first and line > 0 and LISTS.search(lines[line - 1])
+        if not listed and not any(each != letters.letter(mark) for each in leading):
+            found.add(letters.letter(mark))
+    return found

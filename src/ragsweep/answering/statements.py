@@ -1,150 +1,280 @@
-"""Finds where a text states the answer to a question, such as "The answer is" or "B is correct", in English.
+"""Finds where a sentence states, denies or takes back an answer.
 
-Also says whether the words around a statement deny it, leave it open, report what others say, or take it back. The
-rules are strict: a model that hedges has no answer.
+A sentence comes with marks in place of the options that it names (`option_letters`). It can state an answer in four
+ways: it says what the answer is ("The most likely diagnosis is B"), that an option is right ("B is correct"), what the
+writer chooses ("I would go with B"), or what follows ("So, B."). The words before and after decide whether the
+statement is denied, left open, another's, or shared by several options.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
+from typing import NamedTuple
 
-SURELY = (
-    r"(?:therefore|thus|then|hence|indeed|still|now|most|also|certainly|clearly|definitely|likely|probably|obviously"
-    r"|surely|simply|actually|really|undoubtedly|evidently|ultimately|finally|almost|consequently|accordingly|equally)"
+from ragsweep.answering.answer_words import (
+    ANSWER,
+    ARTICLE,
+    BAD,
+    BEST,
+    BUT,
+    CHOOSE,
+    DENIED,
+    FITS,
+    GIVE,
+    GOOD,
+    IS,
+    IT,
+    LABEL,
+    LEAVES,
+    LETTERED,
+    NOT,
+    OPEN,
+    REASON,
+    SAYS,
+    SO,
+    SURELY,
+    THINK,
+    WRITER,
+    M,
 )
-SAYS = r"(?:says?|said|thinks?|thought|claims?|claimed|believes?|believed|argues?|argued|assumes?|assumed|guess(?:es)?)"
-ANSWER = r"(?<!/)\b(?:answer(?:\s+(?:choice|option|letter))?|(?:correct|best|right|final)\s+(?:option|choice|letter))\b"
-IS = rf"\s+(?:is|(?:must|should|will|has\s+to|would(?:\s+{SURELY}){{0,2}})\s+be|(?P<cannot>can(?:not|'t|\s+not)\s+be))"
-CERTAINLY = rf"(?:\s+{SURELY}\b)*"
-RIGHT = (
-    r"(?:(?:correct|right)(?=\s*(?:[.,;:!)]|$|because|since|as|and|but|while|too))"
-    r"|the\s+(?:(?!wrong|incorrect|false|worst|least|next|second|other)\w+\s+){0,3}(?:answer|option|choice)\b)"
+
+JOIN = r"(?:,|/|&|\+|;|\||\b(?:and|or|nor|und|oder|noch|y|o|ni|et|ou|и|или)\b|和|或|、|と|または)"
+SEVERAL = rf"{M}(?:[\s)\]]*{JOIN}+\s*(?:{JOIN}\s*)?(?:(?:either|maybe|possibly|perhaps)\s+)?[(\[]?{M}){{0,9}}"
+WORDS = (
+    rf"(?:(?!{NOT}|{SAYS}|could\b|might\b|may\b|wrong\b|incorrect\b)"
+    rf"(?:[^\W\d_][\w'-]{{0,40}},?\s+|\([^()]{{0,40}}\)\s*)){{0,8}}?"
 )
-STATEMENT = re.compile(
-    "|".join(
-        [
-            # B is correct, Option C is not the best answer; not "Hepatitis B is the answer"
-            r"(?:^|(?<=[.;:,!\n(])|\b(?:option|choice|answer|letter|so|therefore|thus|hence|that)\b)[\s\"'(\[]{0,5}"
-            r"(?P<verdict>(?-i:[A-Z]))[)\]\"'.:]{0,2}\s+(?:is|must\s+be|would\s+be|seems)(?P<verdict_not>n't|\s+not)?"
-            rf"{CERTAINLY}\s+(?:{RIGHT}|(?P<wrong>wrong|incorrect|false|ruled\s+out|unlikely)\b)",
-            # The answer to this question is therefore: B
-            rf"{ANSWER}(?:\s+(?!(?:is|not|never|wrong|incorrect|{SAYS})\b)(?:[a-z']{{2,}}|a)\b,?){{0,7}}?"
-            rf"{IS}(?P<not>n't|\s+not)?{CERTAINLY}\s*:?",
-            # Answer: B, "answer": "B", Answer (A-D): B
-            rf"(?P<slot>{ANSWER}(?:\s*\((?![A-Z]\))[^()\n]{{0,40}}\))?[\"')\]]*\s*(?:[:=→>]|\s-+>?\s)"
-            r"|^[^\w\n]*(?:the\s+)?(?:final\s+|correct\s+|best\s+)?answer[^\w\n?]*$"
-            r"|\\f?box(?:ed)?\s*\{)",
-            # Answer B, Answer (B)
-            rf"{ANSWER}\s*(?=[(\[])|{ANSWER}\s+(?=(?-i:[A-Z])(?!\w))",
-            # I would choose B
-            rf"\b(?:I|we|let's)(?:'(?:d|ll|m)|\s+(?:would|will|am|have))?(?:\s+(?:to|{SURELY})\b)*"
-            r"\s+(?:choose|chose|select|selected|pick|picked|go\s+with|going\s+with|opt\s+for|answer)\b",
-            r"(?<!\#)\#{4}(?!\#)",
-            # The most likely diagnosis is B) Malaria
-            r"(?P<needs_text>\b(?:most|best|correct|next)\s+(?:(?!answer|option|choice|letter)[\w'-]+\s+){1,6}?is\b)",
-            r"(?P<next>^[ \t#>]*(?:question|q)\s*\d*\s*[:.])",  # some models go on with a question of their own
-        ]
-    ),
+LABEL_WORD = (
+    r"(?:(?!(?:to|of|each|which|what|determine|find|identify|let's|wrong|incorrect|not|previous|first|second"
+    r"|other|another"
+    r"|possible|student|if|why|is|are|options|choices)\b)[\w'-]{1,40}\s+)"
+)
+SEP = r"(?:[:=→]>?|>|\s-+>?(?=\s)|\.\.\.)"
+LEAD = r"^[^\w\ue000-\ue3ff]*"
+
+FRAME = "|".join(
+    [
+        # Answer: B, **The most likely diagnosis**: B, Final answer -> B
+        rf"(?P<label>{LEAD}(?:{SO}\W+)?{LABEL_WORD}{{0,6}}?(?:[\u3040-\u9fff]{{0,6}}?{ANSWER}|{LABEL}"
+        rf"|{BEST}(?:\s+\w+)?)[\"')\]]*(?:\s*\([^()]{{0,40}}\))?"
+        rf"[\"')\]]*\s*{SEP})",
+        rf"(?P<field>[\"']\s*{ANSWER}[\"']\s*:|\[\s*{ANSWER}\s*\]\s*:?)",
+        # The answer to this question is B, Answer B
+        rf"(?P<answer>(?<!/){ANSWER}\s*(?:{WORDS}(?P<negated>no\s+|n')?{IS}\s*{SURELY}*(?:\.\.\.)?)"
+        rf"|(?<!/)(?:\banswer(?:\s+(?:choice|option|letter))?|\bans|\b\u043e\u0442\u0432\u0435\u0442|\bréponse|\brespuesta"
+        rf"|\bantwort)\s*(?=[(\[]?{M}|\u043d\u0435\s)"
+        rf"|\b(?:the|this|my|final)\s+{LABEL_WORD}?(?:{LABEL}|statement|claim|organism"
+        rf"|cause)\s+{WORDS}{IS}\s*{SURELY}*)",
+        # The most likely diagnosis in this patient is B
+        rf"(?P<best>{BEST}\s*(?:{WORDS}|[\u3040-\u9fff]{{1,8}}?){IS}\s*{SURELY}*|most\s+(?:consistent|compatible"
+        rf"|suggestive|indicative)\s+(?:with|of)"
+        rf"|\b(?:of|treatment|drug|test|method|modality)\s+(?:first\s+)?choice\s+{WORDS}{IS})",
+        # I would go with B, I think it is B, choose B
+        rf"(?P<choose>{WRITER}\s*(?:(?:would|will|am|have\s+to|can|should|had\s+to|'m)\s+)*{SURELY}*{CHOOSE}"
+        rf"|{WRITER}\s*(?:am\s+)?{SURELY}*{THINK}(?:\s+(?:{IT}|the\s+answer\s+is))?|(?:^|[,:;]\s*|\b(?:let's"
+        rf"|please)\s+){CHOOSE}"
+        rf"|(?:选择|选|選|選択)\s*:?\s*(?={M})|\bich\s+(?:würde|werde)\s+(?={M}\s+(?:wählen|nehmen)))",
+        # So B, it's B, that leaves B, most likely B
+        rf"(?P<so>(?:{SO}[\s,:.]*){{1,3}}(?:{IT}|\b(?:ist|est|es)\b)?\s*{SURELY}*|\b{IT}\s*{SURELY}*|{LEAVES}"
+        rf"|{LEAD}{SURELY}+|(?<!less\s)(?<!least\s)(?<!more\s)\b(?:most\s+)?likely)",
+        rf"(?P<but>{NOT}\s*{SEVERAL}[\s,;.-]*{BUT}|{M}\s*(?:では|じゃ)なく[,\s]*)",
+    ]
+)
+STATED = re.compile(
+    rf"(?:{FRAME})\s*(?::|\s-\s)?[\s\"'(\[{{]*(?:{ARTICLE}?(?:\w+\s+){{0,3}}\w+,\s*(?=[\ue100-\ue2ff])"
+    rf"|to\s+(?=[\ue200-\ue2ff])|an?\s+(?:(?:\w+\s+){{0,2}}(?=[\ue100-\ue1ff])|(?=[\ue200-\ue2ff])))?{ARTICLE}?"
+    rf"(?P<not>{NOT}\s*(?:{ARTICLE}|the\s+answer\s+)?)?(?P<both>\b(?:either|neither|both"
+    rf"|between)\s+)?{ARTICLE}?[(\[\"']*"
+    rf"(?P<mentions>{SEVERAL})(?P<instead>[\s,;]*(?:{BUT}|(?:では|じゃ)なく[,\s]*)\s*{ARTICLE}?(?P<second>{M}))?",
     re.I | re.M,
 )
-WORDS = re.compile(  # every statement has one of them; searching the whole of a long text for statements is slow
-    r"answer|option|choice|correct|right|best|final|choos|chose|select|pick|with|opt|most|next|wrong|false|ruled"
-    r"|unlikely|box|####|question|q\s*\d*\s*[:.]"
-)
-BEFORE, AFTER = 80, 150  # characters around such a word in which its statement lies
-NEGATIONS = ("not", "cannot", "wrong", "verdict_not")  # groups of the pattern
-
-# What stands before a statement in its clause.
-CLAUSE = re.compile(r"[.,;:!?\n()]|\s-+\s|\b(?:so|therefore|thus|hence|and|but|then)\b", re.I)
-OPEN = re.compile(
-    r"\b(?:if|whether|unless|assuming|suppose|perhaps|maybe|possibly|might|may|could)\b"
-    r"|\b(?:previous|first|initial|earlier|second|other|of\s+(?:the|my|your|this|an))\s+$",
-    re.I,
-)
-BY_OTHERS = re.compile(rf"(?P<own>\b(?:I|we|let's)\b(?:'(?:d|ll|m))?(?:\s+\w+){{0,2}}?\s+(?:n't\s+)?)?\b{SAYS}\b", re.I)
-DENIED = re.compile(
-    r"n't\b|\b(?:not|cannot|never|no(?!\s+doubt)|none|nobody|nothing|(?<!no\s)doubt\w*|false|wrong|incorrect|untrue"
-    r"|mistaken|unlikely|impossible|hardly|worst|least)\b",
-    re.I,
+VERDICT = re.compile(
+    rf"(?<!{M}\s)(?<!{M},\s)(?<!{M},)(?P<mentions>{SEVERAL})[)\].\"']*\s*"
+    rf"(?:(?:all\s+|both\s+)?(?:{IS}|(?:must|would|should|can|could|may)(?:\s+all)?\s+be|looks|sounds|appears)\s*"
+    rf"(?:all\s+|both\s+|the\s+option\s+that\s+)?"
+    rf"|\s*[:;=→-]+\s*(?:(?:this|it|that)(?:'s|\s+(?:is|was|would\s+be|option\s+is))\s*)?|が|(?=[\u3040-\u9fff])"
+    rf"|,?\s*as\s+|,?\s*(?=[✓✔✅☑✗✘❌✕✖])|\s+)"
+    rf"(?P<not>{NOT}\s*)?{SURELY}*(?:(?P<good>{GOOD}|{FITS})(?=\s*(?:[.,;:!)|\]\"'-]|$|{M}|です|である|。|because|since"
+    rf"|as\b|and\b|but\b"
+    rf"|while|too|here|for|in\b|that|given|among|of\b|to\b|when|with|at\b|next|answer|choice|option|step))"
+    rf"|(?P<bad>{BAD}|(?:no|not)\b(?!\s*{M})))"
+    rf"|(?P<mark>[✓✔✅☑❌✗✘✕✖]|\[[xX]\])\s*[-:]?\s*(?P<marked>{M})",
+    re.I | re.M,
 )
 
-# What follows an answer.
-JOINED = re.compile(r"[^\w\n]*(?:[A-Z]\b[^\w\n]*)?(?:(?:and|or)\b[^\w\n]*)?")  # between two answers of one statement
-SENTENCE_END = re.compile(r"[.;!?]+(?=\s|$)")
+CLAUSE = re.compile(rf"[.,;:!?()]|\s-+\s|\b(?:so|therefore|thus|hence|and|but|then)\b|{M}", re.I)
+LEFT_OPEN = re.compile(
+    rf"{OPEN}|\b(?:previous|first|initial|earlier|second|other|of\s+(?:the|my|your|this|an))\s+$", re.I
+)
+DENIES = re.compile(DENIED, re.I)
+BY_OTHERS = re.compile(rf"(?P<own>{WRITER}\s*(?:\w+\s+){{0,2}})?{SAYS}", re.I)
+REASONED = re.compile(rf"[\s,(:;-]*(?:{REASON})", re.I)
+CALLED_BAD = re.compile(
+    rf"[\s,)\]\"']*(?:(?:but\s+)?(?:which|it|this|that)\s+)?(?:{IS}\s*|can\s+be\s+|\(\s*)?(?:{BAD}(?!\s*{M})|ではな"
+    rf"|n't\b)"
+    rf"|\s*{IS}\s*(?:not|no)\b",
+    re.I,
+)
+DOUBT = re.compile(
+    rf"{M}|n't\b|\b(?:not|cannot|no|never|nor|none|wrong|incorrect|false|mistaken?|maybe|perhaps|possibly|might"
+    rf"|may|could"
+    r"|or|also|either|if|unless|unsure|uncertain|unlikely|doubt\w*|hardly|oder|ou|o|или)\b"
+    r"|(?<!\w)\?|[✗✘❌✕✖]",
+    re.I,
+)
+ASIDE = re.compile(r",?\s+(?:because|since|while|whereas|although|though|weil|porque|car|因为)\b", re.I)
+CONDITION = re.compile(
+    r"\W*(?:but\s+)?(?:if|unless|suppose|assuming|wenn|si|если)\s+(?!I\b|we\b|forced|only|you\s+had|asked)", re.I
+)
+RECOMMENDED = re.compile(rf"{GIVE}\s+(?:an?\s+|the\s+)?(?:\w+\s+){{0,2}}?(?P<mark>[\ue100-\ue2ff])", re.I)
+CLOSED = re.compile(
+    r"[\s)\]\"'}]*(?:$|[.,;!(|<]|-\s|です|である|だ|입니다|,)|\s+(?:for\s+sure|here|then|overall)\b", re.I
+)
 TAKEN_BACK = re.compile(
-    r"\W*(?:wait|actually|correction|sorry|oops|hmm+|on\s+second\s+thought|scratch\s+that|or"
+    r"\W*(?:(?:but\s+)?wait|actually|correction|sorry|oops|hmm+|on\s+second\s+thought|scratch\s+that"
+    r"|let\s+me\s+re\w+|or"
     r"|(?:no|wrong|incorrect|false)(?=\W*$|,)"
     r"|not\s+(?:this|that|sure|certain|correct|right)"
-    r"|(?:but\s+)?(?:this|that|it|which|they)(?:'s|\s+(?:is|was|are|were|seems))(?:\s+\w+ly)?\s+(?:all\s+|a\s+)?"
-    r"(?:wrong|incorrect|false|untrue|mistaken?|not\s+(?:the\s+)?(?:correct|right|true|best|answer)(?:\s+\w+)?)(?=\W*$)"
-    r")\b",
+    r"|(?:but\s+|however,?\s+)?(?:this|that|it|which|they)(?:'s|\s+(?:is|was|are|were"
+    r"|seems))(?:\s+\w+ly)?\s+(?:all\s+|a\s+)?"
+    r"(?:wrong|incorrect|false|untrue|mistaken?|not\s+(?:the\s+)?(?:correct|right|true|best|answer"
+    r"|accurate)(?:\s+\w+)?)"
+    r"(?=\W*$)"
+    r"|(?:that|this|it)\s+(?:can't|cannot)\s+be\s+right)\b",
     re.I,
 )
-UNSURE = re.compile(r"\b[Ii](?:'m|\s+\w+)?(?:n't|\s+(?:not|cannot|decline|refuse|unsure|uncertain|unable))\b")
-LETTER_AT_END = re.compile(r"\W*(?:\w+\W+){0,6}?(?P<letter>[A-Z])\W*")
-COMPARED = re.compile(
-    r"\b(?:not|over|than|of|excludes?|denies)\W+(?:(?:the|option|choice|answer)\W+)*(?-i:[A-Z])\W*$", re.I
+UNSURE = re.compile(
+    r"\b[Ii](?:'m|\s+am|\s+do|\s+can)?(?:n't|\s+not|not)\s+(?:really\s+|quite\s+)?(?:sure|certain|know|decide"
+    r"|choose|pick"
+    r"|tell|say|determine|answer)\b|\bI\s+(?:cannot|can't|decline|refuse|(?:am\s+)?(?:unsure|uncertain|unable\s+to\s+"
+    r"(?:decide|answer|determine)))\b"
 )
-LISTED = re.compile(r"\W*(?P<letter>[A-Z])[.):]\s+(?=\w)")  # a line about one of the options
-LONGEST_CORRECTION = 80  # characters
 
 
-def statements(plain: str) -> Iterator[re.Match[str]]:
-    """The places where a text states or denies an answer.
+class Claim(NamedTuple):
+    """What a sentence says of one option.
 
-    Args:
-        plain: What a model wrote, without emphasis.
-
-    Returns:
-        Matches of `STATEMENT`. What follows each may be the answer.
+    Attributes:
+        mark: Of the option; "" if the sentence gives several, or something else, as the answer.
+        says: "answer" where an option is given as the answer, "right" or "wrong" where it is judged.
+        strength: 2 for a statement of the answer, 1 for words that are also said in passing.
+        end: Where the words end.
+        kind: "label" where the answer stands behind a label, such as "Answer:"; "so" where it is a conclusion.
     """
-    start = end = 0
-    for word in WORDS.finditer(plain.lower()):
-        if word.start() - BEFORE > end:
-            yield from STATEMENT.finditer(plain, start, end)
-            start = word.start() - BEFORE
-        end = word.end() + AFTER
-    yield from STATEMENT.finditer(plain, start, end)
+
+    mark: str
+    says: str
+    strength: int
+    end: int
+    kind: str = ""
 
 
-def is_open(plain: str, found: re.Match[str]) -> bool:
-    """Whether a statement is a condition or a guess, is about another answer, or is what somebody else says."""
-    clause = _clause_before(plain, found)
-    said = BY_OTHERS.search(clause)
-    return OPEN.search(clause) is not None or (said is not None and not said["own"])
+def claims(sentence: str) -> Iterator[Claim]:
+    """What a sentence with marks says of the options, in order."""
+    position = 0
+    stated, verdict = STATED.search(sentence), VERDICT.search(sentence)
+    while True:
+        if stated and stated.start() < position:
+            stated = STATED.search(sentence, position)
+        if verdict and verdict.start() < position:
+            verdict = VERDICT.search(sentence, position)
+        if not stated and not verdict:
+            return
+        if stated and (not verdict or stated.start() <= verdict.start() or stated.start("mentions") <= verdict.start()):
+            found = list(_of_statement(sentence, stated, position))
+            yield from found
+            position = stated.end() if found else stated.start("mentions")
+        else:
+            assert verdict
+            yield from _of_verdict(sentence, verdict, position)
+            position = verdict.end()
 
 
-def is_denied(plain: str, found: re.Match[str]) -> bool:
-    """Whether a statement says what is not the answer."""
-    return any(found[name] for name in NEGATIONS) or DENIED.search(_clause_before(plain, found)) is not None
+def takes_back(sentence: str) -> bool:
+    """Whether a sentence takes back what was said before it, as in "This is wrong." or "I can't decide"."""
+    return TAKEN_BACK.match(sentence) is not None or UNSURE.search(sentence) is not None
 
 
-def is_taken_back(later: str, letter: str, letters: Container[str]) -> bool:
-    """Whether the text after an answer takes it back, as in "Actually, B.", "This is wrong." or "I can't decide".
-
-    Args:
-        later: What follows the answer.
-        letter: The answer.
-        letters: The letters of the options. A short sentence that ends with another one of them is a correction, unless
-            it is "Not B." or the like.
-    """
-    first, _, others = later.partition("\n")
-    sentences = SENTENCE_END.split(first)
-    for line in others.split("\n"):
-        listed = LISTED.match(line)
-        if not listed:
-            sentences += SENTENCE_END.split(line)
-        elif listed["letter"] == letter:
-            sentences += SENTENCE_END.split(line[listed.end() :])
-    for sentence in sentences:
-        if TAKEN_BACK.match(sentence) or UNSURE.search(sentence):
-            return True
-        last = LETTER_AT_END.fullmatch(sentence) if len(sentence) <= LONGEST_CORRECTION else None
-        if last and last["letter"] != letter and last["letter"] in letters and not COMPARED.search(sentence):
-            return True
-    return False
+def calls_wrong(sentence: str) -> bool:
+    """Whether a sentence begins by calling wrong what was said before it."""
+    return CALLED_BAD.match(sentence) is not None
 
 
-def _clause_before(plain: str, found: re.Match[str]) -> str:
-    return CLAUSE.split(plain[max(0, found.start() - BEFORE) : found.start()])[-1]
+def recommended(sentence: str) -> str | None:
+    """The mark of the only option that a sentence says to give or to do, as in "Give amoxicillin."."""
+    found = RECOMMENDED.search(sentence)
+    named = re.findall(M, sentence)
+    if not found or len(named) != 1 or DENIES.search(sentence) or LEFT_OPEN.search(sentence):
+        return None
+    return (
+        found["mark"]
+        if re.match(r"[^\w,]*$|[.;]|,\s+(?:because|since|as|which|not)\b", sentence[found.end() :])
+        else None
+    )
+
+
+def is_closed(tail: str) -> bool:
+    """Whether nothing but a reason follows a mention in its sentence."""
+    return REASONED.match(tail) is not None or (CLOSED.match(tail) is not None and not DOUBT.search(tail))
+
+
+def _of_statement(sentence: str, found: re.Match[str], begin: int) -> Iterator[Claim]:
+    before = CLAUSE.split(sentence[max(begin, found.start() - 80) : found.start()])[-1]
+    named = list(dict.fromkeys(re.findall(M, found["mentions"])))
+    end = found.end()
+    tail = sentence[end:]
+    if len(named) == 1:
+        tail = "".join(each for each in tail if not re.match(M, each) or ord(each) % 0x100 != ord(named[0]) % 0x100)
+    tail = ASIDE.split(tail)[0] or tail
+    said = BY_OTHERS.search(before)
+    condition = CONDITION.match(sentence)
+    if (
+        LEFT_OPEN.search(before)
+        or (said and not said["own"])
+        or re.match(r"[)\]\"'\s]*\?", tail)
+        or (condition and condition.end() <= found.start())
+    ):
+        return
+    if found["second"]:  # not A but C
+        named, denied = [found["second"]], DENIES.search(before) is not None
+    else:
+        denied = (
+            bool(found["not"] or found["negated"])
+            or DENIES.search(before) is not None
+            or (found["both"] or "").startswith("neither")
+        )
+    if denied or CALLED_BAD.match(tail):
+        yield from (Claim(mark, "wrong", 2, end) for mark in named)
+        return
+    firm = bool(found["label"] or found["field"] or found["answer"] or found["choose"] or found["but"])
+    kind = next((name for name in ("label", "so") if found[name]), "")
+    lettered = len(named) == 1 and re.match(LETTERED, named[0]) is not None
+    if found["so"] and not (is_closed(tail) and len(named) == 1):
+        return
+    if not (REASONED.match(tail) or not DOUBT.search(tail)) or len(named) > 1 or found["both"]:
+        yield Claim("", "answer", 2 if firm else 1, end, kind)
+        return
+    strength = 2 if firm or lettered else 1
+    yield Claim(named[0], "answer", strength, end, kind)
+
+
+def _of_verdict(sentence: str, found: re.Match[str], begin: int) -> Iterator[Claim]:
+    if found["mark"]:
+        says = "wrong" if found["mark"] in "❌✗✘✕✖" else "right"
+        yield Claim(found["marked"], says, 2, found.end())
+        return
+    before = CLAUSE.split(sentence[max(begin, found.start() - 80) : found.start()])[-1]
+    named = list(dict.fromkeys(re.findall(M, found["mentions"])))
+    tail = sentence[found.end() :]
+    said = BY_OTHERS.search(before)
+    if LEFT_OPEN.search(before) or (said and not said["own"]) or re.match(r"\s*\?", tail):
+        return
+    denied = bool(found["bad"]) != bool(found["not"]) or DENIES.search(before) is not None
+    if denied:
+        yield from (Claim(mark, "wrong", 2, found.end()) for mark in named)
+    elif found["good"]:
+        strength = 2 if all(re.match(LETTERED, mark) for mark in named) else 1
+        for mark in named:
+            shared = re.match(r"\s*,?\s*but\s+so\b", tail) is not None
+            yield Claim("" if shared else mark, "right", strength, found.end())
