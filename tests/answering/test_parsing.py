@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragsweep.answering.parsing import read_confidence, read_letter
@@ -351,6 +351,7 @@ def test_the_result_is_none_or_the_letter_of_an_option(text, count):
         "\n".join
     )
 )
+@example("A A. B")
 def test_prose_without_a_marker_never_yields_a_letter(text):
     assert read_letter(text, DISEASES) is None
 
@@ -454,3 +455,9 @@ def test_the_end_of_a_very_long_text_is_read():
 )
 def test_a_stated_confidence_is_a_probability(text, confidence):
     assert read_confidence(text) == confidence
+
+
+@pytest.mark.parametrize("piece", ["most likely ", "so the answer is ", "A. ", "not ", "(B", "I think it is "])
+def test_a_long_text_of_one_piece_is_read_in_bounded_time(piece):
+    """A pattern that tries every division of a text would not end."""
+    assert read_letter(piece * (200_000 // len(piece)), DISEASES) in {None, "A", "B", "C"}

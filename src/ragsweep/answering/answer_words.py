@@ -42,7 +42,7 @@ SURELY = (
     r"|surely|simply|actually|really|undoubtedly|evidently|ultimately|finally|almost|consequently|accordingly"
     r"|equally|best"
     r"|again|instead|wahrscheinlich|also|daher|donc|probablement|probablemente|in\s+fact|of\s+course|going\s+to\s+be"
-    r"|indicated\s+by|represented\s+by|given\s+by|labeled|labelled)\b\s*,?\s*)"
+    r"|indicated\s+by|represented\s+by|given\s+by|labeled|labelled)\b\s*(?:,\s*)?)"
 )
 ARTICLE = r"(?:\b(?:the|la|le|el|l'|a\s+letra|die|der|das)\b\s*|l')"
 

@@ -265,9 +265,10 @@ def _may_end(last: Sentence, sentences: Sequence[Sentence], mark: str, letters: 
     """Whether a text may end with nothing but this option. A long one could also be cut off there, within a word."""
     named = {letters.letter(each) for sentence in sentences[:-1] for each in re.findall(M, sentence.text)}
     ended = last.text.rstrip()[-1] in ".)]!"
+    after_word = len(sentences) > 1 and re.search(r"\w{3,}\W*$", sentences[-2].text) is not None  # no initial, "A. B"
     if len(sentences) <= FEW_SENTENCES and (last.is_line or mark < LT):
         is_short = sum(len(each.text) for each in sentences) <= SHORT and (ended or not named)
-        return last.is_line or (letters.letter(mark) not in "AI" and is_short)
+        return last.is_line or (letters.letter(mark) not in "AI" and is_short and (ended or after_word))
     return last.is_line and mark < "\ue200" and (mark >= LT or ended or letters.letter(mark) in named)
 
 

@@ -61,23 +61,23 @@ FRAME = "|".join(
         rf"[\"')\]]*\s*{SEP})",
         rf"(?P<field>[\"']\s*{ANSWER}[\"']\s*:|\[\s*{ANSWER}\s*\]\s*:?)",
         # The answer to this question is B, Answer B
-        rf"(?P<answer>(?<!/){ANSWER}\s*(?:{WORDS}(?P<negated>no\s+|n')?{IS}\s*{SURELY}*(?:\.\.\.)?)"
+        rf"(?P<answer>(?<!/){ANSWER}\s*(?:{WORDS}(?P<negated>no\s+|n')?{IS}\s*{SURELY}{{0,5}}(?:\.\.\.)?)"
         rf"|(?<!/)(?:\banswer(?:\s+(?:choice|option|letter))?|\bans|\b\u043e\u0442\u0432\u0435\u0442|\bréponse|\brespuesta"
         rf"|\bantwort)\s*(?=[(\[]?{M}|\u043d\u0435\s)"
         rf"|\b(?:the|this|my|final)\s+{LABEL_WORD}?(?:{LABEL}|statement|claim|organism"
-        rf"|cause)\s+{WORDS}{IS}\s*{SURELY}*)",
+        rf"|cause)\s+{WORDS}{IS}\s*{SURELY}{{0,5}})",
         # The most likely diagnosis in this patient is B
-        rf"(?P<best>{BEST}\s*(?:{WORDS}|[\u3040-\u9fff]{{1,8}}?){IS}\s*{SURELY}*|most\s+(?:consistent|compatible"
+        rf"(?P<best>{BEST}\s*(?:{WORDS}|[\u3040-\u9fff]{{1,8}}?){IS}\s*{SURELY}{{0,5}}|most\s+(?:consistent|compatible"
         rf"|suggestive|indicative)\s+(?:with|of)"
         rf"|\b(?:of|treatment|drug|test|method|modality)\s+(?:first\s+)?choice\s+{WORDS}{IS})",
         # I would go with B, I think it is B, choose B
-        rf"(?P<choose>{WRITER}\s*(?:(?:would|will|am|have\s+to|can|should|had\s+to|'m)\s+)*{SURELY}*{CHOOSE}"
-        rf"|{WRITER}\s*(?:am\s+)?{SURELY}*{THINK}(?:\s+(?:{IT}|the\s+answer\s+is))?|(?:^|[,:;]\s*|\b(?:let's"
+        rf"(?P<choose>{WRITER}\s*(?:(?:would|will|am|have\s+to|can|should|had\s+to|'m)\s+)*{SURELY}{{0,5}}{CHOOSE}"
+        rf"|{WRITER}\s*(?:am\s+)?{SURELY}{{0,5}}{THINK}(?:\s+(?:{IT}|the\s+answer\s+is))?|(?:^|[,:;]\s*|\b(?:let's"
         rf"|please)\s+){CHOOSE}"
         rf"|(?:选择|选|選|選択)\s*:?\s*(?={M})|\bich\s+(?:würde|werde)\s+(?={M}\s+(?:wählen|nehmen)))",
         # So B, it's B, that leaves B, most likely B
-        rf"(?P<so>(?:{SO}[\s,:.]*){{1,3}}(?:{IT}|\b(?:ist|est|es)\b)?\s*{SURELY}*|\b{IT}\s*{SURELY}*|{LEAVES}"
-        rf"|{LEAD}{SURELY}+|(?<!less\s)(?<!least\s)(?<!more\s)\b(?:most\s+)?likely)",
+        rf"(?P<so>(?:{SO}[\s,:.]*){{1,3}}(?:{IT}|\b(?:ist|est|es)\b)?\s*{SURELY}{{0,5}}|\b{IT}\s*{SURELY}{{0,5}}|{LEAVES}"
+        rf"|{LEAD}{SURELY}{{1,5}}|(?<!less\s)(?<!least\s)(?<!more\s)\b(?:most\s+)?likely)",
         rf"(?P<but>{NOT}\s*{SEVERAL}[\s,;.-]*{BUT}|{M}\s*(?:では|じゃ)なく[,\s]*)",
     ]
 )
@@ -95,7 +95,7 @@ VERDICT = re.compile(
     rf"(?:all\s+|both\s+|the\s+option\s+that\s+)?"
     rf"|\s*[:;=→-]+\s*(?:(?:this|it|that)(?:'s|\s+(?:is|was|would\s+be|option\s+is))\s*)?|が|(?=[\u3040-\u9fff])"
     rf"|,?\s*as\s+|,?\s*(?=[✓✔✅☑✗✘❌✕✖])|\s+)"
-    rf"(?P<not>{NOT}\s*)?{SURELY}*(?:(?P<good>{GOOD}|{FITS})(?=\s*(?:[.,;:!)|\]\"'-]|$|{M}|です|である|。|because|since"
+    rf"(?P<not>{NOT}\s*)?{SURELY}{{0,5}}(?:(?P<good>{GOOD}|{FITS})(?=\s*(?:[.,;:!)|\]\"'-]|$|{M}|です|である|。|because|since"
     rf"|as\b|and\b|but\b"
     rf"|while|too|here|for|in\b|that|given|among|of\b|to\b|when|with|at\b|next|answer|choice|option|step))"
     rf"|(?P<bad>{BAD}|(?:no|not)\b(?!\s*{M})))"

@@ -218,7 +218,7 @@ def test_a_killed_process_goes_on_where_it_was(model, server, tmp_path):
 def test_the_cost_is_printed_first(model, server, capfd):
     HypotheticalPassage(replace(model, price_in=1, price_out=10)).expand(TABLETS, SPARSE)
     printed = capfd.readouterr().err
-    assert f"model: about 1 request to {server.url}" in printed
+    assert f"model: at most 1 request to {server.url}" in printed
     assert "and at most 256 out, at the given prices at most 0.00" in printed
 
 
