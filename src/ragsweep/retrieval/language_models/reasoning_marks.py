@@ -52,6 +52,9 @@ def split(text: str) -> Split:
             thoughts += [*said, piece]
             said = []
         start, inside = mark.end(), bool(mark["open"])
+    before = "".join(said).rstrip(" ")
+    if inside and before and not before.endswith("\n") and not thoughts:  # prose that speaks of a mark
+        return Split(text, "")
     (thoughts if inside else said).append(text[start:])
     return Split("".join(said).strip(), "\n".join(filter(None, map(str.strip, thoughts))))
 

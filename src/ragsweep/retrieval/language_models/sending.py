@@ -43,6 +43,7 @@ NAMED = {  # settings that help where a message names their parameter, whatever 
     "temperature": "; {group}.temperature=null leaves it to the endpoint",
     "seed": "; {group}.seed=null sends none",
     "max_completion_tokens": "; {group}.max_tokens_as=max_tokens is what old servers call it",
+    "max_tokens": "; {group}.max_tokens_as=max_completion_tokens is what newer models call it",
 }
 FILTERED = "content_filter"  # the endpoint refuses the prompt (status 400) or withholds the answer
 
@@ -246,12 +247,26 @@ def _error(body: bytes) -> tuple[str, object]:
         error = from_json(text)
     except MalformedError:
         return text, None
+    if isinstance(error, list) and error:  # Gemini
+        error = error[0]
     if isinstance(error, dict):
         error = error.get("error") or error
     if isinstance(error, dict):
-        said = error.get("message") or error.get("detail") or ""
-        return said if isinstance(said, str) else json.dumps(said), error.get("code")
-    return str(error), None
+        return _said(error.get("message") or error.get("detail") or ""), error.get("code")
+    return _said(error), None
+
+
+def _said(part: object) -> str:
+    """The words of an error: FastAPI lists places with messages, and Mistral has them in an object."""
+    if isinstance(part, list):
+        return "; ".join(map(_said, part))
+    if isinstance(part, dict) and isinstance(part.get("msg"), str):
+        place = part.get("loc")
+        return ".".join(map(str, place)) + ": " + part["msg"] if isinstance(place, list) else str(part["msg"])
+    if isinstance(part, dict):
+        inner = part.get("detail") or part.get("message")
+        return _said(inner) if inner else json.dumps(part)
+    return part if isinstance(part, str) else json.dumps(part)
 
 
 def _retry_after_s(headers: Mapping[str, str]) -> float | None:
