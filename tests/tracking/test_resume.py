@@ -233,7 +233,8 @@ def test_of_processes_that_resume_a_sweep_at_once_one_goes_on_also_after_a_crash
                 assert (other.returncode, out) == (2, "")
                 [line] = [line for line in err.splitlines() if "without text" not in line]
                 own = rf"process {first.pid} on {re.escape(socket.gethostname())} since \d{{4}}-\d\d-\d\d [\d:]{{8}}"
-                assert re.search(rf"this sweep is being run by {own} \(run \w{{32}}\); wait until it has ended$", line)
+                what_to_do = "wait until it has ended, or end that process"
+                assert re.search(rf"this sweep is being run by {own} \(run \w{{32}}\); {what_to_do}$", line)
     wait.unlink()
     _, err = first.communicate()
     assert first.returncode == 0, err

@@ -15,13 +15,14 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.parsing import MalformedError, from_json, read_lines
 from ragsweep.datasets.beir_files import files_of, qrels_files
 from ragsweep.datasets.collection import Collection, Document, Judgment, Query
+from ragsweep.datasets.corpora.table import TableCorpus
 from ragsweep.datasets.entry_files import ending_of, further_fields, reading
 from ragsweep.datasets.faults import Faults, OnError
 from ragsweep.datasets.fields import flaw_of_name, flaw_of_text, listed, shown_value
 from ragsweep.datasets.files import what_is
 from ragsweep.datasets.json_objects import Entry
 from ragsweep.datasets.judgment_files import JudgmentFile, lines_with
-from ragsweep.datasets.own import Asked
+from ragsweep.datasets.own import Asked, Corpus
 from ragsweep.datasets.pages import with_keys
 from ragsweep.datasets.parquet_files import parquet_rows
 from ragsweep.datasets.qrels_files import read_qrels
@@ -61,8 +62,11 @@ class BeirDataset:
         return without_effect(self)
 
     @property
-    def corpus(self) -> BeirCorpus:
-        """The documents alone."""
+    def corpus(self) -> Corpus:
+        """The documents alone, as `corpus=beir` has them where they are one file."""
+        files = files_of(Path(self.path), "corpus", self.split)
+        if len(files) == 1:
+            return TableCorpus(str(files[0]), id="_id", title="title")
         return BeirCorpus(self.path, self.split)
 
     def load(self) -> Collection:
@@ -72,7 +76,7 @@ class BeirDataset:
             problem = f"is {found}" if found else "does not exist"
             raise DatasetError(f"dataset.path: {root} {problem}; expected a folder with corpus.jsonl")
         questions = BeirQuestions(self.path, self.split, self.type, self.on_error)
-        asked = questions.read(self.corpus.read())
+        asked = questions.read(BeirCorpus(self.path, self.split).read())
         collection = Collection(self.name, asked.unit, asked.documents, asked.queries, asked.judgments)
         return selected(collection, self.ids, asked.skipped)
 
