@@ -368,6 +368,17 @@ def command(folder, *arguments):
     )  # fmt: skip
 
 
+def test_the_printed_command_has_the_settings_of_the_chunker_from_wherever_they_came(tmp_path):
+    (tmp_path / "conf/chunker").mkdir(parents=True)
+    mine = "_target_: ragsweep.datasets.FixedChunker\nsize: 77\noverlap: 0\nunit: characters\n"
+    (tmp_path / "conf/chunker/mine.yaml").write_text(f"{mine}across_pages: true\ntokenizer: null\n")
+    chosen = ["chunker=sentence", "chunker.size=300", "chunker.across_pages=true"]
+    process = command(tmp_path, "dataset=cho_manual", *chosen, "--to", "trec", "--out", "a")
+    assert process.stdout.splitlines()[1].endswith(" chunker=sentence chunker.size=300 chunker.across_pages=True")
+    process = command(tmp_path, "dataset=cho_manual", "chunker=mine", "--to", "trec", "--out", "b")
+    assert process.stdout.splitlines()[1].endswith(" chunker=mine"), process.stderr
+
+
 def test_the_command_writes_what_it_says(tmp_path):
     process = command(tmp_path, "dataset=cho_manual", "--to", "trec", "--out", "made/here")
     assert process.returncode == 0, process.stderr

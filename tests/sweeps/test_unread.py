@@ -114,12 +114,12 @@ def test_with_eight_questions_and_with_a_model_that_answered_nothing():
     assert "model nothing 8, model some 0 of 8 queries." in said(decision)
     silent = decided(run("nothing", [0] * 8, [1] * 8), run("nothing either", [0] * 8, [1] * 8))
     assert (
-        "No answer could be read, which counts as wrong: model nothing 8, model nothing either 8 of 8 queries."
+        "Answers that could not be read, and count as wrong: model nothing 8, model nothing either 8 of 8 queries."
         in said(silent)
     )
     assert not silent.unread.changing
     alone = decided(run("nothing", [0] * 8, [1] * 8))
-    assert "No answer could be read, which counts as wrong: 8 of 8 queries." in said(alone)
+    assert "Answers that could not be read, and count as wrong: 8 of 8 queries." in said(alone)
 
 
 def test_a_model_that_answered_nothing_does_not_hide_what_the_others_say():

@@ -15,7 +15,7 @@ def scale_problem(confidences: Sequence[float], scale: Scale) -> str:
     """Why confidences are not on a scale, and which setting fits; empty if they may be on it.
 
     A number between 0 and 1 shows that the scale ends at 1, and one above 1 that it does not: the larger number of them
-    decides, as a few odd ones are in many files. 0 and 1 are on every scale.
+    decides, as a few odd ones are in many files. Where none is above 1, the scale ends at 1.
 
     Args:
         confidences: The numbers of a file, at least 0.

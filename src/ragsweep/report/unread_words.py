@@ -22,7 +22,7 @@ def unread_in_words(decision: Decision) -> str:
     if found is None or not found.most:
         return ""
     queries = counted(len(decision.sweep.queries), "query")
-    said = f"No answer could be read, which counts as wrong: {_numbers(decision, found.counts)} of {queries}."
+    said = f"Answers that could not be read, and count as wrong: {_numbers(decision, found.counts)} of {queries}."
     if not found.recounts:
         return said
     if not found.changing:

@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ragsweep.app.commands import composed, parser_of
 
@@ -41,6 +40,7 @@ def main() -> int:
     from ragsweep.datasets.conversion import convert
     from ragsweep.experiment import checked
 
+    chosen = composed(arguments.overrides)
     config = checked(composed(arguments.overrides))
     collection = build(config.dataset, "dataset").load()
     check(collection)
@@ -52,19 +52,40 @@ def main() -> int:
     print(f"{arguments.out}: {', '.join(counted(len(found), noun) for noun, found in parts)}")
     settings = (each.partition("=") for each in written.settings.split())
     shown = [typed(name, value.replace("{}", str(arguments.out))) for name, _, value in settings]
-    print(f"read it with: ragsweep run {' '.join([*shown, *_chunking(config, arguments.overrides)])}")
+    print(f"read it with: ragsweep run {' '.join([*shown, *_chunking(chosen)])}")
     return 0
 
 
-def _chunking(config: DictConfig, overrides: Sequence[str]) -> list[str]:
+def _chunking(config: DictConfig) -> list[str]:
     """The settings that cut the converted documents as those that were read: each format has a default of its own."""
     from omegaconf import OmegaConf
 
     from ragsweep.core.project import conf_folders
 
-    given = [each for each in overrides if each.lstrip("+").startswith(("chunker=", "chunker."))]
-    if not any(each.lstrip("+").startswith("chunker=") for each in given):
-        files = [path for conf in conf_folders() for path in sorted((conf / "chunker").glob("*.yaml"))]
-        names = {OmegaConf.select(OmegaConf.load(path), "_target_"): path.stem for path in files}
-        given = [f"chunker={names[config.chunker._target_]}"] * (config.chunker._target_ in names) + given
-    return [shlex.quote(each) for each in given]
+    chosen = _flat(OmegaConf.to_container(config.chunker, resolve=False))
+    files = {path.stem: path for conf in conf_folders() for path in sorted((conf / "chunker").glob("*.yaml"))}
+    found = []
+    for name, path in files.items():
+        option = _flat(OmegaConf.to_container(OmegaConf.load(path), resolve=False))
+        if option.get("_target_") == chosen["_target_"]:
+            changed = [key for key, value in chosen.items() if value != option.get(key)]
+            values = [_typed(f"chunker.{key}", OmegaConf.select(config.chunker, key)) for key in changed]
+            found.append([f"chunker={name}", *values])
+    return min(found, key=len, default=[])
+
+
+def _flat(settings: Any) -> dict[str, Any]:
+    """The settings of a component by their names with dots."""
+    flat: dict[str, Any] = {}
+    for name, value in settings.items():
+        flat |= (
+            {f"{name}.{key}": each for key, each in _flat(value).items()} if isinstance(value, dict) else {name: value}
+        )
+    return flat
+
+
+def _typed(name: str, value: object) -> str:
+    from ragsweep.core.constraints import as_configured
+    from ragsweep.core.quoting import typed
+
+    return typed(name, value) if isinstance(value, str) else shlex.quote(f"{name}={as_configured(value)}")

@@ -82,7 +82,6 @@ def _lost(evaluation: Evaluation) -> Iterator[str]:
         yield (
             "Fields of responses that could not be used, as they are out of range, of another type, or missing: "
             f"{named}. The other fields of these responses count."
-            f"{' A confidence is a number from 0 to 1.' if 'confidence' in evaluation.lost else ''}"
         )
 
 

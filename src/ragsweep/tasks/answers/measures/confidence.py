@@ -60,7 +60,7 @@ def too_few(stated: int, answers: int, lost: int = 0) -> str:
     Args:
         stated: Answers that have a confidence.
         answers: Answers that could be read.
-        lost: Answers whose confidence could not be used, such as 85 for a number from 0 to 1.
+        lost: Answers whose confidence could not be used, such as 85 for a number from 0 to 1, or is missing.
     """
     have = f"{stated} of {counted(answers, 'answer')} {'has' if stated == 1 else 'have'} a confidence"
     if stated < LEAST_CONFIDENCES:
@@ -68,7 +68,9 @@ def too_few(stated: int, answers: int, lost: int = 0) -> str:
     if stated < LEAST_SHARE * answers:
         return f"{have}, and calibration needs a tenth of them"
     if lost > stated:
-        return f"{have}, and {lost} more have one that is out of range, so the others may not mean what they say"
+        return (
+            f"{have}, and {lost} more have one that is out of range or missing, so the others may mean something else"
+        )
     return ""
 
 
