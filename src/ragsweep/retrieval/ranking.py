@@ -69,7 +69,6 @@ class Names(NamedTuple):
         documents: The document of each passage, shape [passages].
         without_passage: Units that are known, but cannot be retrieved, for example because they have no text.
         several_units: Whether a passage has several units, such as pages, of which `units` has the first.
-        query_types: The type of each query, None for a query without one, shape [queries].
     """
 
     queries: tuple[str, ...]
@@ -78,12 +77,11 @@ class Names(NamedTuple):
     documents: tuple[str, ...]
     without_passage: frozenset[str] = frozenset()
     several_units: bool = False
-    query_types: tuple[str | None, ...] = ()
 
 
 @dataclass(frozen=True)
 class Search:
-    """What is searched, and for what.
+    """What is searched, and for what. It leads to no relevance judgments; `LearnsFromJudgments` says who gets some.
 
     Attributes:
         passages: The texts of the corpus.
@@ -92,9 +90,6 @@ class Search:
             ranker is found by the texts alone, so a ranker that uses names must not have one.
         names_digest: Digest of what the names are made of. A ranker may keep what it has read for these names while it
             runs; None if it must not.
-        values: Returns the value of the metric of this name at k for each query of a ranking, shape [queries]. Higher
-            is better; a query without judgments has NaN. It is only for a ranker that learns from other queries than
-            the one that it ranks for; None if there are no judgments.
         feedback: Passages that a ranker takes as relevant to each query; None if there are none.
     """
 
@@ -102,7 +97,6 @@ class Search:
     queries: tuple[str, ...]
     names: Callable[[], Names] | None = field(default=None, compare=False, repr=False)
     names_digest: str | None = field(default=None, compare=False, repr=False)
-    values: Callable[[Ranking, str], Scores] | None = field(default=None, compare=False, repr=False)
     feedback: Feedback | None = field(default=None, repr=False)
 
     @cached_property
@@ -118,7 +112,7 @@ class Search:
         def of_query() -> Names:
             assert names is not None
             some = slice(query, query + 1)
-            return names()._replace(queries=names().queries[some], query_types=names().query_types[some])
+            return names()._replace(queries=names().queries[some])
 
         names_digest = self.names_digest and digest([self.names_digest, query])
         feedback = self.feedback and self.feedback.row(query)

@@ -19,6 +19,8 @@ from ragsweep.core.errors import RetrieverError, Terminated
 from ragsweep.core.identity import identity
 from ragsweep.core.store import NO_STORE, Arrays, Store, packed, unpacked
 from ragsweep.retrieval.checks import check_within, checked_ranking
+from ragsweep.retrieval.judgments import Learnt, dealt_to
+from ragsweep.retrieval.lessons import LearnsFromJudgments
 from ragsweep.retrieval.ranking import (
     UNTIMED,
     Expander,
@@ -47,6 +49,11 @@ class Rewritten(NamedTuple):
 
 def details_of(ranker: Ranker, search: Search) -> Mapping[str, Sequence[str]]:
     """Texts about each query, by column, from a ranker with a method `details`; a text for each query of the search."""
+    if isinstance(ranker, LearnsFromJudgments):
+        learnt, empty = learnt_by(ranker, search), [""] * len(search.queries)
+        of_folds = [details_of(each, search) for each in learnt.rankers]
+        names = {name: None for each in of_folds for name in each}
+        return {name: [of_folds[at].get(name, empty)[row] for row, at in enumerate(learnt.fold)] for name in names}
     own = getattr(ranker, "details", None)
     return own(search) if callable(own) else {}
 
@@ -59,6 +66,8 @@ def sections_of(ranker: Ranker, search: Search) -> Mapping[str, Sequence[str]]:
 
 def check_search(ranker: Ranker, search: Search) -> None:
     """Let a ranker with a method `check` refuse what it cannot search, before anything is recorded."""
+    if isinstance(ranker, LearnsFromJudgments):
+        dealt_to(ranker).check(ranker, search, rank)
     own = getattr(ranker, "check", None)
     if callable(own):
         own(search)
@@ -70,13 +79,21 @@ def feedback_changes(ranker: Ranker, search: Search) -> Sequence[str]:
     return own(search) if callable(own) else [""] * len(search.queries)
 
 
+def learnt_by(learner: LearnsFromJudgments, search: Search) -> Learnt:
+    """What a component that learns from judgments has learnt for a search."""
+    return dealt_to(learner).of(learner, search, rank)
+
+
 def rank(ranker: Ranker, search: Search, depth: int) -> Ranking:
-    """Rank the passages for every query.
+    """Rank the passages for every query. What is learnt from judgments is never kept in a store.
 
     Raises:
         RetrieverError: What the ranker returned is not a ranking of this search.
         RuntimeError: The ranker called `sys.exit`.
     """
+    if isinstance(ranker, LearnsFromJudgments):
+        learner = ranker
+        return _call(learner, lambda: dealt_to(learner).rank(learner, search, depth, rank))
 
     def build() -> Arrays:
         return vars(checked_ranking(_call(ranker, lambda: ranker.rank(search, depth)), search, depth, kind_of(ranker)))
@@ -145,7 +162,7 @@ def fuse(fusion: Fusion, rankings: Sequence[Ranking], search: Search, depth: int
 
 def rerank(reranker: Reranker, search: Search, ranking: Ranking, depth: int) -> Ranking:
     """Rerank the first passages of a ranking; what it costs is added to what the ranking cost."""
-    name, search = kind_of(reranker), replace(search, values=None)  # it learns nothing from judgments
+    name = kind_of(reranker)
 
     def build() -> Arrays:
         given = Ranking(ranking.passages.copy(), ranking.scores.copy())  # it may change them, or return them

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ragsweep.core.constraints import Text
-from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.core.errors import DatasetError
 from ragsweep.core.method import Method
 from ragsweep.core.run_settings import Cutoff, Seed
 from ragsweep.core.store import Store
@@ -19,22 +19,21 @@ from ragsweep.core.terminal import one_line, say_once
 from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import Chunker, Collection, Dataset, DatasetFormat, Judgment
 from ragsweep.datasets.audit.finding import Audit
-from ragsweep.retrieval import Encoder, Ranker, Ranking, Reranker, Rewriter, Search, rank
+from ragsweep.retrieval import Encoder, Ranker, Ranking, Reranker, Rewriter, rank
 from ragsweep.retrieval.encoders.prompt_tokens import token_counts
 from ragsweep.retrieval.encoders.tokenizer import WORDS
+from ragsweep.retrieval.judgments import Judgments, dealing
 from ragsweep.retrieval.stages import check_search, details_of, sections_of
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import Metric, metric_of
-from ragsweep.tasks.ranking import charts, costs, tables, trec
+from ragsweep.tasks.ranking import charts, costs, learning, tables, trec
 from ragsweep.tasks.ranking.audit import as_json, audit, refuse, scanned_pages
 from ragsweep.tasks.ranking.audit_settings import AuditSettings
-from ragsweep.tasks.ranking.evaluation import CURVE, Evaluation, evaluate
+from ragsweep.tasks.ranking.evaluation import Evaluation, evaluate
 from ragsweep.tasks.ranking.explain import Explanation, find
-from ragsweep.tasks.ranking.judging import Judged, judge
 from ragsweep.tasks.ranking.review import ToReview, Verdicts, judged_also, read_review, to_review
 from ragsweep.tasks.ranking.settings import EvaluationSettings
-from ragsweep.tasks.ranking.spans.needs import check_spans, needs_spans, with_spans
-from ragsweep.tasks.ranking.units import units_of_ranking
+from ragsweep.tasks.ranking.spans.needs import check_spans
 from ragsweep.tasks.ranking.unlike_rankings import unlike_rankings
 from ragsweep.tasks.search import STAGES, in_stages, search_of
 from ragsweep.tasks.task import Curve, Measurement, Record, Score
@@ -126,7 +125,8 @@ class RankingTask:
 
     def check(self, items: Dataset) -> None:
         """Raise an error if this dataset cannot be searched or measured, or if `audit.fail_on` does not accept it."""
-        check_search(self._ranker, self._search(items))
+        with dealing(self._judgments(items)):
+            check_search(self._ranker, search_of(items))
         check_spans(items, self.evaluation.metrics)
         if self.audit.fail_on:
             refuse(items.name, self.audited(items).findings, self.audit.fail_on)
@@ -149,9 +149,9 @@ class RankingTask:
         ranking = self.rank(items)
         evaluation = self.evaluate(items, ranking)
         measured = self.measured(items, ranking, evaluation).per_item
-        return Explanation(record, items, self._search(items), self._ranker, row, ranking, evaluation, measured).text(
-            width
-        )
+        explanation = Explanation(record, items, search_of(items), self._ranker, row, ranking, evaluation, measured)
+        with dealing(self._judgments(items)):
+            return iter([*explanation.text(width)])
 
     def to_review(self, items: Dataset, encoder: Encoder | None, depth: int) -> ToReview:
         """What nobody judged and unlike retrievers, one of which uses the encoder, all rank among the first `depth`."""
@@ -169,11 +169,12 @@ class RankingTask:
 
     def rank(self, items: Dataset) -> Ranking:
         """Rank the passages for every query."""
-        return rank(self._ranker, self._search(items), max(LEAST_DEPTH, self.k))
+        with dealing(self._judgments(items)):
+            return rank(self._ranker, search_of(items), max(LEAST_DEPTH, self.k))
 
     def evaluate(self, items: Dataset, ranking: Ranking) -> Evaluation:
         """Judge the ranking and measure it."""
-        judged = self._judged(items, ranking)
+        judged = learning.judged_ranking(items, ranking, self.evaluation, self.k)
         queries = [items.queries[row] for row in judged.queries]
         evaluation = evaluate(
             judged,
@@ -186,34 +187,18 @@ class RankingTask:
         )
         return replace(evaluation, judged=replace(judged, spans=None))  # their texts would go to the chart process, too
 
-    def _judged(self, items: Dataset, ranking: Ranking) -> Judged:
-        qrels = items.qrels
-        judged = judge(
-            units_of_ranking(ranking.passages, items),
-            qrels.query,
-            qrels.unit,
-            qrels.grade,
-            collapse=self.evaluation.collapse,
-            relevance_level=self.evaluation.relevance_level,
-        )
-        if any(map(needs_spans, self.evaluation.metrics.values())):
-            judged = with_spans(judged, items, ranking, max(CURVE, self.k))
-        return judged
+    def _judgments(self, items: Dataset) -> Judgments | None:
+        """The judgments for those stages that learn from them."""
+        key = items.digest_of_all
+        if key not in self._dealt:
+            stages = {name: getattr(self, name) for name in ("retriever", *STAGES)}
+            self._dealt[key] = learning.judgments_of(items, stages, self.evaluation, self.k)
+        return self._dealt[key]
 
-    def _values(self, items: Dataset, ranking: Ranking, metric: str) -> Array:
-        """The value of a metric at k for each query, higher is better, NaN without judgments; shape [queries]."""
-        if metric not in self.evaluation.metrics:
-            there_is = ", ".join(self.evaluation.metrics)
-            raise ConfigError(f"{metric}: no such metric is measured (there is {there_is})")
-        judged = self._judged(items, ranking)
-        values = np.full(len(items.queries), np.nan)
-        sign = 1 if metric_of(metric, self.evaluation.metrics[metric]).higher_is_better else -1
-        values[judged.queries] = sign * self.evaluation.metrics[metric](judged, self.k)
-        return values
-
-    def _search(self, items: Dataset) -> Search:
-        """What is searched, and for what."""
-        return replace(search_of(items), values=partial(self._values, items))
+    @cached_property
+    def _dealt(self) -> dict[str, Judgments | None]:
+        """What is dealt out, and what was learnt from it, by the digest of the dataset."""
+        return {}
 
     @property
     def _ranker(self) -> Ranker:
@@ -226,8 +211,12 @@ class RankingTask:
         values = zip(evaluation.metrics, evaluation.means.values(), intervals, evaluation.per_query, strict=True)
         tokens = self._context_tokens(items, ranking, evaluation)
         audited, facts = self.audited(items), tables.facts(evaluation, items)
-        search = self._search(items)
-        texts = details_of(self._ranker, search)
+        search, judgments = search_of(items), self._judgments(items)
+        with dealing(judgments):
+            texts, sections = details_of(self._ranker, search), {**sections_of(self._ranker, search)}
+        if judgments is not None:
+            sections |= learning.sections(items, judgments, self.evaluation, self.k)
+            facts |= {"learns_from_judgments": [*judgments.learners]}
         details = {name: [column[row] for row in evaluation.judged.queries] for name, column in texts.items()}
         return Measurement(
             items=tables.queries(evaluation, items),
@@ -244,7 +233,7 @@ class RankingTask:
             cutoff=self.cutoff,
             facts=facts,
             findings=audited.sentences,
-            sections={**_sections(evaluation, facts["answerable"]), **sections_of(self._ranker, search)},
+            sections={**_sections(evaluation, facts["answerable"]), **sections},
             method=self._method,
             files={
                 "ranking.trec": trec.run_lines(evaluation.judged, ranking.passages, ranking.scores, items, TAG),
