@@ -428,16 +428,3 @@ def test_stages_stand_around_any_retriever(application, dataset, tmp_path):
     most = runs["query=spelled reranker=shared dynamic_k=two"].data.params
     assert (most["query"], most["reranker.letters"]) == ("test_pipeline.SpelledOut", "2")
     assert not {"query", "reranker", "dynamic_k"} & runs["query=plain reranker=none dynamic_k=none"].data.params.keys()
-
-
-def test_a_reranker_sees_no_judgments(pipeline):
-    class Asking:
-        candidates = 5
-
-        def rerank(self, search, ranking, depth):
-            assert search.values is None
-            return ranking
-
-    judged = replace(SEARCH, values=lambda ranking, metric: np.ones(len(SEARCH.queries)))
-    for stages in ({"reranker": Asking()}, {"dynamic_k": Asking()}):
-        rank(pipeline(**stages), judged, 5)

@@ -56,7 +56,18 @@ class Fixed:
         self.answers = answers
 
     def answer(self, questions):
-        return self.answers * (len(questions) // len(small.CASES))
+        given = dict(zip((question for question, *_ in small.CASES), self.answers, strict=True))
+        return [given[each.question] for each in questions]
+
+
+class Returns:
+    """Returns the same whatever it is asked."""
+
+    def __init__(self, answers):
+        self.answers = answers
+
+    def answer(self, questions):
+        return self.answers
 
 
 @pytest.fixture(scope="module")
@@ -279,8 +290,8 @@ def test_errors_add_up_to_the_wrong_answers(files):
 def test_what_is_no_answer_is_refused_by_the_name_of_the_answerer(dataset, answers, expected):
     asked = questions(dataset, contexts(dataset, "none", None, 1, 1))
     with pytest.raises(AnswererError, match=re.escape(expected)) as refused:
-        answer(Fixed(answers), asked)
-    assert str(refused.value).startswith(f"{__name__}.Fixed: ")
+        answer(Returns(answers), asked)
+    assert str(refused.value).startswith(f"{__name__}.Returns: ")
 
 
 def test_questions_without_documents_are_answered_without_evidence(files):

@@ -90,8 +90,7 @@ class LearnerContract(StageContract):
         """Neither those that it gets for this fold, nor those that it got for others or in an earlier run."""
         before = self.judged.rank(made, 5)
         for query in range(len(self.judged.relevant)):
-            for other in (None, len(self.judged.search.passages) - 1):
-                relevant = [*self.judged.relevant]
-                relevant[query] = other
-                after = replace(self.judged, relevant=relevant).rank(made, 5)
-                assert same(after.row(query), before.row(query))
+            relevant = [*self.judged.relevant]
+            relevant[query] = None if query % 2 else len(self.judged.search.passages) - 1
+            after = replace(self.judged, relevant=relevant).rank(made, 5)
+            assert same(after.row(query), before.row(query))

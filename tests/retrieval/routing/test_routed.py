@@ -127,7 +127,7 @@ def changed(judged, rows, change):
     return replace(judged, relevant=relevant.tolist())
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(st.integers(0, 30), st.integers(0, 4), st.sampled_from([*CHANGES]), st.sampled_from(["centroid", "logistic"]))
 def test_judgments_of_a_folds_queries_do_not_change_their_rankings(seed, held, change, classifier):
     made = routed(
