@@ -22,6 +22,7 @@ from ragsweep.retrieval import (
     ExactIndex,
     GapCutoff,
     HybridRetriever,
+    Names,
     PipelineRetriever,
     PseudoRelevanceFeedback,
     Ranking,
@@ -353,6 +354,28 @@ def test_what_was_learnt_from_judgments_is_not_kept(store):
 
     judged = [replace(JUDGED, relevant=[passage] * len(JUDGED.relevant)) for passage in (2, 7)]
     assert [each.rank(Kept(store=store), 3).passages[0, 0] for each in judged] == [2, 7]
+
+
+def test_a_stage_with_a_store_that_reads_names_is_kept_with_these_names(store):
+    ranks = []
+
+    @dataclass(frozen=True)
+    class ByName:
+        store: object
+
+        def rank(self, search, depth):
+            ranks.append(depth)
+            places = np.argsort([*search.names().documents])[np.newaxis]
+            return ranked(places, -np.arange(places.size, dtype=float)[np.newaxis], depth)
+
+    search = Search(("iron", "fever", "zinc"), ("?",))
+    names = {
+        documents: replace(search, names=lambda d=documents: Names(("q",), tuple("123"), d, d), names_digest=documents)
+        for documents in ("abc", "cba")
+    }
+    found = [rank(ByName(store), names[each], 3).passages.tolist() for each in ("abc", "cba", "abc", "cba")]
+    assert found == [[[0, 1, 2]], [[2, 1, 0]]] * 2
+    assert len(ranks) == 2
 
 
 def test_a_search_takes_no_judgments():

@@ -7,6 +7,8 @@ Rankers time themselves; rewriters, fusions and rerankers are timed here, apart 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from copy import copy
 from dataclasses import replace
 from hashlib import sha256
 from typing import NamedTuple, TypeVar
@@ -28,6 +30,7 @@ from ragsweep.retrieval.ranking import (
     Fusion,
     Indices,
     Milliseconds,
+    Names,
     Ranker,
     Ranking,
     Reranker,
@@ -95,10 +98,11 @@ def rank(ranker: Ranker, search: Search, depth: int) -> Ranking:
         learner = ranker
         return _call(learner, lambda: dealt_to(learner).rank(learner, search, depth, rank))
 
-    def build() -> Arrays:
+    def build(search: Search) -> Arrays:
         return vars(checked_ranking(_call(ranker, lambda: ranker.rank(search, depth)), search, depth, kind_of(ranker)))
 
-    return checked_ranking(Ranking(**_kept(ranker, [search.digest, depth], build)), search, depth, kind_of(ranker))
+    kept = _kept_of_search(ranker, search, [search.digest, depth], build)
+    return checked_ranking(Ranking(**kept), search, depth, kind_of(ranker))
 
 
 def rewrite(rewriter: Rewriter, queries: Sequence[str]) -> Rewritten:
@@ -164,7 +168,7 @@ def rerank(reranker: Reranker, search: Search, ranking: Ranking, depth: int) -> 
     """Rerank the first passages of a ranking; what it costs is added to what the ranking cost."""
     name = kind_of(reranker)
 
-    def build() -> Arrays:
+    def build(search: Search) -> Arrays:
         given = Ranking(ranking.passages.copy(), ranking.scores.copy())  # it may change them, or return them
         found = checked_ranking(_call(reranker, lambda: reranker.rerank(search, given, depth)), search, depth, name)
         check_within(found, ranking, name)
@@ -175,7 +179,7 @@ def rerank(reranker: Reranker, search: Search, ranking: Ranking, depth: int) -> 
         return {"passages": found.passages, "scores": found.scores, "ms": ms}
 
     candidates = sha256(ranking.passages.tobytes() + ranking.scores.tobytes()).hexdigest()
-    kept = _kept(reranker, [search.digest, candidates, ranking.passages.shape[1], depth], build)
+    kept = _kept_of_search(reranker, search, [search.digest, candidates, ranking.passages.shape[1], depth], build)
     found = checked_ranking(Ranking(kept["passages"], kept["scores"]), search, depth, name)
     return replace(
         found,
@@ -194,6 +198,46 @@ def total_bytes(rankings: Sequence[Ranking]) -> Indices:
     """Bytes of all indexes, shape [1]; empty if one of them is not known."""
     sizes = [ranking.index_bytes for ranking in rankings]
     return np.sum(sizes, axis=0) if all(map(len, sizes)) else np.empty(0, dtype=np.int64)
+
+
+class _ReadNamesError(Exception):
+    """A stage has read the names of queries and passages, so that its arrays depend on them."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        self.arrays = arrays
+
+
+def _kept_of_search(stage: object, search: Search, inputs: list[object], build: Callable[[Search], Arrays]) -> Arrays:
+    """As `_kept`, for a stage that is handed a search. The names are part of the key if it asks for them."""
+    names, read = search.names, list[bool]()
+    if names is None:
+        return _kept(stage, inputs, lambda: build(search))
+    noting = copy(search)  # with its digest
+
+    def noted_names() -> Names:
+        read.append(True)
+        return names()
+
+    object.__setattr__(noting, "names", noted_names)
+    with_names = [*inputs, search.names_digest]
+
+    def build_noting() -> Arrays:
+        with suppress(LookupError):  # under another key
+            raise _ReadNamesError(_kept(stage, with_names, _absent))
+        arrays = build(noting)
+        if read:
+            raise _ReadNamesError(arrays)
+        return arrays
+
+    try:
+        return _kept(stage, inputs, build_noting)
+    except _ReadNamesError as found:
+        arrays = found.arrays
+    return arrays if search.names_digest is None else _kept(stage, with_names, lambda: arrays)
+
+
+def _absent() -> Arrays:
+    raise LookupError
 
 
 def _kept(stage: object, inputs: list[object], build: Callable[[], Arrays]) -> Arrays:
