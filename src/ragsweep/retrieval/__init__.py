@@ -26,6 +26,7 @@ from ragsweep.retrieval.indexes.qdrant.retriever import QdrantRetriever
 from ragsweep.retrieval.language_models.openai_model import OpenAIModel
 from ragsweep.retrieval.language_models.smollm2_model import SmolLM2Model
 from ragsweep.retrieval.learned_sparse import LearnedSparseRetriever
+from ragsweep.retrieval.lessons import LearnsFromJudgments, Lesson
 from ragsweep.retrieval.normalising import minmax
 from ragsweep.retrieval.pipeline import PipelineRetriever
 from ragsweep.retrieval.queries.abbreviations import Abbreviations
@@ -87,6 +88,8 @@ __all__ = [
     "LanceDbIndex",
     "LateInteractionReranker",
     "LearnedSparseRetriever",
+    "LearnsFromJudgments",
+    "Lesson",
     "LikelihoodReranker",
     "LogisticClassifier",
     "MmrReranker",
