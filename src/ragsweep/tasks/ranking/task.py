@@ -18,6 +18,7 @@ from ragsweep.core.store import Store
 from ragsweep.core.terminal import one_line, say_once
 from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import Chunker, Collection, Dataset, DatasetFormat, Judgment
+from ragsweep.datasets.audit.coverage import but_graded
 from ragsweep.datasets.audit.finding import Audit
 from ragsweep.retrieval import Encoder, Ranker, Ranking, Reranker, Rewriter, rank
 from ragsweep.retrieval.encoders.prompt_tokens import token_counts
@@ -111,7 +112,7 @@ class RankingTask:
         irrelevant = dataset.without_relevant(level)
         unjudged = set(range(len(dataset.queries))) - set(dataset.qrels.query.tolist())
         absent = set(dataset.qrels.unit.tolist()) - set(dataset.found_units.tolist())
-        no_relevant = f"queries without a {dataset.unit} of grade {level} or more, scoring 0 except in NDCG"
+        no_relevant = f"queries without a {dataset.unit} of grade {level} or more, scoring 0{but_graded(level)}"
         _notice(dataset.skipped, "documents left out by dataset.skip")
         _notice(dataset.empty_pages, "pages without text, never retrieved")
         _notice([dataset.queries[row].text for row in sorted(unjudged)], "queries without judgments, left out")
