@@ -14,6 +14,7 @@ from hydra.errors import ConfigCompositionException
 from omegaconf import DictConfig, OmegaConf
 
 from ragsweep.app.composing import sharing
+from ragsweep.app.groups import refuse_unused
 from ragsweep.app.job import check_server
 from ragsweep.app.naming import as_given, named
 from ragsweep.core.errors import ConfigError, first_line
@@ -82,8 +83,10 @@ def check_all(config: DictConfig, jobs: Sequence[list[str]], swept: Sequence[str
 
     def prepared(overrides: list[str]) -> tuple[DictConfig, list[str]]:
         job = composed(overrides)
+        refuse_unused(job, parser.parse_overrides(overrides))
         return checked(_without_hydra(job)), as_given(job.hydra.overrides.task)
 
+    parser = OverridesParser.create(config_loader=loader)
     kept: dict[tuple[str, ...], tuple[DictConfig, list[str]]] = {}
     checked_before: set[str] = set()
     for overrides in jobs:  # every value once, before anything is loaded or built
@@ -93,7 +96,6 @@ def check_all(config: DictConfig, jobs: Sequence[list[str]], swept: Sequence[str
             if len(kept) < MOST_KEPT:
                 kept[tuple(overrides)] = ready
     check_server(config)
-    parser = OverridesParser.create(config_loader=loader)
     planned, cutoffs = [], []
     for overrides in jobs:
         ready = kept.pop(tuple(overrides)) if tuple(overrides) in kept else prepared(overrides)
