@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import yaml
@@ -51,20 +52,41 @@ def refuse_unused(config: DictConfig, overrides: Sequence[Override]) -> set[str]
     unused = unused_groups(config) & {override.key_or_group.partition(".")[0] for override in overrides}
     for override in overrides:
         if override.is_add() and (name := override.key_or_group.partition(".")[0]) in unused:
-            raise ConfigError(f"{name}: {about_unused(name)}")
+            raise ConfigError(f"{name}: {about_unused(users_of(name))}")
     return unused
 
 
-def about_unused(group: str, config: DictConfig | None = None) -> str:
+def name_unused(unused: Collection[str], swept: Collection[str] = ()) -> None:
+    """Print which groups are set without an effect.
+
+    Args:
+        unused: The groups that nothing uses, in no configuration of a sweep.
+        swept: The settings that are swept.
+
+    Raises:
+        ConfigError: One of the groups is swept, so its configurations would be the same under other names.
+    """
+    for group in sorted(unused):
+        about = about_unused(_references_to(group))
+        if any(name.partition(".")[0] == group for name in swept):
+            raise ConfigError(f"{group}: sweeping it changes nothing, as {about}")
+        print(f"{group}: no effect, as {about}", file=sys.stderr)
+
+
+def about_unused(users: Iterable[tuple[str, str]]) -> str:
     """That nothing uses a group, and what would.
 
     Args:
-        group: Its name.
-        config: The configuration that has it; None if it is not there.
+        users: What does, and under which name if that is not the name of the group.
     """
-    users = [*dict.fromkeys(_users_of(group) if config is None else _references_to(group))]
-    shown = f"{', '.join(users[:USERS_SHOWN])}{', ...' if len(users) > USERS_SHOWN else ''}"
-    return f"nothing uses this group in this configuration{f' (used by {shown})' if users else ''}"
+    of_usual_groups = sorted(dict.fromkeys(users), key=lambda user: not is_listed(user[0].partition("=")[0], PRIMARY))
+    shown = ", ".join(user for user, _ in of_usual_groups[:USERS_SHOWN])
+    does = "does" if len(of_usual_groups) == 1 else "do"
+    if len(of_usual_groups) > USERS_SHOWN:
+        shown += f" and {len(of_usual_groups) - USERS_SHOWN} more"
+    name = of_usual_groups[0][1] if len(of_usual_groups) == 1 else ""
+    uses = f"; {shown} {does}{f', as {name}' if name else ''}" if shown else ""
+    return f"nothing uses this group in this configuration{uses}"
 
 
 def is_listed(group: str, primary: str) -> bool:
@@ -75,20 +97,20 @@ def is_listed(group: str, primary: str) -> bool:
 
 def is_swept(group: str, arguments: Sequence[str]) -> bool:
     """Whether a sweep has several options of a group that may bring another one."""
-    users = {user.partition("=")[0] for user in _users_of(group)}
+    users = {user.partition("=")[0] for user, _ in users_of(group)}
     return any(name in users and "," in value for name, _, value in (each.partition("=") for each in arguments))
 
 
-def _references_to(group: str) -> Iterator[str]:
+def _references_to(group: str) -> Iterator[tuple[str, str]]:
     """The options whose file refers to a group."""
     for conf in conf_folders():
         for file in sorted(conf.glob("*/*.yaml")):
             if group in REFERENCE.findall(file.read_text("utf-8", errors="replace")):
-                yield f"{file.parent.name}={file.stem}"
+                yield f"{file.parent.name}={file.stem}", ""
 
 
-def _users_of(group: str) -> Iterator[str]:
-    """The options of other groups, and the commands, whose defaults list has a group."""
+def users_of(group: str) -> Iterator[tuple[str, str]]:
+    """The options of other groups, and the commands, whose defaults list has a group; and under which other name."""
     for conf in conf_folders():
         for file in sorted(conf.rglob("*.yaml")):
             text = file.read_text("utf-8", errors="replace")
@@ -96,7 +118,7 @@ def _users_of(group: str) -> Iterator[str]:
                 if path == group and file != conf / f"{PRIMARY}.yaml":
                     option = f"{file.parent.name}={file.stem}" if file.parent != conf else f"ragsweep {file.stem}"
                     inside = file.parent != conf and "@package _global_" not in text and package
-                    yield f"{option} (as {file.parent.name}.{package})" if inside else option
+                    yield option, f"{file.parent.name}.{package}" if inside else ""
 
 
 def _defaults(file: Path, text: str) -> Iterator[tuple[str, str]]:

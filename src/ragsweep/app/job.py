@@ -13,7 +13,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, OmegaConf
 
-from ragsweep.app.groups import about_unused, refuse_unused
+from ragsweep.app.groups import name_unused, refuse_unused
 from ragsweep.app.messages import explained, in_one_line
 from ragsweep.app.naming import as_given, name_of_job, start_no_more_jobs, sweep_of_job, tracked_job
 from ragsweep.app.signals import end_with, leave_signals_to_the_sweep
@@ -86,8 +86,7 @@ def _may_start(config: DictConfig) -> bool:
     try:
         check_places(config)
         parsed = OverridesParser.create().parse_overrides(as_given(HydraConfig.get().overrides.task))
-        for unused in sorted(refuse_unused(config, parsed)):
-            print(f"{unused}: {about_unused(unused, config)}, so it has no effect", file=sys.stderr)
+        name_unused(refuse_unused(config, parsed))
         ready = checked(config)
         check_server(ready)
         Experiment.planned(ready, as_given(HydraConfig.get().overrides.task), sweep_id())

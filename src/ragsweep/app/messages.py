@@ -16,7 +16,7 @@ from hydra.errors import HydraException, MissingConfigException, OverrideParseEx
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from ragsweep.app.groups import about_unused, groups, is_listed, is_swept
+from ragsweep.app.groups import about_unused, groups, is_listed, is_swept, users_of
 from ragsweep.core.errors import AuditError, JobFailed, RagsweepError, first_line
 from ragsweep.core.project import CONF, conf_folders, options_of
 from ragsweep.core.settings import nearest
@@ -90,7 +90,7 @@ def _unknown_setting(name: str, config: str) -> str:
     known = _known_settings(name, config)
     if group in groups() and not is_listed(group, config):
         if not is_swept(group, sys.argv[1:]):
-            return f"{name}: {about_unused(group)}"
+            return f"{name}: {about_unused(users_of(group))}"
         known.append(name)
     if name in groups() and not is_swept(name, sys.argv[1:]) and not any(each.startswith(f"{name}.") for each in known):
         return f"{name}: nothing is chosen; expected one of {', '.join(options_of(name))}"
