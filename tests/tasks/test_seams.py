@@ -1,31 +1,37 @@
 """What components are handed leads neither to judgments nor to right answers, nor to the types of queries."""
 
-from dataclasses import dataclass, fields, is_dataclass, replace
+import gc
+from dataclasses import dataclass, fields, replace
 from functools import partial
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 
 import numpy as np
 import pytest
 from letters import LetterEncoder
 
 from ragsweep.answering import Answer, EvidenceAnswerer, ask_apart
+from ragsweep.answering.reasoning import ChainOfThought
 from ragsweep.core.errors import AnswererError, ConfigError, RetrieverError
-from ragsweep.core.store import NO_STORE
+from ragsweep.core.store import NO_STORE, Store
 from ragsweep.datasets import PageChunker
 from ragsweep.datasets.cases import Case, Option
 from ragsweep.datasets.collection import Collection, Document, Judgment, Query, Reference
 from ragsweep.datasets.dataset import Dataset, Qrels
+from ragsweep.generation import Checker, CorpusSearch, ExtractiveGenerator, Plan, make, sources_of
 from ragsweep.retrieval import (
     CentroidClassifier,
     DenseRetriever,
     EncoderReranker,
     ExactIndex,
+    FusedRetriever,
     GapCutoff,
     HybridRetriever,
+    HypotheticalPassage,
     Names,
     PipelineRetriever,
     PseudoRelevanceFeedback,
     Ranking,
+    ReciprocalRankFusion,
     RoutedRetriever,
     Search,
     SparseRetriever,
@@ -43,71 +49,76 @@ from ragsweep.tasks.ranking.metrics import ndcg
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.task import RankingTask
 from ragsweep.testing import LearnerContract
+from ragsweep.testing.answering import TellingModel
+from ragsweep.testing.generation import TEXTS
 from ragsweep.testing.learning import JUDGED
 
 TOPICS = ("iron", "fever", "malaria", "worms", "zinc", "dengue", "oxygen", "vaccine")
 TYPES = ("type of odd ones", "type of even ones")
+GRADE = 73_911  # of every judgment: a number that is nowhere else
 
 
 @dataclass(frozen=True)
 class Memory:
-    """A dataset of documents of one page, and two questions about each, with types, fields and right answers."""
+    """A dataset of documents of one page, and two questions about each, with types, fields and right answers.
+
+    Attributes:
+        cases: Whether it has right answers.
+        turn: Of each judgment, type and right answer to that of another query; the rest stays.
+    """
 
     cases: bool = False
+    turn: int = 0
 
     def load(self):
+        texts = {topic: f"All that is known of {topic}. Give {topic}." for topic in TOPICS}
         documents = tuple(
-            Document.from_pages(f"{topic}.md", [("1", f"{topic}.md#1", f"All that is known of {topic}. Give {topic}.")])
-            for topic in TOPICS
+            Document.from_pages(f"{topic}.md", [("1", f"{topic}.md#1", text)]) for topic, text in texts.items()
         )
         queries = tuple(
-            Query(f"q{number}", f"{start} {topic}?", TYPES[number % 2], (("answered by", f"{topic}.md"),))
+            Query(f"q{number}", f"{start} {topic}?", TYPES[(number + self.turn) % 2], (("answered by", f"{topic}.md"),))
             for number, (start, topic) in enumerate(
                 (start, topic) for topic in TOPICS for start in ("What is known of", "Who needs")
             )
         )
-        judgments = tuple(Judgment(query.query_id, f"{TOPICS[row // 2]}.md#1", 1) for row, query in enumerate(queries))
+        judgments = tuple(
+            Judgment(query.query_id, f"{TOPICS[(row // 2 + self.turn) % len(TOPICS)]}.md#1", GRADE)
+            for row, query in enumerate(queries)
+        )
         options = tuple(Option(letter, text) for letter, text in zip("ABCD", TOPICS, strict=False))
         cases = tuple(
-            Case(query.query_id, "", query.text, options, "ABCD"[row % 4]) for row, query in enumerate(queries)
+            Case(query.query_id, "", query.text, options, "ABCD"[(row + self.turn) % 4])
+            for row, query in enumerate(queries)
         )
         return Collection("memory", "page", documents, queries, judgments, cases=cases if self.cases else ())
 
 
-def ranking_task(retriever, **stages):
+def ranking_task(retriever, store=NO_STORE, turn=0, **stages):
     evaluation = EvaluationSettings("after_cutoff", 1, "linear", 10, {"ndcg": ndcg})
-    return RankingTask(Memory(), PageChunker(), retriever, evaluation, 3, 0, NO_STORE, **stages)
+    return RankingTask(Memory(turn=turn), PageChunker(), retriever, evaluation, 3, 0, store, **stages)
 
 
-def answers_task(answerer):
+def answers_task(answerer, store=NO_STORE, turn=0):
     settings = AnswerSettings("after_cutoff", 1, 10, 10, 0.8, 0.5, ["none", "judged", "placebo"])
-    chunker = PageChunker()
-    return AnswersTask(Memory(cases=True), chunker, SparseRetriever(NO_STORE), answerer, settings, 2, 0, NO_STORE)
+    stages = PageChunker(), SparseRetriever(store), answerer
+    return AnswersTask(Memory(True, turn), *stages, settings, 2, 0, store)
 
 
 def reached(arguments):
-    """Everything that arguments lead to: fields, items, closures, and what methods and partial functions belong to."""
+    """Everything that arguments lead to, as the garbage collector sees it; of a function what it holds."""
     found, waiting = {}, [arguments]
     while waiting:
         thing = waiting.pop()
-        if id(thing) in found or isinstance(thing, type | ModuleType | str | bytes | int | float | BuiltinFunctionType):
-            found[id(thing)] = thing
+        if id(thing) in found:
             continue
         found[id(thing)] = thing
-        if isinstance(thing, dict):
-            waiting += [*thing.keys(), *thing.values()]
-        elif isinstance(thing, list | tuple | set | frozenset):
-            waiting += thing
-        elif isinstance(thing, MethodType):
-            waiting += [thing.__self__, thing.__func__]
-        elif isinstance(thing, FunctionType):
-            waiting += [cell.cell_contents for cell in thing.__closure__ or ()]
-            waiting += [thing.__defaults__, thing.__kwdefaults__]
-        elif isinstance(thing, partial):
-            waiting += [thing.func, thing.args, thing.keywords]
-        elif not isinstance(thing, np.ndarray):
-            waiting += [getattr(thing, each.name, None) for each in fields(thing)] if is_dataclass(thing) else []
-            waiting.append(getattr(thing, "__dict__", None))
+        if isinstance(thing, FunctionType):
+            waiting += [*(cell.cell_contents for cell in thing.__closure__ or ()), thing.__defaults__]
+            waiting += [thing.__kwdefaults__, thing.__dict__]
+        elif isinstance(thing, np.ndarray):
+            waiting += [thing.base, thing.tolist() if thing.dtype == object else None]
+        elif not isinstance(thing, type | ModuleType | BuiltinFunctionType | FrameType | str | bytes | int | float):
+            waiting += gc.get_referents(thing)
     return [*found.values()]
 
 
@@ -128,64 +139,144 @@ SECRET = (
 
 
 def secrets_in(arguments):
-    """What nobody is to see: the objects that hold judgments, and the types and fields of queries."""
-    texts = {*TYPES, "answered by"}
-    return [
-        each for each in reached(arguments) if isinstance(each, SECRET) or (isinstance(each, str) and each in texts)
-    ]
+    """What nobody is to see: the objects that hold judgments, their grades, and the types and fields of queries."""
+    return [each for each in reached(arguments) if is_secret(each)]
 
 
-@pytest.fixture
-def seen(monkeypatch):
-    """Notes the arguments of methods, while they do what they do."""
-    noted = {}
+def is_secret(thing):
+    if isinstance(thing, str):
+        return thing in {*TYPES, "answered by"}
+    if isinstance(thing, np.ndarray):
+        return thing.dtype.kind in "iuf" and bool((thing == GRADE).any())
+    return isinstance(thing, SECRET) or (isinstance(thing, int | np.integer) and thing == GRADE)
 
-    def watch(kind, method):
-        real = getattr(kind, method)
 
-        def noting(self, *arguments, **named):
-            noted.setdefault((kind, method), []).append((arguments, named))
-            return real(self, *arguments, **named)
+# Components that stand where ours need a model or an engine
 
-        monkeypatch.setattr(kind, method, noting)
 
-    for seam in SEAMS:
-        watch(*seam)
-    return noted
+class LowerCase:
+    """A rewriter."""
+
+    def rewrite(self, queries):
+        return [query.lower() for query in queries]
+
+
+@dataclass(frozen=True)
+class OwnEngine:
+    """An index that keeps the corpus itself."""
+
+    name = "own"
+
+    def open_corpus(self, corpus):
+        return ExactIndex().open(corpus.embeddings, lambda settings, build: build())
+
+    def delete(self, corpus_digest):
+        """Has built nothing."""
+
+
+@dataclass(frozen=True)
+class Telling:
+    """A language model that always says the same."""
+
+    store: object = NO_STORE
+    has_likelihoods = False
+
+    def ask_each(self, items, work):
+        return [work(each, TellingModel(lambda prompt: "Answer: B")) for each in items]
+
+
+@dataclass(frozen=True)
+class ByModel:
+    """An answerer with a language model."""
+
+    model: Telling
+    reasoning: ChainOfThought
+
+    def answer(self, questions):
+        return self.model.ask_each(questions, self.reasoning.answer)
+
+
+class AsksRanker:
+    """An expander that ranks by what follows it, and looks into that."""
+
+    def expand(self, search, ranker):
+        rank(ranker, search, 3)
+        return Expansion((search,), UNTIMED, ("",) * len(search.queries))
 
 
 SEAMS = [
     (SparseRetriever, "rank"),
     (DenseRetriever, "rank"),
+    (FusedRetriever, "rank"),
+    (PipelineRetriever, "rank"),
     (WeightedSum, "fuse"),
+    (ReciprocalRankFusion, "fuse"),
     (EncoderReranker, "rerank"),
     (GapCutoff, "rerank"),
+    (LowerCase, "rewrite"),
     (SpellCheck, "expand"),
     (PseudoRelevanceFeedback, "expand"),
+    (HypotheticalPassage, "expand"),
+    (AsksRanker, "expand"),
+    (Telling, "ask_each"),
+    (TellingModel, "complete"),
     (LetterEncoder, "encode"),
     (ExactIndex, "open"),
+    (OwnEngine, "open_corpus"),
     (CentroidClassifier, "learn"),
     (PageChunker, "split"),
     (EvidenceAnswerer, "answer"),
+    (ByModel, "answer"),
+    (ChainOfThought, "answer"),
+    (ExtractiveGenerator, "draft"),
 ]
 
 
-@pytest.fixture
-def everything(seen):
-    """What all seams were handed in runs of both tasks."""
+def tasks(store=NO_STORE, turn=0):
+    """Runs of both tasks that have a component at every seam."""
     encoder = LetterEncoder()
-    dense, sparse = DenseRetriever(encoder, NO_STORE), SparseRetriever(NO_STORE)
-    routed = RoutedRetriever({"dense": dense, "sparse": sparse}, CentroidClassifier(encoder), folds=2)
-    stages = {"reranker": EncoderReranker(encoder, NO_STORE), "dynamic_k": GapCutoff()}
-    for made in (
-        ranking_task(HybridRetriever(dense, sparse), query=PseudoRelevanceFeedback(), **stages),
-        ranking_task(routed, query=SpellCheck(), **stages),
-        answers_task(EvidenceAnswerer(encoder, NO_STORE)),
-    ):
-        items = made.load()
-        made.check(items)
-        made.measure(items)
-    return seen
+    dense, sparse = DenseRetriever(encoder, store), SparseRetriever(store)
+    engine = DenseRetriever(encoder, store, OwnEngine())
+    routed = RoutedRetriever({"dense": dense, "sparse": sparse}, CentroidClassifier(encoder, store), folds=2)
+    fused = FusedRetriever({"engine": engine, "sparse": sparse}, ReciprocalRankFusion())
+    stages = {"reranker": EncoderReranker(encoder, store), "dynamic_k": GapCutoff()}
+    return [
+        ranking_task(HybridRetriever(dense, sparse), store, turn, query=PseudoRelevanceFeedback(), **stages),
+        ranking_task(routed, store, turn, query=AsksRanker()),
+        ranking_task(fused, store, turn, query=LowerCase()),
+        ranking_task(sparse, store, turn, query=SpellCheck()),
+        ranking_task(sparse, store, turn, query=HypotheticalPassage(Telling(store))),
+        answers_task(EvidenceAnswerer(encoder, NO_STORE), store, turn),  # it would keep what the judged pages are like
+        answers_task(ByModel(Telling(store), ChainOfThought()), store, turn),
+    ]
+
+
+@pytest.fixture(scope="module")
+def handed():
+    """What each seam was handed in runs of both tasks, and when questions were made from a dataset that has some."""
+    noted = {}
+    with pytest.MonkeyPatch.context() as patch:
+        for kind, method in SEAMS:
+            patch.setattr(kind, method, noting(getattr(kind, method), noted.setdefault((kind, method), [])))
+        for made in tasks():
+            items = made.load()
+            made.check(items)
+            made.measure(items)
+        told = Document.from_pages("told.md", [("1", "told.md#1", " ".join(TEXTS))])
+        sources = sources_of((*Memory(cases=True).load().documents, told), 2000, 3)
+        checker = Checker(CorpusSearch(sources, None, NO_STORE))
+        make(ExtractiveGenerator(), sources, checker, Plan(2, 0, (), 5, 2000, 3, 0))
+    return noted
+
+
+def noting(method, calls):
+    """The method, which notes its arguments."""
+
+    def noted(self, *arguments, **named):
+        calls.append((arguments, named))
+        return method(self, *arguments, **named)
+
+    return noted
 
 
 def test_the_walk_finds_what_is_hidden_in_closures_methods_partials_and_fields():
@@ -202,12 +293,37 @@ def test_the_walk_finds_what_is_hidden_in_closures_methods_partials_and_fields()
     for hidden in (closure, items.coverage, partial(print, items), Holds([{"a": Holds(closure)}]), lambda x=items: x):
         assert any(isinstance(each, Qrels) for each in secrets_in((hidden,)))
     assert TYPES[0] in secrets_in([(TYPES[0],)])
+    assert secrets_in([{"gains": items.qrels.grade.astype(float)[::-1]}])
+    assert not secrets_in(["text", [1, 2], np.ones(3)])
 
 
 @pytest.mark.parametrize("seam", SEAMS, ids=lambda seam: f"{seam[0].__name__}.{seam[1]}")
-def test_nothing_that_a_component_is_handed_leads_to_judgments(everything, seam):
-    assert everything[seam]
-    assert [type(each) for call in everything[seam] for each in secrets_in(call)] == []
+def test_nothing_that_a_component_is_handed_leads_to_judgments(handed, seam):
+    assert handed[seam]
+    assert [type(each) for call in handed[seam] for each in secrets_in(call)] == []
+
+
+def test_a_classifier_learns_types_as_numbers_and_those_of_other_folds_only(handed):
+    for embeddings, types in (arguments for arguments, _ in handed[CentroidClassifier, "learn"]):
+        assert len(embeddings) == len(types) == len(TOPICS)  # half of the queries
+        assert {*types.tolist()} == {0, 1}
+
+
+def test_what_the_store_keeps_is_the_same_under_other_judgments_types_and_answers(tmp_path):
+    """A component may read the store that it keeps its stages in. The audit keeps there what every run prints."""
+    kept = []
+    for turn in (0, 1):
+        store = Store(str(tmp_path / str(turn)))
+        for made in tasks(store, turn):
+            made.measure(made.load())
+        entries = {(each.stage, each.path.name): each.arrays for each in store.entries() if each.stage != "audit"}
+        kept.append({key: {name: timeless(name, array) for name, array in of.items()} for key, of in entries.items()})
+    assert {"dense", "sparse", "encoderreranker", "encoding"} <= {stage for stage, _ in kept[0]}
+    assert kept[0] == kept[1]
+
+
+def timeless(name, array):
+    return array.shape if "ms" in name else array.tolist()
 
 
 # Components that learn from judgments

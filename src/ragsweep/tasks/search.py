@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
+from ragsweep.core.digest import digest, digest_texts
 from ragsweep.datasets import Dataset
 from ragsweep.datasets.dataset import Indices, Passage
 from ragsweep.retrieval import Names, PipelineRetriever, Ranker, Reranker, Rewriter, Search
@@ -29,7 +30,13 @@ def search_of(items: Dataset) -> Search:
     queries = tuple(query.text for query in items.queries)
     ids = tuple(query.query_id for query in items.queries)
     units = _Units(items.units, items.passage_units, items.found_units, len(items.further_units) > 0)
-    return Search(items.texts, queries, partial(names_of, ids, items.passages, units), items.digest_of_all)
+    return Search(items.texts, queries, partial(names_of, ids, items.passages, units), _digest_of_names(items, ids))
+
+
+def _digest_of_names(items: Dataset, queries: Sequence[str]) -> str:
+    """Digest of what `names_of` is made of. Judgments are not in it, so other ones leave stages in the store valid."""
+    units = [each.tolist() for each in (items.passage_units, items.further_units)]
+    return digest([items.digest_of_passages, digest_texts(queries), digest_texts(items.units), units])
 
 
 class _Units(NamedTuple):
