@@ -79,14 +79,15 @@ def about_unused(users: Iterable[tuple[str, str]]) -> str:
     Args:
         users: What does, and under which name if that is not the name of the group.
     """
-    of_usual_groups = sorted(dict.fromkeys(users), key=lambda user: not is_listed(user[0].partition("=")[0], PRIMARY))
-    shown = ", ".join(user for user, _ in of_usual_groups[:USERS_SHOWN])
-    does = "does" if len(of_usual_groups) == 1 else "do"
-    if len(of_usual_groups) > USERS_SHOWN:
-        shown += f" and {len(of_usual_groups) - USERS_SHOWN} more"
-    name = of_usual_groups[0][1] if len(of_usual_groups) == 1 else ""
-    uses = f"; {shown} {does}{f', as {name}' if name else ''}" if shown else ""
-    return f"nothing uses this group in this configuration{uses}"
+    known = sorted(dict.fromkeys(users), key=lambda user: not is_listed(user[0].partition("=")[0], PRIMARY))
+    unused = "nothing uses this group in this configuration"
+    if len(known) == 1:
+        [(user, name)] = known
+        return f"{unused}; {user} {f'has its own, {name}' if name else 'does'}"
+    if not known:
+        return unused
+    more = f" and {len(known) - USERS_SHOWN} more" if len(known) > USERS_SHOWN else ""
+    return f"{unused}; {', '.join(user for user, _ in known[:USERS_SHOWN])}{more} do"
 
 
 def is_listed(group: str, primary: str) -> bool:

@@ -86,7 +86,7 @@ class Judgments:
         if not np.array_equal(before, after):
             raise RetrieverError(
                 f"{self._place(learner)}: {kind_of(learner)} ranks otherwise for queries whose judgments it has seen "
-                "for other folds; it must learn from its lesson alone"
+                "for other folds; it must learn from its lesson alone, and in the same way each time"
             )
         self.learnt[self._place(learner), search.digest] = Learnt(rankers[:-1], fold)
         return _by_fold(rankings, fold)
