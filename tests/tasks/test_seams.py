@@ -40,7 +40,7 @@ from ragsweep.retrieval import (
     rank,
     ranked,
 )
-from ragsweep.retrieval.judgments import Judgments
+from ragsweep.retrieval.judgments import Judgments, dealing
 from ragsweep.retrieval.ranking import UNTIMED, Expansion
 from ragsweep.tasks.answers.settings import AnswerSettings
 from ragsweep.tasks.answers.task import AnswersTask
@@ -468,8 +468,21 @@ def test_what_was_learnt_from_judgments_is_not_kept(store):
     class KeptScores(Scored):
         store: object
 
+    @dataclass(frozen=True)
+    class Around:
+        ranker: object
+        store: object
+
+        def rank(self, search, depth):
+            return rank(self.ranker, search, depth)
+
     judged = [replace(JUDGED, relevant=[passage] * len(JUDGED.relevant)) for passage in (2, 7)]
     assert [each.rank(Kept(store=store), 3).passages[0, 0] for each in judged] == [2, 7]
+    around, found = Around(learner := BestOfOthers(), store), []
+    for each in judged:
+        with dealing(each.dealt(learner)):
+            found.append(rank(around, each.search, 3).passages[0, 0])
+    assert found == [2, 7]
 
 
 def test_a_stage_with_a_store_that_reads_names_is_kept_with_these_names(store):

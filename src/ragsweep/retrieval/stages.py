@@ -21,7 +21,7 @@ from ragsweep.core.errors import RetrieverError, Terminated
 from ragsweep.core.identity import identity
 from ragsweep.core.store import NO_STORE, Arrays, Store, packed, unpacked
 from ragsweep.retrieval.checks import check_within, checked_ranking
-from ragsweep.retrieval.judgments import Learnt, dealt_to
+from ragsweep.retrieval.judgments import Learnt, dealt_to, learners_in
 from ragsweep.retrieval.lessons import LearnsFromJudgments
 from ragsweep.retrieval.ranking import (
     UNTIMED,
@@ -241,9 +241,9 @@ def _absent() -> Arrays:
 
 
 def _kept(stage: object, inputs: list[object], build: Callable[[], Arrays]) -> Arrays:
-    """What a stage makes of its inputs, from its store if that has it."""
+    """What a stage makes of its inputs, from its store if that has it; never if a part of it learns from judgments."""
     store = getattr(stage, "store", NO_STORE)
-    if not isinstance(store, Store) or not store.enabled:
+    if not isinstance(store, Store) or not store.enabled or learners_in(stage, ""):
         return build()
     name = type(stage).__name__.removesuffix("Retriever").lower() or "retriever"
     return store.get(name, [identity(stage), *inputs], build)
