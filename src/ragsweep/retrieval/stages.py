@@ -7,7 +7,6 @@ Rankers time themselves; rewriters, fusions and rerankers are timed here, apart 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from hashlib import sha256
@@ -220,10 +219,10 @@ def _kept_of_search(stage: object, search: Search, inputs: list[object], build: 
 
     object.__setattr__(noting, "names", noted_names)
     with_names = [*inputs, search.names_digest]
+    if (kept := _kept_already(stage, with_names, build)) is not None:
+        return kept
 
     def build_noting() -> Arrays:
-        with suppress(LookupError):  # under another key
-            raise _ReadNamesError(_kept(stage, with_names, _absent))
         arrays = build(noting)
         if read:
             raise _ReadNamesError(arrays)
@@ -236,17 +235,24 @@ def _kept_of_search(stage: object, search: Search, inputs: list[object], build: 
     return arrays if search.names_digest is None else _kept(stage, with_names, lambda: arrays)
 
 
-def _absent() -> Arrays:
-    raise LookupError
-
-
 def _kept(stage: object, inputs: list[object], build: Callable[[], Arrays]) -> Arrays:
     """What a stage makes of its inputs, from its store if that has it; never if a part of it learns from judgments."""
+    store, name = _store_of(stage)
+    return store.get(name, [identity(stage), *inputs], build) if store.enabled else build()
+
+
+def _kept_already(stage: object, inputs: list[object], build: Callable[[Search], Arrays]) -> Arrays | None:
+    """What the store of a stage has; None if that is nothing."""
+    store, name = _store_of(stage)
+    return store.find(name, [identity(stage), *inputs], build) if store.enabled else None
+
+
+def _store_of(stage: object) -> tuple[Store, str]:
+    """Where a stage is kept, and under which name."""
     store = getattr(stage, "store", NO_STORE)
-    if not isinstance(store, Store) or not store.enabled or learners_in(stage, ""):
-        return build()
-    name = type(stage).__name__.removesuffix("Retriever").lower() or "retriever"
-    return store.get(name, [identity(stage), *inputs], build)
+    if not isinstance(store, Store) or (store.enabled and learners_in(stage, "")):
+        store = NO_STORE
+    return store, type(stage).__name__.removesuffix("Retriever").lower() or "retriever"
 
 
 def _call(stage: object, call: Callable[[], T]) -> T:
