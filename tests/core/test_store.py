@@ -44,6 +44,13 @@ def test_what_was_kept_comes_back(store, array):
     np.testing.assert_array_equal(kept, array)
 
 
+def test_what_is_kept_is_found_and_nothing_is_built_or_written_for_what_is_not(store):
+    assert store.find("stage", 1, refuse) is None
+    assert not Path(store.path).exists()
+    store.get("stage", 1, lambda: {"array": np.arange(3)})
+    np.testing.assert_array_equal(store.find("stage", 1, refuse)["array"], np.arange(3))
+
+
 def test_several_arrays_keep_their_names(store):
     store.get("stage", 1, lambda: {"a": np.ones(1), "b": np.zeros(2)})
     assert {name: len(array) for name, array in store.get("stage", 1, refuse).items()} == {"a": 1, "b": 2}

@@ -23,7 +23,7 @@ from ragsweep.tasks.answers.settings import AnswerSettings
 from ragsweep.tasks.answers.task import AnswersTask
 
 COPIES = 5  # of 8 cases
-CASES = small.cases(COPIES)
+CASES = [each | {"question": f"{each['question']} ({each['id']})"} for each in small.cases(COPIES)]
 CORRECT = [case["correct_answer"] for case in CASES]
 WRONG = ["ABC"["CAB".index(letter)] for letter in CORRECT]
 FIELDS = {"case": "clinical_case", "answer": "correct_answer", "relevant": "relevant_docs", "id": "id"}
@@ -31,14 +31,14 @@ CALIBRATED = {"brier", "ece"}
 
 
 class Fixed:
-    """Gives these answers."""
+    """Gives these answers to the cases."""
 
     def __init__(self, answers, **attributes):
-        self.answers = answers
+        self.answers = dict(zip((each["question"] for each in CASES), answers, strict=True))
         self.__dict__.update(attributes)
 
     def answer(self, questions):
-        return self.answers
+        return [self.answers[each.question] for each in questions]
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,8 @@ class Fixed:
         self.answers, self.recorded = answers, recorded
 
     def answer(self, questions):
-        return self.answers * (len(questions) // len(self.answers))
+        given = dict(zip((question for question, *_ in small.CASES), self.answers, strict=True))
+        return [given[each.question] for each in questions]
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """Answering multiple-choice questions: the answerers, and the reasoning methods of language models."""
 
+from ragsweep.answering.asking import ask_apart
 from ragsweep.answering.checks import answer
 from ragsweep.answering.endpoint import OpenAIAnswerer
 from ragsweep.answering.evidence import EvidenceAnswerer
@@ -19,4 +20,5 @@ __all__ = [
     "RecordedAnswerer",
     "SmolLM2Answerer",
     "answer",
+    "ask_apart",
 ]

@@ -22,7 +22,7 @@ class Question:
     """One multiple-choice question. It does not contain the correct answer.
 
     Attributes:
-        question_id: Id of the case.
+        question_id: Names the question in this call. For recorded answers it is the id of the case.
         case: What the question is about, such as a patient; may be empty.
         question: The question.
         options: The answers to choose from, with the letters A, B, C, ...
@@ -83,6 +83,10 @@ class Answer:
 
 class Answerer(Protocol):
     """Answers multiple-choice questions. To add an answerer, write a class with this method.
+
+    It is asked once for each kind of evidence: what was retrieved, and the controls. Each time, a fresh copy is asked,
+    in another order and with other ids, and it is not told which evidence it gets. An answerer must not keep answers by
+    the text of a question alone: the controls would then measure nothing.
 
     An answerer with `recorded = True` ignores the evidence of the questions, as its answers exist already. One with
     `has_confidence = False` states neither confidences nor probabilities nor scores.

@@ -13,7 +13,7 @@ from ragsweep.core.constraints import Between
 from ragsweep.core.errors import AnswererError
 from ragsweep.core.progress import advance, progress
 from ragsweep.core.store import Store
-from ragsweep.core.terminal import counted
+from ragsweep.core.terminal import counted, one_line, shortened
 from ragsweep.retrieval.language_models.smollm2 import CONTEXT, SmolLM2, TooLongError, in_threads
 from ragsweep.retrieval.language_models.smollm2_files import LIBRARIES, check_packages
 
@@ -51,10 +51,11 @@ class SmolLM2Answerer:
         """
         with progress(f"answering {counted(len(questions), 'question')}", len(questions)):
             answered = in_threads(questions, self._answer)
-        cut = [question.question_id for question, (_, left_out) in zip(questions, answered, strict=True) if left_out]
+        cut = [question for question, (_, left_out) in zip(questions, answered, strict=True) if left_out]
         if cut:
+            first = shortened(one_line(cut[0].question))
             warnings.warn(
-                f"answerer: {counted(len(cut), 'question')} (such as {cut[0]}) and their passages are longer than the "
+                f"answerer: {counted(len(cut), 'question')} (such as {first!r}) and their passages are longer than the "
                 f"{CONTEXT:,} tokens that SmolLM2 reads; their last passages were left out",
                 stacklevel=2,
             )

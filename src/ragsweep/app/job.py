@@ -10,8 +10,10 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, OmegaConf
 
+from ragsweep.app.groups import name_unused, refuse_unused
 from ragsweep.app.messages import explained, in_one_line
 from ragsweep.app.naming import as_given, name_of_job, start_no_more_jobs, sweep_of_job, tracked_job
 from ragsweep.app.signals import end_with, leave_signals_to_the_sweep
@@ -83,11 +85,13 @@ def _may_start(config: DictConfig) -> bool:
 
     try:
         check_places(config)
+        parsed = OverridesParser.create().parse_overrides(as_given(HydraConfig.get().overrides.task))
+        name_unused(refuse_unused(config, parsed))
         ready = checked(config)
         check_server(ready)
         Experiment.planned(ready, as_given(HydraConfig.get().overrides.task), sweep_id())
         if config.get("dry_run"):
-            print(f"would run: {name_of_job()}")
+            print(f"would run: {name_of_job(config)}")
             return False
     except Exception as error:
         raise _end(error) from error

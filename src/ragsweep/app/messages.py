@@ -16,6 +16,7 @@ from hydra.errors import HydraException, MissingConfigException, OverrideParseEx
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from ragsweep.app.groups import about_unused, groups, is_listed, is_swept, users_of
 from ragsweep.core.errors import AuditError, JobFailed, RagsweepError, first_line
 from ragsweep.core.project import CONF, conf_folders, options_of
 from ragsweep.core.settings import nearest
@@ -85,10 +86,16 @@ def in_one_line(error: BaseException, config: str = "config") -> str:
 
 
 def _unknown_setting(name: str, config: str) -> str:
+    group, _, setting = name.partition(".")
     known = _known_settings(name, config)
+    if group in groups() and not is_listed(group, config):
+        if not is_swept(group, sys.argv[1:]):
+            return f"{name}: {about_unused(users_of(group))}"
+        known.append(name)
+    if name in groups() and not is_swept(name, sys.argv[1:]) and not any(each.startswith(f"{name}.") for each in known):
+        return f"{name}: nothing is chosen; expected one of {', '.join(options_of(name))}"
     if name in known:
         return f"{name}: not every configuration of this sweep has this setting"
-    group, _, setting = name.partition(".")
     if (have := _options_with(group, setting)) and not any(each.startswith(f"{group}.") for each in known):
         return f"{name}: this setting is only there with {' or '.join(f'{group}={option}' for option in have)}"
     listed = "ragsweep run --help lists them" if config == "config" else f"conf/{config}.yaml lists them"
@@ -120,14 +127,13 @@ def _known_settings(unknown: str, primary: str) -> list[str]:
     others = [
         argument for argument in sys.argv[1:] if "=" in argument and "," not in argument and unknown not in argument
     ]
-    groups = [path.name for conf in conf_folders() for path in conf.iterdir() if path.is_dir()]
     GlobalHydra.instance().clear()  # a sweep that is refused here has one open
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
         try:
             config = hydra.compose(primary, others)
         except HydraException:
             config = hydra.compose(primary)
-    return [*groups, *_paths(OmegaConf.to_container(config))]
+    return [*groups(), *_paths(OmegaConf.to_container(config))]
 
 
 def _paths(node: Any, prefix: str = "") -> Iterator[str]:

@@ -16,6 +16,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf
 
+from ragsweep.app.groups import refuse_unused
 from ragsweep.core.digest import shortened_with_digest
 from ragsweep.core.project import sweep_id
 
@@ -34,7 +35,7 @@ def tracked_job(config: DictConfig) -> Job:
     in_sweep = sweep_of_job()
     hydra_config = HydraConfig.get()
     task = as_given(hydra_config.overrides.task)
-    name, swept = _named_job(task, in_sweep["swept"] if in_sweep else [])
+    name, swept = _named_job(task, in_sweep["swept"]) if in_sweep else _named_single(config, task)
     mode = ["hydra.mode=RUN"] if any(override.startswith("experiment=") for override in task) else []
     return Job(
         name=name,
@@ -51,9 +52,16 @@ def tracked_job(config: DictConfig) -> Job:
     )
 
 
-def name_of_job() -> str:
+def name_of_job(config: DictConfig) -> str:
     """The name of the single run that Hydra has just started."""
-    return _named_job(as_given(HydraConfig.get().overrides.task), [])[0]
+    return _named_single(config, as_given(HydraConfig.get().overrides.task))[0]
+
+
+def _named_single(config: DictConfig, overrides: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """The name of a single run, without the groups that nothing uses."""
+    parsed = OverridesParser.create().parse_overrides(list(overrides))
+    unused = refuse_unused(config, parsed)
+    return named([each for each in parsed if each.key_or_group.partition(".")[0] not in unused], [])
 
 
 def _named_job(overrides: Sequence[str], swept: Sequence[str]) -> tuple[str, dict[str, Any]]:

@@ -14,6 +14,7 @@ from hydra.errors import ConfigCompositionException
 from omegaconf import DictConfig, OmegaConf
 
 from ragsweep.app.composing import sharing
+from ragsweep.app.groups import name_unused, refuse_unused
 from ragsweep.app.job import check_server
 from ragsweep.app.naming import as_given, named
 from ragsweep.core.errors import ConfigError, first_line
@@ -82,8 +83,11 @@ def check_all(config: DictConfig, jobs: Sequence[list[str]], swept: Sequence[str
 
     def prepared(overrides: list[str]) -> tuple[DictConfig, list[str]]:
         job = composed(overrides)
+        unused.append(refuse_unused(job, parser.parse_overrides(overrides)))
         return checked(_without_hydra(job)), as_given(job.hydra.overrides.task)
 
+    parser = OverridesParser.create(config_loader=loader)
+    unused: list[set[str]] = []
     kept: dict[tuple[str, ...], tuple[DictConfig, list[str]]] = {}
     checked_before: set[str] = set()
     for overrides in jobs:  # every value once, before anything is loaded or built
@@ -93,13 +97,13 @@ def check_all(config: DictConfig, jobs: Sequence[list[str]], swept: Sequence[str
             if len(kept) < MOST_KEPT:
                 kept[tuple(overrides)] = ready
     check_server(config)
-    parser = OverridesParser.create(config_loader=loader)
     planned, cutoffs = [], []
     for overrides in jobs:
         ready = kept.pop(tuple(overrides)) if tuple(overrides) in kept else prepared(overrides)
         experiment = Experiment.planned(*ready, sweep_id())
         planned.append(Planned(*named(parser.parse_overrides(overrides), swept), experiment.digest))
         cutoffs.append(experiment.cutoff)
+    name_unused(set[str].intersection(*unused) if unused else (), swept)
     if any(cutoff is not None for cutoff in cutoffs):
         check_at(decision_of(experiment.config), list(dict.fromkeys(cutoffs)))
     return composed(jobs[0]) if jobs else config, planned

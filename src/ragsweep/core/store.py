@@ -86,11 +86,8 @@ class Store:
         """
         if not self.enabled:
             return build()
-        entry = Path(self.path) / stage / digest([inputs, code_of_call(build)])
-        kept = _load(entry)
-        if kept is not None:
-            with suppress(OSError):  # a read-only store
-                os.utime(entry / CHECKSUMS)
+        entry = self._entry(stage, inputs, build)
+        if (kept := self.find(stage, inputs, build)) is not None:
             return kept
         if not self._writable(entry.parent):
             return build()
@@ -146,6 +143,18 @@ class Store:
             with suppress(OSError), FileLock(partial.with_suffix(LOCK), timeout=0):  # its process was killed
                 shutil.rmtree(partial, ignore_errors=True)
         return stayed
+
+    def find(self, stage: str, inputs: object, build: Callable[..., Arrays]) -> Arrays | None:
+        """The arrays of a stage if they are kept; arguments as of `get`, and nothing is built."""
+        entry = self._entry(stage, inputs, build)
+        kept = _load(entry) if self.enabled else None
+        if kept is not None:
+            with suppress(OSError):  # a read-only store
+                os.utime(entry / CHECKSUMS)
+        return kept
+
+    def _entry(self, stage: str, inputs: object, build: Callable[..., Arrays]) -> Path:
+        return Path(self.path) / stage / digest([inputs, code_of_call(build)])
 
     def _folders(self, stage: str = "*", suffix: str = "") -> Iterator[Path]:
         """The folders of entries; other files, and those that somebody deletes meanwhile, are ignored."""

@@ -26,7 +26,7 @@ from ragsweep.retrieval.indexes.qdrant.retriever import QdrantRetriever
 from ragsweep.retrieval.language_models.openai_model import OpenAIModel
 from ragsweep.retrieval.language_models.smollm2_model import SmolLM2Model
 from ragsweep.retrieval.learned_sparse import LearnedSparseRetriever
-from ragsweep.retrieval.lessons import LearnsFromJudgments, Lessons, lessons_for
+from ragsweep.retrieval.lessons import LearnsFromJudgments, Lesson
 from ragsweep.retrieval.normalising import minmax
 from ragsweep.retrieval.pipeline import PipelineRetriever
 from ragsweep.retrieval.queries.abbreviations import Abbreviations
@@ -91,7 +91,7 @@ __all__ = [
     "LateInteractionReranker",
     "LearnedSparseRetriever",
     "LearnsFromJudgments",
-    "Lessons",
+    "Lesson",
     "LikelihoodReranker",
     "LogisticClassifier",
     "MmrReranker",
@@ -124,7 +124,6 @@ __all__ = [
     "WeightedSum",
     "WordLlamaEncoder",
     "Words",
-    "lessons_for",
     "minmax",
     "rank",
     "ranked",

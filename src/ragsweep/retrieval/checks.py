@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ragsweep.core.code import kind_of
 from ragsweep.core.errors import ConfigError, EncoderError, RetrieverError
 from ragsweep.retrieval.encoders.encoder import Embeddings, Encoder
+from ragsweep.retrieval.lessons import LearnsFromJudgments
 from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, Scores, Search
 
 LARGEST = 1e30  # of a score: TREC files have 32-bit numbers, and fusing takes differences
@@ -21,6 +22,12 @@ def expect_method(thing: object, method: str, setting: str) -> None:
     """Raise `ConfigError` if the object of a setting lacks a method that will be called."""
     if not callable(getattr(thing, method, None)):
         raise ConfigError(f"{setting}: {kind_of(thing)} has no method {method!r}")
+
+
+def expect_ranker(thing: object, setting: str) -> None:
+    """Raise `ConfigError` if the object of a setting neither ranks nor learns to rank."""
+    if not isinstance(thing, LearnsFromJudgments):
+        expect_method(thing, "rank", setting)
 
 
 def expect_encoder(encoder: Encoder) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from ragsweep.core.constraints import Between
 from ragsweep.core.errors import ConfigError
-from ragsweep.retrieval.checks import expect_method
+from ragsweep.retrieval.checks import expect_method, expect_ranker
 from ragsweep.retrieval.fusion import WeightedSum
 from ragsweep.retrieval.normalising import NORMS
 from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search, reaching, with_others
@@ -38,7 +38,7 @@ class FusedRetriever:
         if not self.used:
             raise ConfigError("rankers: found none, expected at least one")
         for name, ranker in self.used.items():
-            expect_method(ranker, "rank", f"rankers.{name}")
+            expect_ranker(ranker, f"rankers.{name}")
         expect_method(self.fusion, "fuse", "fusion")
         weights = getattr(self.fusion, "weights", None)
         if weights is not None and len(weights) != len(self.used):

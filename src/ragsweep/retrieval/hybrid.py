@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from ragsweep.core.constraints import Between
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.method import Method
-from ragsweep.retrieval.checks import expect_method
+from ragsweep.retrieval.checks import expect_method, expect_ranker
 from ragsweep.retrieval.fused import FusedRetriever
 from ragsweep.retrieval.fusion import WeightedSum, is_weighted
 from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search, reaching
@@ -41,8 +41,8 @@ class HybridRetriever:
     score_threshold: float | None = None
 
     def __post_init__(self) -> None:
-        expect_method(self.dense, "rank", "retriever.dense")
-        expect_method(self.sparse, "rank", "retriever.sparse")
+        expect_ranker(self.dense, "retriever.dense")
+        expect_ranker(self.sparse, "retriever.sparse")
         expect_method(self.fusion, "fuse", "retriever.fusion")
         weights = getattr(self.fusion, "weights", None)
         if is_weighted(self.fusion) and weights is not None:

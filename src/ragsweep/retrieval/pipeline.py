@@ -9,7 +9,7 @@ from typing import Annotated
 from ragsweep.core.code import name_of
 from ragsweep.core.constraints import Between
 from ragsweep.core.errors import ConfigError
-from ragsweep.retrieval.checks import expect_method
+from ragsweep.retrieval.checks import expect_method, expect_ranker
 from ragsweep.retrieval.ranking import UNTIMED, Expansion, Ranker, Ranking, Reranker, Rewriter, Search, reaching
 from ragsweep.retrieval.silence import Silence, silences_of
 from ragsweep.retrieval.stages import (
@@ -50,7 +50,7 @@ class PipelineRetriever:
     score_threshold: float | None = None
 
     def __post_init__(self) -> None:
-        expect_method(self.ranker, "rank", "ranker")
+        expect_ranker(self.ranker, "ranker")
         if self.rewriter is not None and not callable(getattr(self.rewriter, "expand", None)):
             expect_method(self.rewriter, "rewrite", "rewriter")
         for name in ("reranker", "dynamic_k"):

@@ -81,13 +81,13 @@ class Names(NamedTuple):
 
 @dataclass(frozen=True)
 class Search:
-    """What is searched, and for what. Nothing in it leads to relevance judgments; `lessons.py` says who gets some.
+    """What is searched, and for what. It leads to no relevance judgments; `LearnsFromJudgments` says who gets some.
 
     Attributes:
         passages: The texts of the corpus.
         queries: The texts of the queries.
         names: Returns their names, for a ranker that asks for them; None if they have none. What a `store` keeps of a
-            ranker is found by the texts alone, so a ranker that uses names must not have one.
+            ranker is found by the texts, and by the names if it has asked for them.
         names_digest: Digest of what the names are made of. A ranker may keep what it has read for these names while it
             runs; None if it must not.
         feedback: Passages that a ranker takes as relevant to each query; None if there are none.

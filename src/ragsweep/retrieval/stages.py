@@ -7,6 +7,7 @@ Rankers time themselves; rewriters, fusions and rerankers are timed here, apart 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from hashlib import sha256
 from typing import NamedTuple, TypeVar
@@ -19,6 +20,8 @@ from ragsweep.core.errors import RetrieverError, Terminated
 from ragsweep.core.identity import identity
 from ragsweep.core.store import NO_STORE, Arrays, Store, packed, unpacked
 from ragsweep.retrieval.checks import check_within, checked_ranking
+from ragsweep.retrieval.judgments import Learnt, dealt_to, learners_in
+from ragsweep.retrieval.lessons import LearnsFromJudgments
 from ragsweep.retrieval.ranking import (
     UNTIMED,
     Expander,
@@ -26,6 +29,7 @@ from ragsweep.retrieval.ranking import (
     Fusion,
     Indices,
     Milliseconds,
+    Names,
     Ranker,
     Ranking,
     Reranker,
@@ -47,6 +51,11 @@ class Rewritten(NamedTuple):
 
 def details_of(ranker: Ranker, search: Search) -> Mapping[str, Sequence[str]]:
     """Texts about each query, by column, from a ranker with a method `details`; a text for each query of the search."""
+    if isinstance(ranker, LearnsFromJudgments):
+        learnt, empty = learnt_by(ranker, search), [""] * len(search.queries)
+        of_folds = [details_of(each, search) for each in learnt.rankers]
+        names = {name: None for each in of_folds for name in each}
+        return {name: [of_folds[at].get(name, empty)[row] for row, at in enumerate(learnt.fold)] for name in names}
     own = getattr(ranker, "details", None)
     return own(search) if callable(own) else {}
 
@@ -59,6 +68,8 @@ def sections_of(ranker: Ranker, search: Search) -> Mapping[str, Sequence[str]]:
 
 def check_search(ranker: Ranker, search: Search) -> None:
     """Let a ranker with a method `check` refuse what it cannot search, before anything is recorded."""
+    if isinstance(ranker, LearnsFromJudgments):
+        dealt_to(ranker).check(ranker, search, rank)
     own = getattr(ranker, "check", None)
     if callable(own):
         own(search)
@@ -70,18 +81,27 @@ def feedback_changes(ranker: Ranker, search: Search) -> Sequence[str]:
     return own(search) if callable(own) else [""] * len(search.queries)
 
 
+def learnt_by(learner: LearnsFromJudgments, search: Search) -> Learnt:
+    """What a component that learns from judgments has learnt for a search."""
+    return dealt_to(learner).of(learner, search, rank)
+
+
 def rank(ranker: Ranker, search: Search, depth: int) -> Ranking:
-    """Rank the passages for every query.
+    """Rank the passages for every query. What is learnt from judgments is never kept in a store.
 
     Raises:
         RetrieverError: What the ranker returned is not a ranking of this search.
         RuntimeError: The ranker called `sys.exit`.
     """
+    if isinstance(ranker, LearnsFromJudgments):
+        learner = ranker
+        return _call(learner, lambda: dealt_to(learner).rank(learner, search, depth, rank))
 
-    def build() -> Arrays:
+    def build(search: Search) -> Arrays:
         return vars(checked_ranking(_call(ranker, lambda: ranker.rank(search, depth)), search, depth, kind_of(ranker)))
 
-    return checked_ranking(Ranking(**_kept(ranker, [search.digest, depth], build)), search, depth, kind_of(ranker))
+    kept = _kept_of_search(ranker, search, [search.digest, depth], build)
+    return checked_ranking(Ranking(**kept), search, depth, kind_of(ranker))
 
 
 def rewrite(rewriter: Rewriter, queries: Sequence[str]) -> Rewritten:
@@ -147,7 +167,7 @@ def rerank(reranker: Reranker, search: Search, ranking: Ranking, depth: int) -> 
     """Rerank the first passages of a ranking; what it costs is added to what the ranking cost."""
     name = kind_of(reranker)
 
-    def build() -> Arrays:
+    def build(search: Search) -> Arrays:
         given = Ranking(ranking.passages.copy(), ranking.scores.copy())  # it may change them, or return them
         found = checked_ranking(_call(reranker, lambda: reranker.rerank(search, given, depth)), search, depth, name)
         check_within(found, ranking, name)
@@ -158,7 +178,7 @@ def rerank(reranker: Reranker, search: Search, ranking: Ranking, depth: int) -> 
         return {"passages": found.passages, "scores": found.scores, "ms": ms}
 
     candidates = sha256(ranking.passages.tobytes() + ranking.scores.tobytes()).hexdigest()
-    kept = _kept(reranker, [search.digest, candidates, ranking.passages.shape[1], depth], build)
+    kept = _kept_of_search(reranker, search, [search.digest, candidates, ranking.passages.shape[1], depth], build)
     found = checked_ranking(Ranking(kept["passages"], kept["scores"]), search, depth, name)
     return replace(
         found,
@@ -179,13 +199,60 @@ def total_bytes(rankings: Sequence[Ranking]) -> Indices:
     return np.sum(sizes, axis=0) if all(map(len, sizes)) else np.empty(0, dtype=np.int64)
 
 
+class _ReadNamesError(Exception):
+    """A stage has read the names of queries and passages, so that its arrays depend on them."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        self.arrays = arrays
+
+
+def _kept_of_search(stage: object, search: Search, inputs: list[object], build: Callable[[Search], Arrays]) -> Arrays:
+    """As `_kept`, for a stage that is handed a search. The names are part of the key if it asks for them."""
+    names, read = search.names, list[bool]()
+    if names is None:
+        return _kept(stage, inputs, lambda: build(search))
+    noting = copy(search)  # with its digest
+
+    def noted_names() -> Names:
+        read.append(True)
+        return names()
+
+    object.__setattr__(noting, "names", noted_names)
+    with_names = [*inputs, search.names_digest]
+    if (kept := _kept_already(stage, with_names, build)) is not None:
+        return kept
+
+    def build_noting() -> Arrays:
+        arrays = build(noting)
+        if read:
+            raise _ReadNamesError(arrays)
+        return arrays
+
+    try:
+        return _kept(stage, inputs, build_noting)
+    except _ReadNamesError as found:
+        arrays = found.arrays
+    return arrays if search.names_digest is None else _kept(stage, with_names, lambda: arrays)
+
+
 def _kept(stage: object, inputs: list[object], build: Callable[[], Arrays]) -> Arrays:
-    """What a stage makes of its inputs, from its store if that has it."""
+    """What a stage makes of its inputs, from its store if that has it; never if a part of it learns from judgments."""
+    store, name = _store_of(stage)
+    return store.get(name, [identity(stage), *inputs], build) if store.enabled else build()
+
+
+def _kept_already(stage: object, inputs: list[object], build: Callable[[Search], Arrays]) -> Arrays | None:
+    """What the store of a stage has; None if that is nothing."""
+    store, name = _store_of(stage)
+    return store.find(name, [identity(stage), *inputs], build) if store.enabled else None
+
+
+def _store_of(stage: object) -> tuple[Store, str]:
+    """Where a stage is kept, and under which name."""
     store = getattr(stage, "store", NO_STORE)
-    if not isinstance(store, Store) or not store.enabled:
-        return build()
-    name = type(stage).__name__.removesuffix("Retriever").lower() or "retriever"
-    return store.get(name, [identity(stage), *inputs], build)
+    if not isinstance(store, Store) or (store.enabled and learners_in(stage, "")):
+        store = NO_STORE
+    return store, type(stage).__name__.removesuffix("Retriever").lower() or "retriever"
 
 
 def _call(stage: object, call: Callable[[], T]) -> T:

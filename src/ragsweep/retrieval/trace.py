@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ragsweep.core.code import name_of
+from ragsweep.retrieval.lessons import LearnsFromJudgments
 from ragsweep.retrieval.normalising import NORMS, Normalisation
 from ragsweep.retrieval.ranking import Ranker, Ranking, Scores, Search
+from ragsweep.retrieval.stages import learnt_by
 
 
 class Words(NamedTuple):
@@ -48,6 +50,9 @@ class Trace:
 
 def trace(ranker: Ranker, search: Search, query: int) -> Trace:
     """How a ranker ranks the passages for one query; empty for a ranker without a method `trace`."""
+    if isinstance(ranker, LearnsFromJudgments):
+        learnt = learnt_by(ranker, search)
+        ranker = learnt.rankers[learnt.fold[query]]
     own = getattr(ranker, "trace", None)
     found: Trace = own(search, query) if callable(own) else Trace()
     return found

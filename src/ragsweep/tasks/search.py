@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
+from ragsweep.core.digest import digest, digest_texts
 from ragsweep.datasets import Dataset
-from ragsweep.datasets.dataset import Passage
+from ragsweep.datasets.dataset import Indices, Passage
 from ragsweep.retrieval import Names, PipelineRetriever, Ranker, Reranker, Rewriter, Search
-from ragsweep.retrieval.checks import expect_method
-from ragsweep.retrieval.ranking import Indices
+from ragsweep.retrieval.checks import expect_ranker
 
 STAGES = ("query", "reranker", "dynamic_k")  # settings of a task, besides its retriever
 
@@ -18,43 +19,42 @@ def in_stages(
     retriever: Ranker, query: Rewriter | None, reranker: Reranker | None, dynamic_k: Reranker | None
 ) -> Ranker:
     """The retriever with the stages before and after it; the retriever itself if there are none."""
-    expect_method(retriever, "rank", "retriever")
+    expect_ranker(retriever, "retriever")
     if query is None and reranker is None and dynamic_k is None:
         return retriever
     return PipelineRetriever(retriever, query, reranker, dynamic_k=dynamic_k)
 
 
 def search_of(items: Dataset) -> Search:
-    """What is searched, and for what."""
+    """What is searched, and for what. Nothing in it leads to judgments, right answers or types of queries."""
     queries = tuple(query.text for query in items.queries)
     ids = tuple(query.query_id for query in items.queries)
-    names = partial(
-        _names,
-        ids,
-        passages=items.passages,
-        units=items.units,
-        of_passage=items.passage_units,
-        found=items.found_units,
-        several_units=len(items.further_units) > 0,
-    )
-    return Search(items.texts, queries, names, items.digest_of_all)
+    units = _Units(items.units, items.passage_units, items.found_units, len(items.further_units) > 0)
+    return Search(items.texts, queries, partial(names_of, ids, items.passages, units), _digest_of_names(items, ids))
 
 
-def _names(
-    queries: tuple[str, ...],
-    *,
-    passages: Sequence[Passage],
-    units: Sequence[str],
-    of_passage: Indices,
-    found: Indices,
-    several_units: bool,
-) -> Names:
-    """What a dataset calls its queries and passages. It is handed the corpus alone, as it goes to every component."""
+def _digest_of_names(items: Dataset, queries: Sequence[str]) -> str:
+    """Digest of what `names_of` is made of. Judgments are not in it, so other ones leave stages in the store valid."""
+    units = [each.tolist() for each in (items.passage_units, items.further_units)]
+    return digest([items.digest_of_passages, digest_texts(queries), digest_texts(items.units), units])
+
+
+class _Units(NamedTuple):
+    """The units of a dataset, as in `Dataset`, and whether a passage has several."""
+
+    names: tuple[str, ...]
+    of_passages: Indices
+    found: Indices
+    several: bool
+
+
+def names_of(queries: tuple[str, ...], passages: Sequence[Passage], units: _Units) -> Names:
+    """What the dataset calls its queries and passages."""
     return Names(
         queries=queries,
         passages=tuple(passage.chunk_id for passage in passages),
-        units=tuple(units[unit] for unit in of_passage),
+        units=tuple(units.names[unit] for unit in units.of_passages),
         documents=tuple(passage.source for passage in passages),
-        without_passage=frozenset(units) - {units[unit] for unit in found},
-        several_units=several_units,
+        without_passage=frozenset(units.names) - {units.names[unit] for unit in units.found},
+        several_units=units.several,
     )

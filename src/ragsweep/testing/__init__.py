@@ -11,7 +11,7 @@ Your `conftest.py` needs nothing. A contract runs on a small corpus; set `search
 
 import pytest
 
-PARTS = ("answering", "component", "datasets", "engines", "generation", "measuring", "queries", "retrieval")
+PARTS = ("answering", "component", "datasets", "engines", "generation", "learning", "measuring", "queries", "retrieval")
 pytest.register_assert_rewrite(*(f"{__name__}.{part}" for part in PARTS))
 
 from ragsweep.testing.answering import AnswererContract, ReasoningContract  # noqa: E402
@@ -19,6 +19,7 @@ from ragsweep.testing.component import ComponentContract  # noqa: E402
 from ragsweep.testing.datasets import ChunkerContract, CorpusContract, DatasetContract, QuestionsContract  # noqa: E402
 from ragsweep.testing.engines import EngineContract  # noqa: E402
 from ragsweep.testing.generation import GeneratorContract  # noqa: E402
+from ragsweep.testing.learning import LearnerContract  # noqa: E402
 from ragsweep.testing.measuring import MetricContract, TaskContract  # noqa: E402
 from ragsweep.testing.queries import ExpanderContract, RewriterContract  # noqa: E402
 from ragsweep.testing.retrieval import (  # noqa: E402
@@ -41,6 +42,7 @@ __all__ = [
     "ExpanderContract",
     "FusionContract",
     "GeneratorContract",
+    "LearnerContract",
     "MetricContract",
     "QuestionsContract",
     "RankerContract",

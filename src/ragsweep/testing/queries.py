@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ragsweep.core.store import NO_STORE, Store
-from ragsweep.retrieval import Ranker, Ranking, Search, SparseRetriever
-from ragsweep.retrieval.lessons import Judgments, dealing
+from ragsweep.retrieval import Ranker, Search, SparseRetriever
 from ragsweep.retrieval.ranking import sample
 from ragsweep.retrieval.stages import rewrite
 from ragsweep.testing.retrieval import SEARCH, StageContract
@@ -66,17 +65,6 @@ class ExpanderContract(StageContract):
         made = [self.make(each).expand(self.search, self.ranker) for each in (store, store, NO_STORE)]
         assert len({tuple(search.digest for search in each.searches) for each in made}) == 1
         assert len({each.changes for each in made}) == 1
-
-    def test_it_does_not_see_what_is_relevant(self, made: Any) -> None:
-        """It does not ask how good a ranking is, and its ranker does not either."""
-
-        def values(ranking: Ranking, metric: str) -> Any:
-            raise AssertionError("the expander asked how good a ranking is")
-
-        with dealing(Judgments(values, (None,) * len(self.search.queries))):
-            given = made.expand(self.search, self.ranker)
-        plain = made.expand(self.search, self.ranker)
-        assert [each.digest for each in given.searches] == [each.digest for each in plain.searches]
 
     def test_a_corpus_of_one_passage_can_be_searched(self, made: Any) -> None:
         """The smallest corpus that there is."""

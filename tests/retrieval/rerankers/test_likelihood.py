@@ -118,7 +118,7 @@ def test_what_was_computed_before_an_error_is_kept(store, computed, monkeypatch)
     scores, done = smollm2.SmolLM2._scores, []
 
     def failing(self, messages, continuations):
-        if len(done) == 3:
+        if len(done) >= 3:
             raise KeyboardInterrupt
         done.append(scores(self, messages, continuations))
         return done[-1]

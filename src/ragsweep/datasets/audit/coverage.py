@@ -85,7 +85,7 @@ def coverage(dataset: Dataset, level: int, pictures: Sequence[str] = ()) -> Iter
             "queries_without_relevant",
             f"{counted(len(irrelevant), 'query')} without a relevant {unit}"
             f"{named([quoted(query.text) for query in irrelevant])}.",
-            "They score 0 except in NDCG.",
+            f"They score 0{but_graded(level)}.",
             "Judge what answers them, lower evaluation.relevance_level, or remove them.",
             len(irrelevant),
             len(dataset.queries),
@@ -134,3 +134,8 @@ def left_out(dataset: Dataset) -> Iterator[Finding]:
         found.number + asked,
         found.faulty,
     )
+
+
+def but_graded(level: int) -> str:
+    """What follows "score 0" of queries without a unit of this grade: NDCG counts lower grades above 0, too."""
+    return ", except in NDCG which counts every grade above 0" if level > 1 else ""

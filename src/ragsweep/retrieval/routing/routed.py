@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Annotated, Any, ClassVar
+from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 
 from ragsweep.core.code import name_of
 from ragsweep.core.constraints import Between, Text
-from ragsweep.core.digest import digest
-from ragsweep.core.errors import ConfigError, RetrieverError
+from ragsweep.core.errors import ConfigError
 from ragsweep.core.run_settings import Seed
-from ragsweep.retrieval.checks import expect_method
+from ragsweep.retrieval.checks import expect_method, expect_ranker
 from ragsweep.retrieval.encoders.embeddings import embed, encoding_ms
 from ragsweep.retrieval.encoders.encoder import Embeddings
-from ragsweep.retrieval.folds import same_text
-from ragsweep.retrieval.lessons import dealing, lessons_for
+from ragsweep.retrieval.judgments import padded, taken
+from ragsweep.retrieval.lessons import Lesson
 from ragsweep.retrieval.ranking import (
     NOTHING,
     UNTIMED,
@@ -31,26 +28,23 @@ from ragsweep.retrieval.ranking import (
     sample,
     timed,
 )
-from ragsweep.retrieval.routing.choice import choose, predict
+from ragsweep.retrieval.routing.choice import Choice, Predictions, choose, predict
 from ragsweep.retrieval.routing.classifiers import Classifier
-from ragsweep.retrieval.routing.words import Routing, sentences
-from ragsweep.retrieval.stages import check_search, rank, total_bytes, total_ms
+from ragsweep.retrieval.stages import check_search, total_bytes, total_ms
 from ragsweep.retrieval.trace import Trace, trace, within
-
-DEPTH = 100  # routes are compared by at least so many passages, so that a lower depth changes no choice
 
 
 @dataclass(frozen=True)
 class RoutedRetriever:
     """Predicts the type of each query, and ranks by the route that is best for that type.
 
-    The classifier and the choice of routes are learnt from relevance judgments, but never from those of the query that
-    they are used for: queries are split into folds, and what is used for a fold is learnt from the other folds. So the
-    scores are those of unseen queries. Routes are compared by their own rankings, before any later stage.
+    It learns from judgments, as `LearnsFromJudgments` says: the classifier and the choice of routes are learnt from the
+    types and judgments of other queries, and the task deals those out. So the scores are those of unseen queries.
+    Routes are compared by their own rankings, before any later stage.
 
-    A ranking depends on the judgments of other queries, and keys of the store have no judgments. So this class has no
-    `store`, and its rankings are never kept; those of its routes are. A run's digest has the queries, their types, the
-    judgments, and all of the settings here, so `tracking.resume` and `reproduce` never mix runs of other judgments.
+    A ranking depends on the judgments of other queries, so it is never kept; those of the routes are. A run's digest
+    has the queries, their types, the judgments, and all of the settings here, so `tracking.resume` and `reproduce`
+    never mix runs of other judgments.
 
     The folds' routes are chosen from mostly the same queries, so the queries' values depend on each other. Tests of a
     sweep take them for independent: in simulations, they find a difference from a fixed retriever, where there is none,
@@ -69,8 +63,6 @@ class RoutedRetriever:
         seed: Of the split into folds.
     """
 
-    learns_from_judgments: ClassVar[bool] = True
-
     routes: Mapping[str, Ranker]
     classifier: Classifier
     metric: Text = "ndcg"
@@ -83,131 +75,105 @@ class RoutedRetriever:
         if not self.routes:
             raise ConfigError("routes: found none, expected at least one")
         for name, ranker in self.routes.items():
-            expect_method(ranker, "rank", f"routes.{name}")
+            expect_ranker(ranker, f"routes.{name}")
         expect_method(self.classifier, "learn", "classifier")
         expect_method(self.classifier.encoder, "encode", "classifier.encoder")
 
     def check(self, search: Search) -> None:
-        """Refuse what cannot be learnt from, and let each route refuse what it cannot search.
+        """Let each route refuse what it cannot search."""
+        for ranker in self.routes.values():
+            check_search(ranker, search)
 
-        Raises:
-            ConfigError: There are no judgments, fewer than two types of queries, or fewer queries than folds.
-        """
-        lessons = lessons_for(self, search)
-        types = lessons.types
-        if len(types) < 2:
-            found = f"{len(types) or 'no'} query type{'s' if len(types) != 1 else ''}"
+    def check_lesson(self, lesson: Lesson) -> None:
+        """Raise `ConfigError` for fewer than two types of queries."""
+        if lesson.number_of_types < 2:
+            found = f"{lesson.number_of_types or 'no'} query type{'s' if lesson.number_of_types != 1 else ''}"
             raise ConfigError(
                 f"retriever=routed: the dataset has {found}, expected at least two; use one of the routes"
             )
-        texts = len({*same_text(search.queries)[_joined(lessons.type_of, lessons.fold) >= 0].tolist()})
-        if texts < self.folds:
-            found = f"found {self.folds} for {texts} different queries with a type"
-            raise ConfigError(f"retriever.folds: {found}, expected at most one for each")
-        with dealing(None):  # a route that learnt from judgments would know those of the query that it ranks
-            for ranker in self.routes.values():
-                check_search(ranker, search)
+
+    def learn_from_judgments(self, lesson: Lesson) -> RoutedQueries:
+        """Learn to tell types apart, and which route is best for each."""
+        queries = len(lesson.search.queries)
+        rankings = [lesson.rank(ranker, lesson.depth) for ranker in self.routes.values()]
+        names = tuple(sorted({each for each in lesson.types if each is not None}))
+        types = np.full(queries, -1)
+        types[lesson.learn_from] = [names.index(each) if each is not None else -1 for each in lesson.types]
+        values = np.full((len(rankings), queries), np.nan)
+        values[:, lesson.learn_from] = [lesson.values(ranking, self.metric) for ranking in rankings]
+        embeddings = embed(self.classifier.encoder, self.classifier.store, lesson.search.queries, "query")
+        predicted = predict(self.classifier, embeddings, types, lesson.rank_for)
+        choice = choose(values, types, len(names), self.least)
+        route = np.full(queries, choice.single)
+        sure = np.where(predicted.confidence >= self.confidence, predicted.types, -1)
+        route[lesson.rank_for] = choice.routes(sure)
+        return RoutedQueries(self, rankings, embeddings, lesson.rank_for, names, predicted, choice, route)
+
+
+@dataclass(frozen=True, eq=False)
+class RoutedQueries:
+    """Ranks the queries of a fold by their routes.
+
+    Attributes:
+        settings: What has learnt.
+        rankings: Of all queries by each route.
+        embeddings: Of all queries.
+        queries: Those of the fold.
+        types: Names of the types that were learnt.
+        predicted: The types of the queries of the fold.
+        choice: The routes of the types.
+        route: The route of each query, shape [all queries].
+    """
+
+    settings: RoutedRetriever
+    rankings: Sequence[Ranking]
+    embeddings: Embeddings
+    queries: Indices
+    types: tuple[str, ...]
+    predicted: Predictions
+    choice: Choice
+    route: Indices
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query by its route, at most `depth` of them."""
-        rankings = self._rankings(search, max(depth, DEPTH))
-        routing = self._routing(search, rankings)
-        recalls = [ranking.recall_of_exact for ranking in rankings]
+        recalls = [ranking.recall_of_exact for ranking in self.rankings]
         exact = np.ones(len(search.queries))  # the recall of a route that searches exactly
-        recall = _taken([recall if len(recall) else exact for recall in recalls], routing.route)
+        recall = taken([recall if len(recall) else exact for recall in recalls], self.route)
         return Ranking(
-            _taken([_padded(ranking.passages, depth, NOTHING) for ranking in rankings], routing.route),
-            _taken([_padded(ranking.scores, depth, -np.inf) for ranking in rankings], routing.route),
-            self._latency_ms(search, rankings, routing),
+            taken([padded(ranking.passages, depth, NOTHING) for ranking in self.rankings], self.route),
+            taken([padded(ranking.scores, depth, -np.inf) for ranking in self.rankings], self.route),
+            self._latency_ms(search),
             recall if any(map(len, recalls)) else np.empty(0),
-            total_bytes(rankings),
+            total_bytes(self.rankings),
         )
 
     def details(self, search: Search) -> Mapping[str, Sequence[str]]:
-        """The predicted type of each query, the confidence in it, and the route."""
-        routing = self._routing(search, self._rankings(search))
-        return {
-            "type_predicted": [routing.types[each] for each in routing.predicted.types],
-            "type_confidence": [f"{each:.3f}" for each in routing.predicted.confidence],
-            "route": [routing.names[each] for each in routing.route],
-        }
-
-    def sections(self, search: Search) -> Mapping[str, Sequence[str]]:
-        """How well types are predicted, and whether routing is worth it."""
-        return {"Routing": sentences(self._routing(search, self._rankings(search)))}
+        """The predicted type of each query of the fold, the confidence in it, and the route."""
+        columns = {name: [""] * len(search.queries) for name in ("type_predicted", "type_confidence", "route")}
+        for query, kind, sure in zip(self.queries, self.predicted.types, self.predicted.confidence, strict=True):
+            row = (self.types[kind], f"{sure:.3f}", self._name(query))
+            for column, text in zip(columns.values(), row, strict=True):
+                column[query] = text
+        return columns
 
     def trace(self, search: Search, query: int) -> Trace:
-        """How a query got its ranking."""
-        routing = self._routing(search, self._rankings(search))
-        name = routing.names[routing.route[query]]
-        predicted = routing.types[routing.predicted.types[query]]
-        sure = f"predicts {predicted} with confidence {routing.predicted.confidence[query]:.2f}"
-        with dealing(None):
-            inner = trace(self.routes[name], search, query)
-        stages = {"classifier": f"{name_of(self.classifier)}, {sure}"}
-        return replace(inner, stages=stages | within(f"routes.{name}", inner.stages, self.routes[name]))
+        """How a query of the fold got its ranking."""
+        name, [place] = self._name(query), np.flatnonzero(self.queries == query)
+        kind, sure = self.types[self.predicted.types[place]], self.predicted.confidence[place]
+        ranker, classifier = self.settings.routes[name], name_of(self.settings.classifier)
+        inner = trace(ranker, search, query)
+        stages = {"classifier": f"{classifier}, predicts {kind} with confidence {sure:.2f}"}
+        return replace(inner, stages=stages | within(f"routes.{name}", inner.stages, ranker))
 
-    @cached_property
-    def _ranked(self) -> dict[str, list[Ranking]]:
-        """The rankings of the routes, by the digest of what was searched."""
-        return {}
+    def _name(self, query: int) -> str:
+        """The name of the route of a query."""
+        return tuple(self.settings.routes)[int(self.route[query])]
 
-    def _rankings(self, search: Search, depth: int | None = None) -> list[Ranking]:
-        """What each route ranks for all queries, without sight of any judgments; by default what it ranked last."""
-        key = digest([search.digest, search.names_digest])
-        if search.names_digest is not None and depth is None and key in self._ranked:
-            return self._ranked[key]
-        with dealing(None):
-            found = [rank(ranker, search, depth or DEPTH) for ranker in self.routes.values()]
-        self._ranked[key] = found
-        return found
-
-    def _embedded(self, search: Search) -> Embeddings:
-        return embed(self.classifier.encoder, self.classifier.store, search.queries, "query")
-
-    def _routing(self, search: Search, rankings: Sequence[Ranking]) -> Routing:
-        lessons = lessons_for(self, search)
-        fold, types = lessons.fold, lessons.types
-        values = np.stack([lessons.values(ranking, self.metric) for ranking in rankings], axis=1)
-        if not np.isfinite(values).any():
-            raise RetrieverError("retriever=routed: no query has a relevance judgment to learn from")
-        predicted = predict(self.classifier, self._embedded(search), lessons.type_of, fold)
-        choice = choose(values, lessons.type_of, fold, self.least)
-        sure = np.where(predicted.confidence >= self.confidence, predicted.types, -1)
-        route = choice.routes(sure, fold)
-        names = tuple(self.routes)
-        of_query, of_route = _joined(lessons.type_of, fold), _joined(values, fold)
-        return Routing(names, types, of_query, fold, predicted, choice, route, of_route, self.metric, self.seed)
-
-    def _latency_ms(self, search: Search, rankings: Sequence[Ranking], routing: Routing) -> Milliseconds:
+    def _latency_ms(self, search: Search) -> Milliseconds:
         """What a query costs: encoding it, classifying it, and its route; empty if a route was not timed."""
-        rows = sample(len(search.queries))
-        if {len(ranking.latency_ms) for ranking in rankings} != {len(rows)}:
+        rows, classifier = sample(len(search.queries)), self.settings.classifier
+        if {len(ranking.latency_ms) for ranking in self.rankings} != {len(rows)}:
             return UNTIMED
-        embeddings, classify = self._embedded(search), routing.predicted.classify
-        ms = timed(lambda row: classify[routing.fold[row]](embeddings[[row]]), rows.tolist())
-        route_ms = _taken([ranking.latency_ms for ranking in rankings], routing.route[rows])
-        encoding = encoding_ms(self.classifier.encoder, self.classifier.store, search.queries)
-        return total_ms([encoding, ms, route_ms])
-
-
-def _joined(of_folds: npt.NDArray[Any], fold: Indices) -> npt.NDArray[Any]:
-    """What is known of every query when another fold is ranked for: for the report, after everything is ranked.
-
-    Args:
-        of_folds: Shape [folds, ..., queries].
-        fold: Of each query, shape [queries].
-    """
-    known: npt.NDArray[Any] = np.moveaxis(of_folds, 0, -1)[..., np.arange(len(fold)), (fold + 1) % len(of_folds)]
-    return known
-
-
-def _padded(rows: npt.NDArray[Any], width: int, empty: float) -> npt.NDArray[Any]:
-    """Rows of this width, cut or filled up."""
-    return np.pad(rows[:, :width], ((0, 0), (0, max(0, width - rows.shape[1]))), constant_values=empty)
-
-
-def _taken(of_routes: Sequence[npt.NDArray[Any]], route: Indices) -> npt.NDArray[Any]:
-    """Of arrays with a row per query, one array for each route: the row of the route that the query takes."""
-    taken: npt.NDArray[Any] = np.stack(of_routes)[route, np.arange(len(route))]
-    return taken
+        ms = timed(lambda row: self.predicted.classify(self.embeddings[[row]]), rows.tolist())
+        route_ms = taken([ranking.latency_ms for ranking in self.rankings], self.route[rows])
+        return total_ms([encoding_ms(classifier.encoder, classifier.store, search.queries), ms, route_ms])

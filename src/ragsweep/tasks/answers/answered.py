@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +14,8 @@ from ragsweep.statistics.intervals import Array, Indices
 from ragsweep.tasks.answers.contexts import NEED_RANKING, Source
 from ragsweep.tasks.answers.measures.accuracy import NOT_ANSWERED
 from ragsweep.tasks.answers.measures.temperature import temperature_scaled
+
+LEAST_COMPARED = 10  # questions with other evidence, of which it is said that all their answers are the same
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +52,12 @@ class Answered:
         """Whether the answer is correct, 0 or 1, shape [cases]."""
         correct: Array = (self.chosen == self.expected).astype(float)
         return correct
+
+    @property
+    def correct_as_control(self) -> Array:
+        """As `correct`, shape [cases]; NaN for a case without a judged page, if judged pages were to be given."""
+        has_evidence = [self.source != "judged" or bool(each.evidence) for each in self.questions]
+        return np.where(has_evidence, self.correct, np.nan)
 
     @property
     def chance(self) -> Array:
@@ -117,3 +125,26 @@ class Answered:
         """A number of every answer, shape [cases]; None if one of them lacks it."""
         values = [value(each) for each in self.answers]
         return None if any(each is None for each in values) else np.array(values, dtype=float)
+
+
+def without_difference(answered: Answered, controls: Sequence[Answered]) -> Iterator[str]:
+    """A sentence for each control whose answers are all the same although the evidence is not."""
+    for control in controls:
+        pairs = [
+            _stated(one) == _stated(other)
+            for asked, again, one, other in zip(
+                answered.questions, control.questions, answered.answers, control.answers, strict=True
+            )
+            if asked.evidence != again.evidence
+        ]
+        if len(pairs) >= LEAST_COMPARED and all(pairs):
+            yield (
+                f"The answers to all {len(pairs)} questions with other evidence are the same with the evidence "
+                f"{answered.source!r} and {control.source!r}: evidence changes nothing here, or the answerer keeps "
+                "answers by the text of the question, and then this control measures nothing."
+            )
+
+
+def _stated(given: Answer) -> tuple[object, ...]:
+    """What an answer says, apart from what it cost."""
+    return given.letter, given.confidence, given.scores, given.probabilities, given.reasoning

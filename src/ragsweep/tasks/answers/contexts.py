@@ -9,7 +9,6 @@ from typing import Literal
 import numpy as np
 
 from ragsweep.answering import Answer, Evidence, Question
-from ragsweep.core.digest import digest
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Dataset
 from ragsweep.retrieval import NOTHING, Ranking
@@ -99,11 +98,6 @@ def questions(dataset: Dataset, contexts: Contexts) -> list[Question]:
         )
         for case, passages, its in zip(dataset.cases, contexts, units, strict=True)
     ]
-
-
-def with_own_id(question: Question, source: Source) -> Question:
-    """The question under an id that tells neither its case nor the source of its evidence."""
-    return replace(question, question_id=digest([source, question.question_id])[:16])
 
 
 def with_own_evidence(dataset: Dataset, questions: Sequence[Question], answers: Sequence[Answer]) -> Sequence[Question]:

@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from ragsweep.answering import Answerer, answer
+from ragsweep.answering import Answer, Answerer, Question, answer, ask_apart
 from ragsweep.core.constraints import Text
+from ragsweep.core.digest import digest
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.method import Method
 from ragsweep.core.run_settings import Cutoff, Seed
@@ -24,7 +25,7 @@ from ragsweep.retrieval.encoders.tokenizer import WORDS
 from ragsweep.retrieval.stages import check_search
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.answers import charts, scores, tables, words
-from ragsweep.tasks.answers.answered import Answered
+from ragsweep.tasks.answers.answered import Answered, without_difference
 from ragsweep.tasks.answers.contexts import (
     CONTROLS,
     NEED_RANKING,
@@ -34,7 +35,6 @@ from ragsweep.tasks.answers.contexts import (
     has_source,
     questions,
     with_own_evidence,
-    with_own_id,
 )
 from ragsweep.tasks.answers.evaluation import Evaluation, evaluate
 from ragsweep.tasks.answers.explain import Explanation
@@ -148,19 +148,17 @@ class AnswersTask:
         controls = self._controls(items)
         ranking = self._rank(items, self._source, *controls)
         answered, *compared = self._answered(items, ranking, self._source, *controls)
-        by_source = zip(controls, compared, strict=True)
-        others: dict[str, Array] = {source: self._control(source, each) for source, each in by_source}
+        others: dict[str, Array] = {each.source: each.correct_as_control for each in compared}
         quality = self._quality(items, answered, ranking)
         evaluation = evaluate(answered, quality, others, self.evaluation, items.name)
-        return self._measured(items, answered, evaluation)
+        return self._measured(items, answered, evaluation, [*without_difference(answered, compared)])
 
     def explain(self, items: Dataset, query: str, record: Record, width: int) -> Iterator[str]:
         """Explain the answer to a case, line by line, for a terminal of `width` columns."""
         row = find(query, items.queries)
         passages = contexts(items, self._source, self._rank(items, self._source), self.k, self._level)
         asked = questions(items, passages)
-        some = asked if self._recorded else [asked[row]]  # a file is read as a whole
-        answers = answer(self.answerer, some, items.left_out.number)
+        answers = self._ask(items, asked if self._recorded else [asked[row]], self._source)  # a file is read as a whole
         qrels = items.qrels
         relevant = qrels.unit[(qrels.query == row) & (qrels.grade >= self._level)]
         units = frozenset(items.units[unit] for unit in relevant)
@@ -201,19 +199,19 @@ class AnswersTask:
         return rank(self._ranker, search_of(items), max(LEAST_DEPTH, self.k))
 
     def _answered(self, items: Dataset, ranking: Ranking | None, *sources: Source) -> list[Answered]:
-        """Answer all questions from one kind of evidence after the other, under ids that cannot be joined."""
-        found = []
-        for source in sources:
+        """Answer all questions from each of these kinds of evidence, one after the other, in no telling order."""
+        answered: dict[Source, Answered] = {}
+        for source in sorted(sources, key=lambda source: digest([items.digest, source])):
             asked = questions(items, contexts(items, source, ranking, self.k, self._level))
-            unlinked = asked if source == self._source else [with_own_id(each, source) for each in asked]
-            given = answer(self.answerer, unlinked, items.left_out.number)
-            found.append(Answered(items.cases, with_own_evidence(items, asked, given), given, self.seed, source))
-        return found
+            given = self._ask(items, asked, source)
+            answered[source] = Answered(items.cases, with_own_evidence(items, asked, given), given, self.seed, source)
+        return [answered[source] for source in sources]
 
-    def _control(self, source: Source, answered: Answered) -> Array:
-        """Whether each answer from this evidence is correct, 0 or 1, shape [cases]; NaN without a judged page."""
-        has_evidence = [source != "judged" or bool(each.evidence) for each in answered.questions]
-        return np.where(has_evidence, answered.correct, np.nan)
+    def _ask(self, items: Dataset, asked: Sequence[Question], source: Source) -> list[Answer]:
+        """Answers to questions; recorded ones are found by the ids of the cases."""
+        if self._recorded:
+            return answer(self.answerer, asked, items.left_out.number)
+        return ask_apart(self.answerer, asked, digest([items.digest, source]))
 
     def _quality(self, items: Dataset, answered: Answered, ranking: Ranking | None) -> EvidenceQuality | None:
         """How good the evidence is; None if there is none or it is not judged."""
@@ -226,7 +224,7 @@ class AnswersTask:
         collapse = self.evaluation.collapse
         return evidence_quality(ranked, given, items, self.k, collapse=collapse, relevance_level=self._level)
 
-    def _measured(self, items: Dataset, answered: Answered, evaluation: Evaluation) -> Measurement:
+    def _measured(self, items: Dataset, answered: Answered, evaluation: Evaluation, same: Sequence[str]) -> Measurement:
         """Everything that is recorded of the answers."""
         audited, asked, scaled = self.audited(items), items.left_out.of_all(len(items.cases)), answered.scaled
         bins, resamples = self.evaluation.bins, self.evaluation.resamples
@@ -252,7 +250,7 @@ class AnswersTask:
             curves=evaluation.evidence.curves if evaluation.evidence else {},
             measures=counted,
             facts=tables.facts(answered, evaluation, found, counted, summary.facts() if summary else {}),
-            findings=[*self._unusual(items, answered), *(each.text for each in audited.findings)],
+            findings=[*self._unusual(items, answered), *same, *(each.text for each in audited.findings)],
             sections=words.sections(evaluation, self.evidence, found, counted, summary, asked=asked, scaled=scaled),
             method=self._method,
             tables=tables.tables(answered, evaluation),

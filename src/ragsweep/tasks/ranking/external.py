@@ -14,6 +14,7 @@ import pandas as pd
 
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.trec_files import trec_eval_order
+from ragsweep.datasets.audit.coverage import but_graded
 from ragsweep.datasets.fields import LARGEST_GRADE
 from ragsweep.tasks.ranking.evaluation import Evaluation, RankingMetric
 from ragsweep.tasks.ranking.evaluation import evaluate as measure
@@ -78,10 +79,11 @@ class RankingEvaluation:
 
     @property
     def _heads(self) -> list[str]:
+        score = f"scoring 0{but_graded(self.evaluation.judged.relevance_level)}"
         notes = {
             "without judgments, left out": self.without_judgments,
             "without results, scoring 0": self.without_results,
-            "without a relevant document, scoring 0 except in NDCG": self.without_relevant,
+            f"without a relevant document, {score}": self.without_relevant,
         }
         told = [f"{what}: {len(ids)} ({_some(ids)})" for what, ids in notes.items() if ids]
         if not self.evaluation.judged.hits.any():

@@ -4,38 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
 from ragsweep.core.constraints import Text
-from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.core.errors import DatasetError
 from ragsweep.core.method import Method
 from ragsweep.core.run_settings import Cutoff, Seed
 from ragsweep.core.store import Store
 from ragsweep.core.terminal import one_line, say_once
 from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import Chunker, Collection, Dataset, DatasetFormat, Judgment
+from ragsweep.datasets.audit.coverage import but_graded
 from ragsweep.datasets.audit.finding import Audit
 from ragsweep.retrieval import Encoder, Ranker, Ranking, Reranker, Rewriter, rank
 from ragsweep.retrieval.encoders.prompt_tokens import token_counts
 from ragsweep.retrieval.encoders.tokenizer import WORDS
-from ragsweep.retrieval.lessons import Judgments, dealing
+from ragsweep.retrieval.judgments import Judgments, dealing
 from ragsweep.retrieval.stages import check_search, details_of, sections_of
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import Metric, metric_of
-from ragsweep.tasks.ranking import charts, costs, nothing_found, tables, trec
+from ragsweep.tasks.ranking import charts, costs, learning, nothing_found, tables, trec
 from ragsweep.tasks.ranking.audit import as_json, audit, refuse, scanned_pages
 from ragsweep.tasks.ranking.audit_settings import AuditSettings
-from ragsweep.tasks.ranking.evaluation import CURVE, Evaluation, evaluate
+from ragsweep.tasks.ranking.evaluation import Evaluation, evaluate
 from ragsweep.tasks.ranking.explain import Explanation, find
-from ragsweep.tasks.ranking.judging import Judged, judge
 from ragsweep.tasks.ranking.review import ToReview, Verdicts, judged_also, read_review, to_review
 from ragsweep.tasks.ranking.settings import EvaluationSettings
-from ragsweep.tasks.ranking.spans.needs import check_spans, needs_spans, with_spans
-from ragsweep.tasks.ranking.units import units_of_ranking
+from ragsweep.tasks.ranking.spans.needs import check_spans
 from ragsweep.tasks.ranking.unlike_rankings import unlike_rankings
 from ragsweep.tasks.search import STAGES, in_stages, search_of
 from ragsweep.tasks.task import Curve, Measurement, Record, Score
@@ -113,7 +112,7 @@ class RankingTask:
         irrelevant = dataset.without_relevant(level)
         unjudged = set(range(len(dataset.queries))) - set(dataset.qrels.query.tolist())
         absent = set(dataset.qrels.unit.tolist()) - set(dataset.found_units.tolist())
-        no_relevant = f"queries without a {dataset.unit} of grade {level} or more, scoring 0 except in NDCG"
+        no_relevant = f"queries without a {dataset.unit} of grade {level} or more, scoring 0{but_graded(level)}"
         if dataset.left_out.number:
             say_once(f"measured: {dataset.left_out.of_all(len(dataset.queries))}")
         _notice(dataset.left_out.faulty, "questions left out by dataset.on_error=skip")
@@ -154,9 +153,9 @@ class RankingTask:
         ranking = self.rank(items)
         evaluation = self.evaluate(items, ranking)
         measured = self.measured(items, ranking, evaluation).per_item
-        search, ranker = search_of(items), self._ranker
+        explanation = Explanation(record, items, search_of(items), self._ranker, row, ranking, evaluation, measured)
         with dealing(self._judgments(items)):
-            yield from Explanation(record, items, search, ranker, row, ranking, evaluation, measured).text(width)
+            yield from explanation.text(width)
 
     def to_review(self, items: Dataset, encoder: Encoder | None, depth: int) -> ToReview:
         """What nobody judged and unlike retrievers, one of which uses the encoder, all rank among the first `depth`."""
@@ -179,7 +178,7 @@ class RankingTask:
 
     def evaluate(self, items: Dataset, ranking: Ranking) -> Evaluation:
         """Judge the ranking and measure it."""
-        judged = self._judged(items, ranking)
+        judged = learning.judged_ranking(items, ranking, self.evaluation, self.k)
         queries = [items.queries[row] for row in judged.queries]
         evaluation = evaluate(
             judged,
@@ -192,34 +191,18 @@ class RankingTask:
         )
         return replace(evaluation, judged=replace(judged, spans=None))  # their texts would go to the chart process, too
 
-    def _judged(self, items: Dataset, ranking: Ranking) -> Judged:
-        qrels = items.qrels
-        judged = judge(
-            units_of_ranking(ranking.passages, items),
-            qrels.query,
-            qrels.unit,
-            qrels.grade,
-            collapse=self.evaluation.collapse,
-            relevance_level=self.evaluation.relevance_level,
-        )
-        if any(map(needs_spans, self.evaluation.metrics.values())):
-            judged = with_spans(judged, items, ranking, max(CURVE, self.k))
-        return judged
+    def _judgments(self, items: Dataset) -> Judgments | None:
+        """The judgments for those stages that learn from them."""
+        key = items.digest_of_all
+        if key not in self._dealt:
+            stages = {name: getattr(self, name) for name in ("retriever", *STAGES)}
+            self._dealt[key] = learning.judgments_of(items, stages, self.evaluation, self.k)
+        return self._dealt[key]
 
-    def _values(self, items: Dataset, ranking: Ranking, metric: str) -> Array:
-        """The value of a metric at k for each query, higher is better, NaN without judgments; shape [queries]."""
-        if metric not in self.evaluation.metrics:
-            there_is = ", ".join(self.evaluation.metrics)
-            raise ConfigError(f"{metric}: no such metric is measured (there is {there_is})")
-        judged = self._judged(items, ranking)
-        values = np.full(len(items.queries), np.nan)
-        sign = 1 if metric_of(metric, self.evaluation.metrics[metric]).higher_is_better else -1
-        values[judged.queries] = sign * self.evaluation.metrics[metric](judged, self.k)
-        return values
-
-    def _judgments(self, items: Dataset) -> Judgments:
-        """What a component gets that learns from judgments: of other folds."""
-        return Judgments(partial(self._values, items), tuple(query.query_type for query in items.queries))
+    @cached_property
+    def _dealt(self) -> dict[str, Judgments | None]:
+        """What is dealt out, and what was learnt from it, by the digest of the dataset."""
+        return {}
 
     @property
     def _ranker(self) -> Ranker:
@@ -235,8 +218,11 @@ class RankingTask:
         asked = items.left_out.of_all(len(evaluation.judged.queries), "query")
         search, judgments = search_of(items), self._judgments(items)
         with dealing(judgments):
-            texts, sections = details_of(self._ranker, search), sections_of(self._ranker, search)
+            texts, sections = details_of(self._ranker, search), {**sections_of(self._ranker, search)}
             silent = nothing_found.told(self._ranker, search, items, evaluation.judged.queries, ranking)
+        if judgments is not None:
+            sections |= learning.sections(items, judgments, self.evaluation, self.k)
+            facts |= {"learns_from_judgments": [*judgments.learners]}
         details = {name: [column[row] for row in evaluation.judged.queries] for name, column in texts.items()}
         return Measurement(
             items=tables.queries(evaluation, items),
@@ -259,7 +245,6 @@ class RankingTask:
                 **silent.sections,
                 **tables.answerable_sections(evaluation, facts["answerable"]),
                 **sections,
-                **judgments.sections,
             },
             method=self._method,
             files={

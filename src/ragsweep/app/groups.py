@@ -1,0 +1,135 @@
+"""Which groups of a configuration are used, and which options of other groups use one."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+
+import yaml
+from hydra.core.override_parser.types import Override
+from omegaconf import DictConfig, OmegaConf
+
+from ragsweep.core.components import parameters_of
+from ragsweep.core.errors import ConfigError
+from ragsweep.core.project import CONF, conf_folders
+
+OF_NO_TASK = ("task", "decision", "tracking", "hydra")  # groups that every run uses
+REFERENCE = re.compile(r"\$\{(\w+)[.}]")
+USERS_SHOWN = 4
+PRIMARY = "config"  # of ragsweep run; the primary configuration of another command has its name
+
+
+def groups() -> list[str]:
+    """The names of all groups."""
+    return [path.name for conf in conf_folders() for path in conf.iterdir() if path.is_dir()]
+
+
+def unused_groups(config: DictConfig) -> set[str]:
+    """The groups in a configuration that neither its task takes nor anything that is used refers to.
+
+    Args:
+        config: As it was composed, with its references.
+    """
+    nodes = {name: config._get_node(name) for name in groups() if name in config}
+    there = {name for name, node in nodes.items() if isinstance(node, DictConfig)}
+    waiting = [name for name in there if name in OF_NO_TASK or name in parameters_of(config.task, config)]
+    used = set(waiting)
+    while waiting:
+        found = there & {*REFERENCE.findall(str(OmegaConf.to_container(nodes[waiting.pop()])))} - used
+        waiting += found
+        used |= found
+    return there - used
+
+
+def refuse_unused(config: DictConfig, overrides: Sequence[Override]) -> set[str]:
+    """The groups that are set and that nothing uses; one that was added to the configuration is refused.
+
+    Raises:
+        ConfigError: Names the group, and what uses it.
+    """
+    unused = unused_groups(config) & {override.key_or_group.partition(".")[0] for override in overrides}
+    for override in overrides:
+        if override.is_add() and (name := override.key_or_group.partition(".")[0]) in unused:
+            raise ConfigError(f"{name}: {about_unused(users_of(name))}")
+    return unused
+
+
+def name_unused(unused: Collection[str], swept: Collection[str] = ()) -> None:
+    """Print which groups are set without an effect.
+
+    Args:
+        unused: The groups that nothing uses, in no configuration of a sweep.
+        swept: The settings that are swept.
+
+    Raises:
+        ConfigError: One of the groups is swept, so its configurations would be the same under other names.
+    """
+    for group in sorted(unused):
+        about = about_unused(_references_to(group))
+        if any(name.partition(".")[0] == group for name in swept):
+            raise ConfigError(f"{group}: sweeping it changes nothing, as {about}")
+        print(f"{group}: no effect, as {about}", file=sys.stderr)
+
+
+def about_unused(users: Iterable[tuple[str, str]]) -> str:
+    """That nothing uses a group, and what would.
+
+    Args:
+        users: What does, and under which name if that is not the name of the group.
+    """
+    known = sorted(dict.fromkeys(users), key=lambda user: not is_listed(user[0].partition("=")[0], PRIMARY))
+    unused = "nothing uses this group in this configuration"
+    if len(known) == 1:
+        [(user, name)] = known
+        return f"{unused}; {user} {f'has its own, {name}' if name else 'does'}"
+    if not known:
+        return unused
+    more = f" and {len(known) - USERS_SHOWN} more" if len(known) > USERS_SHOWN else ""
+    return f"{unused}; {', '.join(user for user, _ in known[:USERS_SHOWN])}{more} do"
+
+
+def is_listed(group: str, primary: str) -> bool:
+    """Whether the defaults list of a primary configuration has a group, which may be null there."""
+    file = Path(f"{primary}.yaml")
+    return any(group == path for path, _ in _defaults(file, (CONF / file).read_text("utf-8")))
+
+
+def is_swept(group: str, arguments: Sequence[str]) -> bool:
+    """Whether a sweep has several options of a group that may bring another one."""
+    users = {user.partition("=")[0] for user, _ in users_of(group)}
+    return any(name in users and "," in value for name, _, value in (each.partition("=") for each in arguments))
+
+
+def _references_to(group: str) -> Iterator[tuple[str, str]]:
+    """The options whose file refers to a group."""
+    for conf in conf_folders():
+        for file in sorted(conf.glob("*/*.yaml")):
+            if group in REFERENCE.findall(file.read_text("utf-8", errors="replace")):
+                yield f"{file.parent.name}={file.stem}", ""
+
+
+def users_of(group: str) -> Iterator[tuple[str, str]]:
+    """The options of other groups, and the commands, whose defaults list has a group; and under which other name."""
+    for conf in conf_folders():
+        for file in sorted(conf.rglob("*.yaml")):
+            text = file.read_text("utf-8", errors="replace")
+            for path, package in _defaults(file.relative_to(conf), text):
+                if path == group and file != conf / f"{PRIMARY}.yaml":
+                    option = f"{file.parent.name}={file.stem}" if file.parent != conf else f"ragsweep {file.stem}"
+                    inside = file.parent != conf and "@package _global_" not in text and package
+                    yield option, f"{file.parent.name}.{package}" if inside else ""
+
+
+def _defaults(file: Path, text: str) -> Iterator[tuple[str, str]]:
+    """The groups in the defaults list of a file, and the packages that they are put into, empty for their own."""
+    try:
+        listed = yaml.safe_load(text)
+    except yaml.YAMLError:  # Hydra says so where the file is used
+        return
+    for each in (listed or {}).get("defaults", ()) if isinstance(listed, dict | None) else ():
+        for key in each if isinstance(each, dict) else ():
+            name, _, package = str(key).partition("@")
+            if not name.startswith("override "):
+                yield name.removeprefix("/") if name.startswith("/") or file.parent == Path() else "", package

@@ -1,0 +1,628 @@
+"""What components are handed leads neither to judgments nor to right answers, nor to the types of queries."""
+
+import gc
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
+
+import numpy as np
+import pytest
+from letters import LetterEncoder
+
+from ragsweep.answering import Answer, EvidenceAnswerer, ask_apart
+from ragsweep.answering.reasoning import ChainOfThought
+from ragsweep.core.errors import AnswererError, ConfigError, RetrieverError
+from ragsweep.core.store import NO_STORE, Store
+from ragsweep.datasets import PageChunker
+from ragsweep.datasets.cases import Case, Option
+from ragsweep.datasets.collection import Collection, Document, Judgment, Query, Reference
+from ragsweep.datasets.dataset import Dataset, Qrels
+from ragsweep.generation import Checker, CorpusSearch, ExtractiveGenerator, Plan, make, sources_of
+from ragsweep.retrieval import (
+    CentroidClassifier,
+    DenseRetriever,
+    EncoderReranker,
+    ExactIndex,
+    FusedRetriever,
+    GapCutoff,
+    HybridRetriever,
+    HypotheticalPassage,
+    Names,
+    PipelineRetriever,
+    PseudoRelevanceFeedback,
+    Ranking,
+    ReciprocalRankFusion,
+    RoutedRetriever,
+    Search,
+    SparseRetriever,
+    SpellCheck,
+    WeightedSum,
+    rank,
+    ranked,
+)
+from ragsweep.retrieval.judgments import Judgments, dealing
+from ragsweep.retrieval.ranking import UNTIMED, Expansion
+from ragsweep.tasks.answers.settings import AnswerSettings
+from ragsweep.tasks.answers.task import AnswersTask
+from ragsweep.tasks.ranking.learning import LEARNS, Values
+from ragsweep.tasks.ranking.metrics import ndcg
+from ragsweep.tasks.ranking.settings import EvaluationSettings
+from ragsweep.tasks.ranking.task import RankingTask
+from ragsweep.testing import LearnerContract
+from ragsweep.testing.answering import TellingModel
+from ragsweep.testing.generation import TEXTS
+from ragsweep.testing.learning import JUDGED
+
+TOPICS = ("iron", "fever", "malaria", "worms", "zinc", "dengue", "oxygen", "vaccine")
+TYPES = ("type of odd ones", "type of even ones")
+GRADE = 73_911  # of every judgment: a number that is nowhere else
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A dataset of documents of one page, and two questions about each, with types, fields and right answers.
+
+    Attributes:
+        cases: Whether it has right answers.
+        turn: Of each judgment, type and right answer to that of another query; the rest stays.
+    """
+
+    cases: bool = False
+    turn: int = 0
+
+    def load(self):
+        texts = {topic: f"All that is known of {topic}. Give {topic}." for topic in TOPICS}
+        documents = tuple(
+            Document.from_pages(f"{topic}.md", [("1", f"{topic}.md#1", text)]) for topic, text in texts.items()
+        )
+        queries = tuple(
+            Query(f"q{number}", f"{start} {topic}?", TYPES[(number + self.turn) % 2], (("answered by", f"{topic}.md"),))
+            for number, (start, topic) in enumerate(
+                (start, topic) for topic in TOPICS for start in ("What is known of", "Who needs")
+            )
+        )
+        judgments = tuple(
+            Judgment(query.query_id, f"{TOPICS[(row // 2 + self.turn) % len(TOPICS)]}.md#1", GRADE)
+            for row, query in enumerate(queries)
+        )
+        options = tuple(Option(letter, text) for letter, text in zip("ABCD", TOPICS, strict=False))
+        cases = tuple(
+            Case(query.query_id, "", query.text, options, "ABCD"[(row + self.turn) % 4])
+            for row, query in enumerate(queries)
+        )
+        return Collection("memory", "page", documents, queries, judgments, cases=cases if self.cases else ())
+
+
+def ranking_task(retriever, store=NO_STORE, turn=0, **stages):
+    evaluation = EvaluationSettings("after_cutoff", 1, "linear", 10, {"ndcg": ndcg})
+    return RankingTask(Memory(turn=turn), PageChunker(), retriever, evaluation, 3, 0, store, **stages)
+
+
+def answers_task(answerer, store=NO_STORE, turn=0):
+    settings = AnswerSettings("after_cutoff", 1, 10, 10, 0.8, 0.5, ["none", "judged", "placebo"])
+    stages = PageChunker(), SparseRetriever(store), answerer
+    return AnswersTask(Memory(True, turn), *stages, settings, 2, 0, store)
+
+
+def reached(arguments):
+    """Everything that arguments lead to, as the garbage collector sees it; of a function what it holds."""
+    found, waiting = {}, [arguments]
+    while waiting:
+        thing = waiting.pop()
+        if id(thing) in found:
+            continue
+        found[id(thing)] = thing
+        if isinstance(thing, FunctionType):
+            waiting += [*(cell.cell_contents for cell in thing.__closure__ or ()), thing.__defaults__]
+            waiting += [thing.__kwdefaults__, thing.__dict__]
+        elif isinstance(thing, np.ndarray):
+            waiting += [thing.base, thing.tolist() if thing.dtype == object else None]
+        elif not isinstance(thing, type | ModuleType | BuiltinFunctionType | FrameType | str | bytes | int | float):
+            waiting += gc.get_referents(thing)
+    return [*found.values()]
+
+
+SECRET = (
+    Dataset,
+    Collection,
+    Qrels,
+    Judgment,
+    Reference,
+    Query,
+    Case,
+    Judgments,
+    Values,
+    Memory,
+    RankingTask,
+    AnswersTask,
+)
+
+
+def secrets_in(arguments):
+    """What nobody is to see: the objects that hold judgments, their grades, and the types and fields of queries."""
+    return [each for each in reached(arguments) if is_secret(each)]
+
+
+def is_secret(thing):
+    if isinstance(thing, str):
+        return thing in {*TYPES, "answered by"}
+    if isinstance(thing, np.ndarray):
+        return thing.dtype.kind in "iuf" and bool((thing == GRADE).any())
+    return isinstance(thing, SECRET) or (isinstance(thing, int | np.integer) and thing == GRADE)
+
+
+# Components that stand where ours need a model or an engine
+
+
+class LowerCase:
+    """A rewriter."""
+
+    def rewrite(self, queries):
+        return [query.lower() for query in queries]
+
+
+@dataclass(frozen=True)
+class OwnEngine:
+    """An index that keeps the corpus itself."""
+
+    name = "own"
+
+    def open_corpus(self, corpus):
+        return ExactIndex().open(corpus.embeddings, lambda settings, build: build())
+
+    def delete(self, corpus_digest):
+        """Has built nothing."""
+
+
+@dataclass(frozen=True)
+class Telling:
+    """A language model that always says the same."""
+
+    store: object = NO_STORE
+    has_likelihoods = False
+
+    def ask_each(self, items, work):
+        return [work(each, TellingModel(lambda prompt: "Answer: B")) for each in items]
+
+
+@dataclass(frozen=True)
+class ByModel:
+    """An answerer with a language model."""
+
+    model: Telling
+    reasoning: ChainOfThought
+
+    def answer(self, questions):
+        return self.model.ask_each(questions, self.reasoning.answer)
+
+
+class AsksRanker:
+    """An expander that ranks by what follows it, and looks into that."""
+
+    def expand(self, search, ranker):
+        rank(ranker, search, 3)
+        return Expansion((search,), UNTIMED, ("",) * len(search.queries))
+
+
+SEAMS = [
+    (SparseRetriever, "rank"),
+    (DenseRetriever, "rank"),
+    (FusedRetriever, "rank"),
+    (PipelineRetriever, "rank"),
+    (WeightedSum, "fuse"),
+    (ReciprocalRankFusion, "fuse"),
+    (EncoderReranker, "rerank"),
+    (GapCutoff, "rerank"),
+    (LowerCase, "rewrite"),
+    (SpellCheck, "expand"),
+    (PseudoRelevanceFeedback, "expand"),
+    (HypotheticalPassage, "expand"),
+    (AsksRanker, "expand"),
+    (Telling, "ask_each"),
+    (TellingModel, "complete"),
+    (LetterEncoder, "encode"),
+    (ExactIndex, "open"),
+    (OwnEngine, "open_corpus"),
+    (CentroidClassifier, "learn"),
+    (PageChunker, "split"),
+    (EvidenceAnswerer, "answer"),
+    (ByModel, "answer"),
+    (ChainOfThought, "answer"),
+    (ExtractiveGenerator, "draft"),
+]
+
+
+def tasks(store=NO_STORE, turn=0):
+    """Runs of both tasks that have a component at every seam."""
+    encoder = LetterEncoder()
+    dense, sparse = DenseRetriever(encoder, store), SparseRetriever(store)
+    engine = DenseRetriever(encoder, store, OwnEngine())
+    routed = RoutedRetriever({"dense": dense, "sparse": sparse}, CentroidClassifier(encoder, store), folds=2)
+    fused = FusedRetriever({"engine": engine, "sparse": sparse}, ReciprocalRankFusion())
+    stages = {"reranker": EncoderReranker(encoder, store), "dynamic_k": GapCutoff()}
+    return [
+        ranking_task(HybridRetriever(dense, sparse), store, turn, query=PseudoRelevanceFeedback(), **stages),
+        ranking_task(routed, store, turn, query=AsksRanker()),
+        ranking_task(fused, store, turn, query=LowerCase()),
+        ranking_task(sparse, store, turn, query=SpellCheck()),
+        ranking_task(sparse, store, turn, query=HypotheticalPassage(Telling(store))),
+        answers_task(EvidenceAnswerer(encoder, NO_STORE), store, turn),  # it would keep what the judged pages are like
+        answers_task(ByModel(Telling(store), ChainOfThought()), store, turn),
+    ]
+
+
+@pytest.fixture(scope="module")
+def handed():
+    """What each seam was handed in runs of both tasks, and when questions were made from a dataset that has some."""
+    noted = {}
+    with pytest.MonkeyPatch.context() as patch:
+        for kind, method in SEAMS:
+            patch.setattr(kind, method, noting(getattr(kind, method), noted.setdefault((kind, method), [])))
+        for made in tasks():
+            items = made.load()
+            made.check(items)
+            made.measure(items)
+        told = Document.from_pages("told.md", [("1", "told.md#1", " ".join(TEXTS))])
+        sources = sources_of((*Memory(cases=True).load().documents, told), 2000, 3)
+        checker = Checker(CorpusSearch(sources, None, NO_STORE))
+        make(ExtractiveGenerator(), sources, checker, Plan(2, 0, (), 5, 2000, 3, 0))
+    return noted
+
+
+def noting(method, calls):
+    """The method, which notes its arguments."""
+
+    def noted(self, *arguments, **named):
+        calls.append((arguments, named))
+        return method(self, *arguments, **named)
+
+    return noted
+
+
+def test_the_walk_finds_what_is_hidden_in_closures_methods_partials_and_fields():
+    """So the tests below do not hold for lack of looking."""
+    items = Dataset.from_collection(Memory().load(), PageChunker())
+
+    def closure():
+        return items
+
+    @dataclass
+    class Holds:
+        inner: object
+
+    for hidden in (closure, items.coverage, partial(print, items), Holds([{"a": Holds(closure)}]), lambda x=items: x):
+        assert any(isinstance(each, Qrels) for each in secrets_in((hidden,)))
+    assert TYPES[0] in secrets_in([(TYPES[0],)])
+    assert secrets_in([{"gains": items.qrels.grade.astype(float)[::-1]}])
+    assert not secrets_in(["text", [1, 2], np.ones(3)])
+
+
+@pytest.mark.parametrize("seam", SEAMS, ids=lambda seam: f"{seam[0].__name__}.{seam[1]}")
+def test_nothing_that_a_component_is_handed_leads_to_judgments(handed, seam):
+    assert handed[seam]
+    assert [type(each) for call in handed[seam] for each in secrets_in(call)] == []
+
+
+def test_a_classifier_learns_types_as_numbers_and_those_of_other_folds_only(handed):
+    for embeddings, types in (arguments for arguments, _ in handed[CentroidClassifier, "learn"]):
+        assert len(embeddings) == len(types) == len(TOPICS)  # half of the queries
+        assert {*types.tolist()} == {0, 1}
+
+
+def test_what_the_store_keeps_is_the_same_under_other_judgments_types_and_answers(tmp_path):
+    """A component may read the store that it keeps its stages in. The audit keeps there what every run prints."""
+    kept = []
+    for turn in (0, 1):
+        store = Store(str(tmp_path / str(turn)))
+        for made in tasks(store, turn):
+            made.measure(made.load())
+        entries = {(each.stage, each.path.name): each.arrays for each in store.entries() if each.stage != "audit"}
+        kept.append({key: {name: timeless(name, array) for name, array in of.items()} for key, of in entries.items()})
+    assert {"dense", "sparse", "encoderreranker", "encoding"} <= {stage for stage, _ in kept[0]}
+    assert kept[0] == kept[1]
+
+
+def timeless(name, array):
+    return array.shape if "ms" in name else array.tolist()
+
+
+# Components that learn from judgments
+
+
+@dataclass(frozen=True)
+class BestOfOthers:
+    """Learns how good each passage is for other queries, and ranks all queries by that."""
+
+    folds: int = 4
+    seed: int = 0
+
+    def learn_from_judgments(self, lesson):
+        return Scored(self.scores(lesson))
+
+    def scores(self, lesson):
+        """The mean gain of each passage over the queries that may be learnt from; the same for all queries."""
+        return np.nanmean(gains(lesson), axis=0, keepdims=True).repeat(len(lesson.search.queries), axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Ranks by given scores, shape [queries, passages]."""
+
+    scores: np.ndarray
+
+    def rank(self, search, depth):
+        return ranked(np.broadcast_to(np.arange(self.scores.shape[1]), self.scores.shape), self.scores, depth)
+
+
+def gains(lesson):
+    """The value of each passage at rank 1 for each query that may be learnt from."""
+    queries, passages = len(lesson.search.queries), len(lesson.search.passages)
+    alone = [Ranking(np.full((queries, 1), each), np.ones((queries, 1))) for each in range(passages)]
+    return np.stack([lesson.values(each, "ndcg") for each in alone], axis=1)
+
+
+def pooled(memory, lesson):
+    """Scores by all that was ever seen, also for other folds."""
+    for query, row in zip(lesson.learn_from, gains(lesson), strict=True):
+        memory[lesson.search.queries[query]] = np.nan_to_num(row)
+    nothing = np.zeros(len(lesson.search.passages))
+    return np.array([memory.get(text, nothing) for text in lesson.search.queries])
+
+
+class PoolsInItself(BestOfOthers):
+    """Keeps what it sees for one fold in the object, for use in another fold."""
+
+    def __init__(self):
+        super().__init__()
+        object.__setattr__(self, "memory", {})
+
+    def scores(self, lesson):
+        return pooled(self.memory, lesson)
+
+
+MEMORY = {}
+
+
+class PoolsInItsModule(BestOfOthers):
+    """Keeps it outside of any object, where fresh copies do not help."""
+
+    def scores(self, lesson):
+        return pooled(MEMORY, lesson)
+
+
+class TestBestOfOthers(LearnerContract):
+    component = BestOfOthers
+
+
+def test_a_lesson_leads_to_what_is_known_of_other_queries_only():
+    taught = []
+
+    class Pupil(BestOfOthers):
+        def learn_from_judgments(self, lesson):
+            taught.append(lesson)
+            return super().learn_from_judgments(lesson)
+
+    made = ranking_task(Pupil())
+    made.measure(made.load())
+    queries = {row: query.query_id for row, query in enumerate(Memory().load().queries)}
+    assert len(taught) == 5  # four folds, and the first one again
+    for lesson in taught:
+        others = {queries[row] for row in lesson.learn_from.tolist()}
+        assert others | {queries[row] for row in lesson.rank_for.tolist()} == {*queries.values()}
+        for each in reached([lesson]):
+            assert not isinstance(each, Collection | Judgments | Memory | RankingTask | Judgment | Case)
+            if isinstance(each, Qrels):
+                assert {queries[row] for row in each.query.tolist()} <= others
+            if isinstance(each, Query) and each.query_id not in others:
+                assert (each.query_type, each.fields) == (None, ())
+
+
+def test_what_a_component_keeps_in_itself_for_one_fold_is_gone_in_the_next():
+    assert not JUDGED.rank(PoolsInItself(), 5).scores.any()  # it knows nothing of any query that it ranks for
+
+
+def test_what_a_component_keeps_outside_of_itself_is_found_out():
+    MEMORY.clear()
+    with pytest.raises(RetrieverError, match="whose judgments it has seen for other folds") as error:
+        JUDGED.rank(PoolsInItsModule(), 5)
+    assert "\n" not in str(error.value)
+
+
+def test_a_run_says_that_a_component_learns_from_judgments():
+    made = ranking_task(PipelineRetriever(BestOfOthers()))
+    found = made.measure(made.load())
+    assert found.facts["learns_from_judgments"] == ["retriever.ranker"]
+    [sentence] = found.sections[LEARNS]
+    assert "BestOfOthers" in sentence
+    plain = ranking_task(SparseRetriever(NO_STORE))
+    found = plain.measure(plain.load())
+    assert "learns_from_judgments" not in found.facts
+    assert LEARNS not in found.sections
+
+
+def test_a_component_that_is_not_in_the_configuration_learns_nothing():
+    """Else an expander could make a learner of its own, and nobody would say so."""
+
+    class Smuggles:
+        def expand(self, search, ranker):
+            rank(BestOfOthers(), search, 5)
+            return Expansion((search,), UNTIMED, ("",) * len(search.queries))
+
+    for retriever in (SparseRetriever(NO_STORE), BestOfOthers()):
+        made = ranking_task(retriever, query=Smuggles())
+        with pytest.raises(ConfigError, match="BestOfOthers learns from the relevance judgments"):
+            made.rank(made.load())
+
+
+def test_what_was_learnt_from_judgments_is_not_kept(store):
+    """Neither by a learner with a store, nor what it returns: other judgments give another ranking."""
+
+    @dataclass(frozen=True)
+    class Kept(BestOfOthers):
+        store: object = NO_STORE
+
+        def learn_from_judgments(self, lesson):
+            return KeptScores(self.scores(lesson), self.store)
+
+    @dataclass(frozen=True, eq=False)
+    class KeptScores(Scored):
+        store: object
+
+    @dataclass(frozen=True)
+    class Around:
+        ranker: object
+        store: object
+
+        def rank(self, search, depth):
+            return rank(self.ranker, search, depth)
+
+    judged = [replace(JUDGED, relevant=[passage] * len(JUDGED.relevant)) for passage in (2, 7)]
+    assert [each.rank(Kept(store=store), 3).passages[0, 0] for each in judged] == [2, 7]
+    around, found = Around(learner := BestOfOthers(), store), []
+    for each in judged:
+        with dealing(each.dealt(learner)):
+            found.append(rank(around, each.search, 3).passages[0, 0])
+    assert found == [2, 7]
+
+
+def test_a_stage_with_a_store_that_reads_names_is_kept_with_these_names(store):
+    ranks = []
+
+    @dataclass(frozen=True)
+    class ByName:
+        store: object
+
+        def rank(self, search, depth):
+            ranks.append(depth)
+            places = np.argsort([*search.names().documents])[np.newaxis]
+            return ranked(places, -np.arange(places.size, dtype=float)[np.newaxis], depth)
+
+    search = Search(("iron", "fever", "zinc"), ("?",))
+    names = {
+        documents: replace(search, names=lambda d=documents: Names(("q",), tuple("123"), d, d), names_digest=documents)
+        for documents in ("abc", "cba")
+    }
+    found = [rank(ByName(store), names[each], 3).passages.tolist() for each in ("abc", "cba", "abc", "cba")]
+    assert found == [[[0, 1, 2]], [[2, 1, 0]]] * 2
+    assert len(ranks) == 2
+
+
+def test_a_search_takes_no_judgments():
+    """What asked a search for values of a metric has nothing to ask."""
+    assert {each.name for each in fields(Search)} == {"passages", "queries", "names", "names_digest", "feedback"}
+
+
+# Answerers
+
+
+def overlap(question, evidence):
+    """The option with the most words in the evidence."""
+    return max(question.options, key=lambda option: option.text in evidence).letter
+
+
+class PoolsById:
+    """Joins the evidence of all questions of one id."""
+
+    has_confidence = False
+
+    def answer(self, questions):
+        pool = {}
+        for each in questions:
+            pool.setdefault(self.key(each), []).extend(passage.text for passage in each.evidence)
+        return [Answer(overlap(each, " ".join(pool[self.key(each)]))) for each in questions]
+
+    def key(self, question):
+        return question.question_id
+
+
+class KeepsByText(PoolsById):
+    """Keeps answers by the text of the question, in the object."""
+
+    def __init__(self):
+        self.kept = {}
+
+    def answer(self, questions):
+        for each in questions:
+            text = " ".join(passage.text for passage in each.evidence)
+            self.kept.setdefault(each.question, Answer(overlap(each, text)))
+        return [self.kept[each.question] for each in questions]
+
+
+KEPT = {}
+
+
+class KeepsByTextInItsModule(KeepsByText):
+    """Keeps them outside of any object, where fresh copies do not help."""
+
+    def __init__(self):
+        self.kept = None
+
+    def answer(self, questions):
+        self.kept = KEPT
+        return super().answer(questions)
+
+
+class Plain(PoolsById):
+    """Answers each question by its own evidence."""
+
+    def answer(self, questions):
+        return [Answer(overlap(each, " ".join(passage.text for passage in each.evidence))) for each in questions]
+
+
+def values(answerer):
+    made = answers_task(answerer)
+    found = made.measure(made.load())
+    return found.values, {measure.metric.name: measure.value for measure in found.measures}, found.findings
+
+
+@pytest.mark.parametrize("answerer", [PoolsById(), KeepsByText()], ids=["pools", "keeps"])
+def test_an_answerer_that_joins_what_it_is_asked_measures_what_a_plain_one_does(answerer):
+    assert values(answerer)[:2] == values(Plain())[:2]
+
+
+def test_an_answerer_that_keeps_answers_by_the_text_outside_of_itself_is_named():
+    KEPT.clear()
+    sentences = [each for each in values(KeepsByTextInItsModule())[2] if "keeps answers by the text" in each]
+    assert len(sentences) == 2  # the judged pages are mostly the retrieved ones
+    assert not any("keeps answers" in each for each in values(Plain())[2])
+
+
+def test_neither_ids_nor_order_nor_objects_join_what_an_answerer_is_asked():
+    asked, copies = [], []
+
+    class Notes(Plain):
+        def answer(self, questions):
+            asked.append(questions)
+            copies.append(self)
+            return super().answer(questions)
+
+    values(original := Notes())
+    assert len(asked) == 4
+    ids = [{each.question_id for each in questions} for questions in asked]
+    assert len(set.union(*ids)) == sum(map(len, ids)) == 4 * 16
+    assert not set.union(*ids) & {f"q{number}" for number in range(16)}
+    assert len({tuple(each.question for each in questions) for questions in asked}) == 4
+    assert len({id(each) for each in (original, *copies)}) == 5
+
+
+def test_an_error_names_the_question_as_the_dataset_does():
+    class Wrong(Plain):
+        def answer(self, questions):
+            return [Answer("Z")] * len(questions)
+
+    with pytest.raises(AnswererError, match=r"question 'q\d+': the letter 'Z'"):
+        values(Wrong())
+
+
+def test_answers_come_back_in_the_order_of_the_questions():
+    made = answers_task(Plain())
+    items = made.load()
+
+    class Echo:
+        def answer(self, questions):
+            return [Answer("A", reasoning=each.question) for each in questions]
+
+    from ragsweep.tasks.answers.contexts import contexts, questions
+
+    asked = questions(items, contexts(items, "none", None, 1, 1))
+    assert [each.reasoning for each in ask_apart(Echo(), asked, "part")] == [each.question for each in asked]
