@@ -149,8 +149,7 @@ def _stated(lines: Sequence[str], letters: Letters) -> str | None:
                 break
             reading = _Reading(letters)
             continue
-        is_late = number >= FEW_SENTENCES or sentence.line > 0
-        reading.read(sentence, is_last=number == len(sentences) - 1, is_late=is_late)
+        reading.read(sentence, cut_off_after=number if number == len(sentences) - 1 else 0)
     return reading.answer(_alone(sentences, lines, letters), sentences)
 
 
@@ -176,10 +175,11 @@ class _Reading:
     def has_answer(self) -> bool:
         return bool(self.firm or self.passing)
 
-    def read(self, sentence: Sentence, *, is_last: bool, is_late: bool) -> None:
+    def read(self, sentence: Sentence, *, cut_off_after: int) -> None:
+        """Read a sentence. The text may be cut off in it if it is the last one, after so many others."""
         found = list(claims(sentence.text))
-        if is_last:
-            found = [claim for claim in found if not self._is_cut_off(sentence.text, claim, is_late=is_late)]
+        if cut_off_after:
+            found = [claim for claim in found if not self._is_cut_off(sentence.text, claim, cut_off_after)]
         positive = [claim for claim in found if claim.says != "wrong"]
         bare = BARE.fullmatch(sentence.text)
         if takes_back(sentence.text) and not LEADING.match(sentence.text):
@@ -189,7 +189,9 @@ class _Reading:
             if follows and self.letters.letter(bare["mark"]) != self.letters.letter(self._last.mark):
                 self._answer(Claim("", "answer", self._last.strength, 0))
         for claim in found:
-            self._take(claim._replace(mark="") if self._has_two_labels(claim) else claim)
+            labels = claim.kind == "label" and self._last and self._last.kind == "label"
+            several = labels and self._last and self._last.mark != claim.mark
+            self._take(claim._replace(mark="") if several else claim)
         self._line = sentence.line
         self._last = positive[-1] if positive and positive[-1].says == "answer" else None
 
@@ -211,9 +213,10 @@ class _Reading:
         elif claim.says == "answer":
             self.denied.discard(letter)
             self._answer(claim)
-        else:  # verdicts on several options are no correction
-            name = "firm" if claim.strength == 2 else "passing"
-            setattr(self, name, (getattr(self, name) or set()) - {""} | {letter})
+        elif claim.strength == 2:  # verdicts on several options are no correction
+            self.firm = (self.firm or set()) - {""} | {letter}
+        else:
+            self.passing = (self.passing or set()) - {""} | {letter}
 
     def _answer(self, claim: Claim) -> None:
         letter = self.letters.letter(claim.mark) if claim.mark else ""
@@ -222,24 +225,12 @@ class _Reading:
         else:
             self.passing = {letter}
 
-    def _has_two_labels(self, claim: Claim) -> bool:
-        """Whether the sentence before also labels an answer, another one."""
-        last = self._last
-        return (
-            claim.says == "answer"
-            and last is not None
-            and last.kind == claim.kind == "label"
-            and last.mark != claim.mark
-        )
-
-    def _is_cut_off(self, sentence: str, claim: Claim, *, is_late: bool) -> bool:
-        """Whether the text ends in the middle of what could become the text of another option."""
+    def _is_cut_off(self, sentence: str, claim: Claim, after: int) -> bool:
+        """Whether the text ends in what could go on with the text of another option, or with another option."""
         rest = sentence[claim.end :].strip()
-        if rest == "," and claim.says == "answer":
-            return True
-        if not is_late or rest or not claim.mark or claim.kind == "label":
+        if rest or not claim.mark or claim.kind == "label":
             return False
-        return claim.kind == "so" or self.letters.may_go_on(claim.mark)
+        return (claim.kind == "so" and after >= FEW_SENTENCES) or self.letters.may_go_on(claim.mark)
 
 
 def _bare(sentence: str, *, is_first: bool = True) -> str | None:
@@ -248,7 +239,7 @@ def _bare(sentence: str, *, is_first: bool = True) -> str | None:
     if not found:
         return None
     mark, tail = found["mark"], found["tail"]
-    if re.match(r"\s+not\b|\s*[:-]\s*\w{0,12}$", tail):  # the second may be cut off: "A. Aspirin: in"
+    if re.match(r"[\s:]+not\b", tail):
         return None
     longer = is_first and LT <= mark < "\ue200" and len(tail.split()) <= 4 and ":" not in tail
     return mark if is_closed(tail) or longer else None
@@ -257,18 +248,21 @@ def _bare(sentence: str, *, is_first: bool = True) -> str | None:
 def _goes_on(first: Sentence, second: Sentence) -> bool:
     """Whether a sentence explains the option that stands alone before it."""
     return not calls_wrong(second.text) and (
-        first.is_line or re.match(r"[A-Z][a-z']+\s|[^\x00-\u024f\ue000-\ue3ff]", second.text) is not None
+        first.is_line or re.match(r"[A-Z][a-z']+\s|[^\x00-\u024f\ue000-\uf8ff]", second.text) is not None
     )
 
 
 def _may_end(last: Sentence, sentences: Sequence[Sentence], mark: str, letters: Letters) -> bool:
     """Whether a text may end with nothing but this option. A long one could also be cut off there, within a word."""
+    if len(sentences) <= FEW_SENTENCES and (last.is_line or mark < LT):
+        sentence = re.search(r"\w\w[.!?]\s*$|^\W*not\b", sentences[-2].text, re.I)  # "A." could be an initial
+        return last.is_line or (
+            sentence is not None
+            and letters.letter(mark) not in "AI"
+            and sum(len(each.text) for each in sentences) <= SHORT
+        )
     named = {letters.letter(each) for sentence in sentences[:-1] for each in re.findall(M, sentence.text)}
     ended = last.text.rstrip()[-1] in ".)]!"
-    after_word = len(sentences) > 1 and re.search(r"\w{3,}\W*$", sentences[-2].text) is not None  # no initial, "A. B"
-    if len(sentences) <= FEW_SENTENCES and (last.is_line or mark < LT):
-        is_short = sum(len(each.text) for each in sentences) <= SHORT and (ended or not named)
-        return last.is_line or (letters.letter(mark) not in "AI" and is_short and (ended or after_word))
     return last.is_line and mark < "\ue200" and (mark >= LT or ended or letters.letter(mark) in named)
 
 

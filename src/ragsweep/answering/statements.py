@@ -28,16 +28,22 @@ from ragsweep.answering.answer_words import (
     LABEL,
     LEAVES,
     LETTERED,
+    LT,
     NOT,
     OPEN,
+    OTHER,
     REASON,
     SAYS,
     SO,
     SURELY,
     THINK,
     WRITER,
+    L,
     M,
+    T,
 )
+
+LONGEST_TAIL = 400  # characters after a statement that may leave it open
 
 JOIN = r"(?:,|/|&|\+|;|\||\b(?:and|or|nor|und|oder|noch|y|o|ni|et|ou|и|или)\b|和|或|、|と|または)"
 SEVERAL = rf"{M}(?:[\s)\]]*{JOIN}+\s*(?:{JOIN}\s*)?(?:(?:either|maybe|possibly|perhaps)\s+)?[(\[]?{M}){{0,9}}"
@@ -46,46 +52,39 @@ WORDS = (
     rf"(?:[^\W\d_][\w'-]{{0,40}},?\s+|\([^()]{{0,40}}\)\s*)){{0,8}}?"
 )
 LABEL_WORD = (
-    r"(?:(?!(?:to|of|each|which|what|determine|find|identify|let's|wrong|incorrect|not|previous|first|second"
-    r"|other|another"
+    r"(?:(?!(?:to|of|each|which|what|determine|find|identify|let's|wrong|incorrect|not|previous|first|second|other|another"
     r"|possible|student|if|why|is|are|options|choices)\b)[\w'-]{1,40}\s+)"
 )
-SEP = r"(?:[:=→]>?|>|\s-+>?(?=\s)|\.\.\.)"
+SEP = r"(?:[:=→>]|\s-+>?(?=\s)|\.\.\.)"
 LEAD = r"^[^\w\ue000-\ue3ff]*"
 
 FRAME = "|".join(
     [
         # Answer: B, **The most likely diagnosis**: B, Final answer -> B
-        rf"(?P<label>{LEAD}(?:{SO}\W+)?{LABEL_WORD}{{0,6}}?(?:[\u3040-\u9fff]{{0,6}}?{ANSWER}|{LABEL}"
-        rf"|{BEST}(?:\s+\w+)?)[\"')\]]*(?:\s*\([^()]{{0,40}}\))?"
+        rf"(?P<label>{LEAD}(?:{SO}\W+)?{LABEL_WORD}{{0,6}}?(?:[\u3040-\u9fff]{{0,6}}?{ANSWER}|{LABEL}|{BEST}(?:\s+\w+)?)[\"')\]]*(?:\s*\([^()]{{0,40}}\))?"
         rf"[\"')\]]*\s*{SEP})",
         rf"(?P<field>[\"']\s*{ANSWER}[\"']\s*:|\[\s*{ANSWER}\s*\]\s*:?)",
         # The answer to this question is B, Answer B
-        rf"(?P<answer>(?<!/){ANSWER}\s*(?:{WORDS}(?P<negated>no\s+|n')?{IS}\s*{SURELY}{{0,5}}(?:\.\.\.)?)"
-        rf"|(?<!/)(?:\banswer(?:\s+(?:choice|option|letter))?|\bans|\b\u043e\u0442\u0432\u0435\u0442|\bréponse|\brespuesta"
-        rf"|\bantwort)\s*(?=[(\[]?{M}|\u043d\u0435\s)"
-        rf"|\b(?:the|this|my|final)\s+{LABEL_WORD}?(?:{LABEL}|statement|claim|organism"
-        rf"|cause)\s+{WORDS}{IS}\s*{SURELY}{{0,5}})",
+        rf"(?P<answer>(?<!/){ANSWER}\s*(?:{WORDS}(?P<negated>no\s+|n')?{IS}\s*{SURELY}{{0,4}}(?:\.\.\.|(?:clear|obvious|simple|as\s+follows)(?=\s*:))?)"
+        rf"|(?<!/)(?:\banswer(?:\s+(?:choice|option|letter))?|\bans|\bответ|\bréponse|\brespuesta|\bantwort)\s*(?=[(\[]?{M}|не\s)"  # noqa: RUF001
+        rf"|\b(?:the|this|my|final)\s+{LABEL_WORD}?(?:{LABEL}|statement|claim|organism|cause)\s+{WORDS}{IS}\s*{SURELY}{{0,4}})",
         # The most likely diagnosis in this patient is B
-        rf"(?P<best>{BEST}\s*(?:{WORDS}|[\u3040-\u9fff]{{1,8}}?){IS}\s*{SURELY}{{0,5}}|most\s+(?:consistent|compatible"
-        rf"|suggestive|indicative)\s+(?:with|of)"
+        rf"(?P<best>{BEST}\s*(?:{WORDS}|[\u3040-\u9fff]{{1,8}}?){IS}\s*{SURELY}{{0,4}}|most\s+(?:consistent|compatible|suggestive|indicative)\s+(?:with|of)"
         rf"|\b(?:of|treatment|drug|test|method|modality)\s+(?:first\s+)?choice\s+{WORDS}{IS})",
         # I would go with B, I think it is B, choose B
-        rf"(?P<choose>{WRITER}\s*(?:(?:would|will|am|have\s+to|can|should|had\s+to|'m)\s+)*{SURELY}{{0,5}}{CHOOSE}"
-        rf"|{WRITER}\s*(?:am\s+)?{SURELY}{{0,5}}{THINK}(?:\s+(?:{IT}|the\s+answer\s+is))?|(?:^|[,:;]\s*|\b(?:let's"
-        rf"|please)\s+){CHOOSE}"
-        rf"|(?:选择|选|選|選択)\s*:?\s*(?={M})|\bich\s+(?:würde|werde)\s+(?={M}\s+(?:wählen|nehmen)))",
+        rf"(?P<choose>{WRITER}\s*(?:(?:would|will|am|have\s+to|can|should|had\s+to|'m)\s+)*{SURELY}{{0,4}}{CHOOSE}"
+        rf"|{WRITER}\s*(?:am\s+)?{SURELY}{{0,4}}{THINK}(?:\s+(?:{IT}|the\s+answer\s+is))?|(?:^|[,:;]\s*|\b(?:let's|please)\s+){CHOOSE}"
+        rf"|(?:选择|选|選|選択)\s*(?={M}))",
         # So B, it's B, that leaves B, most likely B
-        rf"(?P<so>(?:{SO}[\s,:.]*){{1,3}}(?:{IT}|\b(?:ist|est|es)\b)?\s*{SURELY}{{0,5}}|\b{IT}\s*{SURELY}{{0,5}}|{LEAVES}"
-        rf"|{LEAD}{SURELY}{{1,5}}|(?<!less\s)(?<!least\s)(?<!more\s)\b(?:most\s+)?likely)",
+        rf"(?P<so>(?:{SO}[\s,:.]*){{1,3}}(?:{IT}|\b(?:ist|est|es)\b)?\s*{SURELY}{{0,4}}|\b{IT}\s*{SURELY}{{0,4}}|{LEAVES}"
+        r"|\b(?:points?\s+(?:\w+ly\s+)?to|corresponds\s+to|best\s+explained\s+by)"
+        rf"|{LEAD}{SURELY}{{1,4}}|(?<!less\s)(?<!least\s)(?<!more\s)\b(?:most\s+)?likely)",
         rf"(?P<but>{NOT}\s*{SEVERAL}[\s,;.-]*{BUT}|{M}\s*(?:では|じゃ)なく[,\s]*)",
     ]
 )
 STATED = re.compile(
-    rf"(?:{FRAME})\s*(?::|\s-\s)?[\s\"'(\[{{]*(?:{ARTICLE}?(?:\w+\s+){{0,3}}\w+,\s*(?=[\ue100-\ue2ff])"
-    rf"|to\s+(?=[\ue200-\ue2ff])|an?\s+(?:(?:\w+\s+){{0,2}}(?=[\ue100-\ue1ff])|(?=[\ue200-\ue2ff])))?{ARTICLE}?"
-    rf"(?P<not>{NOT}\s*(?:{ARTICLE}|the\s+answer\s+)?)?(?P<both>\b(?:either|neither|both"
-    rf"|between)\s+)?{ARTICLE}?[(\[\"']*"
+    rf"(?:{FRAME})\s*(?::|\s-\s)?[\s\"'(\[{{]*(?:answer\s*:\s*)?(?:{ARTICLE}?(?:\w+\s+){{0,3}}\w+,\s*(?=[\ue100-\ue2ff])|to\s+(?=[\ue200-\ue2ff])|an?\s+(?:(?:\w+\s+){{0,2}}(?=[\ue100-\ue1ff])|(?=[\ue200-\ue2ff])))?{ARTICLE}?"
+    rf"(?P<not>{NOT}\s*(?:{ARTICLE}|the\s+answer\s+)?)?(?P<both>\b(?:either|neither|both|between)\s+)?{ARTICLE}?[(\[\"']*"
     rf"(?P<mentions>{SEVERAL})(?P<instead>[\s,;]*(?:{BUT}|(?:では|じゃ)なく[,\s]*)\s*{ARTICLE}?(?P<second>{M}))?",
     re.I | re.M,
 )
@@ -93,12 +92,9 @@ VERDICT = re.compile(
     rf"(?<!{M}\s)(?<!{M},\s)(?<!{M},)(?P<mentions>{SEVERAL})[)\].\"']*\s*"
     rf"(?:(?:all\s+|both\s+)?(?:{IS}|(?:must|would|should|can|could|may)(?:\s+all)?\s+be|looks|sounds|appears)\s*"
     rf"(?:all\s+|both\s+|the\s+option\s+that\s+)?"
-    rf"|\s*[:;=→-]+\s*(?:(?:this|it|that)(?:'s|\s+(?:is|was|would\s+be|option\s+is))\s*)?|が|(?=[\u3040-\u9fff])"
-    rf"|,?\s*as\s+|,?\s*(?=[✓✔✅☑✗✘❌✕✖])|\s+)"
-    rf"(?P<not>{NOT}\s*)?{SURELY}{{0,5}}(?:(?P<good>{GOOD}|{FITS})(?=\s*(?:[.,;:!)|\]\"'-]|$|{M}|です|である|。|because|since"
-    rf"|as\b|and\b|but\b"
-    rf"|while|too|here|for|in\b|that|given|among|of\b|to\b|when|with|at\b|next|answer|choice|option|step))"
-    rf"|(?P<bad>{BAD}|(?:no|not)\b(?!\s*{M})))"
+    rf"|\s*[:;=→-]+\s*(?:(?:this|it|that)(?:'s|\s+(?:is|was|would\s+be|option\s+is))\s*)?|が|(?=[\u3040-\u9fff])|,?\s*as\s+|,?\s*(?=[✓✔✅☑✗✘❌✕✖])|\s+)"
+    rf"(?P<not>{NOT}\s*)?{SURELY}{{0,4}}(?:(?P<good>{GOOD}|{FITS})(?=\s*(?:[.,;:!)|\]\"'-]|$|{M}|です|である|。|because|since|as\b|and\b|but\b"
+    rf"|while|too|here|for|in\b|that|given|among|of\b|to\b|when|with|at\b|next|answer|choice|option|step))|(?P<bad>{BAD}|(?:no|not)\b(?!\s*{M})))"
     rf"|(?P<mark>[✓✔✅☑❌✗✘✕✖]|\[[xX]\])\s*[-:]?\s*(?P<marked>{M})",
     re.I | re.M,
 )
@@ -111,42 +107,38 @@ DENIES = re.compile(DENIED, re.I)
 BY_OTHERS = re.compile(rf"(?P<own>{WRITER}\s*(?:\w+\s+){{0,2}})?{SAYS}", re.I)
 REASONED = re.compile(rf"[\s,(:;-]*(?:{REASON})", re.I)
 CALLED_BAD = re.compile(
-    rf"[\s,)\]\"']*(?:(?:but\s+)?(?:which|it|this|that)\s+)?(?:{IS}\s*|can\s+be\s+|\(\s*)?(?:{BAD}(?!\s*{M})|ではな"
-    rf"|n't\b)"
+    rf"[\s,)\]\"']*(?:(?:but\s+)?(?:which|it|this|that)\s+)?(?:{IS}\s*|can\s+be\s+|\(\s*)?(?:{BAD}(?!\s*{M})|ではな|n't\b)"
     rf"|\s*{IS}\s*(?:not|no)\b",
     re.I,
 )
 DOUBT = re.compile(
-    rf"{M}|n't\b|\b(?:not|cannot|no|never|nor|none|wrong|incorrect|false|mistaken?|maybe|perhaps|possibly|might"
-    rf"|may|could"
-    r"|or|also|either|if|unless|unsure|uncertain|unlikely|doubt\w*|hardly|oder|ou|o|или)\b"
+    rf"{M}|n't\b|\b(?:not|cannot|no|never|nor|none|wrong|incorrect|false|mistaken?|maybe|perhaps|possibly|might|may|could"
+    r"|or|also|either|if|unless|unsure|uncertain|unlikely|doubt\w*|hardly|oder|ou|или)\b"
     r"|(?<!\w)\?|[✗✘❌✕✖]",
     re.I,
 )
 ASIDE = re.compile(r",?\s+(?:because|since|while|whereas|although|though|weil|porque|car|因为)\b", re.I)
+IN_BRACKETS = re.compile(r"\s\((?!or\b|and\b|maybe\b|possibly\b|\d)[^()]*\)")
 CONDITION = re.compile(
     r"\W*(?:but\s+)?(?:if|unless|suppose|assuming|wenn|si|если)\s+(?!I\b|we\b|forced|only|you\s+had|asked)", re.I
 )
 RECOMMENDED = re.compile(rf"{GIVE}\s+(?:an?\s+|the\s+)?(?:\w+\s+){{0,2}}?(?P<mark>[\ue100-\ue2ff])", re.I)
 CLOSED = re.compile(
-    r"[\s)\]\"'}]*(?:$|[.,;!(|<]|-\s|です|である|だ|입니다|,)|\s+(?:for\s+sure|here|then|overall)\b", re.I
+    r"[\s)\]\"'}]*(?:$|[.,;!|<]|\([^()]{0,80}\)\s*(?:$|[.,;:!])|-\s|です|である|だ|입니다|,)|\s+(?:for\s+sure|here|then|overall|it\s+is)\b",
+    re.I,
 )
 TAKEN_BACK = re.compile(
-    r"\W*(?:(?:but\s+)?wait|actually|correction|sorry|oops|hmm+|on\s+second\s+thought|scratch\s+that"
-    r"|let\s+me\s+re\w+|or"
+    r"\W*(?:(?:but\s+)?wait|actually|correction|sorry|oops|hmm+|on\s+second\s+thought|scratch\s+that|let\s+me\s+re\w+|or"
     r"|(?:no|wrong|incorrect|false)(?=\W*$|,)"
     r"|not\s+(?:this|that|sure|certain|correct|right)"
-    r"|(?:but\s+|however,?\s+)?(?:this|that|it|which|they)(?:'s|\s+(?:is|was|are|were"
-    r"|seems))(?:\s+\w+ly)?\s+(?:all\s+|a\s+)?"
-    r"(?:wrong|incorrect|false|untrue|mistaken?|not\s+(?:the\s+)?(?:correct|right|true|best|answer"
-    r"|accurate)(?:\s+\w+)?)"
+    r"|(?:but\s+|however,?\s+)?(?:this|that|it|which|they)(?:'s|\s+(?:is|was|are|were|seems))(?:\s+\w+ly)?\s+(?:all\s+|a\s+)?"
+    r"(?:wrong|incorrect|false|untrue|mistaken?|not\s+(?:the\s+)?(?:correct|right|true|best|answer|accurate)(?:\s+\w+)?)"
     r"(?=\W*$)"
     r"|(?:that|this|it)\s+(?:can't|cannot)\s+be\s+right)\b",
     re.I,
 )
 UNSURE = re.compile(
-    r"\b[Ii](?:'m|\s+am|\s+do|\s+can)?(?:n't|\s+not|not)\s+(?:really\s+|quite\s+)?(?:sure|certain|know|decide"
-    r"|choose|pick"
+    r"\b[Ii](?:'m|\s+am|\s+do|\s+can)?(?:n't|\s+not|not)\s+(?:really\s+|quite\s+)?(?:sure|certain|know|decide|choose|pick"
     r"|tell|say|determine|answer)\b|\bI\s+(?:cannot|can't|decline|refuse|(?:am\s+)?(?:unsure|uncertain|unable\s+to\s+"
     r"(?:decide|answer|determine)))\b"
 )
@@ -207,11 +199,7 @@ def recommended(sentence: str) -> str | None:
     named = re.findall(M, sentence)
     if not found or len(named) != 1 or DENIES.search(sentence) or LEFT_OPEN.search(sentence):
         return None
-    return (
-        found["mark"]
-        if re.match(r"[^\w,]*$|[.;]|,\s+(?:because|since|as|which|not)\b", sentence[found.end() :])
-        else None
-    )
+    return found["mark"] if re.match(r"\W*$|[,.;]", sentence[found.end() :]) else None
 
 
 def is_closed(tail: str) -> bool:
@@ -223,10 +211,12 @@ def _of_statement(sentence: str, found: re.Match[str], begin: int) -> Iterator[C
     before = CLAUSE.split(sentence[max(begin, found.start() - 80) : found.start()])[-1]
     named = list(dict.fromkeys(re.findall(M, found["mentions"])))
     end = found.end()
-    tail = sentence[end:]
-    if len(named) == 1:
-        tail = "".join(each for each in tail if not re.match(M, each) or ord(each) % 0x100 != ord(named[0]) % 0x100)
-    tail = ASIDE.split(tail)[0] or tail
+    tail = sentence[end : end + LONGEST_TAIL]
+    if len(named) == 1 and named[0] < OTHER:  # its letter or text again
+        option = ord(named[0]) % 0x100
+        tail = re.sub("|".join(chr(ord(first) + option) for first in (L, LT, T)), "", tail)
+    called_bad = CALLED_BAD.match(tail) is not None
+    tail = ASIDE.split(IN_BRACKETS.sub("", tail))[0]
     said = BY_OTHERS.search(before)
     condition = CONDITION.match(sentence)
     if (
@@ -244,7 +234,7 @@ def _of_statement(sentence: str, found: re.Match[str], begin: int) -> Iterator[C
             or DENIES.search(before) is not None
             or (found["both"] or "").startswith("neither")
         )
-    if denied or CALLED_BAD.match(tail):
+    if denied or called_bad:
         yield from (Claim(mark, "wrong", 2, end) for mark in named)
         return
     firm = bool(found["label"] or found["field"] or found["answer"] or found["choose"] or found["but"])
@@ -266,7 +256,7 @@ def _of_verdict(sentence: str, found: re.Match[str], begin: int) -> Iterator[Cla
         return
     before = CLAUSE.split(sentence[max(begin, found.start() - 80) : found.start()])[-1]
     named = list(dict.fromkeys(re.findall(M, found["mentions"])))
-    tail = sentence[found.end() :]
+    tail = sentence[found.end() : found.end() + LONGEST_TAIL]
     said = BY_OTHERS.search(before)
     if LEFT_OPEN.search(before) or (said and not said["own"]) or re.match(r"\s*\?", tail):
         return
