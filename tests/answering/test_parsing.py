@@ -122,6 +122,10 @@ STATED = [
     ('```json\n{"final_answer": "B) Iron-deficiency anaemia", "note": "the answer is A"}\n```', "B"),
     ('Here it is: {"answer": "B"}\nThat is all.', "B"),
     ('"answer": "B", "reasoning": "The patient', "B"),  # cut off
+    # corrected later
+    ("Answer: A\n\nActually, B.", "B"),
+    ("Answer: A\nCorrection: B", "B"),
+    ("Answer: A\nWait, I mean B.", "B"),
     # a model that goes on with a question of its own
     ("Answer: B\n\nQuestion: What causes chills?\nA) Cold\nB) Malaria\nAnswer: D", "B"),
 ]
@@ -246,7 +250,6 @@ NOT_ONE_LETTER = [
     r"\boxed{A} \boxed{B}",
     r"\boxed{A} or \boxed{B}",
     # taken back
-    "Answer: A\nCorrection: B",
     "Answer: A\nB",
     "The answer is A\nI am not sure",
     # no answer

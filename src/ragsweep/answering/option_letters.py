@@ -13,7 +13,8 @@ from difflib import SequenceMatcher
 from itertools import islice
 from typing import NamedTuple
 
-from ragsweep.answering.answer_words import BAD, GOOD, LT, OTHER, L, T
+from ragsweep.answering.answer_words import LT, OTHER, L, T
+from ragsweep.answering.letters_in_prose import LETTER, PROSE, is_among_words_of_answers, is_labelled
 from ragsweep.answering.raw_text import SIMPLER, plain_text
 from ragsweep.datasets.cases import Option
 
@@ -25,51 +26,9 @@ TOKEN = re.compile(
     r"|[^\w\s.,:;!?'\"()\[\]{}/\\|•·-]"
 )
 
-# A letter, but not that of B12, I'm, D-dimer, A/B or i.e. A letter within a sentence is an option only between words
-# that are said of options: not "hepatitis B", "a drug" or "B cells".
-WORD = r"0-9A-Za-z\u00c0-\u024f\u0370-\u04ff"
-NOUN = (
-    r"(?:\b(?:the|la|l'|el|le|die|a(?=\s+letra))\s*)?\b(?:answer\s+)?"
-    r"(?:options?|choices?|letters?|opci[oó]n|alternativa|letra|вариант|choix|opzione|antwort)\b\s*#?\s*"
-    r"|(?:选项|選項|選択肢)\s*"
-)
-LETTER = re.compile(
-    rf"(?P<noun>{NOUN})?(?<![{WORD}'.-])(?P<open>[\"'(\[{{<]{{0,3}})(?P<letter>[A-Za-z])"
-    rf"(?![{WORD}]|'\w|-[{WORD}]|\.\.?[A-Za-z]\b|[+^]|:[\\/])(?P<close>[)\"'\]}}>]{{0,3}})(?:\s*选项)?",
-    re.I,
-)
-BEFORE = re.compile(
-    r"(?:^|[^\w\s'-]|[^\x00-\u024f\u0370-\u04ff]|(?:^|\s)-+|\b(?:is|makes?|supports?|favou?rs?|was|are|be|being|not"
-    r"|nor|neither|either|both|and|or|but|so|thus|therefore|hence|then|than|over|of|with|choose|chose|select|selected|pick|picked|for|say|think|guess|mean|leaves"
-    r"|leaving|us|answers?|ans|towards?|to|favou?r|prefer|believe|consider|considered|considering|remains|only|likely"
-    r"|probably|definitely|clearly|certainly|actually|really|indeed|no|wait|yes|exclude|eliminate|out|why|makes|that|while"
-    r"|although|though|since|because|as|if|unless|from|between|among|on|correction|finally|still|now|instead|options|it's"
-    r"|that's|isn't|conclude|maybe|perhaps|possibly|also|except|ist|lautet|nicht|weder|noch|sondern|und|oder|wähle|also|est"
-    r"|réponse|pas|mais|choisis|donc|la|et|ou|respuesta|es|no|sino|elijo|y|o|ni|risposta|è|resposta|é|ответ|не|а|и|или"  # noqa: RUF001
-    r"|выбираю|верный|c'est))\s*$",
-    re.I,
-)
-AFTER = re.compile(
-    r"\s*(?:$|[^\w\s'+^-]|[^\x00-\u024f\u0370-\u04ff])|\s+-|\s+(?:is|isn't|are|was|would|will|seems|appears|fits|matches|makes"
-    r"|explains|looks|can|cannot|can't|could|might|may|must|should|does|doesn't|has|remains|leaves|because|since|as|and|or"
-    r"|but|not|nor|rather|over|instead|for|in|due|given|based|according|which|where|while|whereas|although|though|even|with"
-    r"|than|to|takes|it(?=\s+is\b)|here|the|die|la|le|as|best|correct|incorrect|wrong|right|true|false|yes|no|ist|est|es|è"
-    r"|é|und|oder|y|o|et|ou|и|или|а|верен|sondern|mais|sino|plus|so)\b",  # noqa: RUF001
-    re.I,
-)
-LABEL_BEFORE = re.compile(r"(?:\b(?:answers?|ans|choice|option)\b[\"')\]]*\s*(?:is|[:=-])\s*|^\W*)$", re.I)
-ARTICLE_AFTER = re.compile(r"\s+(?:best|better|correct|incorrect|wrong|right|true|false)\b", re.I)
 SEPARATOR = re.compile(r"[\s:,;-]*(?P<dot>\.)?[\s:,-]*\(?")
-ALONE = re.compile(r"[)\].:,;!\s]*$")
-NAME_AFTER = re.compile(r"\.\s?(?=(?-i:[a-z]))")
 ENDS = re.compile(r"[)\"'\]}\s]*(?:$|[.;!?,<|(]|-\s)")
 PHRASE = re.compile(r"(?:[.:)\-]|\s-)*\s*(?P<phrase>(?:[^\W\d_][\w'-]{0,40}[ ,/]*){1,4})(?=$|[.;!?<(])")
-PROSE = re.compile(
-    rf"\b(?:this|that|these|the|it|is|are|was|you|I|we|hope|thanks?|please|note|explanation|reason|reasoning|rationale"
-    rf"|confiden\w*|because|since|but|and|or|so|final|answer|option|choice|question|why|here|sure|certain\w*|likely|not|no"
-    rf"|wait|hmm|actually|sorry|let|right)\b|{GOOD}|{BAD}|[^\x00-\u024f]",
-    re.I,
-)
 LONGEST_OPTION = 1000  # characters
 ASIDE = re.compile(r"\s*\([^()]{1,60}\)")
 LIKE = 0.75  # similarity of two words that are taken for one, misspelt
@@ -206,7 +165,11 @@ class Letters:
         separator = SEPARATOR.match(line, end)
         assert separator
         behind = texts.get(separator.end())
-        if not enclosed and not found["letter"].isupper() and not _is_labelled(line, found, before, behind):
+        if (
+            not enclosed
+            and not found["letter"].isupper()
+            and not is_labelled(line, found, before, has_text_behind=behind is not None)
+        ):
             return None
         discussed = found["noun"] and ":" in separator[0]  # Option A: Aspirin. It inhibits platelets.
         if behind and letter in self.known and not discussed:
@@ -216,7 +179,7 @@ class Letters:
                 return Mention(start, behind.end, OTHER)
         if letter in self.known and (own_end := self._own_text_at(letter, line, separator.end())):
             return Mention(start, own_end, self._mark(LT, letter))
-        if not enclosed and not _is_among_words_of_answers(line, found, before):
+        if not enclosed and not is_among_words_of_answers(line, found, before):
             return None
         if letter not in self.known:
             is_letter = found["letter"].isupper() and (enclosed or letter not in "AI")
@@ -267,25 +230,6 @@ class Letters:
 
 
 SEPARATOR_BEHIND = re.compile(r"[\s,-]*\(?(?=(?:option|choice|answer)\b)|[\s,-]*")
-
-
-def _is_labelled(line: str, found: re.Match[str], before: str, behind: Mention | None) -> bool:
-    """Whether a letter in lower case stands alone behind words such as "Answer:"; but not in "the answer is a"."""
-    end = found.end("letter")
-    alone = behind or ALONE.match(line, end)
-    is_article = found["letter"] == "a" and before.rstrip().endswith("is") and end == len(line)
-    return bool(LABEL_BEFORE.search(before) and alone and not is_article)
-
-
-def _is_among_words_of_answers(line: str, found: re.Match[str], before: str) -> bool:
-    """Whether the words around a letter are said of options; not in "hepatitis B", "A patient" or "C. difficile"."""
-    end = found.end()
-    if not BEFORE.search(before) or not AFTER.match(line, end):
-        return False
-    if found["letter"].upper() in "AI" and not found["close"] and ARTICLE_AFTER.match(line, end):
-        return False
-    name = NAME_AFTER.match(line, end)
-    return not name or PROSE.match(line, name.end()) is not None
 
 
 def _tokens(text: str) -> tuple[str, ...]:

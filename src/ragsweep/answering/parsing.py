@@ -16,14 +16,14 @@ of its option, as in "A) B".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
-from ragsweep.answering.answer_words import BAD, GOOD, LT, M
+from ragsweep.answering.answer_words import LT, M
+from ragsweep.answering.marked_sentences import QUESTION, Sentence, lines_with_marks, sentences_of
 from ragsweep.answering.option_letters import Letters, bare_letter, has_two_meanings
 from ragsweep.answering.raw_text import plain_text, spoken
 from ragsweep.answering.stated_confidence import read_confidence
-from ragsweep.answering.statements import Claim, calls_wrong, claims, is_closed, recommended, takes_back
+from ragsweep.answering.statements import Claim, calls_wrong, claims, is_closed, praises_it, recommended, takes_back
 from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.datasets.cases import Option
 
@@ -33,34 +33,14 @@ ANSWER_FIELD = re.compile(
     r"(?:(?:final|correct|best|my|selected|chosen)[ _-]?)?(?:answer|choice|option)(?:[ _-]?(?:choice|option|letter))?",
     re.I,
 )
-NEXT_QUESTION = re.compile(r"[ \t#>*]*(?:question|q|problem|human|user|instruction|exercise)\s*\d*\s*[:.]", re.I)
-HEADING = re.compile(
-    r"[^\w\ue000-\ue3ff]*(?:the\s+)?(?:my\s+)?(?:final\s+|correct\s+|best\s+|right\s+)?(?:answer|antwort|答案|正解|ответ|réponse|respuesta)[^\w?\ue000-\ue3ff]*",
-    re.I,
-)
-GOES_ON = re.compile(r"(?::|\bis|\bbe)[\s\"'(\[]*$", re.I)
-SENTENCE_END = re.compile(r"(?<=[.!?;])[)\]\"']*\s+|(?<=[\u3002])")
-ABBREVIATION = re.compile(r"\b(e\.g|i\.e|vs|etc|approx|Dr|Mr|Mrs)\.(?=\s)", re.I)
 FEW_SENTENCES = 3
 SHORT = 50  # characters
-QUESTION = "\0"  # stands for a line that begins another question
-NUMBERED = re.compile(r"^(?P<number>\d{1,2})[.)]\s+(?P<mark>[\ue000-\ue1ff])?")
-LINE = re.compile(r"[^\n]{1,1999}(?:\s|\Z)|[^\n]{1,2000}")  # longer ones are read in parts, so that time stays linear
-LISTED = re.compile(rf"^([^\w\ue000-\ue3ff]*{M})\.\s+(?=(?:this\s+is\s+)?(?:{GOOD}|{BAD}|no\b|not\b))", re.I)
 LISTS = re.compile(
     r"\b(?:options?|choices?|each|following|consider\w*|evaluat\w*|analy\w*|look|differential|possibilit\w*)\b|:\s*$",
     re.I,
 )
 LEADING = re.compile(rf"[^\w\ue000-\ue3ff]*(?P<mark>{M})")
 BARE = re.compile(rf"[^\w\ue000-\ue3ff]*(?P<mark>{M})(?P<tail>.*)", re.S)
-
-
-class Sentence(NamedTuple):
-    """A sentence of a text, with marks for the options."""
-
-    text: str
-    line: int
-    is_line: bool
 
 
 def read_letter(text: str, options: Sequence[Option]) -> str | None:
@@ -82,7 +62,7 @@ def read_letter(text: str, options: Sequence[Option]) -> str | None:
     plain = plain_text(_of_field(spoken(text)))
     if whole := letters.is_whole(plain):
         return whole
-    lines = _lines(plain, letters)
+    lines = lines_with_marks(plain, letters)
     stated = _stated(lines, letters)
     return stated if stated in (*letters.known,) else None
 
@@ -102,46 +82,10 @@ def _of_field(text: str) -> str:
     return f"Answer: {answers[0]}\n{text[end:]}"
 
 
-def _lines(plain: str, letters: Letters) -> list[str]:
-    """The lines with marks. A line that ends in a colon, and a heading, go on in the next one."""
-    lines: list[str] = []
-    open_line = False
-    for line in LINE.findall(plain):
-        if not line.strip():
-            continue
-        if NEXT_QUESTION.match(line):
-            lines.append(QUESTION)
-            open_line = False
-            continue
-        marked = LISTED.sub(r"\1: ", letters.marked(ABBREVIATION.sub(r"\1", line.strip())))
-        marked = NUMBERED.sub(_numbered, marked)
-        if open_line and not marked.startswith("Answer:"):
-            lines[-1] = f"{lines[-1]} {marked}"
-        else:
-            lines.append(marked)
-        heading = HEADING.fullmatch(marked)
-        if heading and not open_line:
-            lines[-1] = "Answer:"
-        open_line = not open_line and bool(heading or GOES_ON.search(marked))
-    return lines
-
-
-def _numbered(found: re.Match[str]) -> str:
-    """A line of a numbered list without the number, or, where the number may be that of an option, without its end."""
-    return found["mark"] if found["mark"] else f"{found['number']}) "
-
-
-def _sentences(lines: Sequence[str]) -> Iterator[Sentence]:
-    for number, line in enumerate(lines):
-        parts = [part for part in SENTENCE_END.split(line) if part.strip()]
-        for part in parts:
-            yield Sentence(part, number, len(parts) == 1)
-
-
 def _stated(lines: Sequence[str], letters: Letters) -> str | None:
     """The letter that the lines give as the answer; "" if they give several, or one that is no option."""
     reading = _Reading(letters)
-    sentences = list(_sentences(lines))
+    sentences = list(sentences_of(lines))
     for number, sentence in enumerate(sentences):
         if sentence.text == QUESTION:
             if reading.has_answer or (number and _bare(sentences[0].text)):
@@ -168,7 +112,8 @@ class _Reading:
         self.passing: set[str] | None = None
         self.denied: set[str] = set()
         self.taken_back = False
-        self._line = 0
+        self._line = -1
+        self._lead = ""  # the option that begins the line
         self._last: Claim | None = None  # of the sentence before, if it was an answer
 
     @property
@@ -177,7 +122,12 @@ class _Reading:
 
     def read(self, sentence: Sentence, *, cut_off_after: int) -> None:
         """Read a sentence. The text may be cut off in it if it is the last one, after so many others."""
+        if sentence.line != self._line:
+            leading = LEADING.match(sentence.text)
+            self._lead = leading["mark"] if leading else ""
         found = list(claims(sentence.text))
+        if self._lead and praises_it(sentence.text):  # B. Metoprolol slows the heart. This is the best option.
+            found = [Claim(self._lead, "right", 2, len(sentence.text))]
         if cut_off_after:
             found = [claim for claim in found if not self._is_cut_off(sentence.text, claim, cut_off_after)]
         positive = [claim for claim in found if claim.says != "wrong"]

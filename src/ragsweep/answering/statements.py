@@ -12,31 +12,20 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ragsweep.answering.answer_frames import KINDS, STATED, VERDICT
 from ragsweep.answering.answer_words import (
-    ANSWER,
-    ARTICLE,
     BAD,
-    BEST,
-    BUT,
-    CHOOSE,
     DENIED,
-    FITS,
     GIVE,
     GOOD,
     IS,
-    IT,
-    LABEL,
-    LEAVES,
     LETTERED,
     LT,
-    NOT,
     OPEN,
     OTHER,
     REASON,
     SAYS,
-    SO,
     SURELY,
-    THINK,
     WRITER,
     L,
     M,
@@ -44,60 +33,6 @@ from ragsweep.answering.answer_words import (
 )
 
 LONGEST_TAIL = 400  # characters after a statement that may leave it open
-
-JOIN = r"(?:,|/|&|\+|;|\||\b(?:and|or|nor|und|oder|noch|y|o|ni|et|ou|и|или)\b|和|或|、|と|または)"
-SEVERAL = rf"{M}(?:[\s)\]]*{JOIN}+\s*(?:{JOIN}\s*)?(?:(?:either|maybe|possibly|perhaps)\s+)?[(\[]?{M}){{0,9}}"
-WORDS = (
-    rf"(?:(?!{NOT}|{SAYS}|could\b|might\b|may\b|wrong\b|incorrect\b)"
-    rf"(?:[^\W\d_][\w'-]{{0,40}},?\s+|\([^()]{{0,40}}\)\s*)){{0,8}}?"
-)
-LABEL_WORD = (
-    r"(?:(?!(?:to|of|each|which|what|determine|find|identify|let's|wrong|incorrect|not|previous|first|second|other|another"
-    r"|possible|student|if|why|is|are|options|choices)\b)[\w'-]{1,40}\s+)"
-)
-SEP = r"(?:[:=→>]|\s-+>?(?=\s)|\.\.\.)"
-LEAD = r"^[^\w\ue000-\ue3ff]*"
-
-FRAME = "|".join(
-    [
-        # Answer: B, **The most likely diagnosis**: B, Final answer -> B
-        rf"(?P<label>{LEAD}(?:{SO}\W+)?{LABEL_WORD}{{0,6}}?(?:[\u3040-\u9fff]{{0,6}}?{ANSWER}|{LABEL}|{BEST}(?:\s+\w+)?)[\"')\]]*(?:\s*\([^()]{{0,40}}\))?"
-        rf"[\"')\]]*\s*{SEP})",
-        rf"(?P<field>[\"']\s*{ANSWER}[\"']\s*:|\[\s*{ANSWER}\s*\]\s*:?)",
-        # The answer to this question is B, Answer B
-        rf"(?P<answer>(?<!/){ANSWER}\s*(?:{WORDS}(?P<negated>no\s+|n')?{IS}\s*{SURELY}{{0,4}}(?:\.\.\.|(?:clear|obvious|simple|as\s+follows)(?=\s*:))?)"
-        rf"|(?<!/)(?:\banswer(?:\s+(?:choice|option|letter))?|\bans|\bответ|\bréponse|\brespuesta|\bantwort)\s*(?=[(\[]?{M}|не\s)"  # noqa: RUF001
-        rf"|\b(?:the|this|my|final)\s+{LABEL_WORD}?(?:{LABEL}|statement|claim|organism|cause)\s+{WORDS}{IS}\s*{SURELY}{{0,4}})",
-        # The most likely diagnosis in this patient is B
-        rf"(?P<best>{BEST}\s*(?:{WORDS}|[\u3040-\u9fff]{{1,8}}?){IS}\s*{SURELY}{{0,4}}|most\s+(?:consistent|compatible|suggestive|indicative)\s+(?:with|of)"
-        rf"|\b(?:of|treatment|drug|test|method|modality)\s+(?:first\s+)?choice\s+{WORDS}{IS})",
-        # I would go with B, I think it is B, choose B
-        rf"(?P<choose>{WRITER}\s*(?:(?:would|will|am|have\s+to|can|should|had\s+to|'m)\s+)*{SURELY}{{0,4}}{CHOOSE}"
-        rf"|{WRITER}\s*(?:am\s+)?{SURELY}{{0,4}}{THINK}(?:\s+(?:{IT}|the\s+answer\s+is))?|(?:^|[,:;]\s*|\b(?:let's|please)\s+){CHOOSE}"
-        rf"|(?:选择|选|選|選択)\s*(?={M}))",
-        # So B, it's B, that leaves B, most likely B
-        rf"(?P<so>(?:{SO}[\s,:.]*){{1,3}}(?:{IT}|\b(?:ist|est|es)\b)?\s*{SURELY}{{0,4}}|\b{IT}\s*{SURELY}{{0,4}}|{LEAVES}"
-        r"|\b(?:points?\s+(?:\w+ly\s+)?to|corresponds\s+to|best\s+explained\s+by)"
-        rf"|{LEAD}{SURELY}{{1,4}}|(?<!less\s)(?<!least\s)(?<!more\s)\b(?:most\s+)?likely)",
-        rf"(?P<but>{NOT}\s*{SEVERAL}[\s,;.-]*{BUT}|{M}\s*(?:では|じゃ)なく[,\s]*)",
-    ]
-)
-STATED = re.compile(
-    rf"(?:{FRAME})\s*(?::|\s-\s)?[\s\"'(\[{{]*(?:answer\s*:\s*)?(?:{ARTICLE}?(?:\w+\s+){{0,3}}\w+,\s*(?=[\ue100-\ue2ff])|to\s+(?=[\ue200-\ue2ff])|an?\s+(?:(?:\w+\s+){{0,2}}(?=[\ue100-\ue1ff])|(?=[\ue200-\ue2ff])))?{ARTICLE}?"
-    rf"(?P<not>{NOT}\s*(?:{ARTICLE}|the\s+answer\s+)?)?(?P<both>\b(?:either|neither|both|between)\s+)?{ARTICLE}?[(\[\"']*"
-    rf"(?P<mentions>{SEVERAL})(?P<instead>[\s,;]*(?:{BUT}|(?:では|じゃ)なく[,\s]*)\s*{ARTICLE}?(?P<second>{M}))?",
-    re.I | re.M,
-)
-VERDICT = re.compile(
-    rf"(?<!{M}\s)(?<!{M},\s)(?<!{M},)(?P<mentions>{SEVERAL})[)\].\"']*\s*"
-    rf"(?:(?:all\s+|both\s+)?(?:{IS}|(?:must|would|should|can|could|may)(?:\s+all)?\s+be|looks|sounds|appears)\s*"
-    rf"(?:all\s+|both\s+|the\s+option\s+that\s+)?"
-    rf"|\s*[:;=→-]+\s*(?:(?:this|it|that)(?:'s|\s+(?:is|was|would\s+be|option\s+is))\s*)?|が|(?=[\u3040-\u9fff])|,?\s*as\s+|,?\s*(?=[✓✔✅☑✗✘❌✕✖])|\s+)"
-    rf"(?P<not>{NOT}\s*)?{SURELY}{{0,4}}(?:(?P<good>{GOOD}|{FITS})(?=\s*(?:[.,;:!)|\]\"'-]|$|{M}|です|である|。|because|since|as\b|and\b|but\b"
-    rf"|while|too|here|for|in\b|that|given|among|of\b|to\b|when|with|at\b|next|answer|choice|option|step))|(?P<bad>{BAD}|(?:no|not)\b(?!\s*{M})))"
-    rf"|(?P<mark>[✓✔✅☑❌✗✘✕✖]|\[[xX]\])\s*[-:]?\s*(?P<marked>{M})",
-    re.I | re.M,
-)
 
 CLAUSE = re.compile(rf"[.,;:!?()]|\s-+\s|\b(?:so|therefore|thus|hence|and|but|then)\b|{M}", re.I)
 LEFT_OPEN = re.compile(
@@ -135,6 +70,11 @@ TAKEN_BACK = re.compile(
     r"(?:wrong|incorrect|false|untrue|mistaken?|not\s+(?:the\s+)?(?:correct|right|true|best|answer|accurate)(?:\s+\w+)?)"
     r"(?=\W*$)"
     r"|(?:that|this|it)\s+(?:can't|cannot)\s+be\s+right)\b",
+    re.I,
+)
+PRAISED = re.compile(
+    rf"\W*(?:so\s+|therefore,?\s+|thus,?\s+)?(?:this|that|it|which)\s+(?:(?:option|choice|answer)\s+)?{IS}\s*{SURELY}{{0,3}}"
+    rf"(?:the\s+)?(?!true\b|right\b|yes\b){GOOD}(?:\s+(?:option|choice|answer))?\W*$",
     re.I,
 )
 UNSURE = re.compile(
@@ -188,6 +128,11 @@ def takes_back(sentence: str) -> bool:
     return TAKEN_BACK.match(sentence) is not None or UNSURE.search(sentence) is not None
 
 
+def praises_it(sentence: str) -> bool:
+    """Whether a sentence calls right what was said before it, as in "This is the best option."."""
+    return PRAISED.match(sentence) is not None
+
+
 def calls_wrong(sentence: str) -> bool:
     """Whether a sentence begins by calling wrong what was said before it."""
     return CALLED_BAD.match(sentence) is not None
@@ -237,8 +182,8 @@ def _of_statement(sentence: str, found: re.Match[str], begin: int) -> Iterator[C
     if denied or called_bad:
         yield from (Claim(mark, "wrong", 2, end) for mark in named)
         return
-    firm = bool(found["label"] or found["field"] or found["answer"] or found["choose"] or found["but"])
-    kind = next((name for name in ("label", "so") if found[name]), "")
+    kind = next(name for name in KINDS if found[name])
+    firm = kind not in ("best", "so")
     lettered = len(named) == 1 and re.match(LETTERED, named[0]) is not None
     if found["so"] and not (is_closed(tail) and len(named) == 1):
         return
