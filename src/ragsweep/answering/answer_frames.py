@@ -114,12 +114,14 @@ FRAMES = (
         "I think it is B.",
         rf"{WRITER}\s*(?:am\s+)?{SURE}{THINK}(?:\s+(?:{IT}|the\s+answer\s+is))?",
     ),
+    Frame("choose", "I hesitated, but settled on B.", r"\b(?:settled|decided)\s+(?:on|for)"),
     Frame("choose", "Choose B.", rf"(?:^|[,:;]\s*|\b(?:let's|please)\s+){CHOOSE}|(?:选择|选|選|選択)\s*:?\s*(?={M})"),
     Frame("choose", "Ich würde B wählen.", rf"\bich\s+(?:würde|werde)\s+(?={M}\s+(?:wählen|nehmen))"),
     Frame("so", "So, B.", rf"(?:{SO}[\s,:.]*){{1,3}}(?:{IT}|\b(?:ist|est|es)\b)?{SURE}"),
     Frame("so", "It's B.", rf"\b{IT}{SURE}|{LEAD}{SURELY}{{1,4}}"),
     Frame("so", "That leaves B.", LEAVES),
     Frame("so", "Everything points to B.", r"\b(?:points?\s+(?:\w+ly\s+)?to|corresponds\s+to|best\s+explained\s+by)"),
+    Frame("so", "Guidelines recommend starting with option B.", r"\brecommend\s+(?:starting|beginning)\s+with"),
     Frame("so", "The rate settles it: B.", r"\b(?:settles\s+(?:it|this)|changes\s+my\s+mind|clear|obvious)\s*:"),
     Frame("so", "I would slow the heart, i.e. option B.", rf"\bi\.?e\b,?(?=\s*[(\[]?{M}[)\].]*$)"),
     Frame(
@@ -127,7 +129,11 @@ FRAMES = (
         "The patient most likely needs metoprolol.",
         r"(?<!less\s)(?<!least\s)(?<!more\s)\b(?:most\s+)?likely(?:\s+(?:has|needs|requires|due\s+to|represents)\b)?",
     ),
-    Frame("but", "Not A, but B.", rf"{NOT}\s*{SEVERAL}[\s,;.-]*{BUT}|{M}\s*(?:では|じゃ)なく[,\s]*"),
+    Frame(
+        "but",
+        "Not A, but B.",
+        rf"{NOT}\s*(?:es\s+)?{ARTICLE}?{SEVERAL}[\s,;.-]*(?:{BUT}|es\b)|{M}\s*(?:では|じゃ)なく[,\s]*",
+    ),
 )
 KINDS = tuple(dict.fromkeys(frame.kind for frame in FRAMES))
 FRAME = "|".join(f"(?P<{kind}>{'|'.join(frame.pattern for frame in FRAMES if frame.kind == kind)})" for kind in KINDS)

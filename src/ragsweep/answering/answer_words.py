@@ -31,33 +31,36 @@ BEST = (  # what makes a noun the one that is asked for: "the most likely diagno
 )
 IS = (
     r"(?:(?:\b|(?<=n'))(?:is|was|are|be|being|remains|ist|sind|sont|son|lautet|wäre|sei|est|serait|es|sería|è|é"
-    r"|seems?(?:\s+to\s+be)?|appears?\s+to\s+be)\b|'s\b|应该是|應該是|是|为|為|は|은|는|(?<=\s)-(?=\s))"
+    r"|seems?(?:\s+to\s+be)?|appears?\s+to\s+be)\b|'s\b|应该是|應該是|才是|就是|是|为|為|は|은|는|(?<=\s)-(?=\s))"
 )
 SURELY = (
     r"(?:\b(?:therefore|thus|then|hence|indeed|still|now|most|also|certainly|clearly|definitely|likely|probably"
     r"|obviously|surely|simply|actually|really|undoubtedly|evidently|ultimately|finally|almost|consequently"
-    r"|accordingly|equally|best|again|instead|wahrscheinlich|also|daher|donc|probablement|probablemente|in\s+fact"
+    r"|accordingly|equally|best|again|instead|am\s+ehesten|wahrscheinlich|also|daher|donc|probablement|probablemente|in\s+fact"
     r"|of\s+course|going\s+to\s+be|indicated\s+by|represented\s+by|given\s+by|labeled|labelled)\b(?:\s*,)?\s*)"
 )
-ARTICLE = r"(?:\b(?:the|la|le|el|l'|a\s+letra|die|der|das)\b\s*|l')"
+ARTICLE = r"(?:\b(?:the|la|le|el|l'|a\s+letra|die|der|das|это)\b\s*|l')"
 
 # How a writer chooses: "I would go with".
 CHOOSE = (
     r"(?:\b(?:choose|chose|select|selected|pick|picked|go(?:ing)?\s+(?:with|for)|opt(?:ing)?\s+for|settle\s+(?:on|for)"
-    r"|vote\s+for|say|answer|favou?r|prefer|lean(?:ing)?\s+(?:towards?|to)|wähle|choisi[st]|choisirais|elijo|elegiría"
+    r"|vote(?:\s+for)?|say|answer(?:\s+with)?|favou?r|prefer|lean(?:ing)?\s+(?:towards?|to)|wähle|choisi[st]|choisirais|elijo|elegiría"
     r"|escojo|escogería|escolho|escolheria|scelgo|sceglierei|выбираю|выбрала?|выберу)\b|选择|選擇|选|選ぶ)"
 )
-WRITER = r"(?:\b(?:I|we|let's|let\s+me|let\s+us|you\s+should|one\s+should|ich|je|yo|eu|я)\b(?:'(?:d|ll|m|ve))?)"
+WRITER = (
+    r"(?:\b(?:I|we|let's|let\s+me|let\s+us|(?:you|one|doctors?|physicians?|clinicians?)\s+should|ich|je|yo|eu|я)\b"
+    r"(?:'(?:d|ll|m|ve))?)"
+)
 THINK = r"(?:\b(?:think|thinking|believe|guess|suspect|conclude|mean|glaube|denke|pense|creo|думаю)\b(?:\s+that)?)"
 IT = (
-    r"(?:\b(?:it|that|this|which)(?:'s|\s+(?:is|(?:must|should|would|has\s+to|can\s+only|will)\s+be)|'d\s+be"
+    r"(?:\b(?:it|that|this|which)(?:'s|\s+(?:is|(?:must|should|has\s+to|can\s+only|(?:would|will)(?:\s+have\s+to)?)\s+be)|'d\s+be"
     r"|(?:'s|\s+has)\s+got\s+to\s+be)|^\W*must\s+be\b|\bc'est|\bes(?=\s+la)|\best-ce)"
 )
 SO = (  # what opens a conclusion, or a correction
     r"(?:\b(?:so|therefore|thus|hence|then|consequently|accordingly|ultimately|finally|in\s+conclusion|overall|no|nope"
     r"|wait|actually|rather|correction|sorry|instead|yes|by\s+elimination|by\s+exclusion|daher|deshalb|folglich|somit"
-    r"|donc|ainsi|entonces|luego|por\s+lo\s+tanto|portanto|quindi|значит|следовательно|итак)\b"
-    r"|(?<![\ue000-\ue1ff])(?<![\ue000-\ue1ff]\s)→|所以|因此|故|应|應|本题|本題|したがって|よって)"
+    r"|donc|ainsi|entonces|luego|por\s+lo\s+tanto|portanto|quindi|значит|следовательно|итак|таким\s+образом)\b"
+    r"|(?<![\ue000-\ue1ff])(?<![\ue000-\ue1ff]\s)→|∴|所以|因此|故|应|應|本题|本題|したがって|よって)"
 )
 LEAVES = r"(?:\b(?:leaves|leaving|left\s+with)\b(?:\s+(?:us|only|me|with|just))*)"
 GIVE = (  # what is done, where only the texts of options are named
@@ -76,7 +79,7 @@ GOOD = (
     r"|for\b|of\b|in\b|to\b)\w+\s+){0,3}"
     r"(?:answer|option|choice|diagnosis|one|drug\s+of\s+choice|treatment\s+of\s+choice)"
     r"|(?:the\s+)?most\s+(?:likely|appropriate|suitable|probable|accurate|consistent|plausible|fitting|reasonable)"
-    r"|the\s+(?:best|most\s+(?:likely|appropriate|suitable|probable|accurate|consistent|plausible))(?:\s+\w+){1,4}?"
+    r"|the\s+(?:best(?!\s+(?:known|\w+ed)\b)|most\s+(?:likely|appropriate|suitable|probable|accurate|consistent|plausible))(?:\s+\w+){1,4}?"
     r"|(?:the\s+)?better|the\s+(?:preferred|recommended|ideal|optimal)(?:\s+\w+)?|favou?red"
     r"|richtig|korrekt|die\s+(?:richtige|korrekte|beste|passende)\s+(?:antwort|wahl|option|lösung)"
     r"|(?:la\s+)?correcte?|la\s+(?:bonne\s+|meilleure\s+)?(?:réponse|option)|le\s+(?:bon|meilleur)\s+choix|juste"

@@ -11,7 +11,7 @@ from ragsweep.answering.answer_words import BAD, GOOD
 WORD = r"0-9A-Za-z\u00c0-\u024f\u0370-\u04ff"
 NOUN = (
     r"(?:\b(?:the|la|l'|el|le|die|a(?=\s+letra))\s*)?\b(?:answer\s+)?"
-    r"(?:options?|choices?|letters?|opci[oó]n|alternativa|letra|вариант|choix|opzione|antwort)\b\s*#?\s*"
+    r"(?:options?|choices?|letters?|statements?|opci[oó]n|alternativa|letra|вариант|choix|opzione|antwort)\b\s*#?\s*"
     r"|(?:选项|選項|選択肢)\s*"
 )
 LETTER = re.compile(
@@ -21,14 +21,14 @@ LETTER = re.compile(
 )
 BEFORE = re.compile(  # the answer is | B
     r"(?:^|[^\w\s'-]|[^\x00-\u024f\u0370-\u04ff]|(?:^|\s)-+|\b(?:is|makes?|making|supports?|favou?rs?|was|are|be|being|not"
-    r"|nor|neither|either|both|and|or|but|so|thus|therefore|hence|then|than|over|of|with|choose|chose|select|selected"
+    r"|nor|neither|either|both|and|or|but|so|thus|therefore|hence|then|than|over|of|with|choose|chose|vote|select|selected"
     r"|pick|picked|for|say|think|guess|mean|leaves|leaving|us|answers?|ans|towards?|to|favou?r|prefer|believe|consider"
     r"|considered|considering|remains|only|likely|probably|definitely|clearly|certainly|actually|really|indeed|no|wait"
     r"|yes|exclude|eliminate|out|why|makes|that|while|although|though|since|because|as|if|unless|from|between|among|on"
     r"|correction|finally|still|now|instead|options|it's|that's|isn't|conclude|maybe|perhaps|possibly|also|except"
     r"|ist|lautet|nicht|weder|noch|sondern|und|oder|wähle|würde|daher|deshalb|somit|folglich|also"
     r"|est|réponse|pas|mais|choisis|donc|la|et|ou|c'est|respuesta|es|no|sino|elijo|elegiría|y|o|ni"
-    r"|risposta|è|resposta|é|ответ|не|\u0430|и|или|выбираю|верный))\s*$",
+    r"|risposta|è|resposta|é|ответ|это|не|\u0430|и|или|выбираю|верный))\s*$",
     re.I,
 )
 AFTER = re.compile(  # B | is correct

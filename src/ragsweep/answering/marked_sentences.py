@@ -15,6 +15,7 @@ HEADING = re.compile(
     r"(?:answer|antwort|答案|正解|ответ|réponse|respuesta)[^\w?\ue000-\ue3ff]*",
     re.I,
 )
+LABELLED = re.compile(r"\W*(?:(?:the|my|final|correct|best)\s+){0,3}answer\b", re.I)  # Final answer: B
 GOES_ON = re.compile(r"(?::|\bis|\bbe)[\s\"'(\[]*$", re.I)
 SENTENCE_END = re.compile(r"(?<=[.!?;])[)\]\"']*\s+|(?<=[\u3002])")
 ABBREVIATION = re.compile(r"\b(e\.g|i\.e|vs|etc|approx|ans|Dr|Mr|Mrs)\.(?=[\s,])", re.I)
@@ -48,7 +49,7 @@ def lines_with_marks(plain: str, letters: Letters) -> list[str]:
             continue
         marked = letters.marked(ANSWER_DASH.sub("Answer: ", ABBREVIATION.sub(r"\1", " ".join(line.split()))))
         marked = NUMBERED.sub(_numbered, COMPARED.sub("", LISTED.sub(r"\1: ", marked)))
-        if open_line and not marked.startswith("Answer:"):
+        if open_line and not LABELLED.match(marked):
             lines[-1] = f"{lines[-1]} {QUOTED.sub('', marked, count=1) if QUOTED.match(marked) else marked}"
         else:
             lines.append(marked)

@@ -16,7 +16,8 @@ of its option, as in "A) B".
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from ragsweep.answering.answer_words import LT, M
 from ragsweep.answering.marked_sentences import QUESTION, Sentence, lines_with_marks, sentences_of
@@ -30,11 +31,13 @@ from ragsweep.datasets.cases import Option
 __all__ = ["read_confidence", "read_letter"]
 
 ANSWER_FIELD = re.compile(
-    r"(?:(?:final|correct|best|my|selected|chosen)[ _-]?)?(?:answer|choice|option)(?:[ _-]?(?:choice|option|letter))?",
+    r"(?:(?:final|correct|best|my|selected|chosen)[ _-]?)?(?:answer|choice|option|letter)"
+    r"(?:[ _-]?(?:choice|option|letter))?",
     re.I,
 )
 FEW_SENTENCES = 3
 SHORT = 50  # characters
+OPEN_END = re.compile(r"\b(?:best|better|most\s+\w+)$", re.I)  # B is best | avoided here
 LISTS = re.compile(
     r"\b(?:options?|choices?|each|following|consider\w*|evaluat\w*|analy\w*|look|differential|possibilit\w*)\b|:\s*$",
     re.I,
@@ -74,12 +77,19 @@ def _of_field(text: str) -> str:
         found = from_json(text[start:end], allow_nan=True) if 0 <= start < end else None
     except MalformedError:
         return text
-    answers = [found[name] for name in found if ANSWER_FIELD.fullmatch(name)] if isinstance(found, dict) else []
+    answers = list(_answers(found))
     if not answers:
         return text
-    if len(answers) > 1 or not isinstance(answers[0], str):
+    if any(answer != answers[0] for answer in answers) or not isinstance(answers[0], str):
         return ""
     return f"Answer: {answers[0]}\n{text[end:]}"
+
+
+def _answers(found: Any) -> Iterator[Any]:
+    """The fields of an object that give an answer, also as an object, as in {"answer": {"letter": "B"}}."""
+    for name, value in found.items() if isinstance(found, dict) else ():
+        if ANSWER_FIELD.fullmatch(name):
+            yield from _answers(value) if isinstance(value, dict) and value else [value]
 
 
 def _stated(lines: Sequence[str], letters: Letters) -> str | None:
@@ -93,7 +103,7 @@ def _stated(lines: Sequence[str], letters: Letters) -> str | None:
                 break
             reading = _Reading(letters)
             continue
-        reading.read(sentence, cut_off_after=number if number == len(sentences) - 1 else 0)
+        reading.read(sentence, number, is_last=number == len(sentences) - 1)
     return reading.answer(_alone(sentences, lines, letters), sentences)
 
 
@@ -120,16 +130,16 @@ class _Reading:
     def has_answer(self) -> bool:
         return bool(self.firm or self.passing)
 
-    def read(self, sentence: Sentence, *, cut_off_after: int) -> None:
-        """Read a sentence. The text may be cut off in it if it is the last one, after so many others."""
+    def read(self, sentence: Sentence, number: int, *, is_last: bool) -> None:
+        """Read a sentence. The text may be cut off in it if it is the last one."""
         if sentence.line != self._line:
             leading = LEADING.match(sentence.text)
             self._lead = leading["mark"] if leading else ""
         found = list(claims(sentence.text))
         if self._lead and praises_it(sentence.text):  # B. Metoprolol slows the heart. This is the best option.
             found = [Claim(self._lead, "right", 2, len(sentence.text))]
-        if cut_off_after:
-            found = [claim for claim in found if not self._is_cut_off(sentence.text, claim, cut_off_after)]
+        if is_last:
+            found = [claim for claim in found if not self._is_cut_off(sentence.text, claim, number)]
         positive = [claim for claim in found if claim.says != "wrong"]
         bare = BARE.fullmatch(sentence.text)
         if takes_back(sentence.text) and not LEADING.match(sentence.text):
@@ -175,15 +185,16 @@ class _Reading:
         else:
             self.passing = {letter}
 
-    def _is_cut_off(self, sentence: str, claim: Claim, after: int) -> bool:
-        """Whether the text ends in what could go on with the text of another option, or with another option."""
-        rest = sentence[claim.end :].strip()
-        if rest or not claim.mark or claim.kind == "label":
+    def _is_cut_off(self, sentence: str, claim: Claim, number: int) -> bool:
+        """Whether the text ends where it could go on with another option, or with words that change the meaning."""
+        if sentence[claim.end :].strip() or not claim.mark or claim.kind == "label":
             return False
-        return (claim.kind == "so" and after >= FEW_SENTENCES) or self.letters.may_go_on(claim.mark)
+        if claim.kind == "so":  # "which leaves B", and then "or C"
+            return number >= FEW_SENTENCES or len(sentence) > SHORT
+        return number > 0 and (OPEN_END.search(sentence) is not None or self.letters.may_go_on(claim.mark))
 
 
-def _bare(sentence: str, *, is_first: bool = True) -> str | None:
+def _bare(sentence: str, *, may_be_longer: bool = False) -> str | None:
     """The mark of a sentence that has nothing but an option, and perhaps a reason."""
     found = BARE.fullmatch(sentence)
     if not found:
@@ -191,7 +202,7 @@ def _bare(sentence: str, *, is_first: bool = True) -> str | None:
     mark, tail = found["mark"], found["tail"]
     if re.match(r"[\s:]+not\b", tail):
         return None
-    longer = is_first and LT <= mark < "\ue200" and len(tail.split()) <= 4 and ":" not in tail
+    longer = may_be_longer and LT <= mark < "\ue200" and len(tail.split()) <= 4 and ":" not in tail
     return mark if is_closed(tail) or longer else None
 
 
@@ -216,12 +227,18 @@ def _may_end(last: Sentence, sentences: Sequence[Sentence], mark: str, letters: 
     return last.is_line and mark < "\ue200" and (mark >= LT or ended or letters.letter(mark) in named)
 
 
+def _names_others(sentences: Sequence[Sentence], letters: Letters) -> bool:
+    """Whether a text that begins with an option goes on with others, and so discusses them."""
+    named = {letters.letter(mark) for sentence in sentences for mark in re.findall(M, sentence.text)}
+    return len(sentences) > FEW_SENTENCES or len(named) > 1
+
+
 def _alone(sentences: Sequence[Sentence], lines: Sequence[str], letters: Letters) -> set[str]:
     """The letters of the first and the last sentence that are nothing but an option, and begin no list."""
     found = set()
     for sentence in {sentences[0], sentences[-1]} if sentences else ():
         is_first = sentence is sentences[0]
-        mark = _bare(sentence.text, is_first=is_first)
+        mark = _bare(sentence.text, may_be_longer=is_first and not _names_others(sentences, letters))
         if is_first and len(sentences) > 1 and not _goes_on(sentence, sentences[1]):
             continue
         if not mark or (not is_first and not _may_end(sentence, sentences, mark, letters)):

@@ -57,6 +57,7 @@ IN_BRACKETS = re.compile(r"\s\((?!or\b|and\b|maybe\b|possibly\b|\d)[^()]*\)")
 CONDITION = re.compile(
     r"\W*(?:but\s+)?(?:if|unless|suppose|assuming|wenn|si|если)\s+(?!I\b|we\b|forced|only|you\s+had|asked)", re.I
 )
+ASKED = re.compile(r"[)\]\"'\s]*\?")
 RECOMMENDED = re.compile(rf"{GIVE}\s+(?:an?\s+|the\s+)?(?:\w+\s+){{0,2}}?(?P<mark>[\ue100-\ue2ff])", re.I)
 CLOSED = re.compile(
     r"[\s)\]\"'}]*(?:$|[.,;!|<]|\([^()]{0,80}\)\s*(?:$|[.,;:!])|-\s|です|である|だ|입니다|,)|\s+(?:for\s+sure|here|then|overall|it\s+is)\b",
@@ -152,6 +153,12 @@ def is_closed(tail: str) -> bool:
     return REASONED.match(tail) is not None or (CLOSED.match(tail) is not None and not DOUBT.search(tail))
 
 
+def _is_conditional(sentence: str, found: re.Match[str]) -> bool:
+    """Whether a sentence begins with a condition, as in "If there were an infection, C would be correct."."""
+    condition = CONDITION.match(sentence)
+    return condition is not None and condition.end() <= found.start()
+
+
 def _of_statement(sentence: str, found: re.Match[str], begin: int) -> Iterator[Claim]:
     before = CLAUSE.split(sentence[max(begin, found.start() - 80) : found.start()])[-1]
     named = list(dict.fromkeys(re.findall(M, found["mentions"])))
@@ -163,13 +170,7 @@ def _of_statement(sentence: str, found: re.Match[str], begin: int) -> Iterator[C
     called_bad = CALLED_BAD.match(tail) is not None
     tail = ASIDE.split(IN_BRACKETS.sub("", tail))[0]
     said = BY_OTHERS.search(before)
-    condition = CONDITION.match(sentence)
-    if (
-        LEFT_OPEN.search(before)
-        or (said and not said["own"])
-        or re.match(r"[)\]\"'\s]*\?", tail)
-        or (condition and condition.end() <= found.start())
-    ):
+    if LEFT_OPEN.search(before) or (said and not said["own"]) or ASKED.match(tail) or _is_conditional(sentence, found):
         return
     if found["second"]:  # not A but C
         named, denied = [found["second"]], DENIES.search(before) is not None
@@ -203,7 +204,7 @@ def _of_verdict(sentence: str, found: re.Match[str], begin: int) -> Iterator[Cla
     named = list(dict.fromkeys(re.findall(M, found["mentions"])))
     tail = sentence[found.end() : found.end() + LONGEST_TAIL]
     said = BY_OTHERS.search(before)
-    if LEFT_OPEN.search(before) or (said and not said["own"]) or re.match(r"\s*\?", tail):
+    if LEFT_OPEN.search(before) or (said and not said["own"]) or ASKED.match(tail) or _is_conditional(sentence, found):
         return
     denied = bool(found["bad"]) != bool(found["not"]) or DENIES.search(before) is not None
     if denied:
