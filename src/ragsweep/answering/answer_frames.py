@@ -117,6 +117,11 @@ FRAMES = (
     Frame("choose", "I hesitated, but settled on B.", r"\b(?:settled|decided)\s+(?:on|for)"),
     Frame("choose", "Choose B.", rf"(?:^|[,:;]\s*|\b(?:let's|please)\s+){CHOOSE}|(?:选择|选|選|選択)\s*:?\s*(?={M})"),
     Frame("choose", "Ich würde B wählen.", rf"\bich\s+(?:würde|werde)\s+(?={M}\s+(?:wählen|nehmen))"),
+    Frame(
+        "but",
+        "Not A, but B.",
+        rf"{NOT}\s*(?:es\s+)?{ARTICLE}?{SEVERAL}[\s,;.-]*(?:{BUT}|es\b)|{M}\s*(?:では|じゃ)なく[,\s]*",
+    ),
     Frame("so", "So, B.", rf"(?:{SO}[\s,:.]*){{1,3}}(?:{IT}|\b(?:ist|est|es)\b)?{SURE}"),
     Frame("so", "It's B.", rf"\b{IT}{SURE}|{LEAD}{SURELY}{{1,4}}"),
     Frame("so", "That leaves B.", LEAVES),
@@ -128,11 +133,6 @@ FRAMES = (
         "so",
         "The patient most likely needs metoprolol.",
         r"(?<!less\s)(?<!least\s)(?<!more\s)\b(?:most\s+)?likely(?:\s+(?:has|needs|requires|due\s+to|represents)\b)?",
-    ),
-    Frame(
-        "but",
-        "Not A, but B.",
-        rf"{NOT}\s*(?:es\s+)?{ARTICLE}?{SEVERAL}[\s,;.-]*(?:{BUT}|es\b)|{M}\s*(?:では|じゃ)なく[,\s]*",
     ),
 )
 KINDS = tuple(dict.fromkeys(frame.kind for frame in FRAMES))

@@ -26,7 +26,7 @@ BEFORE = re.compile(  # the answer is | B
     r"|considered|considering|remains|only|likely|probably|definitely|clearly|certainly|actually|really|indeed|no|wait"
     r"|yes|exclude|eliminate|out|why|makes|that|while|although|though|since|because|as|if|unless|from|between|among|on"
     r"|correction|finally|still|now|instead|options|it's|that's|isn't|conclude|maybe|perhaps|possibly|also|except"
-    r"|ist|lautet|nicht|weder|noch|sondern|und|oder|wähle|würde|daher|deshalb|somit|folglich|also"
+    r"|ist|lautet|nicht|weder|noch|sondern|und|oder|wähle|würde|ehesten|daher|deshalb|somit|folglich|also"
     r"|est|réponse|pas|mais|choisis|donc|la|et|ou|c'est|respuesta|es|no|sino|elijo|elegiría|y|o|ni"
     r"|risposta|è|resposta|é|ответ|это|не|\u0430|и|или|выбираю|верный))\s*$",
     re.I,

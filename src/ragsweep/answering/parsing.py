@@ -37,6 +37,8 @@ ANSWER_FIELD = re.compile(
 )
 FEW_SENTENCES = 3
 SHORT = 50  # characters
+LISTED_ITEM = re.compile(r"[-\u2022+]\s")  # - A. Aspirin: an antiplatelet drug
+DESCRIBED = re.compile(r",\s+(?:is|was|has|acts|works|can)\b", re.I)  # B, metoprolol, | is a beta blocker
 OPEN_END = re.compile(r"\b(?:best|better|most\s+\w+)$", re.I)  # B is best | avoided here
 LISTS = re.compile(
     r"\b(?:options?|choices?|each|following|consider\w*|evaluat\w*|analy\w*|look|differential|possibilit\w*)\b|:\s*$",
@@ -200,10 +202,10 @@ def _bare(sentence: str, *, may_be_longer: bool = False) -> str | None:
     if not found:
         return None
     mark, tail = found["mark"], found["tail"]
-    if re.match(r"[\s:]+not\b", tail):
+    if re.match(r"[\s:]+not\b", tail) or (LISTED_ITEM.match(sentence) and re.search(r"\w", tail)):
         return None
-    longer = may_be_longer and LT <= mark < "\ue200" and len(tail.split()) <= 4 and ":" not in tail
-    return mark if is_closed(tail) or longer else None
+    longer = LT <= mark < "\ue200" and len(tail.split()) <= 4 and ":" not in tail
+    return mark if (is_closed(tail) and not DESCRIBED.match(tail)) or (longer and may_be_longer) else None
 
 
 def _goes_on(first: Sentence, second: Sentence) -> bool:

@@ -55,7 +55,8 @@ DOUBT = re.compile(
 ASIDE = re.compile(r",?\s+(?:because|since|while|whereas|although|though|weil|porque|car|因为)\b", re.I)
 IN_BRACKETS = re.compile(r"\s\((?!or\b|and\b|maybe\b|possibly\b|\d)[^()]*\)")
 CONDITION = re.compile(
-    r"\W*(?:but\s+)?(?:if|unless|suppose|assuming|wenn|si|если)\s+(?!I\b|we\b|forced|only|you\s+had|asked)", re.I
+    r"(?:^\W*|[:;]\s+)(?:but\s+)?(?:if|unless|suppose|assuming|wenn|si|если)\s+(?!I\b|we\b|forced|only|you\s+had|asked)",
+    re.I,
 )
 ASKED = re.compile(r"[)\]\"'\s]*\?")
 RECOMMENDED = re.compile(rf"{GIVE}\s+(?:an?\s+|the\s+)?(?:\w+\s+){{0,2}}?(?P<mark>[\ue100-\ue2ff])", re.I)
@@ -155,7 +156,7 @@ def is_closed(tail: str) -> bool:
 
 def _is_conditional(sentence: str, found: re.Match[str]) -> bool:
     """Whether a sentence begins with a condition, as in "If there were an infection, C would be correct."."""
-    condition = CONDITION.match(sentence)
+    condition = CONDITION.search(sentence)
     return condition is not None and condition.end() <= found.start()
 
 
