@@ -127,6 +127,7 @@ PIECES = [
         "the answer is not ",
         '"answer": ',
         "so ",
+        "not ",
         "so the answer is ",
         "I think it is ",
     ),
@@ -149,6 +150,7 @@ def seconds(text):
     for _ in range(2):
         start = time.process_time()
         read_letter(text, DRUGS)
+        read_confidence(text)
         times.append(time.process_time() - start)
     return min(times)
 
@@ -158,10 +160,6 @@ def test_a_text_four_times_as_long_takes_no_more_than_ten_times_as_long(piece):
     """Linear time takes 4 times as long, quadratic time 16 times."""
     short, long = (seconds((piece * length)[:length]) for length in (3000, 12_000))
     assert long < 10 * max(short, 0.002)
-
-
-def test_a_very_long_text_is_read_from_its_end():
-    assert read_letter("Pale. " * 50_000 + "The answer is B.", DRUGS) == "B"
 
 
 @pytest.mark.parametrize("row", rows("confidences.jsonl"), ids=lambda row: repr(row["text"])[:40])
