@@ -124,6 +124,13 @@ STATED = [
     ("Answer: A\n\nActually, B.", "B"),
     ("Answer: A\nCorrection: B", "B"),
     ("Answer: A\nWait, I mean B.", "B"),
+    # compared
+    ("B rather than C is right", "B"),
+    ("Unlike A, B is correct.", "B"),
+    ("I prefer B over C.", "B"),
+    # fields of JSON, in an object or repeated
+    ('{"answer": {"letter": "B", "confidence": 0.3}}', "B"),
+    ('{"answer": "B", "answer_choice": "B"}', "B"),
     # a model that goes on with a question of its own
     ("Answer: B\n\nQuestion: What causes chills?\nA) Cold\nB) Malaria\nAnswer: D", "B"),
 ]
@@ -135,6 +142,11 @@ NOT_STATED = [
     "I don't know.",
     "None of the above",
     "[invalid]",
+    # compared, or one after the other
+    "B is better than C.",
+    "First A, then B.",
+    "The best known disease is malaria.",
+    '{"letter": "B", "answer": "C"}',
     # several
     "A or B",
     "A and C",

@@ -68,7 +68,8 @@ FRAMES = (
     Frame(
         "label",
         "**Final answer (one letter)**: B",
-        rf"{LEAD}(?:{SO}\W+)?{LABEL_WORD}{{0,6}}?(?:[\u3040-\u9fff]{{0,6}}?{ANSWER}{AFTER_NOUN}?|{LABEL}|{BEST}(?:\s+\w+)?)"
+        rf"{LEAD}(?:{SO}\W+)?{LABEL_WORD}{{0,6}}?(?:[\u3040-\u9fff]{{0,6}}?{ANSWER}{AFTER_NOUN}?|{LABEL}"
+        rf"|{BEST}(?:\s+\w+)?)"
         rf"{QUOTES}{BRACKETS}{QUOTES}\s*{SEPARATOR}",
     ),
     Frame("label", '"answer": "B"', rf"[\"']\s*{ANSWER}[\"']\s*:|\[\s*{ANSWER}\s*\]\s*:?"),
@@ -80,7 +81,8 @@ FRAMES = (
     Frame(
         "answer",
         "Answer B",
-        r"(?<!/)(?:\banswer(?:\s+(?:choice|option|letter))?|\bans|\b\u043e\u0442\u0432\u0435\u0442|\bréponse|\brespuesta"
+        r"(?<!/)(?:\banswer(?:\s+(?:choice|option|letter))?|\bans|\b\u043e\u0442\u0432\u0435\u0442|\bréponse"
+        r"|\brespuesta"
         rf"|\bantwort)\s*(?=[(\[]?{M}|\u043d\u0435\s)",
     ),
     Frame(
@@ -145,7 +147,8 @@ BEFORE_TEXT = (
 )
 STATED = re.compile(  # The answer is | not | both | A and B | but C
     rf"(?:{FRAME})\s*(?::|\s-\s)?[\s\"'(\[{{]*(?:answer\s*:\s*)?{BEFORE_TEXT}?{ARTICLE}?"
-    rf"(?P<not>{NOT}\s*(?:{ARTICLE}|the\s+answer\s+)?)?(?P<both>\b(?:either|neither|both|between)\s+)?{ARTICLE}?[(\[\"']*"
+    rf"(?P<not>{NOT}\s*(?:{ARTICLE}|the\s+answer\s+)?)?(?P<both>\b(?:either|neither|both"
+    rf"|between)\s+)?{ARTICLE}?[(\[\"']*"
     rf"(?P<mentions>{SEVERAL})(?:[\s,;]*(?:{BUT}|(?:では|じゃ)なく[,\s]*)\s*{ARTICLE}?(?P<second>{M}))?",
     re.I | re.M,
 )

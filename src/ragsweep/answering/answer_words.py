@@ -24,7 +24,8 @@ LABEL = (  # such a word with a colon at the start of a line
 )
 BEST = (  # what makes a noun the one that is asked for: "the most likely diagnosis"
     r"(?:\b(?:most\s+(?:likely|probably|appropriate|suitable|probable|accurate|consistent|reasonable|plausible|fitting"
-    r"|correct|relevant|effective|helpful|important|useful|suggestive|significant|characteristic)|best|better|correct"
+    r"|correct|relevant|effective|helpful|important|useful|suggestive|significant|characteristic)"
+    r"|best(?!-|\s+(?:known|\w+ed)\b)|better|correct"
     r"|right|next|ideal|optimal|preferred|recommended|indicated|appropriate|of\s+choice"
     r"|only\s+(?:option|choice|answer|one)|richtig(?:e|er|es)?|korrekt(?:e|er|es)?|beste|wahrscheinlichsten?|bonne"
     r"|meilleure|correcte?|correct[ao]|mejor|правиль\w*|верн\w*)\b|正确|正確|最佳|最可能|最合适|最も適切|正しい)"
@@ -36,7 +37,8 @@ IS = (
 SURELY = (
     r"(?:\b(?:therefore|thus|then|hence|indeed|still|now|most|also|certainly|clearly|definitely|likely|probably"
     r"|obviously|surely|simply|actually|really|undoubtedly|evidently|ultimately|finally|almost|consequently"
-    r"|accordingly|equally|best|again|instead|am\s+ehesten|wahrscheinlich|also|daher|donc|probablement|probablemente|in\s+fact"
+    r"|accordingly|equally|best|again|instead|am\s+ehesten|wahrscheinlich|also|daher|donc|probablement|probablemente"
+    r"|in\s+fact"
     r"|of\s+course|going\s+to\s+be|indicated\s+by|represented\s+by|given\s+by|labeled|labelled)\b(?:\s*,)?\s*)"
 )
 ARTICLE = r"(?:\b(?:the|la|le|el|l'|a\s+letra|die|der|das|это)\b\s*|l')"
@@ -44,7 +46,8 @@ ARTICLE = r"(?:\b(?:the|la|le|el|l'|a\s+letra|die|der|das|это)\b\s*|l')"
 # How a writer chooses: "I would go with".
 CHOOSE = (
     r"(?:\b(?:choose|chose|select|selected|pick|picked|go(?:ing)?\s+(?:with|for)|opt(?:ing)?\s+for|settle\s+(?:on|for)"
-    r"|vote(?:\s+for)?|say|answer(?:\s+with)?|favou?r|prefer|lean(?:ing)?\s+(?:towards?|to)|wähle|choisi[st]|choisirais|elijo|elegiría"
+    r"|vote(?:\s+for)?|say|answer(?:\s+with)?|favou?r|prefer|lean(?:ing)?\s+(?:towards?|to)|wähle|choisi[st]"
+    r"|choisirais|elijo|elegiría"
     r"|escojo|escogería|escolho|escolheria|scelgo|sceglierei|выбираю|выбрала?|выберу)\b|选择|選擇|选|選ぶ)"
 )
 WRITER = (
@@ -53,11 +56,13 @@ WRITER = (
 )
 THINK = r"(?:\b(?:think|thinking|believe|guess|suspect|conclude|mean|glaube|denke|pense|creo|думаю)\b(?:\s+that)?)"
 IT = (
-    r"(?:\b(?:it|that|this|which)(?:'s|\s+(?:is|(?:must|should|has\s+to|can\s+only|(?:would|will)(?:\s+have\s+to)?)\s+be)|'d\s+be"
+    r"(?:\b(?:it|that|this|which)(?:'s|\s+(?:is|(?:must|should|has\s+to|can\s+only|(?:would"
+    r"|will)(?:\s+have\s+to)?)\s+be)|'d\s+be"
     r"|(?:'s|\s+has)\s+got\s+to\s+be)|^\W*must\s+be\b|\bc'est|\bes(?=\s+la)|\best-ce)"
 )
 SO = (  # what opens a conclusion, or a correction
-    r"(?:\b(?:so|therefore|thus|hence|then|consequently|accordingly|ultimately|finally|in\s+conclusion|overall|no|nope"
+    r"(?:\b(?:so|therefore|thus|hence|(?<!,\s)(?<!and\s)then|consequently|accordingly|ultimately|finally"
+    r"|in\s+conclusion|overall|no|nope"
     r"|wait|actually|rather|correction|sorry|instead|yes|by\s+elimination|by\s+exclusion|daher|deshalb|folglich|somit"
     r"|donc|ainsi|entonces|luego|por\s+lo\s+tanto|portanto|quindi|значит|следовательно|итак|таким\s+образом)\b"
     r"|(?<![\ue000-\ue1ff])(?<![\ue000-\ue1ff]\s)→|∴|所以|因此|故|应|應|本题|本題|したがって|よって)"
@@ -79,7 +84,8 @@ GOOD = (
     r"|for\b|of\b|in\b|to\b)\w+\s+){0,3}"
     r"(?:answer|option|choice|diagnosis|one|drug\s+of\s+choice|treatment\s+of\s+choice)"
     r"|(?:the\s+)?most\s+(?:likely|appropriate|suitable|probable|accurate|consistent|plausible|fitting|reasonable)"
-    r"|the\s+(?:best(?!\s+(?:known|\w+ed)\b)|most\s+(?:likely|appropriate|suitable|probable|accurate|consistent|plausible))(?:\s+\w+){1,4}?"
+    r"|the\s+(?:best(?!\s+(?:known|\w+ed)\b)|most\s+(?:likely|appropriate|suitable|probable|accurate|consistent"
+    r"|plausible))(?:\s+\w+){1,4}?"
     r"|(?:the\s+)?better|the\s+(?:preferred|recommended|ideal|optimal)(?:\s+\w+)?|favou?red"
     r"|richtig|korrekt|die\s+(?:richtige|korrekte|beste|passende)\s+(?:antwort|wahl|option|lösung)"
     r"|(?:la\s+)?correcte?|la\s+(?:bonne\s+|meilleure\s+)?(?:réponse|option)|le\s+(?:bon|meilleur)\s+choix|juste"

@@ -20,8 +20,10 @@ LETTER = re.compile(
     re.I,
 )
 BEFORE = re.compile(  # the answer is | B
-    r"(?:^|[^\w\s'-]|[^\x00-\u024f\u0370-\u04ff]|(?:^|\s)-+|\b(?:is|makes?|making|supports?|favou?rs?|was|are|be|being|not"
-    r"|nor|neither|either|both|and|or|but|so|thus|therefore|hence|then|than|over|of|with|choose|chose|vote|select|selected"
+    r"(?:^|[^\w\s'-]|[^\x00-\u024f\u0370-\u04ff]|(?:^|\s)-+|\b(?:is|makes?|making|supports?|favou?rs?|was|are|be"
+    r"|being|not"
+    r"|nor|neither|either|both|and|or|but|so|thus|therefore|hence|then|than|over|of|with|choose|chose|vote|select"
+    r"|selected"
     r"|pick|picked|for|say|think|guess|mean|leaves|leaving|us|answers?|ans|towards?|to|favou?r|prefer|believe|consider"
     r"|considered|considering|remains|only|likely|probably|definitely|clearly|certainly|actually|really|indeed|no|wait"
     r"|yes|exclude|eliminate|out|why|makes|that|while|although|though|since|because|as|if|unless|from|between|among|on"
@@ -35,7 +37,8 @@ AFTER = re.compile(  # B | is correct
     r"\s*(?:$|[^\w\s'+^-]|[^\x00-\u024f\u0370-\u04ff])|\s+-|\s+(?:is|isn't|are|was|would|will|seems|appears|fits"
     r"|matches|makes|explains|looks|can|cannot|can't|could|might|may|must|should|does|doesn't|has|remains|leaves"
     r"|because|since|as|and|or|but|not|nor|rather|over|instead|for|in|due|given|based|according|which|where|while"
-    r"|whereas|although|though|even|with|than|to|takes|i\.?e|it(?=\s+is\b)|here|the|as|best|correct|incorrect|wrong|right"
+    r"|whereas|although|though|even|with|than|to|takes|i\.?e|it(?=\s+is\b)|here|the|as|best|correct|incorrect|wrong"
+    r"|right"
     r"|true|false|yes|no|wählen|nehmen|sind|ist|die|und|oder|sondern|est|la|le|et|ou|mais|plus|es|y|o|sino|è|é"
     r"|и|или|\u0430|верен|so)\b",
     re.I,
@@ -49,7 +52,8 @@ ALONE = re.compile(r"[)\].:,;!\s]*$")
 NAME_AFTER = re.compile(r"\.\s?(?=(?-i:[a-z]))")  # C. difficile
 PROSE = re.compile(  # B. because ...
     rf"\b(?:this|that|these|the|it|is|are|was|you|I|we|hope|thanks?|please|note|explanation|reason|reasoning|rationale"
-    rf"|confiden\w*|because|since|but|and|or|so|final|answer|option|choice|question|why|here|sure|certain\w*|likely|not|no"
+    rf"|confiden\w*|because|since|but|and|or|so|final|answer|option|choice|question|why|here|sure|certain\w*|likely"
+    rf"|not|no"
     rf"|wait|hmm|actually|sorry|let|right)\b|{GOOD}|{BAD}|[^\x00-\u024f]",
     re.I,
 )

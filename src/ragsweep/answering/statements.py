@@ -47,7 +47,8 @@ CALLED_BAD = re.compile(
     re.I,
 )
 DOUBT = re.compile(
-    rf"{M}|n't\b|\b(?:not|cannot|no|never|nor|none|wrong|incorrect|false|mistaken?|maybe|perhaps|possibly|might|may|could"
+    rf"{M}|n't\b|\b(?:not|cannot|no|never|nor|none|wrong|incorrect|false|mistaken?|maybe|perhaps|possibly|might|may"
+    rf"|could"
     r"|or|also|either|if|unless|unsure|uncertain|unlikely|doubt\w*|hardly|oder|ou|или)\b"
     r"|(?<!\w)\?|[✗✘❌✕✖]",
     re.I,
@@ -55,32 +56,42 @@ DOUBT = re.compile(
 ASIDE = re.compile(r",?\s+(?:because|since|while|whereas|although|though|weil|porque|car|因为)\b", re.I)
 IN_BRACKETS = re.compile(r"\s\((?!or\b|and\b|maybe\b|possibly\b|\d)[^()]*\)")
 CONDITION = re.compile(
-    r"(?:^\W*|[:;]\s+)(?:but\s+)?(?:if|unless|suppose|assuming|wenn|si|если)\s+(?!I\b|we\b|forced|only|you\s+had|asked)",
+    r"(?:^\W*|[:;]\s+)(?:but\s+)?(?:if|unless|suppose|assuming|wenn|si|если)\s+(?!I\b|we\b|forced|only|you\s+had"
+    r"|asked)",
     re.I,
+)
+COMPARES = re.compile(  # B rather than | C is right
+    r"\b(?:rather\s+than|instead\s+of|as\s+opposed\s+to|over|than|unlike)\s*[(\[]?$", re.I
 )
 ASKED = re.compile(r"[)\]\"'\s]*\?")
 RECOMMENDED = re.compile(rf"{GIVE}\s+(?:an?\s+|the\s+)?(?:\w+\s+){{0,2}}?(?P<mark>[\ue100-\ue2ff])", re.I)
 CLOSED = re.compile(
-    r"[\s)\]\"'}]*(?:$|[.,;!|<]|\([^()]{0,80}\)\s*(?:$|[.,;:!])|-\s|です|である|だ|입니다|,)|\s+(?:for\s+sure|here|then|overall|it\s+is)\b",
+    r"[\s)\]\"'}]*(?:$|[.,;!|<]|\([^()]{0,80}\)\s*(?:$|[.,;:!])"
+    r"|-\s|です|である|だ|입니다|,)|\s+(?:for\s+sure|here|then|overall|it\s+is)\b",
     re.I,
 )
 TAKEN_BACK = re.compile(
-    r"\W*(?:(?:but\s+)?wait|actually|correction|sorry|oops|hmm+|on\s+second\s+thought|scratch\s+that|let\s+me\s+re\w+|or"
+    r"\W*(?:(?:but\s+)?wait|actually|correction|sorry|oops|hmm+|on\s+second\s+thought|scratch\s+that|let\s+me\s+re\w+"
+    r"|or"
     r"|(?:no|wrong|incorrect|false)(?=\W*$|,)"
     r"|not\s+(?:this|that|sure|certain|correct|right)"
-    r"|(?:but\s+|however,?\s+)?(?:this|that|it|which|they)(?:'s|\s+(?:is|was|are|were|seems))(?:\s+\w+ly)?\s+(?:all\s+|a\s+)?"
-    r"(?:wrong|incorrect|false|untrue|mistaken?|not\s+(?:the\s+)?(?:correct|right|true|best|answer|accurate)(?:\s+\w+)?)"
+    r"|(?:but\s+|however,?\s+)?(?:this|that|it|which|they)(?:'s|\s+(?:is|was|are|were"
+    r"|seems))(?:\s+\w+ly)?\s+(?:all\s+|a\s+)?"
+    r"(?:wrong|incorrect|false|untrue|mistaken?|not\s+(?:the\s+)?(?:correct|right|true|best|answer"
+    r"|accurate)(?:\s+\w+)?)"
     r"(?=\W*$)"
     r"|(?:that|this|it)\s+(?:can't|cannot)\s+be\s+right)\b",
     re.I,
 )
 PRAISED = re.compile(
-    rf"\W*(?:so\s+|therefore,?\s+|thus,?\s+)?(?:this|that|it|which)\s+(?:(?:option|choice|answer)\s+)?{IS}\s*{SURELY}{{0,3}}"
+    rf"\W*(?:so\s+|therefore,?\s+|thus,?\s+)?(?:this|that|it|which)\s+(?:(?:option|choice"
+    rf"|answer)\s+)?{IS}\s*{SURELY}{{0,3}}"
     rf"(?:the\s+)?(?!true\b|right\b|yes\b){GOOD}(?:\s+(?:option|choice|answer))?\W*$",
     re.I,
 )
 UNSURE = re.compile(
-    r"\b[Ii](?:'m|\s+am|\s+do|\s+can)?(?:n't|\s+not|not)\s+(?:really\s+|quite\s+)?(?:sure|certain|know|decide|choose|pick"
+    r"\b[Ii](?:'m|\s+am|\s+do|\s+can)?(?:n't|\s+not|not)\s+(?:really\s+|quite\s+)?(?:sure|certain|know|decide|choose"
+    r"|pick"
     r"|tell|say|determine|answer)\b|\bI\s+(?:cannot|can't|decline|refuse|(?:am\s+)?(?:unsure|uncertain|unable\s+to\s+"
     r"(?:decide|answer|determine)))\b"
 )
@@ -206,6 +217,8 @@ def _of_verdict(sentence: str, found: re.Match[str], begin: int) -> Iterator[Cla
     tail = sentence[found.end() : found.end() + LONGEST_TAIL]
     said = BY_OTHERS.search(before)
     if LEFT_OPEN.search(before) or (said and not said["own"]) or ASKED.match(tail) or _is_conditional(sentence, found):
+        return
+    if COMPARES.search(before):
         return
     denied = bool(found["bad"]) != bool(found["not"]) or DENIES.search(before) is not None
     if denied:
