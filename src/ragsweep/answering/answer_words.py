@@ -2,7 +2,7 @@ r"""The words by which a text states, denies, doubts or compares answers, in the
 
 Each constant is a part of a regular expression without groups. `M` is a mention of an option: `option_letters` has put
 one character of a private range in place of "(B) Metoprolol", "option B" or "metoprolol", so that the patterns of
-`statements` are about words, not about options.
+`answer_frames` are about words, not about options.
 """
 
 from __future__ import annotations
@@ -15,109 +15,111 @@ LETTERED = f"[{L}-\ue1ff]"
 ANSWER = (
     r"(?:\b(?:answers?|ans|answer\s+(?:choice|option|letter)|choice|option|selection|solution|pick|guess|verdict"
     r"|antwort|lösung|wahl|réponse|reponse|choix|respuesta|opción|elección|alternativa|risposta|opzione|resposta"
-    r"|letra"
-    r"|ответ|вариант|выбор)\b|答案|选项|選項|选择|選擇|正解|答え|解答|回答|選択肢|정답|답)"
+    r"|letra|ответ|вариант|выбор)\b|答案|选项|選項|选择|選擇|正解|正答|答え|解答|回答|選択肢|정답|답)"
 )
+AFTER_NOUN = r"(?:\s+(?:finale?|corrigée|correcte?|correct[ao]|corretta|définitive|definitiva))"  # "réponse finale"
 LABEL = (  # such a word with a colon at the start of a line
     r"(?:decision|conclusion|response|prediction|label|diagnosis|output|result|letter|treatment|management|step|test"
     r"|ergebnis|conclusión|résultat|结论|結論)"
 )
 BEST = (  # what makes a noun the one that is asked for: "the most likely diagnosis"
-    r"(?:\b(?:most\s+(?:likely|probably|appropriate|suitable|probable|accurate|consistent|reasonable|plausible"
-    r"|fitting"
-    r"|correct|relevant|effective|helpful|important|useful|suggestive|significant|characteristic)|best|better|correct"
-    r"|right|next|ideal|optimal|preferred|recommended|indicated|appropriate|of\s+choice|only\s+(?:option|choice"
-    r"|answer|one)"
-    r"|richtig(?:e|er|es)?|korrekt(?:e|er|es)?|beste|wahrscheinlichsten?|bonne|meilleure|correcte?|correct[ao]|mejor"
-    r"|правиль\w*|верн\w*)\b|正确|正確|最佳|最可能|最合适|最も適切|正しい)"
+    r"(?:\b(?:most\s+(?:likely|probably|appropriate|suitable|probable|accurate|consistent|reasonable|plausible|fitting"
+    r"|correct|relevant|effective|helpful|important|useful|suggestive|significant|characteristic)"
+    r"|best(?!-|\s+(?:known|\w+ed)\b)|better|correct"
+    r"|right|next|ideal|optimal|preferred|recommended|indicated|appropriate|of\s+choice"
+    r"|only\s+(?:option|choice|answer|one)|richtig(?:e|er|es)?|korrekt(?:e|er|es)?|beste|wahrscheinlichsten?|bonne"
+    r"|meilleure|correcte?|correct[ao]|mejor|правиль\w*|верн\w*)\b|正确|正確|最佳|最可能|最合适|最も適切|正しい)"
 )
 IS = (
     r"(?:(?:\b|(?<=n'))(?:is|was|are|be|being|remains|ist|sind|sont|son|lautet|wäre|sei|est|serait|es|sería|è|é"
-    r"|seems?(?:\s+to\s+be)?"
-    r"|appears?\s+to\s+be)\b|'s\b|应该是|應該是|是|为|為|は|은|는|(?<=\s)-(?=\s))"
+    r"|seems?(?:\s+to\s+be)?|appears?\s+to\s+be)\b|'s\b|应该是|應該是|才是|就是|是|为|為|は|은|는|(?<=\s)-(?=\s))"
 )
 SURELY = (
     r"(?:\b(?:therefore|thus|then|hence|indeed|still|now|most|also|certainly|clearly|definitely|likely|probably"
-    r"|obviously"
-    r"|surely|simply|actually|really|undoubtedly|evidently|ultimately|finally|almost|consequently|accordingly"
-    r"|equally|best"
-    r"|again|instead|wahrscheinlich|also|daher|donc|probablement|probablemente|in\s+fact|of\s+course|going\s+to\s+be"
-    r"|indicated\s+by|represented\s+by|given\s+by|labeled|labelled)\b\s*(?:,\s*)?)"
+    r"|obviously|surely|simply|actually|really|undoubtedly|evidently|ultimately|finally|almost|consequently"
+    r"|accordingly|equally|best|again|instead|am\s+ehesten|wahrscheinlich|also|daher|donc|probablement|probablemente"
+    r"|in\s+fact"
+    r"|of\s+course|going\s+to\s+be|indicated\s+by|represented\s+by|given\s+by|labeled|labelled)\b(?:\s*,)?\s*)"
 )
-ARTICLE = r"(?:\b(?:the|la|le|el|l'|a\s+letra|die|der|das)\b\s*|l')"
+ARTICLE = r"(?:\b(?:the|la|le|el|l'|a\s+letra|die|der|das|это)\b\s*|l')"
 
 # How a writer chooses: "I would go with".
 CHOOSE = (
-    r"(?:\b(?:choose|chose|select|selected|pick|picked|go(?:ing)?\s+(?:with|for)|opt(?:ing)?\s+for|settle\s+(?:on"
-    r"|for)"
-    r"|vote\s+for|say|answer|favou?r|prefer|lean(?:ing)?\s+(?:towards?|to)|wähle|choisis|elijo|escolho|выбираю)\b"
-    r"|选择|選擇|选|選ぶ)"
+    r"(?:\b(?:choose|chose|select|selected|pick|picked|go(?:ing)?\s+(?:with|for)|opt(?:ing)?\s+for|settle\s+(?:on|for)"
+    r"|vote(?:\s+for)?|say|answer(?:\s+with)?|favou?r|prefer|lean(?:ing)?\s+(?:towards?|to)|wähle|choisi[st]"
+    r"|choisirais|elijo|elegiría"
+    r"|escojo|escogería|escolho|escolheria|scelgo|sceglierei|выбираю|выбрала?|выберу)\b|选择|選擇|选|選ぶ)"
 )
-WRITER = r"(?:\b(?:I|we|let's|let\s+me|let\s+us|you\s+should|one\s+should|ich|je|yo|eu|я)\b(?:'(?:d|ll|m|ve))?)"
+WRITER = (
+    r"(?:\b(?:I|we|let's|let\s+me|let\s+us|(?:you|one|doctors?|physicians?|clinicians?)\s+should|ich|je|yo|eu|я)\b"
+    r"(?:'(?:d|ll|m|ve))?)"
+)
 THINK = r"(?:\b(?:think|thinking|believe|guess|suspect|conclude|mean|glaube|denke|pense|creo|думаю)\b(?:\s+that)?)"
 IT = (
-    r"(?:\b(?:it|that|this|which)(?:'s|\s+(?:is|(?:must|should|would|has\s+to|can\s+only|will)\s+be)|'d\s+be)"
-    r"|^\W*must\s+be\b|\bc'est|\bes(?=\s+la)|\best-ce)"
+    r"(?:\b(?:it|that|this|which)(?:'s|\s+(?:is|(?:must|should|has\s+to|can\s+only|(?:would"
+    r"|will)(?:\s+have\s+to)?)\s+be)|'d\s+be"
+    r"|(?:'s|\s+has)\s+got\s+to\s+be)|^\W*must\s+be\b|\bc'est|\bes(?=\s+la)|\best-ce)"
 )
 SO = (  # what opens a conclusion, or a correction
-    r"(?:\b(?:so|therefore|thus|hence|then|consequently|accordingly|ultimately|finally|in\s+conclusion|overall|no"
-    r"|nope"
+    r"(?:\b(?:so|therefore|thus|hence|(?<!,\s)(?<!and\s)then|consequently|accordingly|ultimately|finally"
+    r"|in\s+conclusion|overall|no|nope"
     r"|wait|actually|rather|correction|sorry|instead|yes|by\s+elimination|by\s+exclusion|daher|deshalb|folglich|somit"
-    r"|donc|ainsi|entonces|luego|por\s+lo\s+tanto|portanto|quindi|значит|следовательно|итак)\b"
-    r"|(?<![\ue000-\ue3ff])(?<![\ue000-\ue3ff]\s)→|所以|因此|故|应|應|本题|本題|したがって|よって)"
+    r"|donc|ainsi|entonces|luego|por\s+lo\s+tanto|portanto|quindi|значит|следовательно|итак|таким\s+образом)\b"
+    r"|(?<![\ue000-\ue1ff])(?<![\ue000-\ue1ff]\s)→|∴|所以|因此|故|应|應|本题|本題|したがって|よって)"
 )
 LEAVES = r"(?:\b(?:leaves|leaving|left\s+with)\b(?:\s+(?:us|only|me|with|just))*)"
 GIVE = (  # what is done, where only the texts of options are named
-    r"(?:(?:^|\b(?:I|we|you|patient|he|she|they)\s+(?:\w+\s+)?(?:would|should|must|will)\s+|\b(?:I|we)'(?:d"
-    r"|ll)\s+|[.,]\s+)"
-    r"(?:give|start|prescribe|administer|recommend|use|order|get|receive|have|perform|obtain)|\b(?:needs?|requires?))"
+    r"(?:(?:^|\b(?:I|we|you|patient|he|she|they)\s+(?:\w+\s+)?(?:would|should|must|will)\s+|\b(?:I|we)'(?:d|ll)\s+"
+    r"|[.,]\s+)(?:give|start|prescribe|administer|recommend|use|order|get|receive|have|perform|obtain)"
+    r"|\b(?:needs?|requires?))"
 )
 SAYS = (
-    r"(?:\b(?:says?|said|thinks?|thought|claims?|claimed|believes?|believed|argues?|argued|assumes?|assumed"
-    r"|guess(?:es)?"
-    r"|pick|choose)\b)"
+    r"(?:\b(?:says?|said|thinks?|thought|claims?|claimed|believes?|believed|argues?|argued"
+    r"|assumes?|assumed|guess(?:es)?|pick|choose)\b)"
 )
 
 # What is said of an option.
 GOOD = (
-    r"(?:\b(?:correct|right|true|yes|best|the\s+(?:(?!wrong|incorrect|false|worst|least|next|second"
-    r"|other)\w+\s+){0,3}"
+    r"(?:\b(?:correct|right|true|yes|best|the\s+(?:(?!wrong|incorrect|false|worst|least|next|second|other"
+    r"|for\b|of\b|in\b|to\b)\w+\s+){0,3}"
     r"(?:answer|option|choice|diagnosis|one|drug\s+of\s+choice|treatment\s+of\s+choice)"
     r"|(?:the\s+)?most\s+(?:likely|appropriate|suitable|probable|accurate|consistent|plausible|fitting|reasonable)"
+    r"|the\s+(?:best(?!\s+(?:known|\w+ed)\b)|most\s+(?:likely|appropriate|suitable|probable|accurate|consistent"
+    r"|plausible))(?:\s+\w+){1,4}?"
     r"|(?:the\s+)?better|the\s+(?:preferred|recommended|ideal|optimal)(?:\s+\w+)?|favou?red"
-    r"|richtig|korrekt|die\s+richtige\s+antwort|(?:la\s+)?correcte?|la\s+(?:bonne\s+)?réponse|juste|correct[ao]"
-    r"|la\s+respuesta"
-    r"|верен|верно|правильн\w*)\b|[✓✔✅☑]|是?正确(?:的|答案)?|正確|正しい|正解|对|對)"
+    r"|richtig|korrekt|die\s+(?:richtige|korrekte|beste|passende)\s+(?:antwort|wahl|option|lösung)"
+    r"|(?:la\s+)?correcte?|la\s+(?:bonne\s+|meilleure\s+)?(?:réponse|option)|le\s+(?:bon|meilleur)\s+choix|juste"
+    r"|correct[ao]|la\s+(?:mejor\s+)?(?:respuesta|opción)|верен|верно|правильн\w*)\b"
+    r"|[✓✔✅☑]|是?正确(?:的|答案)?|正確|正しい|正解|对|對)"
 )
 FITS = (
-    r"(?:\b(?:fits|matches|explains|works|suits)\b(?:\s+\w+){0,3}?\s+(?:best|perfectly|well)\b"
-    r"|\bmakes\s+the\s+most\s+sense\b|\bremains(?=[.;!]))"
+    r"(?:\b(?:fits|matches|explains|works|suits)\b(?:\s+\w+){0,3}?\s+(?:best|better|perfectly|well)\b(?!\s+than)"
+    r"|\bbest\s+(?:fits|matches|explains|suits|describes|represents|accounts\s+for|addresses|answers)\b"
+    r"|\bmakes\s+(?:the\s+most\s+)?sense\b(?=\s*(?:[.,;!]|$|here|given|because|as|in|for))"
+    r"|\btakes\s+(?:priority|precedence)\b)"
 )
 BAD = (
     r"(?:\b(?:wrong|incorrect|false|untrue|unlikely|less\s+likely|excluded|eliminated|contraindicated"
     r"|inappropriate|ruled\s+out|the\s+wrong\s+\w+|falsch|nicht\s+richtig|incorrecte?|fausse?|faux|incorrect[ao]"
-    r"|fals[ao]"
-    r"|невер\w*|неправил\w*)\b|[✗✘❌✕✖]|不?错误|錯誤|不正确|不正確|不对|間違い)"
+    r"|fals[ao]|невер\w*|неправил\w*)\b|[✗✘❌✕✖]|不?错误|錯誤|不正确|不正確|不对|間違い)"
 )
 NOT = r"(?:n't\b|\b(?:not|never|cannot|neither|nicht|weder|pas|no(?=\s+es\b)|ni|não|non|не)\b|不是|并非|非)"
 BUT = r"(?:\b(?:but|rather|sondern|mais|sino|mas|ma|\u0430|(?:it|that)(?:'s|\s+is)|c'est|es\s+la|instead)\b|而是)"
 
 # What leaves a statement open, denies it, or says that somebody else makes it.
 OPEN = (
-    r"(?:\b(?:if|whether|unless|assuming|suppose|perhaps|maybe|possibly|might|may|could|would\s+have\s+been|wenn|ob"
-    r"|vielleicht|könnte|peut-être|si|tal\s+vez|quizás|podría|если|возможно)\b|如果|可能是|かも)"
+    r"(?:\b(?:if|while|although|though|whereas|whether|unless|assuming|suppose|perhaps|maybe|possibly"
+    r"|might|may|could|would\s+have\s+been|wenn|ob|vielleicht|könnte|peut-être|si|tal\s+vez|quizás|podría|если"
+    r"|возможно)\b|如果|可能是|かも)"
 )
 DENIED = (
     r"(?:n't\b|\b(?:not|cannot|never|no(?!\s+doubt)|none|nobody|nothing|(?<!no\s)doubt\w*|false|wrong|incorrect"
-    r"|untrue"
-    r"|mistaken|unlikely|impossible|hardly|worst|least|kein\w*|nicht|pas|falsch\w*|faux)\b|不)"
+    r"|untrue|mistaken|unlikely|impossible|hardly|worst|least|kein\w*|nicht|pas|falsch\w*|faux)\b|不)"
 )
 REASON = (  # what follows an answer and may name other options
-    r"(?:because|since|as(?!\s+well)|due|given|based|according|so|where|in|for|i\.?e|namely|while|whereas"
-    r"|although|though"
-    r"|even|despite|(?:and\s+|but\s+)?(?:not(?!\s+(?:sure|certain|correct|right|true|really|entirely|quite|the|an"
-    r"|at|a\s+\w)\b)"
-    r"|over|rather\s+than|instead\s+of|as\s+opposed\s+to)(?=\s+\S)|but\s+(?:I|we|one)|less\s+likely|weil|da|denn"
-    r"|car|parce"
-    r"|porque|ya\s+que|так\s+как)\b|因为|因為|理由"
+    r"(?:because|since|as(?!\s+well)|due|given|based|according|so|where|in|for|i\.?e|namely|while|whereas|although"
+    r"|though|even|despite|(?:and\s+|but\s+)?"
+    r"(?:not(?!\s+(?:sure|certain|correct|right|true|really|entirely|quite|the|an|at|a\s+\w)\b)"
+    r"|over|rather\s+than|instead\s+of|as\s+opposed\s+to)(?=\s+\S)|but\s+(?:I|we|one)|less\s+likely|weil|da|denn|car"
+    r"|parce|porque|ya\s+que|так\s+как)\b|因为|因為|理由"
 )

@@ -13,7 +13,8 @@ from difflib import SequenceMatcher
 from itertools import islice
 from typing import NamedTuple
 
-from ragsweep.answering.answer_words import BAD, GOOD, LT, OTHER, L, T
+from ragsweep.answering.answer_words import LT, OTHER, L, T
+from ragsweep.answering.letters_in_prose import LETTER, PROSE, is_among_words_of_answers, is_labelled
 from ragsweep.answering.raw_text import SIMPLER, plain_text
 from ragsweep.datasets.cases import Option
 
@@ -25,65 +26,11 @@ TOKEN = re.compile(
     r"|[^\w\s.,:;!?'\"()\[\]{}/\\|•·-]"
 )
 
-# A letter, but not that of B12, I'm, D-dimer, A/B or i.e. A letter within a sentence is an option only between words
-# that are said of options: not "hepatitis B", "a drug" or "B cells".
-WORD = r"0-9A-Za-z\u00c0-\u024f\u0370-\u04ff"
-NOUN = (
-    r"(?:\b(?:the|la|l'|el|le|die|a(?=\s+letra))\s*)?\b(?:answer\s+)?"
-    r"(?:options?|choices?|letters?|opci[oó]n|alternativa|letra|вариант|choix"
-    r"|opzione|antwort)\b\s*#?\s*"
-    r"|(?:选项|選項|選択肢)\s*"
-)
-LETTER = re.compile(
-    rf"(?P<noun>{NOUN})?(?<![{WORD}'.-])(?P<open>[\"'(\[{{<]{{0,3}})(?P<letter>[A-Za-z])"
-    rf"(?![{WORD}]|'\w|-[{WORD}]|\.\.?[A-Za-z]\b|[+^]|:[\\/])(?P<close>[)\"'\]}}>]{{0,3}})(?:\s*选项)?",
-    re.I,
-)
-BEFORE = re.compile(
-    r"(?:^|[^\w\s'-]|[^\x00-\u024f\u0370-\u04ff]|(?:^|\s)-+|\b(?:is|makes?|supports?|favou?rs?|was|are|be|being"
-    r"|not|nor|neither|either|both|and|or|but|so|thus"
-    r"|therefore|hence|then|than|over|of|with|choose|chose|select|selected|pick|picked|for|say|think|guess|mean"
-    r"|leaves"
-    r"|leaving|us|answers?|ans|towards?|to|favou?r|prefer|believe|consider|considered|considering|remains|only|likely"
-    r"|probably|definitely|clearly|certainly|actually|really|indeed|no|wait|yes|exclude|eliminate|out|why|makes"
-    r"|that|while"
-    r"|although|though|since|because|as|if|unless|from|between|among|on|correction|finally|still|now|instead"
-    r"|options|it's"
-    r"|that's|isn't|conclude|maybe|perhaps|possibly|also|except|ist|lautet|nicht|weder|noch|sondern|und|oder"
-    r"|wähle|würde|daher|deshalb|somit|folglich|also|est"
-    r"|réponse|pas|mais|choisis|donc|la|et|ou|respuesta|es|no|sino|elijo|y|o|ni|risposta|è|resposta|é|ответ|не"
-    r"|\u0430|и|или"
-    r"|выбираю|верный|c'est))\s*$",
-    re.I,
-)
-AFTER = re.compile(
-    r"\s*(?:$|[^\w\s'+^-]|[^\x00-\u024f\u0370-\u04ff])|\s+-|\s+(?:is|isn't|are|was|would|will|seems|appears|fits"
-    r"|matches|makes"
-    r"|explains|looks|can|cannot|can't|could|might|may|must|should|does|doesn't|has|remains|leaves|because|since"
-    r"|as|and|or"
-    r"|but|not|nor|rather|over|instead|for|in|due|given|based|according|which|where|while|whereas|although|though"
-    r"|even|with"
-    r"|than|to|here|the|die|la|le|as|best|correct|incorrect|wrong|right|true|false|yes|no|wählen|nehmen|sind|ist"
-    r"|est|es|è|é|und|oder|y|o|et|ou|и|или|\u0430"
-    r"|верен|sondern|mais|sino|plus|so)\b",
-    re.I,
-)
-LABEL_BEFORE = re.compile(r"(?:\b(?:answers?|ans|choice|option)\b[\"')\]]*\s*(?:is|[:=-])\s*|^\W*)$", re.I)
-ARTICLE_AFTER = re.compile(r"\s+(?:best|better|correct|incorrect|wrong|right|true|false)\b", re.I)
 SEPARATOR = re.compile(r"[\s:,;-]*(?P<dot>\.)?[\s:,-]*\(?")
 ENDS = re.compile(r"[)\"'\]}\s]*(?:$|[.;!?,<|(]|-\s)")
 PHRASE = re.compile(r"(?:[.:)\-]|\s-)*\s*(?P<phrase>(?:[^\W\d_][\w'-]{0,40}[ ,/]*){1,4})(?=$|[.;!?<(])")
-PROSE = re.compile(
-    rf"\b(?:this|that|these|the|it|is|are|was|you|I|we|hope|thanks?|please|note|explanation|reason|reasoning"
-    rf"|rationale"
-    rf"|confiden\w*|because|since|but|and|or|so|final|answer|option|choice|question|why|here|sure|certain\w*"
-    rf"|likely|not|no"
-    rf"|wait|hmm|actually|sorry|let|right)\b|{GOOD}|{BAD}|[^\x00-\u024f]",
-    re.I,
-)
-LINE_END = re.compile(r"[)\].:,;!\s]*$")
-GOES_ON = re.compile(r"\.\s?(?=(?-i:[a-z]))")
 LONGEST_OPTION = 1000  # characters
+ASIDE = re.compile(r"\s*\([^()]{1,60}\)")
 LIKE = 0.75  # similarity of two words that are taken for one, misspelt
 PLAIN_WORDS = {"yes", "no", "maybe", "true", "false", "unknown", "none", "all", "both", "neither", "other"}
 PLAIN_BEFORE = re.compile(r"(?:^|[.!?:;\"'({\[]|\b(?:is|be|answer|say|statement)|'s)\s*$", re.I)
@@ -210,7 +157,7 @@ class Letters:
         letter, own = found["letter"].upper(), self.letter(text.mark)
         return Mention(text.start, found.end(), self._mark(LT, own) if letter == own else OTHER)
 
-    def _lettered(self, line: str, found: re.Match[str], texts: dict[int, Mention]) -> Mention | None:  # noqa: PLR0912
+    def _lettered(self, line: str, found: re.Match[str], texts: dict[int, Mention]) -> Mention | None:
         """A letter, with the text of its option if that follows; None if the letter is part of something else."""
         letter, start, end = found["letter"].upper(), found.start(), found.end()
         before = line[max(0, found.start("letter") - 40) : found.start("open")]
@@ -218,12 +165,12 @@ class Letters:
         separator = SEPARATOR.match(line, end)
         assert separator
         behind = texts.get(separator.end())
-        if not enclosed and not found["letter"].isupper():
-            labelled = LABEL_BEFORE.search(before) and (
-                behind or re.compile(r"[)\].:,;!\s]*$").match(line, found.end("letter"))
-            )
-            if not labelled or (letter == "A" and before.rstrip().endswith("is") and line[found.end("letter") :] == ""):
-                return None
+        if (
+            not enclosed
+            and not found["letter"].isupper()
+            and not is_labelled(line, found, before, has_text_behind=behind is not None)
+        ):
+            return None
         discussed = found["noun"] and ":" in separator[0]  # Option A: Aspirin. It inhibits platelets.
         if behind and letter in self.known and not discussed:
             if self.letter(behind.mark) == letter:
@@ -232,47 +179,50 @@ class Letters:
                 return Mention(start, behind.end, OTHER)
         if letter in self.known and (own_end := self._own_text_at(letter, line, separator.end())):
             return Mention(start, own_end, self._mark(LT, letter))
-        if not enclosed:
-            lead = BEFORE.search(before)
-            if not lead or not AFTER.match(line, end):
-                return None
-            if letter in "AI" and not found["close"] and ARTICLE_AFTER.match(line, end):
-                return None
-            if re.match(r"\.\s?[a-z]", line[end:]) and not PROSE.match(
-                line, end + 1 + (line[end + 1 : end + 2] == " ")
-            ):
-                return None
+        if not enclosed and not is_among_words_of_answers(line, found, before):
+            return None
         if letter not in self.known:
-            if found.start("letter") in texts:
-                return None
-            return (
-                Mention(start, end, OTHER) if found["letter"].isupper() and (enclosed or letter not in "AI") else None
-            )
-        phrase = (
-            PHRASE.match(line, end)
-            if line[end : end + 1] in ".:" or found["close"] or line[end : end + 2] == " -"
-            else None
+            is_letter = found["letter"].isupper() and (enclosed or letter not in "AI")
+            return Mention(start, end, OTHER) if is_letter and found.start("letter") not in texts else None
+        return (
+            self._with_phrase(line, found, letter) if not discussed else Mention(start, end, self._letter_mark(letter))
         )
-        if phrase and not discussed and re.search(r"\w{3}", phrase["phrase"]) and not PROSE.search(phrase["phrase"]):
-            if self._is_like(letter, phrase["phrase"]):
+
+    def _letter_mark(self, letter: str) -> str:
+        return OTHER if letter in self._ambiguous else self._mark(L, letter)
+
+    def _with_phrase(self, line: str, found: re.Match[str], letter: str) -> Mention:
+        """A letter with the few words behind it: the option's text, misspelt or shorter, or something else."""
+        start, end = found.start(), found.end()
+        leads = found["close"] or line[end : end + 1] in (".", ":") or line[end : end + 2] == " -"
+        phrase = PHRASE.match(line, end) if leads else None
+        if phrase and re.search(r"\w{3}", phrase["phrase"]) and not PROSE.search(phrase["phrase"]):
+            aside = ASIDE.match(line, phrase.end())
+            if self._is_like(letter, phrase["phrase"] + (aside[0] if aside else "")):
                 return Mention(start, phrase.end("phrase"), self._mark(LT, letter))
             return Mention(start, phrase.end("phrase"), OTHER)
-        return Mention(start, end, OTHER if letter in self._ambiguous else self._mark(L, letter))
+        return Mention(start, end, self._letter_mark(letter))
 
     def _own_text_at(self, letter: str, line: str, start: int) -> int | None:
         """Where a line that has only the option's text after its letter, or the beginning of it, ends."""
         rest, own = line[start : start + LONGEST_OPTION], self._own[letter]
         words = tuple(_folded(token) for token in islice(TOKEN.finditer(rest), len(own) + 1))
-        whole, count = words == own, len(words)
-        begun = 0 < count <= len(own) and words[:-1] == own[: count - 1] and own[count - 1].startswith(words[-1])
-        if words and (whole or (begun and (count > 1 or words[0] in PLAIN_WORDS))):
+        if words and (
+            words == own
+            or (
+                (len(words) > 1 or words[0] in PLAIN_WORDS)
+                and words[:-1] == own[: len(words) - 1]
+                and len(words) <= len(own)
+                and own[len(words) - 1].startswith(words[-1])
+            )
+        ):
             return start + len(rest.rstrip(" .;,!?)\"']"))
         return None
 
     def _is_like(self, letter: str, phrase: str) -> bool:
         """Whether a word of a phrase is a word of the option's text, perhaps misspelt."""
         own = [word for word in self._own[letter] if len(word) > 2 or not word.isalpha()]
-        return any(
+        return not re.search(r"(?<!')\b[A-Za-z]\b", phrase) and any(
             word == other or (len(word) > 3 and SequenceMatcher(None, word[:30], other[:30]).ratio() >= LIKE)
             for word in _tokens(phrase)
             for other in own

@@ -17,50 +17,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any
 
-from ragsweep.answering.answer_words import BAD, GOOD, LT, M
+from ragsweep.answering.answer_words import LT, M
+from ragsweep.answering.marked_sentences import QUESTION, Sentence, lines_with_marks, sentences_of
 from ragsweep.answering.option_letters import Letters, bare_letter, has_two_meanings
 from ragsweep.answering.raw_text import plain_text, spoken
 from ragsweep.answering.stated_confidence import read_confidence
-from ragsweep.answering.statements import Claim, calls_wrong, claims, is_closed, recommended, takes_back
+from ragsweep.answering.statements import Claim, calls_wrong, claims, is_closed, praises_it, recommended, takes_back
 from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.datasets.cases import Option
 
 __all__ = ["read_confidence", "read_letter"]
 
 ANSWER_FIELD = re.compile(
-    r"(?:(?:final|correct|best|my|selected|chosen)[ _-]?)?(?:answer|choice|option)(?:[ _-]?(?:choice|option|letter))?",
+    r"(?:(?:final|correct|best|my|selected|chosen)[ _-]?)?(?:answer|choice|option|letter)"
+    r"(?:[ _-]?(?:choice|option|letter))?",
     re.I,
 )
-NEXT_QUESTION = re.compile(r"[ \t#>*]*(?:question|q|problem|human|user|instruction|exercise)\s*\d*\s*[:.]", re.I)
-HEADING = re.compile(
-    r"[^\w\ue000-\ue3ff]*(?:the\s+)?(?:my\s+)?(?:final\s+|correct\s+|best\s+|right\s+)?(?:answer|antwort|答案|正解|ответ|réponse|respuesta)[^\w?\ue000-\ue3ff]*",
-    re.I,
-)
-GOES_ON = re.compile(r"(?::|\bis|\bbe)[\s\"'(\[]*$", re.I)
-SENTENCE_END = re.compile(r"(?<=[.!?;])[)\]\"']*\s+|(?<=[\u3002])")
-ABBREVIATION = re.compile(r"\b(e\.g|i\.e|vs|etc|approx|Dr|Mr|Mrs)\.(?=\s)", re.I)
 FEW_SENTENCES = 3
 SHORT = 50  # characters
-QUESTION = "\0"  # stands for a line that begins another question
-NUMBERED = re.compile(r"^(?P<number>\d{1,2})[.)]\s+(?P<mark>[\ue000-\ue1ff])?")
-LINE = re.compile(r"[^\n]{1,1999}(?:\s|\Z)|[^\n]{1,2000}")  # longer ones are read in parts, so that time stays linear
-LISTED = re.compile(rf"^([^\w\ue000-\ue3ff]*{M})\.\s+(?=(?:this\s+is\s+)?(?:{GOOD}|{BAD}|no\b|not\b))", re.I)
+LISTED_ITEM = re.compile(r"[-\u2022+]\s")  # - A. Aspirin: an antiplatelet drug
+DESCRIBED = re.compile(r",\s+(?:is|was|has|acts|works|can)\b", re.I)  # B, metoprolol, | is a beta blocker
+OPEN_END = re.compile(r"\b(?:best|better|most\s+\w+)$", re.I)  # B is best | avoided here
 LISTS = re.compile(
     r"\b(?:options?|choices?|each|following|consider\w*|evaluat\w*|analy\w*|look|differential|possibilit\w*)\b|:\s*$",
     re.I,
 )
 LEADING = re.compile(rf"[^\w\ue000-\ue3ff]*(?P<mark>{M})")
 BARE = re.compile(rf"[^\w\ue000-\ue3ff]*(?P<mark>{M})(?P<tail>.*)", re.S)
-
-
-class Sentence(NamedTuple):
-    """A sentence of a text, with marks for the options."""
-
-    text: str
-    line: int
-    is_line: bool
 
 
 def read_letter(text: str, options: Sequence[Option]) -> str | None:
@@ -82,7 +67,7 @@ def read_letter(text: str, options: Sequence[Option]) -> str | None:
     plain = plain_text(_of_field(spoken(text)))
     if whole := letters.is_whole(plain):
         return whole
-    lines = _lines(plain, letters)
+    lines = lines_with_marks(plain, letters)
     stated = _stated(lines, letters)
     return stated if stated in (*letters.known,) else None
 
@@ -94,54 +79,25 @@ def _of_field(text: str) -> str:
         found = from_json(text[start:end], allow_nan=True) if 0 <= start < end else None
     except MalformedError:
         return text
-    answers = [found[name] for name in found if ANSWER_FIELD.fullmatch(name)] if isinstance(found, dict) else []
+    answers = list(_answers(found))
     if not answers:
         return text
-    if len(answers) > 1 or not isinstance(answers[0], str):
+    if any(answer != answers[0] for answer in answers) or not isinstance(answers[0], str):
         return ""
     return f"Answer: {answers[0]}\n{text[end:]}"
 
 
-def _lines(plain: str, letters: Letters) -> list[str]:
-    """The lines with marks. A line that ends in a colon, and a heading, go on in the next one."""
-    lines: list[str] = []
-    open_line = False
-    for line in LINE.findall(plain):
-        if not line.strip():
-            continue
-        if NEXT_QUESTION.match(line):
-            lines.append(QUESTION)
-            open_line = False
-            continue
-        marked = LISTED.sub(r"\1: ", letters.marked(ABBREVIATION.sub(r"\1", line.strip())))
-        marked = NUMBERED.sub(_numbered, marked)
-        if open_line and not marked.startswith("Answer:"):
-            lines[-1] = f"{lines[-1]} {marked}"
-        else:
-            lines.append(marked)
-        heading = HEADING.fullmatch(marked)
-        if heading and not open_line:
-            lines[-1] = "Answer:"
-        open_line = not open_line and bool(heading or GOES_ON.search(marked))
-    return lines
-
-
-def _numbered(found: re.Match[str]) -> str:
-    """A line of a numbered list without the number, or, where the number may be that of an option, without its end."""
-    return found["mark"] if found["mark"] else f"{found['number']}) "
-
-
-def _sentences(lines: Sequence[str]) -> Iterator[Sentence]:
-    for number, line in enumerate(lines):
-        parts = [part for part in SENTENCE_END.split(line) if part.strip()]
-        for part in parts:
-            yield Sentence(part, number, len(parts) == 1)
+def _answers(found: Any) -> Iterator[Any]:
+    """The fields of an object that give an answer, also as an object, as in {"answer": {"letter": "B"}}."""
+    for name, value in found.items() if isinstance(found, dict) else ():
+        if ANSWER_FIELD.fullmatch(name):
+            yield from _answers(value) if isinstance(value, dict) and value else [value]
 
 
 def _stated(lines: Sequence[str], letters: Letters) -> str | None:
     """The letter that the lines give as the answer; "" if they give several, or one that is no option."""
     reading = _Reading(letters)
-    sentences = list(_sentences(lines))
+    sentences = list(sentences_of(lines))
     for number, sentence in enumerate(sentences):
         if sentence.text == QUESTION:
             if reading.has_answer or (number and _bare(sentences[0].text)):
@@ -149,8 +105,7 @@ def _stated(lines: Sequence[str], letters: Letters) -> str | None:
                 break
             reading = _Reading(letters)
             continue
-        is_late = number >= FEW_SENTENCES or sentence.line > 0
-        reading.read(sentence, is_last=number == len(sentences) - 1, is_late=is_late)
+        reading.read(sentence, number, is_last=number == len(sentences) - 1)
     return reading.answer(_alone(sentences, lines, letters), sentences)
 
 
@@ -169,17 +124,24 @@ class _Reading:
         self.passing: set[str] | None = None
         self.denied: set[str] = set()
         self.taken_back = False
-        self._line = 0
+        self._line = -1
+        self._lead = ""  # the option that begins the line
         self._last: Claim | None = None  # of the sentence before, if it was an answer
 
     @property
     def has_answer(self) -> bool:
         return bool(self.firm or self.passing)
 
-    def read(self, sentence: Sentence, *, is_last: bool, is_late: bool) -> None:
+    def read(self, sentence: Sentence, number: int, *, is_last: bool) -> None:
+        """Read a sentence. The text may be cut off in it if it is the last one."""
+        if sentence.line != self._line:
+            leading = LEADING.match(sentence.text)
+            self._lead = leading["mark"] if leading else ""
         found = list(claims(sentence.text))
+        if self._lead and praises_it(sentence.text):  # B. Metoprolol slows the heart. This is the best option.
+            found = [Claim(self._lead, "right", 2, len(sentence.text))]
         if is_last:
-            found = [claim for claim in found if not self._is_cut_off(sentence.text, claim, is_late=is_late)]
+            found = [claim for claim in found if not self._is_cut_off(sentence.text, claim, number)]
         positive = [claim for claim in found if claim.says != "wrong"]
         bare = BARE.fullmatch(sentence.text)
         if takes_back(sentence.text) and not LEADING.match(sentence.text):
@@ -189,7 +151,9 @@ class _Reading:
             if follows and self.letters.letter(bare["mark"]) != self.letters.letter(self._last.mark):
                 self._answer(Claim("", "answer", self._last.strength, 0))
         for claim in found:
-            self._take(claim._replace(mark="") if self._has_two_labels(claim) else claim)
+            labels = claim.kind == "label" and self._last and self._last.kind == "label"
+            several = labels and self._last and self._last.mark != claim.mark
+            self._take(claim._replace(mark="") if several else claim)
         self._line = sentence.line
         self._last = positive[-1] if positive and positive[-1].says == "answer" else None
 
@@ -211,9 +175,10 @@ class _Reading:
         elif claim.says == "answer":
             self.denied.discard(letter)
             self._answer(claim)
-        else:  # verdicts on several options are no correction
-            name = "firm" if claim.strength == 2 else "passing"
-            setattr(self, name, (getattr(self, name) or set()) - {""} | {letter})
+        elif claim.strength == 2:  # verdicts on several options are no correction
+            self.firm = (self.firm or set()) - {""} | {letter}
+        else:
+            self.passing = (self.passing or set()) - {""} | {letter}
 
     def _answer(self, claim: Claim) -> None:
         letter = self.letters.letter(claim.mark) if claim.mark else ""
@@ -222,54 +187,52 @@ class _Reading:
         else:
             self.passing = {letter}
 
-    def _has_two_labels(self, claim: Claim) -> bool:
-        """Whether the sentence before also labels an answer, another one."""
-        last = self._last
-        return (
-            claim.says == "answer"
-            and last is not None
-            and last.kind == claim.kind == "label"
-            and last.mark != claim.mark
-        )
-
-    def _is_cut_off(self, sentence: str, claim: Claim, *, is_late: bool) -> bool:
-        """Whether the text ends in the middle of what could become the text of another option."""
-        rest = sentence[claim.end :].strip()
-        if rest == "," and claim.says == "answer":
-            return True
-        if not is_late or rest or not claim.mark or claim.kind == "label":
+    def _is_cut_off(self, sentence: str, claim: Claim, number: int) -> bool:
+        """Whether the text ends where it could go on with another option, or with words that change the meaning."""
+        if sentence[claim.end :].strip() or not claim.mark or claim.kind == "label":
             return False
-        return claim.kind == "so" or self.letters.may_go_on(claim.mark)
+        if claim.kind == "so":  # "which leaves B", and then "or C"
+            return number >= FEW_SENTENCES or len(sentence) > SHORT
+        return number > 0 and (OPEN_END.search(sentence) is not None or self.letters.may_go_on(claim.mark))
 
 
-def _bare(sentence: str, *, is_first: bool = True) -> str | None:
+def _bare(sentence: str, *, may_be_longer: bool = False) -> str | None:
     """The mark of a sentence that has nothing but an option, and perhaps a reason."""
     found = BARE.fullmatch(sentence)
     if not found:
         return None
     mark, tail = found["mark"], found["tail"]
-    if re.match(r"\s+not\b|\s*[:-]\s*\w{0,12}$", tail):  # the second may be cut off: "A. Aspirin: in"
+    if re.match(r"[\s:]+not\b", tail) or (LISTED_ITEM.match(sentence) and re.search(r"\w", tail)):
         return None
-    longer = is_first and LT <= mark < "\ue200" and len(tail.split()) <= 4 and ":" not in tail
-    return mark if is_closed(tail) or longer else None
+    longer = LT <= mark < "\ue200" and len(tail.split()) <= 4 and ":" not in tail
+    return mark if (is_closed(tail) and not DESCRIBED.match(tail)) or (longer and may_be_longer) else None
 
 
 def _goes_on(first: Sentence, second: Sentence) -> bool:
     """Whether a sentence explains the option that stands alone before it."""
     return not calls_wrong(second.text) and (
-        first.is_line or re.match(r"[A-Z][a-z']+\s|[^\x00-\u024f\ue000-\ue3ff]", second.text) is not None
+        first.is_line or re.match(r"[A-Z][a-z']+\s|[^\x00-\u024f\ue000-\uf8ff]", second.text) is not None
     )
 
 
 def _may_end(last: Sentence, sentences: Sequence[Sentence], mark: str, letters: Letters) -> bool:
     """Whether a text may end with nothing but this option. A long one could also be cut off there, within a word."""
+    if len(sentences) <= FEW_SENTENCES and (last.is_line or mark < LT):
+        sentence = re.search(r"\w\w[.!?]\s*$|^\W*not\b", sentences[-2].text, re.I)  # "A." could be an initial
+        return last.is_line or (
+            sentence is not None
+            and letters.letter(mark) not in "AI"
+            and sum(len(each.text) for each in sentences) <= SHORT
+        )
     named = {letters.letter(each) for sentence in sentences[:-1] for each in re.findall(M, sentence.text)}
     ended = last.text.rstrip()[-1] in ".)]!"
-    after_word = len(sentences) > 1 and re.search(r"\w{3,}\W*$", sentences[-2].text) is not None  # no initial, "A. B"
-    if len(sentences) <= FEW_SENTENCES and (last.is_line or mark < LT):
-        is_short = sum(len(each.text) for each in sentences) <= SHORT and (ended or not named)
-        return last.is_line or (letters.letter(mark) not in "AI" and is_short and (ended or after_word))
     return last.is_line and mark < "\ue200" and (mark >= LT or ended or letters.letter(mark) in named)
+
+
+def _names_others(sentences: Sequence[Sentence], letters: Letters) -> bool:
+    """Whether a text that begins with an option goes on with others, and so discusses them."""
+    named = {letters.letter(mark) for sentence in sentences for mark in re.findall(M, sentence.text)}
+    return len(sentences) > FEW_SENTENCES or len(named) > 1
 
 
 def _alone(sentences: Sequence[Sentence], lines: Sequence[str], letters: Letters) -> set[str]:
@@ -277,7 +240,7 @@ def _alone(sentences: Sequence[Sentence], lines: Sequence[str], letters: Letters
     found = set()
     for sentence in {sentences[0], sentences[-1]} if sentences else ():
         is_first = sentence is sentences[0]
-        mark = _bare(sentence.text, is_first=is_first)
+        mark = _bare(sentence.text, may_be_longer=is_first and not _names_others(sentences, letters))
         if is_first and len(sentences) > 1 and not _goes_on(sentence, sentences[1]):
             continue
         if not mark or (not is_first and not _may_end(sentence, sentences, mark, letters)):

@@ -12,96 +12,27 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ragsweep.answering.answer_frames import KINDS, STATED, VERDICT
 from ragsweep.answering.answer_words import (
-    ANSWER,
-    ARTICLE,
     BAD,
-    BEST,
-    BUT,
-    CHOOSE,
     DENIED,
-    FITS,
     GIVE,
     GOOD,
     IS,
-    IT,
-    LABEL,
-    LEAVES,
     LETTERED,
-    NOT,
+    LT,
     OPEN,
+    OTHER,
     REASON,
     SAYS,
-    SO,
     SURELY,
-    THINK,
     WRITER,
+    L,
     M,
+    T,
 )
 
-JOIN = r"(?:,|/|&|\+|;|\||\b(?:and|or|nor|und|oder|noch|y|o|ni|et|ou|и|или)\b|和|或|、|と|または)"
-SEVERAL = rf"{M}(?:[\s)\]]*{JOIN}+\s*(?:{JOIN}\s*)?(?:(?:either|maybe|possibly|perhaps)\s+)?[(\[]?{M}){{0,9}}"
-WORDS = (
-    rf"(?:(?!{NOT}|{SAYS}|could\b|might\b|may\b|wrong\b|incorrect\b)"
-    rf"(?:[^\W\d_][\w'-]{{0,40}},?\s+|\([^()]{{0,40}}\)\s*)){{0,8}}?"
-)
-LABEL_WORD = (
-    r"(?:(?!(?:to|of|each|which|what|determine|find|identify|let's|wrong|incorrect|not|previous|first|second"
-    r"|other|another"
-    r"|possible|student|if|why|is|are|options|choices)\b)[\w'-]{1,40}\s+)"
-)
-SEP = r"(?:[:=→]>?|>|\s-+>?(?=\s)|\.\.\.)"
-LEAD = r"^[^\w\ue000-\ue3ff]*"
-
-FRAME = "|".join(
-    [
-        # Answer: B, **The most likely diagnosis**: B, Final answer -> B
-        rf"(?P<label>{LEAD}(?:{SO}\W+)?{LABEL_WORD}{{0,6}}?(?:[\u3040-\u9fff]{{0,6}}?{ANSWER}|{LABEL}"
-        rf"|{BEST}(?:\s+\w+)?)[\"')\]]*(?:\s*\([^()]{{0,40}}\))?"
-        rf"[\"')\]]*\s*{SEP})",
-        rf"(?P<field>[\"']\s*{ANSWER}[\"']\s*:|\[\s*{ANSWER}\s*\]\s*:?)",
-        # The answer to this question is B, Answer B
-        rf"(?P<answer>(?<!/){ANSWER}\s*(?:{WORDS}(?P<negated>no\s+|n')?{IS}\s*{SURELY}{{0,5}}(?:\.\.\.)?)"
-        rf"|(?<!/)(?:\banswer(?:\s+(?:choice|option|letter))?|\bans|\b\u043e\u0442\u0432\u0435\u0442|\bréponse|\brespuesta"
-        rf"|\bantwort)\s*(?=[(\[]?{M}|\u043d\u0435\s)"
-        rf"|\b(?:the|this|my|final)\s+{LABEL_WORD}?(?:{LABEL}|statement|claim|organism"
-        rf"|cause)\s+{WORDS}{IS}\s*{SURELY}{{0,5}})",
-        # The most likely diagnosis in this patient is B
-        rf"(?P<best>{BEST}\s*(?:{WORDS}|[\u3040-\u9fff]{{1,8}}?){IS}\s*{SURELY}{{0,5}}|most\s+(?:consistent|compatible"
-        rf"|suggestive|indicative)\s+(?:with|of)"
-        rf"|\b(?:of|treatment|drug|test|method|modality)\s+(?:first\s+)?choice\s+{WORDS}{IS})",
-        # I would go with B, I think it is B, choose B
-        rf"(?P<choose>{WRITER}\s*(?:(?:would|will|am|have\s+to|can|should|had\s+to|'m)\s+)*{SURELY}{{0,5}}{CHOOSE}"
-        rf"|{WRITER}\s*(?:am\s+)?{SURELY}{{0,5}}{THINK}(?:\s+(?:{IT}|the\s+answer\s+is))?|(?:^|[,:;]\s*|\b(?:let's"
-        rf"|please)\s+){CHOOSE}"
-        rf"|(?:选择|选|選|選択)\s*:?\s*(?={M})|\bich\s+(?:würde|werde)\s+(?={M}\s+(?:wählen|nehmen)))",
-        # So B, it's B, that leaves B, most likely B
-        rf"(?P<so>(?:{SO}[\s,:.]*){{1,3}}(?:{IT}|\b(?:ist|est|es)\b)?\s*{SURELY}{{0,5}}|\b{IT}\s*{SURELY}{{0,5}}|{LEAVES}"
-        rf"|{LEAD}{SURELY}{{1,5}}|(?<!less\s)(?<!least\s)(?<!more\s)\b(?:most\s+)?likely)",
-        rf"(?P<but>{NOT}\s*{SEVERAL}[\s,;.-]*{BUT}|{M}\s*(?:では|じゃ)なく[,\s]*)",
-    ]
-)
-STATED = re.compile(
-    rf"(?:{FRAME})\s*(?::|\s-\s)?[\s\"'(\[{{]*(?:{ARTICLE}?(?:\w+\s+){{0,3}}\w+,\s*(?=[\ue100-\ue2ff])"
-    rf"|to\s+(?=[\ue200-\ue2ff])|an?\s+(?:(?:\w+\s+){{0,2}}(?=[\ue100-\ue1ff])|(?=[\ue200-\ue2ff])))?{ARTICLE}?"
-    rf"(?P<not>{NOT}\s*(?:{ARTICLE}|the\s+answer\s+)?)?(?P<both>\b(?:either|neither|both"
-    rf"|between)\s+)?{ARTICLE}?[(\[\"']*"
-    rf"(?P<mentions>{SEVERAL})(?P<instead>[\s,;]*(?:{BUT}|(?:では|じゃ)なく[,\s]*)\s*{ARTICLE}?(?P<second>{M}))?",
-    re.I | re.M,
-)
-VERDICT = re.compile(
-    rf"(?<!{M}\s)(?<!{M},\s)(?<!{M},)(?P<mentions>{SEVERAL})[)\].\"']*\s*"
-    rf"(?:(?:all\s+|both\s+)?(?:{IS}|(?:must|would|should|can|could|may)(?:\s+all)?\s+be|looks|sounds|appears)\s*"
-    rf"(?:all\s+|both\s+|the\s+option\s+that\s+)?"
-    rf"|\s*[:;=→-]+\s*(?:(?:this|it|that)(?:'s|\s+(?:is|was|would\s+be|option\s+is))\s*)?|が|(?=[\u3040-\u9fff])"
-    rf"|,?\s*as\s+|,?\s*(?=[✓✔✅☑✗✘❌✕✖])|\s+)"
-    rf"(?P<not>{NOT}\s*)?{SURELY}{{0,5}}(?:(?P<good>{GOOD}|{FITS})(?=\s*(?:[.,;:!)|\]\"'-]|$|{M}|です|である|。|because|since"
-    rf"|as\b|and\b|but\b"
-    rf"|while|too|here|for|in\b|that|given|among|of\b|to\b|when|with|at\b|next|answer|choice|option|step))"
-    rf"|(?P<bad>{BAD}|(?:no|not)\b(?!\s*{M})))"
-    rf"|(?P<mark>[✓✔✅☑❌✗✘✕✖]|\[[xX]\])\s*[-:]?\s*(?P<marked>{M})",
-    re.I | re.M,
-)
+LONGEST_TAIL = 400  # characters after a statement that may leave it open
 
 CLAUSE = re.compile(rf"[.,;:!?()]|\s-+\s|\b(?:so|therefore|thus|hence|and|but|then)\b|{M}", re.I)
 LEFT_OPEN = re.compile(
@@ -111,29 +42,37 @@ DENIES = re.compile(DENIED, re.I)
 BY_OTHERS = re.compile(rf"(?P<own>{WRITER}\s*(?:\w+\s+){{0,2}})?{SAYS}", re.I)
 REASONED = re.compile(rf"[\s,(:;-]*(?:{REASON})", re.I)
 CALLED_BAD = re.compile(
-    rf"[\s,)\]\"']*(?:(?:but\s+)?(?:which|it|this|that)\s+)?(?:{IS}\s*|can\s+be\s+|\(\s*)?(?:{BAD}(?!\s*{M})|ではな"
-    rf"|n't\b)"
+    rf"[\s,)\]\"']*(?:(?:but\s+)?(?:which|it|this|that)\s+)?(?:{IS}\s*|can\s+be\s+|\(\s*)?(?:{BAD}(?!\s*{M})|ではな|n't\b)"
     rf"|\s*{IS}\s*(?:not|no)\b",
     re.I,
 )
 DOUBT = re.compile(
-    rf"{M}|n't\b|\b(?:not|cannot|no|never|nor|none|wrong|incorrect|false|mistaken?|maybe|perhaps|possibly|might"
-    rf"|may|could"
-    r"|or|also|either|if|unless|unsure|uncertain|unlikely|doubt\w*|hardly|oder|ou|o|или)\b"
+    rf"{M}|n't\b|\b(?:not|cannot|no|never|nor|none|wrong|incorrect|false|mistaken?|maybe|perhaps|possibly|might|may"
+    rf"|could"
+    r"|or|also|either|if|unless|unsure|uncertain|unlikely|doubt\w*|hardly|oder|ou|или)\b"
     r"|(?<!\w)\?|[✗✘❌✕✖]",
     re.I,
 )
 ASIDE = re.compile(r",?\s+(?:because|since|while|whereas|although|though|weil|porque|car|因为)\b", re.I)
+IN_BRACKETS = re.compile(r"\s\((?!or\b|and\b|maybe\b|possibly\b|\d)[^()]*\)")
 CONDITION = re.compile(
-    r"\W*(?:but\s+)?(?:if|unless|suppose|assuming|wenn|si|если)\s+(?!I\b|we\b|forced|only|you\s+had|asked)", re.I
+    r"(?:^\W*|[:;]\s+)(?:but\s+)?(?:if|unless|suppose|assuming|wenn|si|если)\s+(?!I\b|we\b|forced|only|you\s+had"
+    r"|asked)",
+    re.I,
 )
+COMPARES = re.compile(  # B rather than | C is right
+    r"\b(?:rather\s+than|instead\s+of|as\s+opposed\s+to|over|than|unlike)\s*[(\[]?$", re.I
+)
+ASKED = re.compile(r"[)\]\"'\s]*\?")
 RECOMMENDED = re.compile(rf"{GIVE}\s+(?:an?\s+|the\s+)?(?:\w+\s+){{0,2}}?(?P<mark>[\ue100-\ue2ff])", re.I)
 CLOSED = re.compile(
-    r"[\s)\]\"'}]*(?:$|[.,;!(|<]|-\s|です|である|だ|입니다|,)|\s+(?:for\s+sure|here|then|overall)\b", re.I
+    r"[\s)\]\"'}]*(?:$|[.,;!|<]|\([^()]{0,80}\)\s*(?:$|[.,;:!])"
+    r"|-\s|です|である|だ|입니다|,)|\s+(?:for\s+sure|here|then|overall|it\s+is)\b",
+    re.I,
 )
 TAKEN_BACK = re.compile(
-    r"\W*(?:(?:but\s+)?wait|actually|correction|sorry|oops|hmm+|on\s+second\s+thought|scratch\s+that"
-    r"|let\s+me\s+re\w+|or"
+    r"\W*(?:(?:but\s+)?wait|actually|correction|sorry|oops|hmm+|on\s+second\s+thought|scratch\s+that|let\s+me\s+re\w+"
+    r"|or"
     r"|(?:no|wrong|incorrect|false)(?=\W*$|,)"
     r"|not\s+(?:this|that|sure|certain|correct|right)"
     r"|(?:but\s+|however,?\s+)?(?:this|that|it|which|they)(?:'s|\s+(?:is|was|are|were"
@@ -144,9 +83,15 @@ TAKEN_BACK = re.compile(
     r"|(?:that|this|it)\s+(?:can't|cannot)\s+be\s+right)\b",
     re.I,
 )
+PRAISED = re.compile(
+    rf"\W*(?:so\s+|therefore,?\s+|thus,?\s+)?(?:this|that|it|which)\s+(?:(?:option|choice"
+    rf"|answer)\s+)?{IS}\s*{SURELY}{{0,3}}"
+    rf"(?:the\s+)?(?!true\b|right\b|yes\b){GOOD}(?:\s+(?:option|choice|answer))?\W*$",
+    re.I,
+)
 UNSURE = re.compile(
-    r"\b[Ii](?:'m|\s+am|\s+do|\s+can)?(?:n't|\s+not|not)\s+(?:really\s+|quite\s+)?(?:sure|certain|know|decide"
-    r"|choose|pick"
+    r"\b[Ii](?:'m|\s+am|\s+do|\s+can)?(?:n't|\s+not|not)\s+(?:really\s+|quite\s+)?(?:sure|certain|know|decide|choose"
+    r"|pick"
     r"|tell|say|determine|answer)\b|\bI\s+(?:cannot|can't|decline|refuse|(?:am\s+)?(?:unsure|uncertain|unable\s+to\s+"
     r"(?:decide|answer|determine)))\b"
 )
@@ -196,6 +141,11 @@ def takes_back(sentence: str) -> bool:
     return TAKEN_BACK.match(sentence) is not None or UNSURE.search(sentence) is not None
 
 
+def praises_it(sentence: str) -> bool:
+    """Whether a sentence calls right what was said before it, as in "This is the best option."."""
+    return PRAISED.match(sentence) is not None
+
+
 def calls_wrong(sentence: str) -> bool:
     """Whether a sentence begins by calling wrong what was said before it."""
     return CALLED_BAD.match(sentence) is not None
@@ -207,11 +157,7 @@ def recommended(sentence: str) -> str | None:
     named = re.findall(M, sentence)
     if not found or len(named) != 1 or DENIES.search(sentence) or LEFT_OPEN.search(sentence):
         return None
-    return (
-        found["mark"]
-        if re.match(r"[^\w,]*$|[.;]|,\s+(?:because|since|as|which|not)\b", sentence[found.end() :])
-        else None
-    )
+    return found["mark"] if re.match(r"\W*$|[,.;]", sentence[found.end() :]) else None
 
 
 def is_closed(tail: str) -> bool:
@@ -219,22 +165,24 @@ def is_closed(tail: str) -> bool:
     return REASONED.match(tail) is not None or (CLOSED.match(tail) is not None and not DOUBT.search(tail))
 
 
+def _is_conditional(sentence: str, found: re.Match[str]) -> bool:
+    """Whether a sentence begins with a condition, as in "If there were an infection, C would be correct."."""
+    condition = CONDITION.search(sentence)
+    return condition is not None and condition.end() <= found.start()
+
+
 def _of_statement(sentence: str, found: re.Match[str], begin: int) -> Iterator[Claim]:
     before = CLAUSE.split(sentence[max(begin, found.start() - 80) : found.start()])[-1]
     named = list(dict.fromkeys(re.findall(M, found["mentions"])))
     end = found.end()
-    tail = sentence[end:]
-    if len(named) == 1:
-        tail = "".join(each for each in tail if not re.match(M, each) or ord(each) % 0x100 != ord(named[0]) % 0x100)
-    tail = ASIDE.split(tail)[0] or tail
+    tail = sentence[end : end + LONGEST_TAIL]
+    if len(named) == 1 and named[0] < OTHER:  # its letter or text again
+        option = ord(named[0]) % 0x100
+        tail = re.sub("|".join(chr(ord(first) + option) for first in (L, LT, T)), "", tail)
+    called_bad = CALLED_BAD.match(tail) is not None
+    tail = ASIDE.split(IN_BRACKETS.sub("", tail))[0]
     said = BY_OTHERS.search(before)
-    condition = CONDITION.match(sentence)
-    if (
-        LEFT_OPEN.search(before)
-        or (said and not said["own"])
-        or re.match(r"[)\]\"'\s]*\?", tail)
-        or (condition and condition.end() <= found.start())
-    ):
+    if LEFT_OPEN.search(before) or (said and not said["own"]) or ASKED.match(tail) or _is_conditional(sentence, found):
         return
     if found["second"]:  # not A but C
         named, denied = [found["second"]], DENIES.search(before) is not None
@@ -244,11 +192,11 @@ def _of_statement(sentence: str, found: re.Match[str], begin: int) -> Iterator[C
             or DENIES.search(before) is not None
             or (found["both"] or "").startswith("neither")
         )
-    if denied or CALLED_BAD.match(tail):
+    if denied or called_bad:
         yield from (Claim(mark, "wrong", 2, end) for mark in named)
         return
-    firm = bool(found["label"] or found["field"] or found["answer"] or found["choose"] or found["but"])
-    kind = next((name for name in ("label", "so") if found[name]), "")
+    kind = next(name for name in KINDS if found[name])
+    firm = kind not in ("best", "so")
     lettered = len(named) == 1 and re.match(LETTERED, named[0]) is not None
     if found["so"] and not (is_closed(tail) and len(named) == 1):
         return
@@ -266,9 +214,11 @@ def _of_verdict(sentence: str, found: re.Match[str], begin: int) -> Iterator[Cla
         return
     before = CLAUSE.split(sentence[max(begin, found.start() - 80) : found.start()])[-1]
     named = list(dict.fromkeys(re.findall(M, found["mentions"])))
-    tail = sentence[found.end() :]
+    tail = sentence[found.end() : found.end() + LONGEST_TAIL]
     said = BY_OTHERS.search(before)
-    if LEFT_OPEN.search(before) or (said and not said["own"]) or re.match(r"\s*\?", tail):
+    if LEFT_OPEN.search(before) or (said and not said["own"]) or ASKED.match(tail) or _is_conditional(sentence, found):
+        return
+    if COMPARES.search(before):
         return
     denied = bool(found["bad"]) != bool(found["not"]) or DENIES.search(before) is not None
     if denied:
