@@ -13,14 +13,14 @@ from ragsweep.datasets.case_columns import CaseColumns
 from ragsweep.datasets.cases import Case
 from ragsweep.datasets.collection import Collection, Document, Judgment, Query
 from ragsweep.datasets.entry_files import read_entries
-from ragsweep.datasets.faults import Faults, OnError
+from ragsweep.datasets.faults import Faults
 from ragsweep.datasets.pages import OF_PDF, Match, Pages, keys_of, with_keys
 from ragsweep.datasets.pdf_documents import PageNumbers, PdfDocuments, checked_skip
-from ragsweep.datasets.selecting import checked_ids, selected, without_effect
+from ragsweep.datasets.selecting import Selecting
 
 
 @dataclass(frozen=True)
-class CasesDataset:
+class CasesDataset(Selecting):
     """Multiple-choice cases in a JSON or CSV file, with PDF documents if there are any.
 
     Attributes:
@@ -34,8 +34,6 @@ class CasesDataset:
         match: `qualified` distinguishes page 34 of one document from page 34 of another. `page_number` does not.
         skip: Names of files in the folder to leave out, for example unreadable ones.
         store: Caches the texts of the pages.
-        on_error: Whether a case that cannot be asked or judged refuses the file, or is left out.
-        ids: Selects cases; see `selected`.
     """
 
     name: Text
@@ -46,19 +44,17 @@ class CasesDataset:
     match: Match = "qualified"
     skip: Sequence[str] = ()
     store: Store = NO_STORE
-    on_error: OnError = "refuse"
-    ids: Text | Sequence[Text] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ids", checked_ids(self.ids))
+        super().__post_init__()
         object.__setattr__(self, "skip", checked_skip(self.skip))
 
     @property
     def without_effect(self) -> Sequence[str]:
         """An empty `skip` has no effect, and without documents nor have the settings of pages."""
         if self.documents is None:
-            return (*without_effect(self), "page_numbers", "match", "skip")
-        return (*without_effect(self), *(() if self.skip else ("skip",)))
+            return (*super().without_effect, "page_numbers", "match", "skip")
+        return (*super().without_effect, *(() if self.skip else ("skip",)))
 
     def load(self) -> Collection:
         """Read the documents and the cases. The pages that the cases name must exist in the documents."""
@@ -94,4 +90,4 @@ class CasesDataset:
             skipped=tuple(sorted(set(self.skip))) if documents else (),
             cases=tuple(cases),
         )
-        return selected(collection, self.ids, skipped)
+        return self.selected(collection, skipped)

@@ -33,6 +33,7 @@ from ragsweep.retrieval.ranking import (
     Search,
     sample,
     timed,
+    without_unranked,
 )
 
 T = TypeVar("T")
@@ -71,17 +72,19 @@ def feedback_changes(ranker: Ranker, search: Search) -> Sequence[str]:
 
 
 def rank(ranker: Ranker, search: Search, depth: int) -> Ranking:
-    """Rank the passages for every query.
+    """Rank the passages for every query, without those that the search leaves out.
 
     Raises:
         RetrieverError: What the ranker returned is not a ranking of this search.
         RuntimeError: The ranker called `sys.exit`.
     """
+    name, deeper = kind_of(ranker), depth + int(np.bincount(search.unranked[:, 0]).max(initial=0))
 
     def build() -> Arrays:
-        return vars(checked_ranking(_call(ranker, lambda: ranker.rank(search, depth)), search, depth, kind_of(ranker)))
+        return vars(checked_ranking(_call(ranker, lambda: ranker.rank(search, deeper)), search, deeper, name))
 
-    return checked_ranking(Ranking(**_kept(ranker, [search.digest, depth], build)), search, depth, kind_of(ranker))
+    ranking = checked_ranking(Ranking(**_kept(ranker, [search.digest, deeper], build)), search, deeper, name)
+    return without_unranked(ranking, search.unranked, depth)
 
 
 def rewrite(rewriter: Rewriter, queries: Sequence[str]) -> Rewritten:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+import numpy as np
+
 from ragsweep.datasets import Dataset
 from ragsweep.datasets.dataset import Passage
 from ragsweep.retrieval import Names, PipelineRetriever, Ranker, Reranker, Rewriter, Search
@@ -37,7 +39,19 @@ def search_of(items: Dataset) -> Search:
         found=items.found_units,
         several_units=len(items.further_units) > 0,
     )
-    return Search(items.texts, queries, names, items.digest_of_all)
+    return Search(items.texts, queries, names, items.digest_of_all, unranked=unranked_passages(items))
+
+
+def unranked_passages(items: Dataset) -> Indices:
+    """The passages that are left out of the rankings of queries, as rows of query and passage, shape [pairs, 2]."""
+    pairs = items.left_out.documents
+    rows = {query.query_id: row for row, query in enumerate(items.queries)} if pairs else {}
+    passages: dict[str, list[int]] = {source: [] for _, source in pairs}
+    for place, passage in enumerate(items.passages if pairs else ()):
+        if passage.source in passages:
+            passages[passage.source].append(place)
+    found = [(rows[name], place) for name, source in pairs if name in rows for place in passages[source]]
+    return np.array(found, dtype=np.int64).reshape(-1, 2)
 
 
 def _names(

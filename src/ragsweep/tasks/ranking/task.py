@@ -29,6 +29,7 @@ from ragsweep.tasks.metric import Metric, metric_of
 from ragsweep.tasks.ranking import charts, costs, nothing_found, tables, trec
 from ragsweep.tasks.ranking.audit import as_json, audit, refuse, scanned_pages
 from ragsweep.tasks.ranking.audit_settings import AuditSettings
+from ragsweep.tasks.ranking.conventions import HEADING, conventions
 from ragsweep.tasks.ranking.evaluation import CURVE, Evaluation, evaluate
 from ragsweep.tasks.ranking.explain import Explanation, find
 from ragsweep.tasks.ranking.judging import Judged, judge
@@ -237,6 +238,7 @@ class RankingTask:
         with dealing(judgments):
             texts, sections = details_of(self._ranker, search), sections_of(self._ranker, search)
             silent = nothing_found.told(self._ranker, search, items, evaluation.judged.queries, ranking)
+            decided_by = conventions(self._ranker, search, items, evaluation.judged.queries, self.k)
         details = {name: [column[row] for row in evaluation.judged.queries] for name, column in texts.items()}
         return Measurement(
             items=tables.queries(evaluation, items),
@@ -253,9 +255,10 @@ class RankingTask:
             cutoff=self.cutoff,
             facts=facts,
             findings=audited.sentences,
-            notices=silent.notices,
+            notices=[*decided_by, *silent.notices],
             caution=silent.caution,
             sections={
+                **({HEADING: decided_by} if decided_by else {}),
                 **silent.sections,
                 **tables.answerable_sections(evaluation, facts["answerable"]),
                 **sections,

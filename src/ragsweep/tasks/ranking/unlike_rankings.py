@@ -12,6 +12,7 @@ from ragsweep.core.store import Store
 from ragsweep.datasets import Dataset
 from ragsweep.retrieval import DenseRetriever, Encoder, Ranker, Ranking, Search, SparseRetriever, rank, ranked
 from ragsweep.retrieval.ranking import NOTHING, Indices
+from ragsweep.tasks.search import unranked_passages
 
 LETTERS = (3, 5)  # letters of a sequence: fewer are in every passage, more are whole words
 QUERIES = 64  # that are searched for at once
@@ -69,7 +70,8 @@ def unlike_rankings(items: Dataset, encoder: Encoder | None, store: Store, depth
             f"{items.name}: has {len(items.passages):,} passages; unlike rankings are compared for at most "
             f"{MOST_PASSAGES:,}, so nothing can be listed for review"
         )
-    search = Search(items.texts, tuple(query.text for query in items.queries))
+    queries = tuple(query.text for query in items.queries)
+    search = Search(items.texts, queries, unranked=unranked_passages(items))
     rankers: dict[str, Ranker] = {"words": SparseRetriever(store), "letters": LetterRetriever(store)}
     if encoder is not None:
         rankers["meaning"] = DenseRetriever(encoder, store)
