@@ -1,4 +1,4 @@
-"""What decides a ranking besides its retriever: documents that a benchmark leaves out, and the order of equal scores."""
+"""What decides a ranking besides its retriever: documents that a benchmark leaves out, and the order of ties."""
 
 from __future__ import annotations
 
@@ -36,20 +36,16 @@ def _left_out(search: Search, items: Dataset, queries: Indices) -> Sequence[str]
     relevant = (qrels.query * units + qrels.unit)[qrels.grade > 0]
     judged = np.unique(row[np.isin(row * units + items.passage_units[passage], relevant)])
     if len(judged):
-        said.append(
-            f"Something that is left out is judged relevant for {counted(len(judged), 'query')}, and never found."
-        )
+        count = counted(len(judged), "query")
+        said.append(f"Something that is left out is judged relevant for {count}, and never found.")
     return said
 
 
 def _ties(ranker: Ranker, search: Search, queries: Indices, k: int) -> Sequence[str]:
-    tied = int(ranker.tied_at(search, k)[queries].sum()) if isinstance(ranker, KnowsTies) else 0
-    if not tied:
+    if not isinstance(ranker, KnowsTies) or not (tied := int(ranker.tied_at(search, k)[queries].sum())):
         return []
-    assert isinstance(ranker, KnowsTies)
-    return [
-        f"For {_of(tied, len(queries))}, the scores at the ranks {k} and {k + 1} are equal: {ranker.order_of_ties}."
-    ]
+    asked = _of(tied, len(queries))
+    return [f"For {asked}, the scores at the ranks {k} and {k + 1} are equal: {ranker.order_of_ties}."]
 
 
 def _of(some: int, queries: int) -> str:
