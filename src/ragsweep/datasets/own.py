@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -12,6 +12,7 @@ from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.datasets.collection import Collection, Document, Judgment, LeftOut, Query, Reference, Unit, Unranked
 from ragsweep.datasets.faults import OnError
 from ragsweep.datasets.judgment_files import JudgmentFile
+from ragsweep.datasets.pdf_fonts import Font, NeedsFonts
 from ragsweep.datasets.selecting import Selecting
 
 
@@ -90,6 +91,10 @@ class OwnDataset(Selecting):
         """Those of the pages, each as `source#page_number`, that have a picture, if the corpus can tell."""
         pictures: list[str] = self.corpus.pictures(pages) if hasattr(self.corpus, "pictures") else []
         return pictures
+
+    def fonts(self) -> Mapping[str, Sequence[Font]]:
+        """The fonts that each document needs and does not contain, if the corpus can tell."""
+        return self.corpus.fonts() if isinstance(self.corpus, NeedsFonts) else {}
 
     def load(self) -> Collection:
         """Read the documents, and then the questions about them."""

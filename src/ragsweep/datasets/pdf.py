@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ragsweep.core.constraints import Text
@@ -11,6 +11,7 @@ from ragsweep.datasets.collection import Collection, Document, Judgment
 from ragsweep.datasets.judgment_files import JudgmentFile
 from ragsweep.datasets.pages import OF_PDF, Match, PageOrDocument, keys_of
 from ragsweep.datasets.pdf_documents import PageNumbers, PdfDocuments, checked_skip
+from ragsweep.datasets.pdf_fonts import Font
 from ragsweep.datasets.questions.table import TableQuestions
 from ragsweep.datasets.selecting import Selecting
 
@@ -56,6 +57,10 @@ class PdfDataset(Selecting):
     def pictures(self, pages: Sequence[str]) -> list[str]:
         """Those of the pages, each as `source#page_number`, that have a picture."""
         return self.corpus.pictures(pages)
+
+    def fonts(self) -> Mapping[str, Sequence[Font]]:
+        """The fonts that each document needs and does not contain."""
+        return self.corpus.fonts()
 
     def load(self) -> Collection:
         """Read the PDFs and the questions. The pages that the questions name must exist in the PDFs."""

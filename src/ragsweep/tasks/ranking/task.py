@@ -19,6 +19,7 @@ from ragsweep.core.terminal import one_line, say_once
 from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import Chunker, Collection, Dataset, DatasetFormat, Judgment
 from ragsweep.datasets.audit.finding import Audit
+from ragsweep.datasets.pdf_fonts import NeedsFonts
 from ragsweep.retrieval import Encoder, Ranker, Ranking, Reranker, Rewriter, rank
 from ragsweep.retrieval.encoders.prompt_tokens import token_counts
 from ragsweep.retrieval.encoders.tokenizer import WORDS
@@ -139,8 +140,9 @@ class RankingTask:
 
     def audited(self, items: Dataset) -> Audit:
         """What is wrong with the dataset."""
-        scanned = scanned_pages(self.dataset, items)
-        return audit(items, self.audit, self.evaluation.relevance_level, self.store, self.retriever, pictures=scanned)
+        scanned, level = scanned_pages(self.dataset, items), self.evaluation.relevance_level
+        fonts = self.dataset.fonts() if isinstance(self.dataset, NeedsFonts) else {}
+        return audit(items, self.audit, level, self.store, self.retriever, pictures=scanned, fonts=fonts)
 
     def measure(self, items: Dataset) -> Measurement:
         """Retrieve, judge and measure."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -29,6 +30,8 @@ class LetterRetriever:
     Attributes:
         store: Keeps rankings.
     """
+
+    libraries: ClassVar[tuple[str, ...]] = ("scikit-learn",)
 
     store: Store
 
