@@ -12,7 +12,12 @@ WORDS = Counter[str]
 FEWEST_WORDS = 5  # of a text that is compared
 LEAST_SHARED = 0.5  # of the words of a point that are on its page
 MISPLACED = 0.1  # of the points: more are said
-SHIFTS = (1, -1, 2, -2)  # the likeliest first: pages counted from 0
+SHIFTS = {  # the likeliest first
+    1: "the next page, as pages are counted from 0",
+    -1: "the page before",
+    2: "the second page after it",
+    -2: "the second page before it",
+}
 
 
 class Point(NamedTuple):
@@ -72,11 +77,9 @@ def misplaced(points: Sequence[Point], places: Places) -> str:
     shift = max(SHIFTS, key=lambda each: len(at[each]))
     if 2 * len(at[shift]) <= len(strange):
         return f"{said} (such as {strange[0].unit!r}): its hits earn what others should; check retriever.payload"
-    where = f"{counted(abs(shift), 'page')} {'later' if shift > 0 else 'earlier'}"
-    from_0 = ", as pages are counted from 0" if shift == 1 else ""
     field = _field_of(at[shift], shift)
     advice = f"retriever.payload.page={field} names them" if field else "correct the numbers in the collection"
-    return f"{said}; {len(at[shift]):,} are those of the page {where}{from_0}: {advice}"
+    return f"{said}; {len(at[shift]):,} are those of {SHIFTS[shift]}: {advice}"
 
 
 def _is_at(places: Places, point: Point, shift: int) -> bool:

@@ -256,7 +256,8 @@ class QdrantRetriever:
         for row, (found, scored) in enumerate(rows):
             passages[row, : len(found)], scores[row, : len(found)] = found, scored
         falling = strictly_falling(scores)
-        misplaced = f"Collection {self.collection!r}: {found}." if (found := matcher.misplaced()) else ""
+        said = matcher.misplaced()
+        misplaced = f"Collection {self.collection!r}: {said}." if said else ""
         return Ranking(passages, np.where(passages == NOTHING, -np.inf, falling), UNTIMED), misplaced
 
     def _check_layout(self, queries: Sequence[Query]) -> None:
