@@ -119,7 +119,7 @@ def test_stages_after_a_ranker_never_see_it(tmp_path):
     passages = cut.rank(cut.load()).passages
     assert (passages[:, 0] >= 3).all()
     bm25s = SparseRetriever(NO_STORE, backend="bm25s")
-    fed = task(dataset, bm25s, query=PseudoRelevanceFeedback(passages=1, terms=10))
+    fed = task(dataset, bm25s, query=PseudoRelevanceFeedback(passages=1, common=0.9))
     [detail] = [texts for name, texts in fed.measure(fed.load()).details.items() if name == "query_change"]
     assert all("+" in text for text in detail)  # the own document has no word that the query lacks
 
