@@ -154,6 +154,18 @@ def test_a_web_page_becomes_markdown_without_scripts_and_links(tmp_path):
     assert texts(TextCorpus(str(tmp_path / "iron.html"))) == {"iron.html": "## Iron\n\nWith lemon\xa0water."}
 
 
+@pytest.mark.parametrize(
+    ("columns", "width"), [("2", 2), ("2.5", 2), ("100%", 100), ("0", 1), ("", 1), ("²", 1), ("-3", 1)]
+)
+def test_a_merged_cell_takes_up_the_columns_that_a_browser_gives_it(tmp_path, columns, width):
+    page = f"<table><tr><td colspan='{columns}' rowspan=2>a</td><td>b</td></tr><tr><td>c</td></tr></table>"
+    (tmp_path / "iron.html").write_text(page)
+    [text] = texts(TextCorpus(str(tmp_path / "iron.html"))).values()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if "--" not in line]
+    rows = [row for row in rows if any(row)]
+    assert rows == [["a", *[""] * (width - 1), "b"], [*[""] * width, "c"]]
+
+
 def test_a_word_document_becomes_markdown_with_its_headings_and_tables(tmp_path):
     word = docx.Document()
     word.add_heading("Iron", 1)
@@ -238,6 +250,7 @@ def run(text):
     [
         (f"{run('E=m')}<m:sSup><m:e>{run('c')}</m:e><m:sup>{run('2')}</m:sup></m:sSup>", "E=mc^2"),
         (f"<m:f><m:num>{run('a+b')}</m:num><m:den>{run('c')}</m:den></m:f>", "(a+b)/c"),
+        (f"<m:f><m:num>{run('(a)+(b)')}</m:num><m:den>{run('c')}</m:den></m:f>", "((a)+(b))/c"),
         (f"<m:rad><m:deg/><m:e>{run('x')}</m:e></m:rad>", "√(x)"),
         (
             '<m:nary><m:naryPr><m:chr m:val="∑"/></m:naryPr>'

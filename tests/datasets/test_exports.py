@@ -197,6 +197,17 @@ def test_rows_of_one_question_are_its_judgments(tmp_path, text, settings):
     ]
 
 
+def test_pages_with_grades_keep_them_unless_the_row_has_one(tmp_path):
+    assert judged(tmp_path, 'query,doc_id,page\nwhat,book.pdf,"{""1"": 0, ""2"": 2}"\n') == [
+        ("1", "book.pdf#1", 0),
+        ("1", "book.pdf#2", 2),
+    ]
+    assert judged(tmp_path, 'query,doc_id,page,grade\nwhat,book.pdf,"1; 2",3\n') == [
+        ("1", "book.pdf#1", 3),
+        ("1", "book.pdf#2", 3),
+    ]
+
+
 def test_a_field_that_differs_between_the_rows_of_a_question_is_left_out_and_named(tmp_path, capsys):
     (tmp_path / "q.csv").write_text("query,relevant_docs,author,note\nwhat,1,Zoë,a\nwhat,2,Zoë,b\n")
     [query] = TableQuestions(str(tmp_path / "q.csv")).read((BOOK,)).queries

@@ -22,7 +22,9 @@ from mlflow.exceptions import MlflowException, RestException
 from mlflow.protos import databricks_pb2 as codes
 
 from ragsweep import per_query, runs
+from ragsweep.app.commands import ui
 from ragsweep.core.errors import RefusedError, TrackingError
+from ragsweep.core.mlflow_variables import name_unused_variables
 from ragsweep.tracking import store
 from ragsweep.tracking.client import Client
 
@@ -125,6 +127,15 @@ def test_variables_of_mlflow_that_name_another_place_are_named(application, data
         assert f"{name}={value} is not used" in process.stderr
 
 
+@pytest.mark.parametrize("address", ["databricks", "https://user:secret@mlflow.example.org", "file:///data/mlruns"])
+def test_a_variable_that_names_no_store_of_ours_is_named_without_its_value(monkeypatch, capsys, tmp_path, address):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
+    name_unused_variables(f"sqlite:///{tmp_path}/mlflow.db")
+    said = capsys.readouterr().err
+    assert f"MLFLOW_TRACKING_URI is not used; runs go to sqlite:///{tmp_path}/mlflow.db" in said
+    assert address not in said
+
+
 @pytest.fixture
 def older(application):
     """A store without the last change that MLflow made to its tables: that is taken back by MLflow's own migration."""
@@ -143,11 +154,16 @@ def version(database):
     return found
 
 
-def test_a_store_of_an_older_mlflow_is_upgraded_only_when_asked_and_a_copy_is_kept(application, dataset, older):
+def test_a_store_of_an_older_mlflow_is_upgraded_only_when_asked_and_a_copy_is_kept(
+    application, dataset, older, monkeypatch
+):
     before = version(older)
     with pytest.raises(TrackingError, match="mlflow db upgrade"):
         runs(uri=application.uri)
     run = [*dataset, "retriever=sparse"]
+    monkeypatch.setattr("sys.argv", ["ui", "--uri", application.uri])
+    with pytest.raises(RefusedError, match="mlflow db upgrade"):
+        ui.main()
     refused = application.run(*run)
     assert refused.returncode == 2, refused.stderr
     assert "tracking.upgrade=true" in refused.stderr.splitlines()[-1]

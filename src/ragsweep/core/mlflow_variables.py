@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 
 from ragsweep.core.address import absolute, check_address, is_server
 from ragsweep.core.errors import RefusedError
@@ -16,8 +15,11 @@ def name_unused_variables(uri: str, experiment: object = None) -> None:
     """Name the variables of MLflow's own client that say something else than the configuration."""
     named = os.environ.get(URI_VARIABLE)
     if named and absolute(named) != absolute(uri):
-        with suppress(RefusedError):  # it is no address, or has a password
+        try:
             check_address(named)
+        except RefusedError:  # it is no address of a store that ragsweep can use, or has a password
+            say_once(f"{URI_VARIABLE} is not used; runs go to {uri} (tracking.uri changes that)")
+        else:
             use = f"tracking=server tracking.uri={named}" if is_server(named) else f"tracking.uri={named}"
             say_once(f"{URI_VARIABLE}={named} is not used; runs go to {uri} ({use} changes that)")
     named = os.environ.get(EXPERIMENT_VARIABLE)

@@ -71,8 +71,14 @@ def grades_of_row(row: Entry, where: str) -> dict[str, int]:
     fields = {name: row[name] for name in judgment_columns(row)}
     if all(_is_blank(fields[name]) for name in fields if name not in GRADE):
         return {}
-    pages = grades_in(row, PAGE[0], where) if not _is_blank(fields.get(PAGE[0])) else {None: 1}
-    return _grades((_judgment({**fields, PAGE[0]: page}, where) for page in pages), where)
+    if _is_blank(fields.get(PAGE[0])):
+        return _grades([_judgment(fields, where)], where)
+    has_grade = not all(_is_blank(fields[name]) for name in grade_columns(row))
+    judged = (
+        (page, grade, *_judgment({**fields, PAGE[0]: page}, where))
+        for page, grade in grades_in(row, PAGE[0], where).items()
+    )
+    return _grades(((key, of_row if has_grade else grade) for _, grade, key, of_row in judged), where)
 
 
 def grade_columns_of(row: Mapping[str, object], field: str) -> list[str]:

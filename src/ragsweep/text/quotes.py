@@ -6,7 +6,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 from typing import Literal
 
@@ -22,7 +22,7 @@ def places_of(quote: str, text: str, most: int = 2) -> list[Span]:
     """The first spans of a text that are a quote, in whatever normal form both are; they do not overlap."""
     if composed(quote) == quote and composed(text) == text:
         return list(islice(_found(quote, text), most))
-    own = _Offsets(text, "NFC")
+    own = _offsets(text, "NFC")
     spans = (own.span(*span) for span in _found(composed(quote), own.text))
     return list(islice(filter(None, spans), most))
 
@@ -31,8 +31,11 @@ def span_of(quote: str, text: str, start: int, end: int) -> Span | None:
     """Where a quote is, by offsets of its text in some normal form; None if something else is there."""
     if end <= len(text) and composed(text[start:end]) == composed(quote):
         return start, end
-    for own in (_Offsets(text, form) for form in FORMS if not unicodedata.is_normalized(form, text)):
-        if composed(own.text[start:end]) == composed(quote):
+    for form in FORMS:
+        if unicodedata.is_normalized(form, text):
+            continue
+        own = _offsets(text, form)
+        if end <= len(own.text) and composed(own.text[start:end]) == composed(quote):
             return own.span(start, end)
     return None
 
@@ -68,6 +71,11 @@ class _Offsets:
         if (self._normal[first], self._normal[last]) != (start, end):
             return None
         return self._own[first], self._own[last]
+
+
+@lru_cache(maxsize=16)  # the references of a document follow each other
+def _offsets(text: str, form: Form) -> _Offsets:
+    return _Offsets(text, form)
 
 
 @cache

@@ -47,7 +47,7 @@ def upgrade(database: Path) -> None:
         command = [sys.executable, "-m", "mlflow", "db", "upgrade", f"{SQLITE}{database}"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise RefusedError(f"{SQLITE}{database}: mlflow db upgrade failed: {done.stderr.strip().splitlines()[-1:]}")
+        raise RefusedError(f"{SQLITE}{database}: mlflow db upgrade failed: {_last_line(done.stderr)}")
     say_once(f"{database} was upgraded from version {version} of its tables; a copy of it as it was is {kept}")
 
 
@@ -71,4 +71,10 @@ def _versions() -> list[str]:
     versions = [""]
     while versions[-1] in successors:
         versions.append(successors.pop(versions[-1]))
-    return versions[1:] if len(versions) > 1 else [""]
+    if len(versions) == 1:  # they have moved
+        raise RefusedError(f"this version of ragsweep cannot tell what MLflow {mlflow.__version__} would upgrade")
+    return versions[1:]
+
+
+def _last_line(text: str) -> str:
+    return next(reversed(text.strip().splitlines()), "it says nothing")

@@ -29,6 +29,7 @@ def main() -> int:
     from ragsweep.core.address import is_server, sqlite_file
     from ragsweep.replay.recorded import composed_today
     from ragsweep.tracking import print_latest_sweep
+    from ragsweep.tracking.schema import check_version
 
     uri = arguments.uri or str(composed_today([])[0].tracking.uri)
     if is_server(uri):
@@ -37,6 +38,7 @@ def main() -> int:
         if arguments.uri and not database.is_file():
             raise ConfigError(f"--uri: {database}: there is no such file")
         database.parent.mkdir(parents=True, exist_ok=True)
+        check_version(database)
     print_latest_sweep(uri, f"http://{HOST}:{port}")
     server = ["--backend-store-uri", uri, "--host", HOST, "--port", str(port), "--workers", "1"]
     quiet = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}

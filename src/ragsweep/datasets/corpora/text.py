@@ -123,7 +123,7 @@ def _of_html(text: str, path: Path) -> str:
         return str(converter.convert_soup(soup)).strip()
     except RecursionError as error:
         raise DatasetError(f"{path}: elements are nested too deeply") from error
-    except (ParserRejectedMarkup, ValueError) as error:  # for `<![x[`, and for numbers such as `colspan="²"`
+    except (ParserRejectedMarkup, ValueError) as error:  # for `<![x[`, and for very many merged cells
         reason = one_line(str(error).rpartition("AssertionError: ")[2])[:80]  # of bs4's message, the end says why
         raise DatasetError(f"{path}: cannot be read as a web page ({reason})") from error
 

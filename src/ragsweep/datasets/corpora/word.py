@@ -100,7 +100,7 @@ def _line(element: ElementTree.Element) -> str:
 
 def _grouped(text: str) -> str:
     """A part of an equation, in parentheses unless it is one number or name."""
-    return text if re.fullmatch(r"\w*|\(.*\)", text) else f"({text})"
+    return text if re.fullmatch(r"\w*|\([^()]*\)", text) else f"({text})"
 
 
 ENCLOSED = {  # what is around the parts of an equation, and between them
