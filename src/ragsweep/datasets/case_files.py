@@ -9,7 +9,7 @@ from pathlib import Path
 from ragsweep.core.constraints import Text
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.store import NO_STORE, Store
-from ragsweep.datasets.case_columns import CaseColumns
+from ragsweep.datasets.case_columns import CaseColumns, NoOption
 from ragsweep.datasets.cases import Case
 from ragsweep.datasets.collection import Collection, Document, Judgment, Query
 from ragsweep.datasets.entry_files import read_entries
@@ -66,7 +66,7 @@ class CasesDataset(Selecting):
         cases: list[Case] = []
         judgments: list[Judgment] = []
         earlier: dict[str, str] = {}
-        faults, number = Faults(self.cases, self.on_error), 0
+        faults, number, other = Faults(self.cases, self.on_error), 0, 0
         for number, (where, row) in enumerate(read_entries(Path(self.cases), "cases"), start=1):
             try:
                 case = self.columns.case_of(row, where, number)
@@ -77,9 +77,12 @@ class CasesDataset(Selecting):
                     judgments += pages.judgments(case.query_id, self.columns.grades_of(row, where), where)
                 cases.append(case)
             except DatasetError as error:
+                other += isinstance(error, NoOption)
                 faults.add(error)
         if not number:
             raise DatasetError(f"{self.cases}: contains no cases; expected at least one")
+        if 2 * other > number and cases:  # the answers that fit, such as a text "A", would mean another option
+            faults.must_refuse()
         skipped = faults.end(number)
         collection = Collection(
             name=self.name,
