@@ -17,7 +17,7 @@ from ragsweep.datasets.fields import SHOWN, grade_of, shown_value
 from ragsweep.datasets.judgment_fields import grades_in
 
 
-class NoOption(DatasetError):
+class NoOptionError(DatasetError):
     """The answer of a case is none of its options, as `answer_is` reads it."""
 
 
@@ -123,7 +123,7 @@ class CaseColumns:
             letters = {str(position): option.letter for position, option in enumerate(options, start=first)}
         if answer not in letters:
             problem = f"the answer {shown_value(found)} is not {expected}"
-            raise NoOption(f"{where}: {problem} (dataset.columns.answer_is={self.answer_is})")
+            raise NoOptionError(f"{where}: {problem} (dataset.columns.answer_is={self.answer_is})")
         return letters[answer]
 
 

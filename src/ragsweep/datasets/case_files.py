@@ -9,7 +9,7 @@ from pathlib import Path
 from ragsweep.core.constraints import Text
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.store import NO_STORE, Store
-from ragsweep.datasets.case_columns import CaseColumns, NoOption
+from ragsweep.datasets.case_columns import CaseColumns, NoOptionError
 from ragsweep.datasets.cases import Case
 from ragsweep.datasets.collection import Collection, Document, Judgment, Query
 from ragsweep.datasets.entry_files import read_entries
@@ -77,7 +77,7 @@ class CasesDataset(Selecting):
                     judgments += pages.judgments(case.query_id, self.columns.grades_of(row, where), where)
                 cases.append(case)
             except DatasetError as error:
-                other += isinstance(error, NoOption)
+                other += isinstance(error, NoOptionError)
                 faults.add(error)
         if not number:
             raise DatasetError(f"{self.cases}: contains no cases; expected at least one")
