@@ -162,6 +162,14 @@ def test_a_judgment_of_what_is_left_out_is_said(tmp_path):
     assert "judged relevant for 1 query" in measured.sections[HEADING][1]
 
 
+def test_what_is_left_out_tells_nothing_of_the_judgments_of_a_query(tmp_path):
+    found = []
+    for number, qrels in enumerate((QRELS, {**QRELS, "tax": "tax"}, {**QRELS, "vote": "vote"})):
+        items = task(BeirDataset("a", str(written(tmp_path / str(number), qrels=qrels)))).load()
+        found.append(search_of(items).unranked.tolist())
+    assert found[0] == found[1] == found[2] == [[0, 0], [1, 1], [2, 2]]
+
+
 @pytest.mark.parametrize(("excluded", "left"), [(["c3"], True), (["N/A"], False), ("c3", True), (None, False)])
 def test_queries_may_exclude_documents(tmp_path, excluded, left):
     queries = [{"_id": "q", "text": "vote people age"}, {"_id": "r", "text": "cars"}]

@@ -206,4 +206,5 @@ def test_a_component_that_declares_it_gets_those_of_other_folds_and_is_named(ite
 
 
 def test_a_search_has_nothing_else():
-    assert {*Search.__dataclass_fields__} == {"passages", "queries", "names", "names_digest", "feedback"}
+    """What is `unranked` follows from ids and fields of the queries (tests/datasets/test_unranked.py)."""
+    assert {*Search.__dataclass_fields__} == {"passages", "queries", "names", "names_digest", "feedback", "unranked"}
