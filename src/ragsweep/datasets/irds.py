@@ -59,9 +59,10 @@ class IrDatasetsDataset(Selecting):
         known = {query.query_id for query in asked}
         for query in asked:
             if not query.text:
-                faults.add(DatasetError(f"{self.id}, query {query.query_id!r}: the text is blank"), query.query_id)
-        for name in dict.fromkeys(each.query_id for each in judgments if each.query_id not in known):
-            faults.add(DatasetError(f"{self.id}, query {name!r}: is judged, and not among the queries"), name)
+                faults.add(DatasetError(f"{self.id}: the text of query {query.query_id!r} is blank"), query.query_id)
+        for name, unit in {each.query_id: each.unit for each in judgments if each.query_id not in known}.items():
+            problem = f"judgment of {unit!r} for query {name!r}: the query does not exist"
+            faults.add(DatasetError(f"{self.id}: {problem}"), name)
         skipped = faults.end(len(known | faults.ids))
         queries = tuple(query for query in asked if query.query_id not in faults.ids)
         kept = tuple(each for each in judgments if each.query_id not in faults.ids)
