@@ -714,7 +714,7 @@ def test_a_key_that_cannot_be_sent_is_not_repeated(answerer, monkeypatch, key):
     assert "OPENAI_API_KEY contains a character that no key has" in failure(answerer)
 
 
-@pytest.mark.parametrize("file", [b"\xff\xfe\x00", b"#" * 1_100_000])
+@pytest.mark.parametrize("file", [b"\xff\xfe", b"#" * 1_100_000])
 def test_a_key_file_that_cannot_be_read_is_one_line(answerer, tmp_path, monkeypatch, file):
     (tmp_path / ".env").write_bytes(file)
     monkeypatch.setenv(PROJECT_FOLDER, str(tmp_path))

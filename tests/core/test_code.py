@@ -5,6 +5,7 @@ import subprocess
 import sys
 import types
 from dataclasses import dataclass, replace
+from importlib import metadata
 
 import pytest
 from application import PROJECT
@@ -80,6 +81,41 @@ def test_code_that_is_in_no_file_is_nobody_elses():
 
 def test_an_installed_package_is_known_by_its_version():
     assert digest("yaml.loader") == digest("yaml.dumper") != digest("numpy")
+
+
+@pytest.mark.parametrize(
+    ("module", "package"),
+    [
+        ("ragsweep.datasets.pdf_documents", "pypdfium2"),
+        ("ragsweep.retrieval.sparse", "pystemmer"),
+        ("ragsweep.retrieval.indexes.index", "faiss-cpu"),
+        ("ragsweep.datasets.chunkers.markdown", "markdown-it-py"),
+        ("ragsweep.retrieval.fusion", "numpy"),
+    ],
+)
+def test_another_version_of_a_package_that_it_imports_is_another_code(monkeypatch, module, package):
+    before, version = digest(module), code.version
+    monkeypatch.setattr(code, "version", lambda name: "0.0" if name == package else version(name))
+    assert digest(module) != before
+
+
+def test_a_package_of_an_extra_is_not(monkeypatch):
+    """Installing one must not encode every corpus again; a component names what it uses as `libraries`."""
+    assert "onnxruntime" in code._imports(code._file("ragsweep.retrieval.encoders.backends", "ragsweep"), "x")
+    assert code._package_of("onnxruntime", "ragsweep") is None
+
+
+def test_what_is_a_letter_belongs_to_the_code(package, monkeypatch):
+    before = digest("theirs.ranker")
+    monkeypatch.setattr(code.unicodedata, "unidata_version", "1.0")
+    assert digest("theirs.ranker") != before
+
+
+def test_every_required_package_is_known_by_its_module():
+    modules = metadata.packages_distributions()
+    for module, package in code._required().items():
+        names = [name.lower() for name in modules.get(module, ())]
+        assert package.lower() in names, f"{package} has no module {module}: add it to MODULES"
 
 
 def test_a_compiled_module_is_known_by_its_file(tmp_path, monkeypatch):

@@ -121,6 +121,15 @@ def test_lines_that_are_no_text_or_too_large_are_malformed(tmp_path, name, conte
         list(read_lines(tmp_path / name, 0.001))
 
 
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"\xfe\xff\x00K", "KEY=1".encode("utf-16")])
+def test_utf_16_is_read_only_where_it_is_expected(tmp_path, content):
+    """Spreadsheets write tables in it; nobody writes keys and records in it."""
+    (tmp_path / "file").write_bytes(content)
+    with pytest.raises(MalformedError, match=r"not UTF-8 \(line 1\)"):
+        read_text(tmp_path / "file", 1)
+    assert read_text(tmp_path / "file", 1, utf_16=True) == content.decode("utf-16")
+
+
 def test_a_folder_is_malformed(tmp_path):
     with pytest.raises(MalformedError, match="not a file"):
         read_text(tmp_path, 1)

@@ -62,6 +62,18 @@ def test_faulty_questions_are_left_out_and_counted(tmp_path):
     assert "line 2: options A and B have the same text" in collection.left_out.faulty[0]
 
 
+@pytest.mark.parametrize("on_error", ["refuse", "skip"])
+def test_answers_in_another_field_than_is_read_are_never_left_out(tmp_path, on_error):
+    """MedQA's `answer` is a text. Of questions whose options are letters, a text would be read as a wrong letter."""
+    rows = [{"question": "Which?", "options": {"A": "no", "B": "yes"}, "answer": "yes"} for _ in range(2)]
+    rows.append({"question": "Which point?", "options": {"A": "B", "B": "A"}, "answer": "A"})
+    (tmp_path / "dev.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(DatasetError, match=r"2 of 3 questions cannot be used: .*answer_is=letter\)$"):
+        CasesDataset("medqa", str(tmp_path / "dev.jsonl"), CaseColumns(), on_error=on_error).load()
+    by_text = CasesDataset("medqa", str(tmp_path / "dev.jsonl"), CaseColumns(answer_is="text"), on_error=on_error)
+    assert [case.correct for case in by_text.load().cases] == ["B", "B", "B"]
+
+
 def test_cases_without_ids_keep_their_numbers(tmp_path):
     rows = [case(number, same=number == 2) for number in range(1, 4)]
     (tmp_path / "dev.jsonl").write_text("\n".join(map(json.dumps, rows)))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import sys
+import unicodedata
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib import metadata
@@ -15,8 +17,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ragsweep.core.digest import digest, digest_file
+from ragsweep.core.digest import digest, digest_file, version
 
+MODULES = {  # of packages that ragsweep requires, where the module has another name
+    "faiss-cpu": "faiss",
+    "hydra-core": "hydra",
+    "markdown-it-py": "markdown_it",
+    "pystemmer": "Stemmer",
+}
 INSTALLED = ("site-packages", "dist-packages")
 # These modules name, store and report results. After a change in them, nothing has to be computed again.
 NOT_COMPUTING = [
@@ -60,7 +68,9 @@ def digest_of_module(name: str) -> str:
     """Digest of the source of a module and of all modules that it imports, also within functions.
 
     A text file beside a module whose name begins with the module's name, such as a prompt, belongs to the source. Only
-    import statements are followed, not `importlib.import_module`. Installed packages are represented by their versions.
+    import statements are followed, not `importlib.import_module`. Installed packages are represented by their versions,
+    and so is Unicode, which decides what a letter is. Of what ragsweep imports, the packages that it requires count; a
+    component names those of an extra as `libraries`, so that installing one does not compute everything again.
     Code that is not in a file, such as a notebook cell, gets a new digest in every process, so that no stored result is
     found. Files are read once per process, because the process runs the code that it has loaded.
     """
@@ -75,12 +85,14 @@ def digest_of_module(name: str) -> str:
             continue
         file = _file(each, name)
         if file is None:
+            if package := _package_of(each.partition(".")[0], root):
+                sources[f"package {package}"] = version(package)
             continue
         sources[each] = digest_file(file)
         sources |= {f"{each}: {text.name}": digest_file(text) for text in _texts_beside(file)}
         if file.suffix == ".py":
             waiting += _imports(file, each)
-    return digest(sources or uuid.uuid4().hex)
+    return digest([unicodedata.unidata_version, sources or uuid.uuid4().hex])
 
 
 def _texts_beside(module: Path) -> list[Path]:
@@ -119,9 +131,30 @@ def _is_installed(root: str) -> bool:
     return any(name in Path(place).parts for name in INSTALLED for place in places)
 
 
+@cache
+def _package_of(root: str, of: str) -> str | None:
+    """The installed package that brings a top-level module, if its version counts for the code of another one."""
+    if root == of or root in sys.stdlib_module_names or not _is_installed(root):
+        return None
+    return _required().get(root) if of == "ragsweep" else next(iter(_distributions().get(root, ())), None)
+
+
+@cache
+def _required() -> dict[str, str]:
+    """The packages that ragsweep requires, without its extras, by their modules."""
+    required = [each for each in metadata.requires("ragsweep") or () if "extra ==" not in each]
+    names = [re.split(r"[^\w.-]", each, maxsplit=1)[0] for each in required]
+    return {MODULES.get(name.lower(), name.replace("-", "_")): name for name in names}
+
+
+@cache
+def _distributions() -> Mapping[str, list[str]]:
+    return metadata.packages_distributions()
+
+
 def _versions(root: str) -> list[str]:
     """Names and versions of the installed packages that have this top-level module."""
-    names = [] if root in sys.stdlib_module_names else metadata.packages_distributions().get(root, [])
+    names = [] if root in sys.stdlib_module_names else _distributions().get(root, [])
     return [f"{name} {metadata.version(name)}" for name in sorted(names)]
 
 

@@ -77,14 +77,16 @@ def from_yaml(text: str) -> Any:
         raise MalformedError("a value cannot be converted") from error
 
 
-def read_text(path: Path, most_mb: float) -> str:
-    """The text of a UTF-8 file, with or without a byte order mark, or of a UTF-16 file with one.
+def read_text(path: Path, most_mb: float, *, utf_16: bool = False) -> str:
+    """The text of a UTF-8 file, with or without a byte order mark. A name that ends in `.gz` is unzipped.
 
-    A name that ends in `.gz` is unzipped.
+    Args:
+        path: The file.
+        most_mb: Largest size, unzipped, in megabytes (10^6 bytes).
+        utf_16: Whether it may also be in UTF-16 with a byte order mark, as spreadsheets write tables.
 
     Raises:
-        MalformedError: It is neither, not a plain file, cannot be unzipped, or larger than `most_mb` megabytes (10^6
-            bytes).
+        MalformedError: It is in another encoding, not a plain file, cannot be unzipped, or too large.
         OSError: It cannot be read.
     """
     _refuse_other_than_file(path)
@@ -95,16 +97,16 @@ def read_text(path: Path, most_mb: float) -> str:
             raise MalformedError(f"cannot be unzipped to its end ({error})") from error
     if len(content) > most_mb * MB:
         raise MalformedError(f"larger than {most_mb:g} MB")
+    encoding = "UTF-16" if utf_16 and content.startswith(UTF_16) else "UTF-8"
     try:
-        return content.decode("utf-16" if content.startswith(UTF_16) else "utf-8-sig")
+        return content.decode("utf-8-sig" if encoding == "UTF-8" else encoding)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        encoding = "UTF-16" if content.startswith(UTF_16) else "UTF-8"
         raise MalformedError(f"not {encoding} (line {line})") from error
 
 
 def read_lines(path: Path, most_mb: float) -> Iterator[tuple[int, str]]:
-    """The lines of a UTF-8 file, or of a UTF-16 file with a byte order mark, each with its number from 1.
+    """The lines of a table in UTF-8, or in UTF-16 with a byte order mark, each with its number from 1.
 
     Holds one line at a time, so that a file may be larger than the memory. A name that ends in `.gz` is unzipped.
 

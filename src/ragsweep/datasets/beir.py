@@ -14,7 +14,7 @@ from ragsweep.core.constraints import Text
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.parsing import MalformedError, from_json, read_lines
 from ragsweep.datasets.beir_files import files_of, qrels_files
-from ragsweep.datasets.collection import Collection, Document, Judgment, Query
+from ragsweep.datasets.collection import Collection, Document, Judgment, LeftOut, Query, Unranked
 from ragsweep.datasets.corpora.table import TableCorpus
 from ragsweep.datasets.entry_files import ending_of, further_fields, reading
 from ragsweep.datasets.faults import Faults, OnError
@@ -26,7 +26,8 @@ from ragsweep.datasets.own import Asked, Corpus
 from ragsweep.datasets.pages import with_keys
 from ragsweep.datasets.parquet_files import parquet_rows
 from ragsweep.datasets.qrels_files import read_qrels
-from ragsweep.datasets.selecting import checked_ids, selected, without_effect
+from ragsweep.datasets.selecting import Selecting
+from ragsweep.datasets.unranked import EXCLUDED, LeaveOut, excluded_in, left_out_of_rankings
 from ragsweep.text.normalisation import composed
 
 LONGEST_LINE_MB = 100
@@ -34,7 +35,7 @@ HEADER = ["query-id", "corpus-id", "score"]
 
 
 @dataclass(frozen=True)
-class BeirDataset:
+class BeirDataset(Selecting):
     """A dataset in the layout of BEIR. The unit of judgments is the document.
 
     Attributes:
@@ -42,24 +43,14 @@ class BeirDataset:
         path: The folder.
         split: Which qrels to use: `test`, `train` or `dev`. Only the queries with judgments in this split are used.
         type: The field of a query by which results are broken down; None if there is none.
-        on_error: Whether a judged query that cannot be used refuses the dataset, or is left out.
-        ids: Selects queries; see `selected`.
+        leave_out: As of `BeirQuestions`.
     """
 
     name: Text
     path: Text
     split: Text = "test"
     type: Text | None = None
-    on_error: OnError = "refuse"
-    ids: Text | Sequence[Text] | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "ids", checked_ids(self.ids))
-
-    @property
-    def without_effect(self) -> Sequence[str]:
-        """Those of `ids` and `on_error` that leave nothing out."""
-        return without_effect(self)
+    leave_out: LeaveOut = "same_id"
 
     @property
     def corpus(self) -> Corpus:
@@ -75,10 +66,13 @@ class BeirDataset:
         if (found := what_is(root)) != "a folder":
             problem = f"is {found}" if found else "does not exist"
             raise DatasetError(f"dataset.path: {root} {problem}; expected a folder with corpus.jsonl")
-        questions = BeirQuestions(self.path, self.split, self.type, self.on_error)
+        questions = BeirQuestions(self.path, self.split, self.type, self.on_error, self.leave_out)
         asked = questions.read(BeirCorpus(self.path, self.split).read())
-        collection = Collection(self.name, asked.unit, asked.documents, asked.queries, asked.judgments)
-        return selected(collection, self.ids, asked.skipped)
+        left_out = LeftOut(documents=asked.unranked)
+        collection = Collection(
+            self.name, asked.unit, asked.documents, asked.queries, asked.judgments, left_out=left_out
+        )
+        return self.selected(collection, asked.skipped)
 
     def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
         """The qrels of the split with further judgments."""
@@ -111,12 +105,16 @@ class BeirQuestions:
         split: Which qrels to use: `test`, `train` or `dev`. Only the queries with judgments in this split are used.
         type: The field of a query by which results are broken down; None if there is none.
         on_error: Whether a judged query that cannot be used refuses the dataset, or is left out.
+        leave_out: `same_id` leaves the document with the id of a query out of its ranking, as BEIR and MTEB do (see
+            `own_documents`). None leaves it there. Documents in the field `excluded_ids` of a query are always left
+            out.
     """
 
     path: Text
     split: Text = "test"
     type: Text | None = None
     on_error: OnError = "refuse"
+    leave_out: LeaveOut = "same_id"
 
     def read(self, documents: tuple[Document, ...]) -> Asked:
         """Read the qrels, and the queries that have judgments. Judged documents need not be in the corpus."""
@@ -131,11 +129,14 @@ class BeirQuestions:
             raise DatasetError(f"{root}: none of the documents in {qrels.relative_to(root)} is in the corpus")
         judged = {composed(judgment.query_id) for judgment in judgments}
         faults = Faults(qrels, self.on_error)
-        queries = tuple(_queries(files_of(root, "queries", self.split), judged, self.type, faults))
+        excluded: list[Unranked] = []
+        queries = tuple(_queries(files_of(root, "queries", self.split), judged, self.type, faults, excluded))
         known = {composed(query.query_id) for query in queries}
         skipped = faults.end(len(judged))
         kept = judgments if not skipped else tuple(each for each in judgments if composed(each.query_id) in known)
-        return Asked("document", with_keys(documents, "document"), queries, kept, skipped=skipped)
+        documents = with_keys(documents, "document")
+        unranked = left_out_of_rankings(self.leave_out, queries, documents, kept, excluded)
+        return Asked("document", documents, queries, kept, skipped=skipped, unranked=unranked)
 
     def with_on_error(self, on_error: OnError) -> BeirQuestions:
         """The same questions, which refuse or leave out those that cannot be used."""
@@ -164,8 +165,10 @@ def _documents(paths: Sequence[Path]) -> Iterator[Document]:
         yield Document.from_pages(entry["_id"], [("1", entry["_id"], f"{title} {entry['text']}".strip())])
 
 
-def _queries(paths: Sequence[Path], judged: Set[str], kind: str | None, faults: Faults) -> Iterator[Query]:
-    """The judged queries that can be used, and in `faults` why others cannot."""
+def _queries(
+    paths: Sequence[Path], judged: Set[str], kind: str | None, faults: Faults, excluded: list[Unranked]
+) -> Iterator[Query]:
+    """The judged queries that can be used; in `faults` why others cannot, and in `excluded` what they exclude."""
     has_type = kind is None
     missing = {*judged}
     for where, entry in _named_entries(paths):
@@ -175,7 +178,9 @@ def _queries(paths: Sequence[Path], judged: Set[str], kind: str | None, faults: 
         missing.discard(name)
         has_type = has_type or kind in entry
         try:
-            yield _query(entry, kind, where)
+            query = _query(entry, kind, where)
+            excluded += excluded_in(entry, query.query_id, where)
+            yield query
         except DatasetError as error:
             faults.add(error)
     for name in sorted(missing):
@@ -192,7 +197,7 @@ def _query(entry: Entry, kind: str | None, where: str) -> Query:
     named = further.get(kind) if kind else None
     if named is not None and (flaw := flaw_of_name(named)):
         raise DatasetError(f"{where}: the field {kind!r} {flaw}")
-    return Query(entry["_id"], entry["text"], named, further_fields(further, ("_id", "text", kind), where))
+    return Query(entry["_id"], entry["text"], named, further_fields(further, ("_id", "text", kind, EXCLUDED), where))
 
 
 def _entries(path: Path) -> Iterator[tuple[str, Entry]]:

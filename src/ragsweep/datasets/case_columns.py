@@ -17,6 +17,10 @@ from ragsweep.datasets.fields import SHOWN, grade_of, shown_value
 from ragsweep.datasets.judgment_fields import grades_in
 
 
+class NoOptionError(DatasetError):
+    """The answer of a case is none of its options, as `answer_is` reads it."""
+
+
 @dataclass(frozen=True)
 class CaseColumns:
     """Which column of a CSV file, or field of a JSON object, contains what. Null: there is no such column.
@@ -119,7 +123,7 @@ class CaseColumns:
             letters = {str(position): option.letter for position, option in enumerate(options, start=first)}
         if answer not in letters:
             problem = f"the answer {shown_value(found)} is not {expected}"
-            raise DatasetError(f"{where}: {problem} (dataset.columns.answer_is={self.answer_is})")
+            raise NoOptionError(f"{where}: {problem} (dataset.columns.answer_is={self.answer_is})")
         return letters[answer]
 
 

@@ -9,18 +9,18 @@ from pathlib import Path
 from ragsweep.core.constraints import Text
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.store import NO_STORE, Store
-from ragsweep.datasets.case_columns import CaseColumns
+from ragsweep.datasets.case_columns import CaseColumns, NoOptionError
 from ragsweep.datasets.cases import Case
 from ragsweep.datasets.collection import Collection, Document, Judgment, Query
 from ragsweep.datasets.entry_files import read_entries
-from ragsweep.datasets.faults import Faults, OnError
+from ragsweep.datasets.faults import Faults
 from ragsweep.datasets.pages import OF_PDF, Match, Pages, keys_of, with_keys
 from ragsweep.datasets.pdf_documents import PageNumbers, PdfDocuments, checked_skip
-from ragsweep.datasets.selecting import checked_ids, selected, without_effect
+from ragsweep.datasets.selecting import Selecting
 
 
 @dataclass(frozen=True)
-class CasesDataset:
+class CasesDataset(Selecting):
     """Multiple-choice cases in a JSON or CSV file, with PDF documents if there are any.
 
     Attributes:
@@ -34,8 +34,6 @@ class CasesDataset:
         match: `qualified` distinguishes page 34 of one document from page 34 of another. `page_number` does not.
         skip: Names of files in the folder to leave out, for example unreadable ones.
         store: Caches the texts of the pages.
-        on_error: Whether a case that cannot be asked or judged refuses the file, or is left out.
-        ids: Selects cases; see `selected`.
     """
 
     name: Text
@@ -46,19 +44,17 @@ class CasesDataset:
     match: Match = "qualified"
     skip: Sequence[str] = ()
     store: Store = NO_STORE
-    on_error: OnError = "refuse"
-    ids: Text | Sequence[Text] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ids", checked_ids(self.ids))
+        super().__post_init__()
         object.__setattr__(self, "skip", checked_skip(self.skip))
 
     @property
     def without_effect(self) -> Sequence[str]:
         """An empty `skip` has no effect, and without documents nor have the settings of pages."""
         if self.documents is None:
-            return (*without_effect(self), "page_numbers", "match", "skip")
-        return (*without_effect(self), *(() if self.skip else ("skip",)))
+            return (*super().without_effect, "page_numbers", "match", "skip")
+        return (*super().without_effect, *(() if self.skip else ("skip",)))
 
     def load(self) -> Collection:
         """Read the documents and the cases. The pages that the cases name must exist in the documents."""
@@ -70,7 +66,7 @@ class CasesDataset:
         cases: list[Case] = []
         judgments: list[Judgment] = []
         earlier: dict[str, str] = {}
-        faults, number = Faults(self.cases, self.on_error), 0
+        faults, number, other = Faults(self.cases, self.on_error), 0, 0
         for number, (where, row) in enumerate(read_entries(Path(self.cases), "cases"), start=1):
             try:
                 case = self.columns.case_of(row, where, number)
@@ -81,9 +77,12 @@ class CasesDataset:
                     judgments += pages.judgments(case.query_id, self.columns.grades_of(row, where), where)
                 cases.append(case)
             except DatasetError as error:
+                other += isinstance(error, NoOptionError)
                 faults.add(error)
         if not number:
             raise DatasetError(f"{self.cases}: contains no cases; expected at least one")
+        if 2 * other > number and cases:  # the answers that fit, such as a text "A", would mean another option
+            faults.must_refuse()
         skipped = faults.end(number)
         collection = Collection(
             name=self.name,
@@ -94,4 +93,4 @@ class CasesDataset:
             skipped=tuple(sorted(set(self.skip))) if documents else (),
             cases=tuple(cases),
         )
-        return selected(collection, self.ids, skipped)
+        return self.selected(collection, skipped)

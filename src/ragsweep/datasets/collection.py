@@ -114,16 +114,25 @@ class Reference(NamedTuple):
         return self.start < self.end
 
 
+class Unranked(NamedTuple):
+    """A document that is left out of the ranking of a query."""
+
+    query_id: str
+    source: str
+
+
 class LeftOut(NamedTuple):
-    """The questions of a dataset that are not measured.
+    """The questions of a dataset that are not measured, and the documents that are left out of rankings.
 
     Attributes:
-        faulty: Why each of those that cannot be used was left out, one sentence each.
-        unselected: How many were not selected by their ids.
+        faulty: Why each of the questions that cannot be used was left out, one sentence each.
+        unselected: How many questions were not selected by their ids.
+        documents: What a benchmark leaves out of the rankings of its queries. A document need not be in the corpus.
     """
 
     faulty: tuple[str, ...] = ()
     unselected: int = 0
+    documents: tuple[Unranked, ...] = ()
 
     @property
     def number(self) -> int:
@@ -146,7 +155,7 @@ class Collection:
         skipped: Names of the documents that the user left out.
         cases: The multiple-choice case of each query, in the order of the queries; empty if the dataset has none. With
             cases, documents and judgments may be missing: the questions can be answered without them.
-        left_out: The questions that are not measured.
+        left_out: The questions that are not measured, and the documents that are left out of rankings.
     """
 
     name: str
@@ -161,7 +170,7 @@ class Collection:
 
     def __post_init__(self) -> None:
         """Let judgments and references name queries and documents as these are spelled, in whatever normal form."""
-        named = [*self.judgments, *self.references]
+        named = [*self.judgments, *self.references, *self.left_out.documents]
         if all(str(name).isascii() for each in named for name in each[:2]):
             return
         queries = Spellings(query.query_id for query in self.queries)
@@ -175,13 +184,15 @@ class Collection:
             for each in self.references
         )
         object.__setattr__(self, "judgments", judgments)
+        documents = tuple(Unranked(queries.of(name), sources.of(source)) for name, source in self.left_out.documents)
         object.__setattr__(self, "references", references)
+        object.__setattr__(self, "left_out", self.left_out._replace(documents=documents))
 
     @property
     def digest(self) -> str:
         """Digest of corpus, queries, judgments and cases, before chunking. Equal digests mean equal data.
 
-        It includes everything except `name`, `skipped` and `left_out`.
+        It includes everything except `name`, `skipped` and the questions that are left out.
         """
         return digest(
             [
@@ -194,6 +205,7 @@ class Collection:
                 *([digest_of_cases(self.cases)] if self.cases else []),
                 *([["references", *self.references]] if self.references else []),
                 *([["fields", *fields]] if any(fields := [query.fields for query in self.queries]) else []),
+                *([["unranked", *self.left_out.documents]] if self.left_out.documents else []),
             ]
         )
 

@@ -18,12 +18,15 @@ from ragsweep.datasets.beir import HEADER
 from ragsweep.datasets.collection import PAGE_BREAK, Collection, Document, Reference
 from ragsweep.datasets.fields import QUERY_TYPE
 from ragsweep.datasets.pages import Key, with_keys
+from ragsweep.datasets.unranked import EXCLUDED
 from ragsweep.datasets.written import (
     BOM,
     Written,
     further_fields,
+    left_out_ids,
     note,
     note_fields,
+    note_left_out,
     one_word,
     query_ids,
     renamed,
@@ -78,15 +81,21 @@ def _beir(collection: Collection) -> Written:
     judged = {judgment.query_id for judgment in collection.judgments}
     note(lost, (query for query in collection.queries if query.query_id not in judged), "query",
           "{} without a judgment: they are written, but not read again")  # fmt: skip
-    further = further_fields(collection.queries, ("_id", "text", QUERY_TYPE), lost)
+    further = further_fields(collection.queries, ("_id", "text", QUERY_TYPE, EXCLUDED), lost)
     has_types = any(query.query_type for query in collection.queries)
+    left_out = left_out_ids(collection, units, queries)
+    by_fields = bool(left_out) or not set(queries.values()).isdisjoint(units.ids.values())
     return Written(
-        "dataset=beir dataset.path={}" + f" dataset.type={QUERY_TYPE}" * has_types,
+        "dataset=beir dataset.path={}"
+        + f" dataset.type={QUERY_TYPE}" * has_types
+        + " dataset.leave_out=null" * by_fields,
         {
             "corpus.jsonl": (_json({"_id": each, "title": "", "text": text}) for each, text in units.texts),
             "queries.jsonl": (
-                _json({"_id": queries[each.query_id], "text": each.text, **further[each.query_id]})
+                _json({"_id": name, "text": each.text, **further[each.query_id], **excluded})
                 for each in collection.queries
+                for name in [queries[each.query_id]]
+                for excluded in [{EXCLUDED: left_out[name]} if name in left_out else {}]
             ),
             f"qrels/{SPLIT}.tsv": (
                 f"{line}\n"
@@ -108,9 +117,15 @@ def _trec(collection: Collection) -> Written:
     texts = {query.query_id: re.sub(r"\s*[\r\n]\s*", " ", query.text.strip()) for query in collection.queries}
     note(lost, (query for query in collection.queries if query.text.strip() != texts[query.query_id]), "query",
           "texts of {} in which line ends are spaces now")  # fmt: skip
+    left_out = left_out_ids(collection, units, queries)
+    own = {name: [name] for name in {*queries.values()} & {*units.ids.values()}}
+    if left_out != own:
+        note_left_out(left_out, lost)
     return Written(
         "corpus=trec corpus.path={}/corpus.jsonl"
-        " questions=trec questions.topics={}/topics.tsv questions.qrels={}/qrels.txt",
+        " questions=trec questions.topics={}/topics.tsv questions.qrels={}/qrels.txt"
+        + " questions.leave_out=same_id"
+        * (bool(left_out) and left_out == own),
         {
             "corpus.jsonl": (_json({"id": each, "contents": text}) for each, text in units.texts),
             "topics.tsv": (f"{queries[query]}\t{text}\n" for query, text in texts.items()),
@@ -150,6 +165,7 @@ def _table(collection: Collection) -> Written:
         raise DatasetError(f"{collection.name}: two pages have the same name, DOCUMENT#PAGE; expected different ones")
     note(lost, (each for each in collection.judgments if each.unit not in pages), "judgment",
           "{} of what is not in the corpus")  # fmt: skip
+    note_left_out((query_id for query_id, _ in collection.left_out.documents), lost)
     further = further_fields(collection.queries, ("id", "query", "relevant_docs", QUERY_TYPE), lost)
     grades: dict[str, dict[str, int]] = {query.query_id: {} for query in collection.queries}
     for query_id, unit, grade in collection.judgments:

@@ -74,7 +74,7 @@ class Dataset:
             a dataset with cases may have no passages or no judgments.
         references: The spans that answer the queries, each with its text, if the dataset judges spans. The qrels follow
             from them.
-        left_out: The questions that are not measured.
+        left_out: The questions that are not measured, and the documents that are left out of rankings.
         further_units: The further units of passages of several pages: rows of passage and unit, in the order of the
             passages and then of the pages, shape [further units, 2].
     """

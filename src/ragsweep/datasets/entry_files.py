@@ -43,7 +43,7 @@ def read_json(
     with reading(path, setting, f"a JSON file of {contents}", f"a JSON {shape} of {contents}"):
         if path.suffix == ".gz":
             return from_json("".join(line for _, line in lines_of(path, setting, contents)), allow_nan=allow_nan)
-        return from_json(read_text(path, LARGEST_MB), allow_nan=allow_nan)
+        return from_json(read_text(path, LARGEST_MB, utf_16=True), allow_nan=allow_nan)
 
 
 def read_entries(

@@ -24,6 +24,7 @@ class Faults:
     def __init__(self, path: object, on_error: OnError, group: str = "dataset", noun: str = "questions") -> None:
         self._path, self._on_error, self._group, self._noun = path, on_error, group, noun
         self._messages: list[str] = []
+        self._advised = True
         self.ids: set[str] = set()  # of those that are faulty, where they are known
 
     def __len__(self) -> int:
@@ -33,6 +34,11 @@ class Faults:
         """Note that one is faulty; `name` is its id."""
         self.ids |= set() if name is None else {name}
         self._messages.append(str(error))
+
+    def must_refuse(self) -> None:
+        """Never leave these out: they show that the file means something else than what is read."""
+        self._on_error = "refuse"
+        self._advised = False
 
     def end(self, total: int) -> tuple[str, ...]:
         """One sentence for each that is left out.
@@ -51,5 +57,5 @@ class Faults:
         more = [f"and {number - FAULTS_SHOWN:,} more"] if number > FAULTS_SHOWN else []
         found = f"{number:,} of {total:,} {self._noun} cannot be used: " if number > 1 else ""
         them = "them" if number > 1 else "it"
-        advice = f" ({self._group}.on_error=skip leaves {them} out)" if number < total else ""
+        advice = f" ({self._group}.on_error=skip leaves {them} out)" if number < total and self._advised else ""
         raise DatasetError(f"{found}{'; '.join([*shown, *more])}{advice}")

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from ragsweep.core.code import kind_of
 from ragsweep.core.constraints import Text
 from ragsweep.core.errors import ConfigError, DatasetError
-from ragsweep.datasets.collection import Collection, Document, Judgment, Query, Reference, Unit
+from ragsweep.datasets.collection import Collection, Document, Judgment, LeftOut, Query, Reference, Unit, Unranked
 from ragsweep.datasets.faults import OnError
 from ragsweep.datasets.judgment_files import JudgmentFile
-from ragsweep.datasets.selecting import checked_ids, selected, without_effect
+from ragsweep.datasets.pdf_fonts import Font, NeedsFonts
+from ragsweep.datasets.selecting import Selecting
 
 
 class Corpus(Protocol):
@@ -33,6 +34,7 @@ class Asked(NamedTuple):
         judgments: Grades of units.
         references: Spans of the documents that answer the queries; then the unit is the passage.
         skipped: Why questions were left out, one sentence each.
+        unranked: The documents that are left out of the rankings of queries.
     """
 
     unit: Unit
@@ -41,6 +43,7 @@ class Asked(NamedTuple):
     judgments: tuple[Judgment, ...] = ()
     references: tuple[Reference, ...] = ()
     skipped: tuple[str, ...] = ()
+    unranked: tuple[Unranked, ...] = ()
 
 
 class Questions(Protocol):
@@ -61,30 +64,18 @@ class SkipsFaults(Protocol):
 
 
 @dataclass(frozen=True)
-class OwnDataset:
+class OwnDataset(Selecting):
     """Your own corpus and questions, each in any of the formats.
 
     Attributes:
         name: Name of the dataset and of its experiment in MLflow.
         corpus: Reads the documents.
         questions: Reads queries and judgments.
-        on_error: Whether a question that cannot be used refuses the dataset, or is left out.
-        ids: Selects questions; see `selected`.
     """
 
     name: Text
     corpus: Corpus
     questions: Questions
-    on_error: OnError = "refuse"
-    ids: Text | Sequence[Text] | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "ids", checked_ids(self.ids))
-
-    @property
-    def without_effect(self) -> Sequence[str]:
-        """Without ids, all questions are selected."""
-        return without_effect(self)
 
     @property
     def _questions(self) -> Questions:
@@ -101,6 +92,10 @@ class OwnDataset:
         pictures: list[str] = self.corpus.pictures(pages) if hasattr(self.corpus, "pictures") else []
         return pictures
 
+    def fonts(self) -> Mapping[str, Sequence[Font]]:
+        """The fonts that each document needs and does not contain, if the corpus can tell."""
+        return self.corpus.fonts() if isinstance(self.corpus, NeedsFonts) else {}
+
     def load(self) -> Collection:
         """Read the documents, and then the questions about them."""
         asked = self._questions.read(self.corpus.read())
@@ -113,8 +108,9 @@ class OwnDataset:
             judgments=asked.judgments,
             skipped=tuple(sorted(set(skipped))),
             references=asked.references,
+            left_out=LeftOut(documents=asked.unranked),
         )
-        return selected(collection, self.ids, asked.skipped)
+        return self.selected(collection, asked.skipped)
 
     def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
         """The file of judgments with further ones. Raises `DatasetError` if these questions cannot take any."""

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ragsweep.core.constraints import Text
 from ragsweep.core.store import NO_STORE, Store
 from ragsweep.datasets.collection import Collection, Document, Judgment
-from ragsweep.datasets.faults import OnError
 from ragsweep.datasets.judgment_files import JudgmentFile
 from ragsweep.datasets.pages import OF_PDF, Match, PageOrDocument, keys_of
 from ragsweep.datasets.pdf_documents import PageNumbers, PdfDocuments, checked_skip
+from ragsweep.datasets.pdf_fonts import Font
 from ragsweep.datasets.questions.table import TableQuestions
-from ragsweep.datasets.selecting import checked_ids, selected, without_effect
+from ragsweep.datasets.selecting import Selecting
 
 
 @dataclass(frozen=True)
-class PdfDataset:
+class PdfDataset(Selecting):
     """PDF files and questions with `query`, `relevant_docs`, and `query_type` if you like.
 
     Attributes:
@@ -29,8 +29,6 @@ class PdfDataset:
         unit: What `relevant_docs` contains: a `page` ("34", "manual.pdf#34") or a `document` ("manual.pdf").
         store: Caches the texts of the pages.
         skip: Names of files in the folder to leave out, for example unreadable ones.
-        on_error: Whether a question that cannot be used refuses the dataset, or is left out.
-        ids: Selects questions; see `selected`.
     """
 
     name: Text
@@ -41,17 +39,15 @@ class PdfDataset:
     unit: PageOrDocument = "page"
     store: Store = NO_STORE
     skip: Sequence[str] = ()
-    on_error: OnError = "refuse"
-    ids: Text | Sequence[Text] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ids", checked_ids(self.ids))
+        super().__post_init__()
         object.__setattr__(self, "skip", checked_skip(self.skip))
 
     @property
     def without_effect(self) -> Sequence[str]:
         """An empty `skip` has no effect, and nor have other defaults that leave nothing out."""
-        return (*without_effect(self), *(() if self.skip else ("skip",)))
+        return (*super().without_effect, *(() if self.skip else ("skip",)))
 
     @property
     def corpus(self) -> PdfDocuments:
@@ -62,6 +58,10 @@ class PdfDataset:
         """Those of the pages, each as `source#page_number`, that have a picture."""
         return self.corpus.pictures(pages)
 
+    def fonts(self) -> Mapping[str, Sequence[Font]]:
+        """The fonts that each document needs and does not contain."""
+        return self.corpus.fonts()
+
     def load(self) -> Collection:
         """Read the PDFs and the questions. The pages that the questions name must exist in the PDFs."""
         documents = self.corpus.read("dataset", "documents")
@@ -69,7 +69,7 @@ class PdfDataset:
         asked = questions.read(documents, OF_PDF)
         skipped = tuple(sorted(set(self.skip)))
         collection = Collection(self.name, asked.unit, asked.documents, asked.queries, asked.judgments, skipped)
-        return selected(collection, self.ids, asked.skipped)
+        return self.selected(collection, asked.skipped)
 
     def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
         """The questions with further judgments."""

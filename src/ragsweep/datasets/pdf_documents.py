@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import Literal
@@ -22,6 +22,7 @@ from ragsweep.datasets.collection import Document
 from ragsweep.datasets.fields import flaw_of_name
 from ragsweep.datasets.files import files_at, what_is
 from ragsweep.datasets.pages import nearest
+from ragsweep.datasets.pdf_fonts import Font, fonts_on, pages_with_fonts
 from ragsweep.text.normalisation import composed
 
 PageNumbers = Literal["physical", "label"]
@@ -89,6 +90,17 @@ class PdfDocuments:
                 found += [page for index in kept.tolist() if (page := f"{source}#{numbers[index]}") in pages]
         return found
 
+    def fonts(self) -> dict[str, list[Font]]:
+        """The fonts that each document needs and does not contain, without those of every reader."""
+        found = {source: self._fonts(file) for source, file in self._files("corpus", "path").items()}
+        others = {source: [font for font in fonts if not font.standard] for source, fonts in found.items()}
+        return {source: fonts for source, fonts in others.items() if fonts}
+
+    def _fonts(self, path: Path) -> tuple[Font, ...]:
+        """The fonts that a file does not contain, as this machine has them."""
+        state = path.stat()
+        return _fonts_of(path, state.st_mtime_ns, state.st_size, self.store)
+
     def _files(self, group: str, path: str) -> dict[str, Path]:
         """The PDF files by their names relative to the folder, in a stable order."""
         root = Path(self.path)
@@ -126,7 +138,7 @@ class PdfDocuments:
             raise DatasetError(f"{path}: {f'is {found}' if found else 'does not exist, or is a broken link'}")
         labelled = self.page_numbers == "label"
         try:
-            inputs = [digest_file(path), version("pypdfium2"), labelled]
+            inputs = [digest_file(path), version("pypdfium2"), labelled, self._fonts(path)]
         except OSError as error:
             raise DatasetError(f"{path}: cannot be read ({error.strerror})") from error
         kept = self.store.get("pages", inputs, lambda: packed(chain.from_iterable(_pages_of(path, labelled=labelled))))
@@ -142,6 +154,12 @@ def checked_skip(skip: Sequence[str]) -> tuple[str, ...]:
     if not all(isinstance(name, str) for name in names):
         raise ConfigError(f"dataset.skip: found {skip!r}, expected a list of file names, like [a.pdf,b.pdf]")
     return tuple(skip)
+
+
+@lru_cache(maxsize=10_000)  # every run of a sweep audits the same files
+def _fonts_of(path: Path, changed_ns: int, size: int, store: Store) -> tuple[Font, ...]:
+    named = unpacked(store.get("fonts", [digest_file(path), version("pypdfium2")], partial(pages_with_fonts, path)))
+    return tuple(fonts_on([*map(int, named[1::2])], path)) if named else ()
 
 
 def _pages_of(path: Path, *, labelled: bool) -> Iterator[tuple[str, str]]:

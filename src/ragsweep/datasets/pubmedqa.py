@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,38 +12,27 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.cases import LETTERS, Case, Option, flaw_of_case
 from ragsweep.datasets.collection import Collection, Document, Judgment, Query
 from ragsweep.datasets.entry_files import id_of, read_entries, read_json, text_of, value_of
-from ragsweep.datasets.faults import Faults, OnError
+from ragsweep.datasets.faults import Faults
 from ragsweep.datasets.fields import SHOWN, shown_value
-from ragsweep.datasets.selecting import checked_ids, selected, without_effect
+from ragsweep.datasets.selecting import Selecting
 
 DECISIONS = ("yes", "no", "maybe")
 
 
 @dataclass(frozen=True)
-class PubMedQADataset:
+class PubMedQADataset(Selecting):
     """PubMedQA (Jin et al., 2019, arXiv:1909.06146). Its documents are the abstracts without their conclusions.
+
+    `ids` can be `test_ground_truth.json`, whose fields are the PubMed ids of the 500 questions of the test set.
 
     Attributes:
         name: Name of the dataset and of its experiment in MLflow.
         cases: The original file, such as `ori_pqal.json`, or the rows of the Hugging Face hub: a file with one JSON
             object per line whose name does not end in `.json`.
-        on_error: Whether a question that cannot be asked or judged refuses the file, or is left out.
-        ids: Selects questions by their PubMed ids, such as `test_ground_truth.json`, whose fields are those of the 500
-            questions of the test set. See `selected`.
     """
 
     name: Text
     cases: Text
-    on_error: OnError = "refuse"
-    ids: Text | Sequence[Text] | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "ids", checked_ids(self.ids))
-
-    @property
-    def without_effect(self) -> Sequence[str]:
-        """Without ids, all questions are selected."""
-        return without_effect(self)
 
     def load(self) -> Collection:
         """Read the questions, each with its abstract. Both have the PubMed id of the study."""
@@ -81,7 +70,7 @@ class PubMedQADataset:
             judgments=tuple(Judgment(pmid, pmid, 1) for pmid in cases),
             cases=tuple(cases.values()),
         )
-        return selected(collection, self.ids, skipped)
+        return self.selected(collection, skipped)
 
     def _rows(self) -> Iterator[tuple[str, str, str | None, Any, Any]]:
         """The place, the PubMed id, the question, the paragraphs of the abstract, and the answer of each entry."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 from ragsweep.core.constraints import Text, as_configured
 from ragsweep.core.errors import ConfigError, DatasetError
@@ -20,32 +19,38 @@ Ids = Text | Sequence[Text] | None
 SETTING = "dataset.ids"
 
 
-def checked_ids(ids: object) -> Ids:
+@dataclass(frozen=True, kw_only=True)
+class Selecting:
+    """The settings by which a dataset leaves out questions.
+
+    Attributes:
+        on_error: Whether a question that cannot be used refuses the dataset, or is left out.
+        ids: Selects questions: a list of ids, or a file with them; see `selected`. None selects all questions.
+    """
+
+    on_error: OnError = "refuse"
+    ids: Text | Sequence[Text] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ids", _checked(self.ids))
+
+    @property
+    def without_effect(self) -> Sequence[str]:
+        """Those of these settings that leave nothing out, because they have their defaults."""
+        return [name for name, default in (("ids", None), ("on_error", "refuse")) if getattr(self, name) == default]
+
+    def selected(self, collection: Collection, faulty: Sequence[str] = ()) -> Collection:
+        """The collection with the selected questions only; see `selected`."""
+        return selected(collection, self.ids, faulty)
+
+
+def _checked(ids: object) -> Ids:
     """The setting, checked: a file, a list of ids, or None. Raises `ConfigError` for anything else."""
     if ids is None or isinstance(ids, str):
         return ids
     if isinstance(ids, Sequence) and ids and all(isinstance(one, str | int) for one in ids):
         return tuple(map(str, ids))
     raise ConfigError(f"{SETTING}: found {as_configured(ids)}, expected a file, or a list of ids like [q1,q2]")
-
-
-class Selecting(Protocol):
-    """A dataset that can leave out questions."""
-
-    @property
-    def on_error(self) -> OnError:
-        """Whether a faulty question refuses the dataset."""
-        ...
-
-    @property
-    def ids(self) -> Ids:
-        """The questions that are selected."""
-        ...
-
-
-def without_effect(dataset: Selecting) -> list[str]:
-    """Those of `ids` and `on_error` that change nothing, because they have their defaults."""
-    return [name for name, default in (("ids", None), ("on_error", "refuse")) if getattr(dataset, name) == default]
 
 
 def selected(collection: Collection, ids: Ids, faulty: Sequence[str] = ()) -> Collection:
@@ -61,7 +66,7 @@ def selected(collection: Collection, ids: Ids, faulty: Sequence[str] = ()) -> Co
         DatasetError: The file cannot be read, or the dataset does not have an id.
     """
     if ids is None:
-        return replace(collection, left_out=LeftOut(tuple(faulty)))
+        return replace(collection, left_out=collection.left_out._replace(faulty=tuple(faulty)))
     wanted = {*(_in_file(Path(ids)) if isinstance(ids, str) else ids)}
     known = {query.query_id for query in collection.queries}
     unknown = sorted(wanted - known)
@@ -80,7 +85,11 @@ def selected(collection: Collection, ids: Ids, faulty: Sequence[str] = ()) -> Co
         judgments=tuple(judgment for judgment in collection.judgments if judgment.query_id in wanted),
         references=tuple(reference for reference in collection.references if reference.query_id in wanted),
         cases=tuple(case for case in collection.cases if case.query_id in wanted),
-        left_out=LeftOut(tuple(faulty), len(collection.queries) - len(kept)),
+        left_out=LeftOut(
+            tuple(faulty),
+            len(collection.queries) - len(kept),
+            tuple(each for each in collection.left_out.documents if each.query_id in wanted),
+        ),
     )
 
 

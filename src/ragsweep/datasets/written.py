@@ -62,6 +62,16 @@ def units_of(collection: Collection, to: str, change: Callable[[str], str], lost
     return Units([(ids[unit], text) for unit, text in found], ids, change)
 
 
+def left_out_ids(collection: Collection, units: Units, queries: Mapping[str, str]) -> dict[str, list[str]]:
+    """The new ids of what is left out of the ranking of a query, by its new id."""
+    names = {document.source: [page.unit for page in document.pages] for document in collection.documents}
+    left: dict[str, list[str]] = {}
+    for query_id, source in collection.left_out.documents:
+        new = (units.ids[unit] for unit in names.get(source, ()) if unit in units.ids)
+        left.setdefault(queries[query_id], []).extend(new)
+    return {query_id: ids for query_id, ids in left.items() if ids}
+
+
 def query_ids(collection: Collection, change: Callable[[str], str], lost: list[str]) -> dict[str, str]:
     """The ids of the queries that the format can have, by the old ones."""
     return renamed((query.query_id for query in collection.queries), "query id", change, lost)
@@ -96,6 +106,11 @@ def further_fields(queries: Iterable[Query], taken: Iterable[str], lost: list[st
 def note_fields(queries: Iterable[Query], lost: list[str]) -> None:
     """Note what is lost if queries cannot have types and fields."""
     note(lost, (query for query in queries if query.query_type or query.fields), "query", "types and fields of {}")
+
+
+def note_left_out(queries: Iterable[str], lost: list[str]) -> None:
+    """Note what is lost if documents cannot be left out of the rankings of queries."""
+    note(lost, set(queries), "query", "the documents that are left out of the rankings of {}")
 
 
 def note(lost: list[str], found: Iterable[object], noun: str, sentence: str) -> None:

@@ -59,6 +59,7 @@ from ragsweep.retrieval.run_file import RunFileRetriever
 from ragsweep.retrieval.silence import ExplainsSilence, Silence
 from ragsweep.retrieval.sparse import SparseRetriever
 from ragsweep.retrieval.stages import rank
+from ragsweep.retrieval.ties import KnowsTies
 from ragsweep.retrieval.trace import Trace, Words, trace
 
 __all__ = [
@@ -87,6 +88,7 @@ __all__ = [
     "Index",
     "InverseSquareRank",
     "IvfPqIndex",
+    "KnowsTies",
     "LanceDbIndex",
     "LateInteractionReranker",
     "LearnedSparseRetriever",

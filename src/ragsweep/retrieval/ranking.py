@@ -91,6 +91,8 @@ class Search:
         names_digest: Digest of what the names are made of. A ranker may keep what it has read for these names while it
             runs; None if it must not.
         feedback: Passages that a ranker takes as relevant to each query; None if there are none.
+        unranked: Passages that are left out of the ranking of a query, as a benchmark has it: rows of query and
+            passage, shape [pairs, 2]. `stages.rank` takes them out of what any ranker returns.
     """
 
     passages: tuple[str, ...]
@@ -98,12 +100,14 @@ class Search:
     names: Callable[[], Names] | None = field(default=None, compare=False, repr=False)
     names_digest: str | None = field(default=None, compare=False, repr=False)
     feedback: Feedback | None = field(default=None, repr=False)
+    unranked: Indices = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64), compare=False, repr=False)
 
     @cached_property
     def digest(self) -> str:
         """Names this corpus and these queries in the store."""
         feedback = [self.feedback.digest] if self.feedback is not None else []
-        return digest([digest_texts(self.passages), digest_texts(self.queries), *feedback])
+        unranked = [["unranked", self.unranked.tolist()]] if len(self.unranked) else []
+        return digest([digest_texts(self.passages), digest_texts(self.queries), *feedback, *unranked])
 
     def row(self, query: int) -> Search:
         """The same corpus, searched for one query alone."""
@@ -116,7 +120,8 @@ class Search:
 
         names_digest = self.names_digest and digest([self.names_digest, query])
         feedback = self.feedback and self.feedback.row(query)
-        return Search(self.passages, (self.queries[query],), names and of_query, names_digest, feedback=feedback)
+        unranked = self.unranked[self.unranked[:, 0] == query] * (0, 1)
+        return Search(self.passages, (self.queries[query],), names and of_query, names_digest, feedback, unranked)
 
 
 class Ranker(Protocol):
@@ -223,6 +228,26 @@ def reaching(ranking: Ranking, threshold: float | None) -> Ranking:
     low = ranking.scores < threshold
     passages, scores = np.where(low, NOTHING, ranking.passages), np.where(low, -np.inf, ranking.scores)
     return replace(ranking, passages=passages, scores=scores, others=np.empty(0))
+
+
+def without_unranked(ranking: Ranking, unranked: Indices, depth: int) -> Ranking:
+    """The first `depth` ranks after these passages are taken out; later passages move up.
+
+    Args:
+        ranking: Goes deeper than `depth` by as many passages as a query can lose.
+        unranked: As of `Search`; the ranking is returned as it is if there are none.
+        depth: Ranks to keep.
+    """
+    if not len(unranked):
+        return ranking
+    most = int(max(unranked[:, 1].max(), ranking.passages.max())) + 1
+    rows = np.arange(len(ranking.passages))[:, np.newaxis] * most
+    out = (ranking.passages == NOTHING) | np.isin(ranking.passages + rows, unranked @ (most, 1))
+    kept = np.argsort(out, axis=1, kind="stable")[:, :depth]
+    passages, scores = np.where(out, NOTHING, ranking.passages), np.where(out, -np.inf, ranking.scores)
+    return replace(
+        ranking, passages=np.take_along_axis(passages, kept, axis=1), scores=np.take_along_axis(scores, kept, axis=1)
+    )
 
 
 def with_others(ranking: Ranking, passages: int) -> Ranking:

@@ -30,7 +30,7 @@ from ragsweep.core.trec_files import (
 )
 from ragsweep.retrieval.checks import LARGEST
 from ragsweep.retrieval.known_passages import LONGEST_NAME, KnownPassages, readings
-from ragsweep.retrieval.ranking import NOTHING, Indices, Names, Ranking, Scores, Search, reaching
+from ragsweep.retrieval.ranking import NOTHING, Indices, Names, Ranking, Scores, Search, reaching, without_unranked
 from ragsweep.retrieval.trace import Trace
 from ragsweep.text.normalisation import composed
 
@@ -108,10 +108,22 @@ class RunFileRetriever:
         found = self._found(search)
         return reaching(Ranking(found.passages[:, :depth], found.scores[:, :depth]), self.score_threshold)
 
-    def tied_at(self, search: Search, k: int) -> int:
-        """The number of queries whose passages at the ranks k and k + 1 have equal scores."""
-        tied = self._found(search).tied
-        return int(tied[:, k - 1].sum()) if 0 < k <= tied.shape[1] else 0
+    @property
+    def order_of_ties(self) -> str:
+        """What decides the order of equal scores."""
+        if self.ties == "file":
+            return f"{self.name} decides by the order of its lines (retriever.ties=trec_eval: as trec_eval does)"
+        return f"the names decide, as in trec_eval (retriever.ties=file: the order of the lines in {self.name})"
+
+    def tied_at(self, search: Search, k: int) -> npt.NDArray[np.bool_]:
+        """Whether the passages of each query at the ranks k and k + 1 have equal scores, shape [queries]."""
+        found = self._found(search)
+        ranking = reaching(Ranking(found.passages, found.as_written), self.score_threshold)
+        scores = without_unranked(ranking, search.unranked, k + 1).scores
+        tied = np.zeros(len(scores), dtype=bool)
+        if scores.shape[1] > k:
+            tied = (scores[:, k - 1] == scores[:, k]) & (scores[:, k] > -np.inf)
+        return tied
 
     def trace(self, search: Search, query: int) -> Trace:
         """How a query got its ranking."""
@@ -139,14 +151,14 @@ class _Found(NamedTuple):
     Attributes:
         passages: Passages by descending score, shape [queries, depth]; `NOTHING` after the last one.
         scores: Strictly falling, same shape; -inf where there is no passage.
-        tied: Whether the score of a passage equals that of the next one, shape [queries, depth - 1].
+        as_written: The scores as they were compared, with ties, same shape.
         without_ranking: Queries that the file lacks.
         other_queries: Queries of the file that the dataset lacks.
     """
 
     passages: Indices
     scores: Scores
-    tied: npt.NDArray[np.bool_]
+    as_written: Scores
     without_ranking: tuple[str, ...]
     other_queries: tuple[str, ...]
 
@@ -197,15 +209,13 @@ def _read(path: str, names: Names, as_trec_eval: bool) -> _Found:
         lines = lines._replace(scores=in_single_precision(lines.scores))
     else:
         order = np.lexsort((-lines.scores, lines.queries))  # stable
-    passages, scores, tied = _ranked(lines, order, known, names, path)
+    passages, scores = _ranked(lines, order, known, names, path)
     missing = tuple(name for row, name in enumerate(names.queries) if row not in ranked)
-    return _Found(passages, scores, tied, missing, tuple(others))
+    return _Found(passages, strictly_falling(scores), scores, missing, tuple(others))
 
 
-def _ranked(
-    lines: _Lines, order: Indices, known: KnownPassages, names: Names, path: str
-) -> tuple[Indices, Scores, npt.NDArray[np.bool_]]:
-    """The passages of every query in this order of the lines, strictly falling scores, and ties.
+def _ranked(lines: _Lines, order: Indices, known: KnownPassages, names: Names, path: str) -> tuple[Indices, Scores]:
+    """The passages of every query in this order of the lines, and their scores.
 
     A line that names a passage gets that one. A line that names a unit gets its first passage that no other line has.
     """
@@ -220,8 +230,7 @@ def _ranked(
         passages[row, :count] = _chosen(
             [*zip(*(column.tolist() for column in columns), strict=True)], known, names, path
         )
-    tied = (scores[:, 1:] == scores[:, :-1]) & (passages[:, 1:] != NOTHING)
-    return passages, strictly_falling(scores), tied
+    return passages, scores
 
 
 def _chosen(lines: list[tuple[int, int, int]], known: KnownPassages, names: Names, path: str) -> list[int]:

@@ -37,6 +37,7 @@ from ragsweep.retrieval.ranking import (
     Search,
     sample,
     timed,
+    without_unranked,
 )
 
 T = TypeVar("T")
@@ -87,7 +88,9 @@ def learnt_by(learner: LearnsFromJudgments, search: Search) -> Learnt:
 
 
 def rank(ranker: Ranker, search: Search, depth: int) -> Ranking:
-    """Rank the passages for every query. What is learnt from judgments is never kept in a store.
+    """Rank the passages for every query, without those that the search leaves out.
+
+    What is learnt from judgments is never kept in a store.
 
     Raises:
         RetrieverError: What the ranker returned is not a ranking of this search.
@@ -96,12 +99,13 @@ def rank(ranker: Ranker, search: Search, depth: int) -> Ranking:
     if isinstance(ranker, LearnsFromJudgments):
         learner = ranker
         return _call(learner, lambda: dealt_to(learner).rank(learner, search, depth, rank))
+    name, deeper = kind_of(ranker), depth + int(np.bincount(search.unranked[:, 0]).max(initial=0))
 
     def build(search: Search) -> Arrays:
-        return vars(checked_ranking(_call(ranker, lambda: ranker.rank(search, depth)), search, depth, kind_of(ranker)))
+        return vars(checked_ranking(_call(ranker, lambda: ranker.rank(search, deeper)), search, deeper, name))
 
-    kept = _kept_of_search(ranker, search, [search.digest, depth], build)
-    return checked_ranking(Ranking(**kept), search, depth, kind_of(ranker))
+    kept = _kept_of_search(ranker, search, [search.digest, deeper], build)
+    return without_unranked(checked_ranking(Ranking(**kept), search, deeper, name), search.unranked, depth)
 
 
 def rewrite(rewriter: Rewriter, queries: Sequence[str]) -> Rewritten:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
+import numpy as np
+
 from ragsweep.core.digest import digest, digest_texts
 from ragsweep.datasets import Dataset
 from ragsweep.datasets.dataset import Indices, Passage
@@ -30,7 +32,20 @@ def search_of(items: Dataset) -> Search:
     queries = tuple(query.text for query in items.queries)
     ids = tuple(query.query_id for query in items.queries)
     units = _Units(items.units, items.passage_units, items.found_units, len(items.further_units) > 0)
-    return Search(items.texts, queries, partial(names_of, ids, items.passages, units), _digest_of_names(items, ids))
+    names = partial(names_of, ids, items.passages, units)
+    return Search(items.texts, queries, names, _digest_of_names(items, ids), unranked=unranked_passages(items))
+
+
+def unranked_passages(items: Dataset) -> Indices:
+    """The passages that are left out of the rankings of queries, as rows of query and passage, shape [pairs, 2]."""
+    pairs = items.left_out.documents
+    rows = {query.query_id: row for row, query in enumerate(items.queries)} if pairs else {}
+    passages: dict[str, list[int]] = {source: [] for _, source in pairs}
+    for place, passage in enumerate(items.passages if pairs else ()):
+        if passage.source in passages:
+            passages[passage.source].append(place)
+    found = [(rows[name], place) for name, source in pairs if name in rows for place in passages[source]]
+    return np.array(found, dtype=np.int64).reshape(-1, 2)
 
 
 def _digest_of_names(items: Dataset, queries: Sequence[str]) -> str:

@@ -120,10 +120,19 @@ def _corpus(config: DictConfig, overrides: Sequence[str]) -> tuple[Corpus, str]:
     if config.get("corpus") is not None:
         chosen = [each for each in overrides if re.match(r"\+*corpus[.=]", each)]
         return _built(config, "corpus"), shlex.join(chosen)
+    from ragsweep.core.code import kind_of
+    from ragsweep.datasets.beir import BeirCorpus
+
     corpus = getattr(_built(config, "dataset"), "corpus", None)
-    settings = None if corpus is None else _settings_of(corpus)
-    if corpus is None or settings is None:
-        raise DatasetError("corpus: nothing is chosen; choose documents with corpus=pdf corpus.path=DIR, for example")
+    example = "choose documents with corpus=pdf corpus.path=DIR, for example"
+    if corpus is None:
+        raise DatasetError(f"corpus: nothing is chosen; {example}")
+    settings = _settings_of(corpus)
+    if settings is None:
+        several = isinstance(corpus, BeirCorpus)
+        found = "are in several files" if several else f"are read by {kind_of(corpus)}"
+        advice = "join them to one and choose it with corpus=beir corpus.path=FILE" if several else example
+        raise DatasetError(f"corpus: the dataset's documents {found}, which no option of corpus reads; {advice}")
     return corpus, settings
 
 

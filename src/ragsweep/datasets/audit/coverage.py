@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
@@ -10,7 +11,11 @@ from ragsweep.core.terminal import counted
 from ragsweep.datasets.audit.finding import Finding, named, quoted
 from ragsweep.datasets.audit.unit_ranks import relevant
 from ragsweep.datasets.dataset import Dataset, Indices
+from ragsweep.datasets.pdf_fonts import Font
 from ragsweep.statistics.intervals import Array
+
+NO_FONTS: Mapping[str, Sequence[Font]] = MappingProxyType({})
+FONTS_NAMED = 5
 
 
 def absent_units(dataset: Dataset, level: int) -> list[str]:
@@ -27,13 +32,16 @@ def findable(dataset: Dataset, level: int) -> tuple[Indices, Array]:
     return queries, shares
 
 
-def coverage(dataset: Dataset, level: int, pictures: Sequence[str] = ()) -> Iterator[Finding]:
+def coverage(
+    dataset: Dataset, level: int, pictures: Sequence[str] = (), fonts: Mapping[str, Sequence[Font]] = NO_FONTS
+) -> Iterator[Finding]:
     """Findings about what no retriever can find, and about queries that no metric can measure.
 
     Args:
         dataset: The dataset.
         level: The lowest grade that counts as relevant.
         pictures: Those of the pages without text that have a picture.
+        fonts: The fonts that documents need and do not contain, by the name of the document.
     """
     unit = dataset.unit
     if absent := absent_units(dataset, level):
@@ -67,6 +75,7 @@ def coverage(dataset: Dataset, level: int, pictures: Sequence[str] = ()) -> Iter
             tuple(empty),
             {"with_picture": list(pictures)},
         )
+    yield from _fonts_of_machine(dataset, fonts)
     judged_queries = {*dataset.qrels.query.tolist()}
     unjudged = [query for row, query in enumerate(dataset.queries) if row not in judged_queries]
     if unjudged:
@@ -113,6 +122,27 @@ def coverage(dataset: Dataset, level: int, pictures: Sequence[str] = ()) -> Iter
             len(skipped) + len({passage.source for passage in dataset.passages}),
             tuple(skipped),
         )
+
+
+def _fonts_of_machine(dataset: Dataset, fonts: Mapping[str, Sequence[Font]]) -> Iterator[Finding]:
+    """The documents that need fonts which they do not contain, if there are any."""
+    if not fonts:
+        return
+    total = len({passage.source for passage in dataset.passages} | fonts.keys())
+    lacked = sorted({font.name for each in fonts.values() for font in each if font.missing})
+    also = f"; others stand in here for {', '.join(lacked[:FONTS_NAMED])}{', ...' * (len(lacked) > FONTS_NAMED)}"
+    shown = [f"{source}: {', '.join(font.name for font in each)}" for source, each in fonts.items()]
+    yield Finding(
+        "fonts_of_machine",
+        f"{counted(len(fonts), 'document')} of {total} with fonts that the file does not contain"
+        f"{named(shown, '; ')}{also if lacked else ''}.",
+        "What is read of them can depend on the fonts of the machine: another one may read other letters.",
+        "Compare some of their text with the pages, and save them with their fonts embedded.",
+        len(fonts),
+        total,
+        tuple(fonts),
+        {"fonts": {source: [font.name for font in each] for source, each in fonts.items()}},
+    )
 
 
 def left_out(dataset: Dataset) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ragsweep.core.terminal import counted
 from ragsweep.datasets.audit.shifted import shifted_pages
 from ragsweep.datasets.audit.swapped import swapped_judgments
 from ragsweep.datasets.audit.unit_ranks import UnitRanks
@@ -31,17 +32,18 @@ def undetectable(dataset: Dataset, ranks: UnitRanks, relevance_level: int, level
     queries = len(ranks.queries)
     if queries > MOST_QUERIES:
         return
+    asked = counted(queries, "query")
     swapped = [_with_swaps(dataset, ranks, trial) for trial in range(TRIALS)]
     found = sum(any(True for _ in swapped_judgments(each, ranks, relevance_level, level)) for each in swapped)
     if found < ENOUGH * TRIALS:
         yield (
-            f"With {queries} queries, few swapped judgments can be seen: swaps put into {SWAPPED:.0%} of them "
+            f"With {asked}, few swapped judgments can be seen: swaps put into {SWAPPED:.0%} of them "
             f"were found in {found} of {TRIALS} trials."
         )
     if dataset.unit == "page" and not _finds_shift(dataset, ranks, relevance_level, level):
         larger = _finds_shift(dataset, ranks, relevance_level, LARGER_LEVEL)
         hint = f"audit.level={LARGER_LEVEL} sees it" if larger else "compare some judged pages with the documents"
-        yield f"With {queries} queries, pages counted from 0 cannot be seen, even if all of them are; {hint}."
+        yield f"With {asked}, pages counted from 0 cannot be seen, even if all of them are; {hint}."
 
 
 def _with_swaps(dataset: Dataset, ranks: UnitRanks, trial: int) -> Dataset:

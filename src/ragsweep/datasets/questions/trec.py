@@ -18,6 +18,7 @@ from ragsweep.datasets.own import Asked
 from ragsweep.datasets.pages import Key, with_keys
 from ragsweep.datasets.qrels_files import read_qrels
 from ragsweep.datasets.questions.topics import topics_in
+from ragsweep.datasets.unranked import LeaveOut, left_out_of_rankings
 from ragsweep.text.normalisation import composed
 
 FIELD = r"[A-Za-z][\w.-]*"
@@ -40,6 +41,7 @@ class TrecQuestions:
             become further fields.
         on_error: Whether a topic that cannot be used, or a judged one that is missing, refuses the files, or is left
             out.
+        leave_out: `same_id` leaves the document with the id of a topic out of its ranking; None leaves it there.
     """
 
     topics: Text
@@ -47,6 +49,7 @@ class TrecQuestions:
     unit: Key = "document"
     field: Text = "title"
     on_error: OnError = "refuse"
+    leave_out: LeaveOut = None
 
     def __post_init__(self) -> None:
         if not re.fullmatch(FIELD, self.field):
@@ -69,7 +72,8 @@ class TrecQuestions:
         skipped = faults.end(len(queries) + len(faults))
         kept = judgments if not skipped else tuple(each for each in judgments if composed(each.query_id) in known)
         unit: Unit = "document" if self.unit == "document" else "page"
-        return Asked(unit, documents, queries, kept, skipped=skipped)
+        unranked = left_out_of_rankings(self.leave_out, queries, documents, kept)
+        return Asked(unit, documents, queries, kept, skipped=skipped, unranked=unranked)
 
     def with_on_error(self, on_error: OnError) -> TrecQuestions:
         """The same questions, which refuse or leave out those that cannot be used."""

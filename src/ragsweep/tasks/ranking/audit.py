@@ -15,7 +15,7 @@ from ragsweep.core.identity import identity
 from ragsweep.core.progress import progress
 from ragsweep.core.store import Arrays, Store, packed, unpacked
 from ragsweep.datasets import Dataset, DatasetFormat, Qrels
-from ragsweep.datasets.audit.coverage import coverage
+from ragsweep.datasets.audit.coverage import NO_FONTS, coverage
 from ragsweep.datasets.audit.duplicates import MOST_COMPARED, duplicate_passages, duplicate_queries
 from ragsweep.datasets.audit.finding import Audit, Finding
 from ragsweep.datasets.audit.garbled import garbled_text
@@ -27,6 +27,7 @@ from ragsweep.datasets.audit.unjudged import find_unjudged
 from ragsweep.datasets.audit.unread import unread_text
 from ragsweep.datasets.audit.wording import copied_queries, dependent_queries
 from ragsweep.datasets.dataset import Indices
+from ragsweep.datasets.pdf_fonts import Font
 from ragsweep.retrieval import Encoder, ExplainsSilence, Ranker, SparseRetriever
 from ragsweep.retrieval.encoders.prompt_tokens import room, token_counts
 from ragsweep.tasks.ranking import nothing_found
@@ -52,6 +53,7 @@ def audit(
     retriever: Ranker | None,
     *,
     pictures: Sequence[str] = (),
+    fonts: Mapping[str, Sequence[Font]] = NO_FONTS,
 ) -> Audit:
     """The findings about a dataset, and what was not checked.
 
@@ -63,13 +65,14 @@ def audit(
         retriever: Its encoders are compared with the length of the passages, and the first one tells which judgments
             are missing; None if nothing is retrieved.
         pictures: Those of the pages without text that have a picture.
+        fonts: The fonts that documents need and do not contain, by the name of the document.
     """
     encoder = next((each for each in _within(retriever) if callable(getattr(each, "encode", None))), None)
     thresholds = {name: value for name, value in asdict(settings).items() if name not in ("fail_on", "unread")}
     of_queries = items.digest_of_all if items.references else items.digest  # references are judged by the chunks
     ranks = cache(lambda: unit_ranks(items, relevance_level, store))
     found = [
-        *coverage(items, relevance_level, pictures),
+        *coverage(items, relevance_level, pictures, fonts),
         *_kept(
             store,
             ["passages", items.digest_of_all, thresholds, relevance_level],

@@ -11,6 +11,7 @@ from ragsweep.core.constraints import Between, Group
 Kind = Literal[
     "absent_units",
     "pages_without_text",
+    "fonts_of_machine",
     "queries_without_judgments",
     "queries_without_relevant",
     "nothing_found",

@@ -16,11 +16,13 @@ from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.trec_files import trec_eval_order
 from ragsweep.datasets.audit.coverage import but_graded
 from ragsweep.datasets.fields import LARGEST_GRADE
+from ragsweep.datasets.unranked import LeaveOut
 from ragsweep.tasks.ranking.evaluation import Evaluation, RankingMetric
 from ragsweep.tasks.ranking.evaluation import evaluate as measure
 from ragsweep.tasks.ranking.judging import NOTHING, Collapse, Indices, judge
 from ragsweep.tasks.ranking.metrics import Gain, average_precision, f1, hit_rate, mrr, ndcg, precision, recall
 from ragsweep.tasks.ranking.reading import QRELS, RANKINGS, Entries, Source, read, spelled_alike
+from ragsweep.text.normalisation import composed
 
 LARGEST_K = 1000  # every cutoff up to k is measured
 SHOWN = 3  # ids listed in a message
@@ -37,6 +39,9 @@ class RankingEvaluation:
         without_results: Judged queries without documents in the rankings. They score 0.
         without_relevant: Judged queries without a relevant document. They score 0, except in NDCG, which counts every
             grade above 0.
+        with_own_document: Judged queries with the document that has their id in their ranking, if it is not judged
+            relevant. BEIR and MTEB leave it out.
+        leave_out: Whether it is left out here, too.
     """
 
     evaluation: Evaluation
@@ -44,6 +49,8 @@ class RankingEvaluation:
     without_judgments: tuple[str, ...]
     without_results: tuple[str, ...]
     without_relevant: tuple[str, ...]
+    with_own_document: tuple[str, ...] = ()
+    leave_out: LeaveOut = None
 
     @property
     def means(self) -> dict[str, float]:
@@ -80,7 +87,9 @@ class RankingEvaluation:
     @property
     def _heads(self) -> list[str]:
         score = f"scoring 0{but_graded(self.evaluation.judged.relevance_level)}"
+        own = "left out" if self.leave_out else "leave_out='same_id' leaves it out, as BEIR and MTEB do"
         notes = {
+            f"with the document of their own id in the ranking, {own}": self.with_own_document,
             "without judgments, left out": self.without_judgments,
             "without results, scoring 0": self.without_results,
             f"without a relevant document, {score}": self.without_relevant,
@@ -100,6 +109,7 @@ def evaluate(
     collapse: Collapse = "after_cutoff",
     relevance_level: int = 1,
     gain: Gain = "linear",
+    leave_out: LeaveOut = None,
     resamples: int = 10_000,
     seed: int = 0,
 ) -> RankingEvaluation:
@@ -137,6 +147,7 @@ def evaluate(
             cutoff counts distinct ids.
         relevance_level: Lowest grade that counts as relevant, at least 1. NDCG counts every grade above 0.
         gain: Gain function of NDCG: `linear` is the grade, `exponential` is 2^grade - 1.
+        leave_out: `same_id` leaves the document with the id of the query out of its ranking, as BEIR and MTEB do.
         resamples: Number of bootstrap resamples of the intervals.
         seed: Seed of the bootstrap.
 
@@ -153,14 +164,23 @@ def evaluate(
     resamples, seed = _whole("resamples", resamples, 1), _whole("seed", seed, 0)
     _one_of("collapse", collapse, get_args(Collapse))
     _one_of("gain", gain, get_args(Gain))
+    if leave_out is not None:
+        _one_of("leave_out", leave_out, ("same_id",))
     wanted = _metrics(metrics, gain)
     found, judgments = spelled_alike(read(rankings, RANKINGS, listed=0), read(qrels, QRELS, listed=relevance_level))
     rows = _positions(judgments.queries)
     units = _positions([*judgments.documents, *found.documents])
     _check_common_queries(found, judgments)
+    qrels_of = _judgments(judgments, rows, units, relevance_level)
+    relevant = {(query, unit) for query, unit, grade in zip(*qrels_of, strict=True) if grade > 0}
+    own = [
+        entry
+        for entry, (query, document) in enumerate(zip(found.queries, found.documents, strict=True))
+        if query in rows and composed(query) == composed(document) and (rows[query], units[document]) not in relevant
+    ]
     judged = judge(
-        _ranked(found, rows, units),
-        *_judgments(judgments, rows, units, relevance_level),
+        _ranked(found, rows, units, own if leave_out else ()),
+        *qrels_of,
         collapse=collapse,
         relevance_level=relevance_level,
     )
@@ -172,6 +192,8 @@ def evaluate(
         without_judgments=tuple(_positions(query for query in (*found.named, *judgments.named) if query not in rows)),
         without_results=tuple(query for query in rows if query not in ranked),
         without_relevant=tuple(query for query, relevant in zip(rows, judged.relevant, strict=True) if not relevant),
+        with_own_document=tuple(dict.fromkeys(found.queries[entry] for entry in own)),
+        leave_out=leave_out,
     )
 
 
@@ -180,12 +202,13 @@ def _positions(ids: Iterable[str]) -> dict[str, int]:
     return {name: position for position, name in enumerate(dict.fromkeys(ids))}
 
 
-def _ranked(found: Entries, rows: Mapping[str, int], units: Mapping[str, int]) -> Indices:
+def _ranked(found: Entries, rows: Mapping[str, int], units: Mapping[str, int], left_out: Sequence[int]) -> Indices:
     """Units of the judged queries by descending score, shape [queries, depth].
 
-    Equal scores are in the given order; those of a TREC file in the order of trec_eval.
+    Equal scores are in the given order; those of a TREC file in the order of trec_eval. Some entries are left out.
     """
     query = np.array([rows.get(query, NOTHING) for query in found.queries], dtype=np.int64)
+    query[list(left_out)] = NOTHING
     unit = np.array([units[document] for document in found.documents], dtype=np.int64)
     is_file = len(found.lines) > 0
     order = trec_eval_order(query, found.numbers, found.documents) if is_file else np.lexsort((-found.numbers, query))

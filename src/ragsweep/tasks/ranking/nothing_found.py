@@ -16,7 +16,7 @@ HEADING = "Queries for which nothing is found"
 HEADLINE = 0.5  # of the queries; if nothing is found for more, that is the headline
 UNEXPLAINED = Silence(
     "the retriever returned no passage for them",
-    advice="A score_threshold, dynamic_k, or a run file without these queries can be the reason.",
+    advice="A score_threshold, dynamic_k, leave_out, or a run file without these queries can be the reason.",
 )
 
 

@@ -20,6 +20,7 @@ from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import Chunker, Collection, Dataset, DatasetFormat, Judgment
 from ragsweep.datasets.audit.coverage import but_graded
 from ragsweep.datasets.audit.finding import Audit
+from ragsweep.datasets.pdf_fonts import NeedsFonts
 from ragsweep.retrieval import Encoder, Ranker, Ranking, Reranker, Rewriter, rank
 from ragsweep.retrieval.encoders.prompt_tokens import token_counts
 from ragsweep.retrieval.encoders.tokenizer import WORDS
@@ -30,6 +31,7 @@ from ragsweep.tasks.metric import Metric, metric_of
 from ragsweep.tasks.ranking import charts, costs, learning, nothing_found, tables, trec
 from ragsweep.tasks.ranking.audit import as_json, audit, refuse, scanned_pages
 from ragsweep.tasks.ranking.audit_settings import AuditSettings
+from ragsweep.tasks.ranking.conventions import HEADING, conventions
 from ragsweep.tasks.ranking.evaluation import Evaluation, evaluate
 from ragsweep.tasks.ranking.explain import Explanation, find
 from ragsweep.tasks.ranking.review import ToReview, Verdicts, judged_also, read_review, to_review
@@ -137,8 +139,9 @@ class RankingTask:
 
     def audited(self, items: Dataset) -> Audit:
         """What is wrong with the dataset."""
-        scanned = scanned_pages(self.dataset, items)
-        return audit(items, self.audit, self.evaluation.relevance_level, self.store, self.retriever, pictures=scanned)
+        scanned, level = scanned_pages(self.dataset, items), self.evaluation.relevance_level
+        fonts = self.dataset.fonts() if isinstance(self.dataset, NeedsFonts) else {}
+        return audit(items, self.audit, level, self.store, self.retriever, pictures=scanned, fonts=fonts)
 
     def measure(self, items: Dataset) -> Measurement:
         """Retrieve, judge and measure."""
@@ -220,6 +223,7 @@ class RankingTask:
         with dealing(judgments):
             texts, sections = details_of(self._ranker, search), {**sections_of(self._ranker, search)}
             silent = nothing_found.told(self._ranker, search, items, evaluation.judged.queries, ranking)
+            decided_by = conventions(self._ranker, search, items, evaluation.judged.queries, self.k)
         if judgments is not None:
             sections |= learning.sections(items, judgments, self.evaluation, self.k)
             facts |= {"learns_from_judgments": [*judgments.learners]}
@@ -239,9 +243,10 @@ class RankingTask:
             cutoff=self.cutoff,
             facts=facts,
             findings=audited.sentences,
-            notices=silent.notices,
+            notices=[*decided_by, *silent.notices],
             caution=silent.caution,
             sections={
+                **({HEADING: decided_by} if decided_by else {}),
                 **silent.sections,
                 **tables.answerable_sections(evaluation, facts["answerable"]),
                 **sections,

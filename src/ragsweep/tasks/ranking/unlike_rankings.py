@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ragsweep.core.store import Store
 from ragsweep.datasets import Dataset
 from ragsweep.retrieval import DenseRetriever, Encoder, Ranker, Ranking, Search, SparseRetriever, rank, ranked
 from ragsweep.retrieval.ranking import NOTHING, Indices
+from ragsweep.tasks.search import unranked_passages
 
 LETTERS = (3, 5)  # letters of a sequence: fewer are in every passage, more are whole words
 QUERIES = 64  # that are searched for at once
@@ -28,6 +30,8 @@ class LetterRetriever:
     Attributes:
         store: Keeps rankings.
     """
+
+    libraries: ClassVar[tuple[str, ...]] = ("scikit-learn",)
 
     store: Store
 
@@ -69,7 +73,8 @@ def unlike_rankings(items: Dataset, encoder: Encoder | None, store: Store, depth
             f"{items.name}: has {len(items.passages):,} passages; unlike rankings are compared for at most "
             f"{MOST_PASSAGES:,}, so nothing can be listed for review"
         )
-    search = Search(items.texts, tuple(query.text for query in items.queries))
+    queries = tuple(query.text for query in items.queries)
+    search = Search(items.texts, queries, unranked=unranked_passages(items))
     rankers: dict[str, Ranker] = {"words": SparseRetriever(store), "letters": LetterRetriever(store)}
     if encoder is not None:
         rankers["meaning"] = DenseRetriever(encoder, store)

@@ -497,3 +497,36 @@ def test_settings_without_effect_are_listed():
     fused = replace(unused, sparse_vector="words", fusion="rrf")
     assert not {"candidates", "language", "encoder"} & {*fused.without_effect}
     assert "encoder" in replace(fused, vector=None, fusion=None).without_effect
+
+
+LABELLED = {"source": "meta.file", "page": "meta.page", "text": "content"}
+
+
+def from_0(by=1):
+    """The payloads of points whose pages are too small by some, as LangChain counts from 0; the label is right."""
+    pages = [number // 2 for number in range(6)]
+    return [
+        {"meta": {"file": "manual.pdf", "page": page - by, "page_label": str(page)}, "content": text}
+        for page, text in zip(pages, TEXTS, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("by", "texts", "said"),
+    [
+        (1, TEXTS, ["4 of 6 points", "the next page, as pages are counted from 0", "payload.page=meta.page_label"]),
+        (-1, TEXTS, ["4 of 6 points", "the page before", "payload.page=meta.page_label"]),
+        (0, TEXTS, []),
+        (0, ("words of quite another book",) * 6, ["6 of 6 points", "check retriever.payload"]),
+    ],
+)
+def test_points_whose_text_is_not_that_of_their_page_are_named(tmp_path, capsys, by, texts, said):
+    payloads = [{**each, "content": text} for each, text in zip(from_0(by), texts if by == 0 else TEXTS, strict=True)]
+    fill(tmp_path / "pages", payloads)
+    retriever = QdrantRetriever("manuals", LetterEncoder(), path=str(tmp_path / "pages"), payload=LABELLED)
+    search = searched(PAGES, ("manual.pdf",) * 6)
+    retriever.check(search)
+    told = " ".join(sentence for each in retriever.sections(search).values() for sentence in each)
+    assert all(part in told for part in said)
+    assert told in capsys.readouterr().err
+    assert bool(told) == bool(said)

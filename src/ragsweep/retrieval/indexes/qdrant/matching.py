@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from ragsweep.retrieval.indexes.qdrant.collection import Hit
+from ragsweep.retrieval.indexes.qdrant.page_texts import Places, Point, fields_of, misplaced
 from ragsweep.retrieval.ranking import Names
 from ragsweep.text.normalisation import composed
 from ragsweep.text.tokens import words
@@ -41,7 +42,9 @@ class Matcher:
         self._documents = _by_name(names.documents)
         self._judges_documents = names.units == names.documents
         self._words = cache(lambda passage: _words(texts[passage]))
+        self._names = names
         self._found: dict[Any, tuple[int, ...]] = {}
+        self._hits: dict[Any, Hit] = {}
         self.unknown: Counter[str] = Counter()
         self.repeated = 0
 
@@ -50,7 +53,7 @@ class Matcher:
         scores: dict[int, float] = {}
         for hit in hits:
             if hit.point not in self._found:
-                self._found[hit.point] = tuple(self._candidates(hit))
+                self._found[hit.point], self._hits[hit.point] = tuple(self._candidates(hit)), hit
             candidates = self._found[hit.point]
             free = next((passage for passage in candidates if passage not in scores), None)
             if not candidates:
@@ -60,6 +63,16 @@ class Matcher:
             else:
                 scores[free] = hit.score
         return [*scores], [*scores.values()]
+
+    def misplaced(self) -> str:
+        """What is said of points whose text is not that of the unit that they are matched to; mostly nothing."""
+        places = Places(self._names.units, self._names.documents, self._words)
+        points = [
+            Point(_words(text), self._names.units[found[0]], fields_of(hit.payload), self._said(hit, "page"))
+            for point, hit in self._hits.items()
+            if (found := self._found[point]) and (text := self._said(hit, "text"))
+        ]
+        return misplaced(points, places)
 
     def _candidates(self, hit: Hit) -> Sequence[int]:
         """The passages that a point can stand for, the likeliest first."""

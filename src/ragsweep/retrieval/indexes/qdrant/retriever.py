@@ -142,11 +142,17 @@ class QdrantRetriever:
             RetrieverError: The collection is absent, empty or lacks a vector or a field; or the dataset does not know
                 what it found.
         """
-        self._rank(search, DEPTH)
+        if misplaced := self._rank(search, DEPTH)[1]:
+            say_once(misplaced)
+
+    def sections(self, search: Search) -> Mapping[str, Sequence[str]]:
+        """What the report says of points whose texts are not those of their pages."""
+        misplaced = self._rank(search, DEPTH)[1]
+        return {"Points of other pages": [misplaced]} if misplaced else {}
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """The hits for every query, at most `depth` of them."""
-        ranking = self._rank(search, depth)
+        ranking, _ = self._rank(search, depth)
         rows = sample(len(search.queries)).tolist()
         queries = self._queries(search.queries)
         search_ms = timed(lambda row: self._opened.search([queries[row]], self._manner, depth), rows)
@@ -212,11 +218,11 @@ class QdrantRetriever:
         return [Query(*vectors) for vectors in zip(dense, sparse, strict=True)]
 
     @cached_property
-    def _kept(self) -> dict[Any, Ranking]:
-        """The rankings of this object: one is computed when a search is checked, and needed again when it is ranked."""
+    def _kept(self) -> dict[Any, tuple[Ranking, str]]:
+        """The rankings of this object, and what is said of points that do not fit: needed when checked and ranked."""
         return {}
 
-    def _rank(self, search: Search, depth: int) -> Ranking:
+    def _rank(self, search: Search, depth: int) -> tuple[Ranking, str]:
         if search.names is None:
             raise RetrieverError("retriever=qdrant: what is searched has no names, so that no hit can be found in it")
         names = search.names()
@@ -232,7 +238,7 @@ class QdrantRetriever:
             self._kept[key] = self._matched(Matcher(names, search.passages, self.payload), hits)
         return self._kept[key]
 
-    def _matched(self, matcher: Matcher, hits: Sequence[Sequence[Hit]]) -> Ranking:
+    def _matched(self, matcher: Matcher, hits: Sequence[Sequence[Hit]]) -> tuple[Ranking, str]:
         rows = [matcher.passages(row) for row in hits]
         if matcher.unknown:
             count, all_hits = matcher.unknown.total(), sum(map(len, hits))
@@ -250,7 +256,9 @@ class QdrantRetriever:
         for row, (found, scored) in enumerate(rows):
             passages[row, : len(found)], scores[row, : len(found)] = found, scored
         falling = strictly_falling(scores)
-        return Ranking(passages, np.where(passages == NOTHING, -np.inf, falling), UNTIMED)
+        said = matcher.misplaced()
+        misplaced = f"Collection {self.collection!r}: {said}." if said else ""
+        return Ranking(passages, np.where(passages == NOTHING, -np.inf, falling), UNTIMED), misplaced
 
     def _check_layout(self, queries: Sequence[Query]) -> None:
         """Raise an error if the collection does not have the vectors that are searched."""

@@ -1,0 +1,52 @@
+"""What decides a ranking besides its retriever: documents that a benchmark leaves out, and the order of ties."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ragsweep.core.terminal import counted
+from ragsweep.datasets import Dataset
+from ragsweep.datasets.dataset import Indices
+from ragsweep.retrieval import KnowsTies, Ranker, Search
+from ragsweep.text.normalisation import composed
+
+HEADING = "Documents left out, and ties"
+
+
+def conventions(ranker: Ranker, search: Search, items: Dataset, queries: Indices, k: int) -> list[str]:
+    """What is left out of the rankings of these queries, and for how many of them ties decide; one sentence each."""
+    return [*_left_out(search, items, queries), *_ties(ranker, search, queries, k)]
+
+
+def _left_out(search: Search, items: Dataset, queries: Indices) -> Sequence[str]:
+    row, passage = search.unranked[np.isin(search.unranked[:, 0], queries)].T
+    if not len(row):
+        return []
+    names = [composed(query.query_id) for query in items.queries]
+    own = np.array([composed(items.passages[at].source) == names[of] for of, at in zip(row, passage, strict=True)])
+    kinds = {
+        "the document with the id of the query is left out of the ranking, as BEIR and MTEB do (leave_out=null keeps "
+        "it)": row[own],
+        "the documents that the query excludes (excluded_ids) are left out of the ranking": row[~own],
+    }
+    said = [f"For {_of(len(np.unique(rows)), len(queries))}, {what}." for what, rows in kinds.items() if len(rows)]
+    qrels, units = items.qrels, len(items.units)
+    relevant = (qrels.query * units + qrels.unit)[qrels.grade > 0]
+    judged = np.unique(row[np.isin(row * units + items.passage_units[passage], relevant)])
+    if len(judged):
+        count = counted(len(judged), "query")
+        said.append(f"Something that is left out is judged relevant for {count}, and never found.")
+    return said
+
+
+def _ties(ranker: Ranker, search: Search, queries: Indices, k: int) -> Sequence[str]:
+    if not isinstance(ranker, KnowsTies) or not (tied := int(ranker.tied_at(search, k)[queries].sum())):
+        return []
+    asked = _of(tied, len(queries))
+    return [f"For {asked}, the scores at the ranks {k} and {k + 1} are equal: {ranker.order_of_ties}."]
+
+
+def _of(some: int, queries: int) -> str:
+    return f"{some:,} of {queries:,} queries" if queries > 1 else "the query"

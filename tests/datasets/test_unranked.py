@@ -1,0 +1,259 @@
+"""Documents that a benchmark leaves out of the ranking of a query, as the evaluators of BEIR and MTEB do."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import pytrec_eval
+from letters import LetterEncoder
+
+import ragsweep
+from ragsweep.core.errors import DatasetError
+from ragsweep.core.store import NO_STORE
+from ragsweep.datasets import BeirDataset, BeirQuestions, IrDatasetsDataset, OwnDataset, PageChunker, TrecQuestions
+from ragsweep.datasets.collection import Unranked
+from ragsweep.datasets.conversion import convert
+from ragsweep.retrieval import (
+    DenseRetriever,
+    GapCutoff,
+    HybridRetriever,
+    PseudoRelevanceFeedback,
+    RunFileRetriever,
+    SparseRetriever,
+    rank,
+)
+from ragsweep.tasks.ranking.conventions import HEADING
+from ragsweep.tasks.ranking.metrics import ndcg
+from ragsweep.tasks.ranking.settings import EvaluationSettings
+from ragsweep.tasks.ranking.task import RankingTask
+from ragsweep.tasks.ranking.unlike_rankings import unlike_rankings
+from ragsweep.tasks.search import search_of
+
+# Arguments and their counterarguments, as in ArguAna: each query is a document of the corpus.
+ARGUMENTS = {
+    "tax": "higher taxes help schools",
+    "ban": "a ban on cars helps lungs",
+    "vote": "young people should vote early",
+}
+COUNTERS = {"c1": "taxes harm shops", "c2": "no ban of cars in towns", "c3": "a vote needs age and people"}
+QRELS = {"tax": "c1", "ban": "c2", "vote": "c3"}
+
+
+def written(tmp_path, corpus=None, queries=None, qrels=None):
+    folder = tmp_path / "arguana"
+    (folder / "qrels").mkdir(parents=True)
+    rows = [{"_id": name, "title": "", "text": text} for name, text in (corpus or ARGUMENTS | COUNTERS).items()]
+    asked = queries or [{"_id": name, "text": text} for name, text in ARGUMENTS.items()]
+    (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (folder / "queries.jsonl").write_text("\n".join(map(json.dumps, asked)))
+    lines = [f"{query}\t{document}\t1" for query, document in (qrels or QRELS).items()]
+    (folder / "qrels/test.tsv").write_text("\n".join(["query-id\tcorpus-id\tscore", *lines]) + "\n")
+    return folder
+
+
+def task(dataset, retriever=None, k=3, **stages):
+    evaluation = EvaluationSettings("after_cutoff", 1, "linear", 10, {"ndcg": ndcg})
+    return RankingTask(
+        dataset, PageChunker(), retriever or SparseRetriever(NO_STORE), evaluation, k, 0, NO_STORE, **stages
+    )
+
+
+def as_beir(run, qrels, k):
+    """What BEIR's evaluator measures: it drops the document with the query's id, and then calls trec_eval."""
+    left = {query: {name: score for name, score in found.items() if name != query} for query, found in run.items()}
+    measured = pytrec_eval.RelevanceEvaluator(qrels, {f"ndcg_cut.{k}"}).evaluate(left)
+    return {query: values[f"ndcg_cut_{k}"] for query, values in measured.items()}
+
+
+def in_letters():
+    return DenseRetriever(LetterEncoder(), NO_STORE)
+
+
+RETRIEVERS = [
+    SparseRetriever(NO_STORE, backend="bm25s"),
+    in_letters(),
+    HybridRetriever(in_letters(), SparseRetriever(NO_STORE, backend="bm25s")),
+]
+
+
+@pytest.mark.parametrize("retriever", RETRIEVERS[:2])
+def test_the_numbers_are_those_of_the_evaluator_of_beir(tmp_path, retriever):
+    folder = written(tmp_path)
+    kept = task(BeirDataset("a", str(folder), leave_out=None), retriever)
+    items = kept.load()
+    ranking = kept.rank(items)
+    names = [passage.source for passage in items.passages]
+    run = {
+        query.query_id: {names[place]: float(-rank) for rank, place in enumerate(row) if place >= 0}
+        for query, row in zip(items.queries, ranking.passages.tolist(), strict=True)
+    }
+    expected = as_beir(run, {query: {document: 1} for query, document in QRELS.items()}, 3)
+    own = task(BeirDataset("a", str(folder)), retriever)
+    measured = own.measure(own.load())
+    assert measured.per_item.set_index("query_id")["ndcg"].to_dict() == pytest.approx(expected)
+    assert measured.values["ndcg"] > kept.measure(items).values["ndcg"]  # turning it off changes the result
+
+
+@pytest.mark.parametrize("retriever", RETRIEVERS)
+@pytest.mark.parametrize("k", [1, 3])
+def test_no_rank_is_lost_to_what_is_left_out(tmp_path, retriever, k):
+    items = task(BeirDataset("a", str(written(tmp_path)))).load()
+    search = search_of(items)
+    own = {(row, place) for row, place in search.unranked.tolist()}
+    assert len(own) == 3
+    found = rank(retriever, search, k)
+    deep = rank(retriever, replace(search, unranked=search.unranked[:0]), 6)
+    for row, (ranked, whole) in enumerate(zip(found.passages.tolist(), deep.passages.tolist(), strict=True)):
+        assert {place for place in ranked if (row, place) in own} == set()
+        if not isinstance(retriever, HybridRetriever):  # whose scores are scaled by the highest one
+            assert ranked == [place for place in whole if (row, place) not in own][:k]
+    for row in range(3):
+        assert rank(retriever, search.row(row), k).passages.tolist()[0] == found.passages.tolist()[row]
+
+
+def test_stages_after_a_ranker_never_see_it(tmp_path):
+    """A cutoff at the largest gap would end after the query's own document, and feedback would repeat the query."""
+    dataset = BeirDataset("a", str(written(tmp_path)))
+    cut = task(dataset, in_letters(), dynamic_k=GapCutoff())
+    passages = cut.rank(cut.load()).passages
+    assert (passages[:, 0] >= 3).all()
+    bm25s = SparseRetriever(NO_STORE, backend="bm25s")
+    fed = task(dataset, bm25s, query=PseudoRelevanceFeedback(passages=1, common=0.9))
+    [detail] = [texts for name, texts in fed.measure(fed.load()).details.items() if name == "query_change"]
+    assert all("+" in text for text in detail)  # the own document has no word that the query lacks
+
+
+def test_the_search_for_unjudged_documents_leaves_it_out_too(tmp_path):
+    items = task(BeirDataset("a", str(written(tmp_path)))).load()
+    for passages in unlike_rankings(items, LetterEncoder(), NO_STORE).values():
+        assert not (passages == np.arange(3)[:, None]).any()
+
+
+def test_it_is_said_for_how_many_queries_and_belongs_to_the_digest(tmp_path):
+    folder = written(tmp_path)
+    own, kept = (task(BeirDataset("a", str(folder), leave_out=rule)) for rule in ("same_id", None))
+    measured = own.measure(own.load())
+    assert "For 3 of 3 queries" in measured.sections[HEADING][0]
+    assert measured.sections[HEADING][0] in measured.notices
+    assert HEADING not in kept.measure(kept.load()).sections
+    assert own.load().digest != kept.load().digest
+
+
+def test_nothing_changes_where_no_ids_coincide(tmp_path):
+    queries = [{"_id": f"q{name}", "text": text} for name, text in ARGUMENTS.items()]
+    folder = written(tmp_path, queries=queries, qrels={f"q{query}": document for query, document in QRELS.items()})
+    first, second = (BeirDataset("a", str(folder), leave_out=rule).load() for rule in ("same_id", None))
+    assert first == second
+    assert first.digest == second.digest
+
+
+def test_documents_that_mostly_answer_the_query_of_their_id_stay(tmp_path, capsys):
+    """As in PubMedQA, where the id of a question is that of its abstract."""
+    folder = written(tmp_path, qrels={"tax": "tax", "ban": "ban", "vote": "c3"})
+    assert BeirDataset("a", str(folder)).load().left_out.documents == ()
+    assert "2 of 3 are judged relevant" in capsys.readouterr().err
+
+
+def test_a_judgment_of_what_is_left_out_is_said(tmp_path):
+    own = task(BeirDataset("a", str(written(tmp_path, qrels={"tax": "tax", "ban": "c2", "vote": "c3"}))))
+    measured = own.measure(own.load())
+    assert measured.per_item["ndcg"][0] == 0
+    assert "judged relevant for 1 query" in measured.sections[HEADING][1]
+
+
+def test_what_is_left_out_tells_nothing_of_the_judgments_of_a_query(tmp_path):
+    found = []
+    for number, qrels in enumerate((QRELS, {**QRELS, "tax": "tax"}, {**QRELS, "vote": "vote"})):
+        items = task(BeirDataset("a", str(written(tmp_path / str(number), qrels=qrels)))).load()
+        found.append(search_of(items).unranked.tolist())
+    assert found[0] == found[1] == found[2] == [[0, 0], [1, 1], [2, 2]]
+
+
+@pytest.mark.parametrize(("excluded", "left"), [(["c3"], True), (["N/A"], False), ("c3", True), (None, False)])
+def test_queries_may_exclude_documents(tmp_path, excluded, left):
+    queries = [{"_id": "q", "text": "vote people age"}, {"_id": "r", "text": "cars"}]
+    queries[0]["excluded_ids"] = excluded
+    folder = written(tmp_path, queries=queries, qrels={"q": "vote", "r": "c2"})
+    own = task(BeirDataset("b", str(folder)))
+    items = own.load()
+    assert items.left_out.documents == ((Unranked("q", "c3"),) if left else ())
+    assert ("c3" not in own.measure(items).details["retrieved"][0]) == left
+    assert items.queries[0].fields == ()
+
+
+def test_an_exclusion_that_is_no_id_is_a_fault(tmp_path):
+    queries = [{"_id": "q", "text": "vote", "excluded_ids": [{"id": 1}]}, {"_id": "r", "text": "cars"}]
+    folder = written(tmp_path, queries=queries, qrels={"q": "vote", "r": "c2"})
+    with pytest.raises(DatasetError, match=r"the field 'excluded_ids' is .*; expected a list of ids"):
+        BeirDataset("b", str(folder)).load()
+    assert len(BeirDataset("b", str(folder), on_error="skip").load().queries) == 1
+
+
+def test_a_run_file_keeps_its_own_documents_out_of_ties_and_ranks(tmp_path):
+    folder = written(tmp_path)
+    lines = [f"{query} Q0 {document} 0 {score} other" for query in QRELS
+             for document, score in ((query, 9), (QRELS[query], 5), ("c1" if query != "tax" else "c2", 5))]  # fmt: skip
+    (tmp_path / "run").write_text("\n".join(lines))
+    retriever = RunFileRetriever(str(tmp_path / "run"), ties="file")
+    own = task(BeirDataset("a", str(folder)), retriever, k=1)
+    measured = own.measure(own.load())
+    assert measured.values["ndcg"] == 1
+    assert "For 3 of 3 queries, the scores at the ranks 1 and 2 are equal" in measured.sections[HEADING][1]
+    none = task(BeirDataset("a", str(folder), leave_out=None), retriever, k=1)
+    assert HEADING not in none.measure(none.load()).sections  # 9 and 5 are no tie
+
+
+def test_other_readers_can_leave_it_out(tmp_path):
+    folder = written(tmp_path)
+    corpus = BeirDataset("a", str(folder)).corpus
+    assert len(OwnDataset("own", corpus, BeirQuestions(str(folder))).load().left_out.documents) == 3
+    (tmp_path / "topics").write_text("".join(f"{name}\t{text}\n" for name, text in ARGUMENTS.items()))
+    (tmp_path / "qrels").write_text("".join(f"{query} 0 {document} 1\n" for query, document in QRELS.items()))
+    for rule, number in ((None, 0), ("same_id", 3)):
+        asked = TrecQuestions(str(tmp_path / "topics"), str(tmp_path / "qrels"), leave_out=rule)
+        assert len(OwnDataset("own", corpus, asked).load().left_out.documents) == number
+
+
+@pytest.mark.extra("ir_datasets")
+def test_the_catalogue_leaves_it_out_of_the_benchmarks_of_beir(tmp_path):
+    import ir_datasets
+
+    (tmp_path / "docs").write_text("".join(f"{name}\t{text}\n" for name, text in (ARGUMENTS | COUNTERS).items()))
+    (tmp_path / "queries").write_text("".join(f"{name}\t{text}\n" for name, text in {**ARGUMENTS, "d": " "}.items()))
+    (tmp_path / "qrels").write_text(
+        "".join(f"{query} 0 {document} 1\n" for query, document in {**QRELS, "x": "c1"}.items())
+    )
+    places = {kind: str(tmp_path / kind) for kind in ("docs", "queries", "qrels")}
+    made = ir_datasets.create_dataset(
+        docs_tsv=places["docs"], queries_tsv=places["queries"], qrels_trec=places["qrels"]
+    )
+    for name, number in (("beir/here", 3), ("trec/here", 0)):
+        ir_datasets.registry.register(f"{name}-{tmp_path.name}", made)
+        given = {"on_error": "skip", "ids": [*ARGUMENTS]}
+        found = IrDatasetsDataset("small", f"{name}-{tmp_path.name}", **given).load()
+        assert len(found.left_out.documents) == number
+        assert [len(found.queries), len(found.left_out.faulty)] == [3, 2]
+        with pytest.raises(DatasetError, match=r"2 of 5 questions cannot be used.*dataset\.on_error=skip"):
+            IrDatasetsDataset("small", f"{name}-{tmp_path.name}").load()
+
+
+@pytest.mark.parametrize("rule", ["same_id", None])
+def test_a_converted_dataset_leaves_out_the_same(tmp_path, rule):
+    collection = BeirDataset("a", str(written(tmp_path)), leave_out=rule).load()
+    made = convert(collection, "beir", tmp_path / "beir")
+    assert "dataset.leave_out=null" in made.settings
+    again = BeirDataset("a", str(tmp_path / "beir"), leave_out=None).load()
+    assert {*again.left_out.documents} == {*collection.left_out.documents}
+    made = convert(collection, "trec", tmp_path / "trec")
+    assert ("questions.leave_out=same_id" in made.settings) == (rule is not None)
+
+
+def test_rankings_of_other_programs_say_it_or_leave_it_out():
+    run, qrels = {"q1": {"q1": 3.0, "d1": 2.0}, "q2": {"d1": 1.0}}, {"q1": {"d1": 1}, "q2": {"d1": 1}}
+    as_they_are = ragsweep.evaluate(run, qrels, k=3, resamples=1)
+    left_out = ragsweep.evaluate(run, qrels, k=3, leave_out="same_id", resamples=1)
+    assert as_they_are.means["ndcg"] == pytest.approx((0.6309 + 1) / 2, abs=1e-4)
+    assert left_out.means["ndcg"] == 1
+    assert as_they_are.with_own_document == left_out.with_own_document == ("q1",)
+    assert "leave_out='same_id' leaves it out" in repr(as_they_are)
