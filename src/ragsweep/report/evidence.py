@@ -7,7 +7,7 @@ from math import isfinite
 
 from ragsweep.core.terminal import counted, one_line
 from ragsweep.report.unread_words import lost_in_words
-from ragsweep.report.words import MOST_NAMED, at, p_value
+from ragsweep.report.words import MOST_NAMED, at, bought, p_value
 from ragsweep.statistics import LEVEL, WORTHWHILE
 from ragsweep.sweeps import Choice, Decision, Sweep
 
@@ -135,13 +135,12 @@ def _edges(decision: Decision) -> Iterator[str]:
         else:
             end = "smallest" if decision.best[name] == sweep.axes[name][0] else "largest"
             yield f"{value} is the {end} value of the sweep: sweep {end.replace('est', 'er')} ones."
-    cutoffs = [cutoff for cutoff in decision.choices if cutoff is not None]
-    gain = decision.gain
-    if gain and len(cutoffs) > 1:
-        before, last = (decision.choices[cutoff].named.value(gain) or 0.0 for cutoff in cutoffs[-2:])
+    gain, points = decision.gain, bought(decision)
+    if gain and len(points) > 1:
+        (lower, before, _), (higher, last, _) = points[-2:]
         if sweep.sign(gain) * (last - before) >= STILL_RISING:
             still = f"{sweep.title(gain)} still {'rises' if sweep.sign(gain) > 0 else 'falls'}"
-            largest = f"{before:.3f} at {cutoffs[-2]}, {last:.3f} at {cutoffs[-1]}"
+            largest = f"{before:.3f} at {lower}, {last:.3f} at {higher}"
             yield f"{still} between the two largest {sweep.cutoff} of the sweep: {largest}."
 
 

@@ -85,7 +85,7 @@ class Choice:
 
     @property
     def showable(self) -> Showable | None:
-        """What these queries can show of the margin at best. None without a margin, a rival, or bounds of the metric."""
+        """What the queries can show of the margin at best. None without a margin, a rival or bounds of the metric."""
         margin, metric = self.allowed.settings.margin, self.allowed.metric_info[self.allowed.decided_by]
         if self.not_worse is None or margin is None or self.distinct < 2 or not np.isfinite(metric.span):
             return None
