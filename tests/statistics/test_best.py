@@ -16,6 +16,7 @@ from ragsweep.statistics import (
     not_worse_than_best,
     randomisation_test,
 )
+from ragsweep.statistics.bounded_mean import p_above
 
 LEVEL = 0.05
 
@@ -219,7 +220,7 @@ def test_not_worse_equals_its_definition():
         largest = [max(t_of(signs * gain) for gain in gains.values()) for signs in patterns]
         for each, gain in gains.items():
             expected[each] = max(expected[each], np.mean([value >= t_of(gain) - 1e-12 for value in largest]))
-    assert not_worse_than_best(scores, margin) == pytest.approx(expected, abs=1e-12)
+    assert not_worse_than_best(scores, margin, np.inf) == pytest.approx(expected, abs=1e-12)
 
 
 def test_two_configurations_are_tested_like_scipy():
@@ -232,28 +233,58 @@ def test_two_configurations_are_tested_like_scipy():
         ).pvalue
         for row in range(2)
     ]
-    assert not_worse_than_best(scores, 0.1) == pytest.approx(one)
+    assert not_worse_than_best(scores, 0.1, np.inf) == pytest.approx(one)
 
 
 @pytest.mark.parametrize("worse_by", ["the margin", "nothing"])
 def test_what_is_worse_by_the_margin_is_rarely_called_not_worse(worse_by):
-    sweeps, rng, margin = 300, np.random.default_rng(6), 0.03
+    sweeps, rng, margin = 300, np.random.default_rng(6), 0.08
     found = []
     for _ in range(sweeps):
         scores = np.repeat(f1_like(rng, alike(1), 133), 8, axis=0) + rng.normal(0, 0.1, (8, 133))
         scores[1:] -= margin if worse_by == "the margin" else 0
-        found.append(not_worse_than_best(scores, margin, resamples=499)[1:].min() <= LEVEL)
+        found.append(not_worse_than_best(scores, margin, 1.0)[1:].min() <= LEVEL)
     if worse_by == "nothing":
         assert np.mean(found) > 0.5  # it can find something
     else:
         assert np.mean(found) <= at_most(LEVEL, sweeps)
 
 
-@given(SCORES)
-def test_a_larger_margin_is_kept_more_easily(scores):
-    low, high = (not_worse_than_best(scores[:, :6], margin, resamples=100) for margin in (0.1, 2.0))
-    assert (high <= low + 1e-12).all()
+def test_bounded_not_worse_equals_its_definition():
+    """A slow loop over every candidate for the best: each pair alone, and Holm's correction."""
+    scores, margin = 0.2 * f1_like(np.random.default_rng(1), alike(5), 200, shift=np.array([0, 0, 0.1, 0, -2])), 0.03
+    expected = np.zeros(5)
+    for best in range(5):
+        pairs = {
+            each: p_above((scores[each] - scores[best])[None], margin, 1.0)[0] for each in range(5) if each != best
+        }
+        corrected = 0.0
+        for tests, each in zip((4, 3, 2, 1), sorted(pairs, key=pairs.get), strict=True):
+            corrected = max(corrected, min(1, tests * pairs[each]))
+            expected[each] = max(expected[each], corrected)
+    found = not_worse_than_best(scores, margin, 1.0)
+    assert ((found <= LEVEL) == (expected <= LEVEL)).all()
+    assert found[:4] == pytest.approx(expected[:4], abs=1e-9)
+    assert (found[:4].max() <= LEVEL, found[4] > LEVEL) == (True, True)
+
+
+def test_few_queries_that_carry_the_loss_are_not_missed_whatever_the_number_of_configurations():
+    """Each configuration but the best loses everything in its own 4 % of the queries."""
+    sweeps, rng, margin, wrong = 400, np.random.default_rng(9), 0.04, []
+    for _ in range(sweeps):
+        scores = (rng.random((8, 133)) >= margin).astype(float)
+        scores[0] = 1
+        wrong.append(not_worse_than_best(scores, margin, 1.0)[1:].min() <= LEVEL)
+    assert np.mean(wrong) <= at_most(LEVEL, sweeps)
+
+
+@given(SCORES, st.sampled_from([1.0, np.inf]))
+def test_a_larger_margin_is_kept_more_easily(scores, span):
+    margins = (0.1, 0.7 if span == 1 else 2.0)
+    low, high = (not_worse_than_best(scores[:, :6], margin, span, resamples=100) for margin in margins)
+    assert (high[low <= LEVEL] <= LEVEL + 1e-12).all()
+    assert span == 1 or (high <= low + 1e-12).all()
 
 
 def test_a_configuration_alone_is_not_worse():
-    assert not_worse_than_best(np.ones((2, 5)), 0.1).tolist() == [0, 0]
+    assert not_worse_than_best(np.ones((2, 5)), 0.1, 1.0).tolist() == [0, 0]

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy.stats import permutation_test
+from scipy.stats import binom, permutation_test
 from simulated import at_most
 
 from ragsweep.statistics import against_baseline
-from ragsweep.statistics.betting import BETS, STAKES
+from ragsweep.statistics.bounded_mean import least_margin, least_queries, p_above
 
 
 def scipys(values):
@@ -23,11 +23,11 @@ def test_without_bounds_the_tests_are_scipys():
 
 
 def test_equal_runs_are_equivalent_only_with_enough_queries():
-    few, many = (against_baseline(np.zeros(queries), 0.05, 1.0) for queries in (78, 79))
-    assert few.least == few.needed == 79
+    few, many = (against_baseline(np.zeros(queries), 0.05, 1.0) for queries in (58, 59))
+    assert few.least == few.needed == 59
     assert few.p_not_worse > 0.05 >= many.p_not_worse
     assert few.p_equivalent > 0.05 >= many.p_equivalent
-    assert few.least >= np.log(0.05) / np.log(0.95)  # no test can do with fewer: 1 - margin to the n-th is seen as 0s
+    assert few.p_not_worse == pytest.approx(0.95**58, rel=0.02)  # how often a loss of 1 in 5 % of queries is not seen
 
 
 @pytest.mark.parametrize("span", [1.0, 4.0])
@@ -39,15 +39,29 @@ def test_a_few_queries_that_lose_everything_hide_in_at_most_5_percent(queries, s
     assert np.mean(passed) <= at_most(0.05, sets)
 
 
-def test_the_capital_is_that_of_a_slow_gambler():
-    values, margin, span = np.random.default_rng(8).uniform(-1.5, 2, 40), 0.2, 2.0
-    total = 0.0
-    for stake, share in zip(STAKES, BETS, strict=True):
-        capital = stake
-        for value in values:
-            capital *= 1 + share * (value + margin) / (span - margin)
-        total += capital
-    assert against_baseline(values, margin, span).p_not_worse == pytest.approx(min(1, 1 / total))
+@pytest.mark.parametrize(("lost", "queries", "margin"), [(0, 30, 0.1), (1, 133, 0.05), (3, 133, 0.1), (20, 300, 0.1)])
+def test_of_values_of_two_sizes_the_test_is_the_exact_binomial_one(lost, queries, margin):
+    values = np.repeat([-1.0, 0.0], [lost, queries - lost])
+    assert p_above(values[None], margin, 1.0)[0] == pytest.approx(binom.cdf(lost, queries, margin), rel=0.02)
+
+
+@pytest.mark.parametrize("span", [1.0, 2.5])
+def test_the_test_is_that_of_random_weights_and_one_more_worst_value(span):
+    rng, margin = np.random.default_rng(8), 0.15
+    values = rng.uniform(-0.6, 0.7, (3, 40))
+    weights = rng.dirichlet(np.ones(41), 100_000)
+    expected = [(weights @ np.append(row, -span) <= -margin).mean() for row in values]
+    assert p_above(values, margin, span) == pytest.approx(expected, rel=0.1, abs=0.002)
+
+
+@pytest.mark.parametrize("queries", [8, 20, 133, 1_000])
+def test_the_smallest_margin_is_about_3_of_the_number_of_queries_and_needs_all_of_them(queries):
+    margin = least_margin(queries, 1.0)
+    assert margin == pytest.approx(3 / queries, rel=0.02 + 1.6 / queries)
+    assert (least_queries(margin, 1.0), least_queries(0.99 * margin, 1.0)) == (
+        queries,
+        pytest.approx(queries + 1, rel=0.02),
+    )
 
 
 def test_a_clear_loss_is_worse():

@@ -81,6 +81,8 @@ class Gate:
         )
         if found.p_equivalent <= LEVEL:
             yield f"The two are equivalent within {margin} (two one-sided tests, p {found.p_equivalent:.3g})."
+        if found.least is None:
+            yield f"{metric} has no bounds: the test of the margin misses a loss that few queries carry."
         if len(candidate.per_query) < FEW:
             yield f"Only {len(candidate.per_query)} queries: tests with so few are not reliable."
         if self.verdict is not Verdict.NOT_WORSE and found.least and len(candidate.per_query) < found.least:
@@ -121,7 +123,5 @@ def judge_candidate(request: GateRequest) -> Gate:
     metric = sweep.metric_info[request.metric]
     check_margin("--margin", request.margin, metric)
     one, other = sweep.sign(request.metric) * sweep.scores(request.metric)
-    tested = against_baseline(
-        one - other, request.margin, metric.high - metric.low, resamples=sweep.resamples, seed=sweep.seed
-    )
+    tested = against_baseline(one - other, request.margin, metric.span, resamples=sweep.resamples, seed=sweep.seed)
     return Gate(request, sweep, tested)

@@ -16,7 +16,7 @@ from ragsweep.report.report_charts import (
     PLOTS,
 )
 from ragsweep.report.tables import three_digits
-from ragsweep.report.words import at, bought
+from ragsweep.report.words import at, bought, of_which
 from ragsweep.sweeps import Decision, left_out
 
 
@@ -41,7 +41,8 @@ def _by_cutoff(decision: Decision) -> str:
         return ""
     cutoff, value, _ = points[0]
     rest = ", ".join(f"{value:.2f} at {cutoff}" for cutoff, value, _ in points[1:])
-    return f"{sweep.title(decision.gain)} is {value:.2f} at {sweep.cutoff} {cutoff}{f', {rest}' if rest else ''}."
+    title = f"{sweep.title(decision.gain)}{of_which(decision)}"
+    return f"{title} is {value:.2f} at {sweep.cutoff} {cutoff}{f', {rest}' if rest else ''}."
 
 
 def _fronts(decision: Decision) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import isfinite
 
 from ragsweep.core.terminal import counted, one_line
 from ragsweep.report.unread_words import lost_in_words
-from ragsweep.report.words import MOST_NAMED, at, p_value
+from ragsweep.report.words import MOST_NAMED, at, bought, p_value
 from ragsweep.statistics import LEVEL, WORTHWHILE
-from ragsweep.sweeps import Decision, Sweep
+from ragsweep.sweeps import Choice, Decision, Sweep
 
 FEW = 20  # queries; with fewer, the intervals are too narrow
 STILL_RISING = 0.02  # between the two largest cutoffs; less is not worth a sentence
@@ -60,7 +61,7 @@ def _rule(decision: Decision) -> Iterator[str]:
     if prefer and choice.not_worse == []:
         yield (
             f"Chosen: the best measured {sweep.metric_title}. No configuration is shown to be within {margin:g} of the "
-            "true best (p <= 0.05): measure more queries, or allow a larger margin."
+            "true best (p <= 0.05)."
         )
     elif prefer and choice.not_worse is not None:
         yield (
@@ -81,10 +82,31 @@ def _rule(decision: Decision) -> Iterator[str]:
         names = _listed([sweep.label(outcome) for outcome in choice.not_worse]) or "none"
         within = f"within {margin:g} {sweep.metric_title} of the best{at(sweep, choice)}"
         yield f"Shown to be {within} (p <= 0.05): {names}."
+    if choice.not_worse is not None:
+        yield from _limits_of_the_margin(choice)
     controls = {outcome.name for outcome in sweep.outcomes if outcome.facts.control}
     for why, some in (("do not meet the requirements", choice.excluded.keys() - controls), ("are controls", controls)):
         if choice.meets and (left_out := [name for name in choice.excluded if name in some]):
             yield f"Left out{at(sweep, choice)}, as they {why}: {_listed(left_out)}."
+
+
+def _limits_of_the_margin(choice: Choice) -> Iterator[str]:
+    """What so many queries can never show, and what the test of a margin needs where the metric has no bounds."""
+    sweep, found = choice.allowed, choice.showable
+    queries = len(sweep.queries)
+    if not isfinite(sweep.metric_info[sweep.decided_by].span):
+        yield (
+            f"{sweep.metric_title} has no bounds: the test of the margin assumes that the differences are about "
+            "symmetric, and misses a loss that few queries carry."
+        )
+    elif found and found.queries > queries:
+        yield (
+            f"{counted(queries, 'query')} cannot show a margin of {sweep.settings.margin:g}: between "
+            f"{choice.distinct} configurations {found.margin:.2g} is the smallest, and {sweep.settings.margin:g} takes "
+            f"at least {found.queries:,} queries, even if none of them differs."
+        )
+    elif not choice.not_worse:
+        yield "Measure more queries, or allow a larger margin."
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -113,13 +135,12 @@ def _edges(decision: Decision) -> Iterator[str]:
         else:
             end = "smallest" if decision.best[name] == sweep.axes[name][0] else "largest"
             yield f"{value} is the {end} value of the sweep: sweep {end.replace('est', 'er')} ones."
-    cutoffs = [cutoff for cutoff in decision.choices if cutoff is not None]
-    gain = decision.gain
-    if gain and len(cutoffs) > 1:
-        before, last = (decision.choices[cutoff].named.value(gain) or 0.0 for cutoff in cutoffs[-2:])
+    gain, points = decision.gain, bought(decision)
+    if gain and len(points) > 1:
+        (lower, before, _), (higher, last, _) = points[-2:]
         if sweep.sign(gain) * (last - before) >= STILL_RISING:
             still = f"{sweep.title(gain)} still {'rises' if sweep.sign(gain) > 0 else 'falls'}"
-            largest = f"{before:.3f} at {cutoffs[-2]}, {last:.3f} at {cutoffs[-1]}"
+            largest = f"{before:.3f} at {lower}, {last:.3f} at {higher}"
             yield f"{still} between the two largest {sweep.cutoff} of the sweep: {largest}."
 
 

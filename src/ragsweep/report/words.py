@@ -151,10 +151,9 @@ def _cutoffs(cutoffs: Sequence[int | None]) -> str:
 
 
 def _what_a_cutoff_buys(decision: Decision) -> str:
-    """The first gain and the first cost at each cutoff, and at the largest cutoff that was measured on the way."""
-    sweep = decision.sweep
-    points = bought(decision)
-    if not decision.gain or not sweep.cutoff or len(points) < 2:
+    """The first gain and the first cost of one configuration at each swept cutoff."""
+    sweep, points = decision.sweep, bought(decision)
+    if not decision.gain or len(points) < 2:
         return ""
     unit = sweep.metric_info[decision.cost].unit if decision.cost else ""
     (cutoff, value, price), *others = points
@@ -162,25 +161,35 @@ def _what_a_cutoff_buys(decision: Decision) -> str:
     rest = [
         f"{cutoff} {value:.2f}" + ("" if price is None else f" for {rough(price)}") for cutoff, value, price in others
     ]
-    return (
-        f"{sweep.cutoff} buys {in_sentence(sweep.title(decision.gain))}: {', '.join([first, *rest])}. "
-        "Choose it by your budget."
-    )
+    title = in_sentence(sweep.title(decision.gain))
+    if sweep.sign(decision.gain) * (others[-1][1] - value) <= 0:
+        return f"A larger {sweep.cutoff} buys no {title}{of_which(decision)}: {', '.join([first, *rest])}."
+    return f"{sweep.cutoff} buys {title}{of_which(decision)}: {', '.join([first, *rest])}. Choose it by your budget."
+
+
+def of_which(decision: Decision) -> str:
+    """The configuration that a sentence about several cutoffs is about, unless it is the choice at each of them."""
+    named = [choice.named.configuration for choice in decision.choices.values()]
+    return "" if all(each == named[0] for each in named) else f", of {decision.sweep.label(decision.named)}"
 
 
 def bought(decision: Decision) -> list[tuple[int, float, float | None]]:
-    """Each swept cutoff, and the largest one of the curves, with the gain and the cost there."""
+    """The gain and the cost of the named configuration at each swept cutoff at which it meets the requirements.
+
+    Of one configuration: between the choices at two cutoffs, other settings differ as well.
+    """
     gain, cost = decision.gain or "", decision.cost or ""
-    points = [
-        (cutoff, choice.named.value(gain) or 0.0, choice.named.value(cost))
-        for cutoff, choice in decision.choices.items()
-        if cutoff is not None and choice.meets
+    runs = {
+        run.cutoff: run
+        for choice in decision.choices.values()
+        for run in choice.allowed.outcomes
+        if choice.meets and run.configuration == decision.named.configuration
+    }
+    return [
+        (cutoff, value, run.value(cost))
+        for cutoff, run in runs.items()
+        if cutoff is not None and (value := run.value(gain)) is not None
     ]
-    curves = decision.named.facts.curves
-    largest = len(curves.get(gain, ()))
-    if largest > max((cutoff for cutoff, _, _ in points), default=0):
-        points.append((largest, curves[gain][-1], curves[cost][-1] if len(curves.get(cost, ())) == largest else None))
-    return points
 
 
 def _what_to_expect(decision: Decision) -> str:

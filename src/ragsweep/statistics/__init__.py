@@ -6,6 +6,7 @@ from ragsweep.statistics.best import (
     compare_with_best,
     not_worse_than_best,
 )
+from ragsweep.statistics.bounded_mean import least_margin, least_queries
 from ragsweep.statistics.breakdown import Breakdown, breakdown
 from ragsweep.statistics.certificate import Certificate, certify
 from ragsweep.statistics.comparison import Comparison, compare_with_reference, holm, randomisation_test
@@ -49,6 +50,8 @@ __all__ = [
     "confidence_intervals",
     "detectable_difference",
     "holm",
+    "least_margin",
+    "least_queries",
     "mcnemar_of_pairs",
     "mcnemar_p",
     "not_worse_than_best",

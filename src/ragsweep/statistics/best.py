@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.statistics.comparison import sign_patterns
+from ragsweep.statistics.bounded_mean import p_above
+from ragsweep.statistics.comparison import holm, sign_patterns
 from ragsweep.statistics.intervals import EQUAL, LEVEL, Array, Indices, first_best
 from ragsweep.statistics.pairs import affordable, distances, in_parts, inverse, largest_distance
 
@@ -86,26 +87,58 @@ def compare_aggregates_with_best(values: Array, resampled: Array, *, level: floa
     return ComparisonWithBest(best, p, p > level)
 
 
-def not_worse_than_best(scores: Array, margin: float, *, resamples: int = 10_000, seed: int = 0) -> Array:
+def not_worse_than_best(scores: Array, margin: float, span: float, *, resamples: int = 10_000, seed: int = 0) -> Array:
     """P-values of the hypothesis that a configuration is worse than the best one by `margin` or more.
 
-    Whichever configuration is the best, the others are compared with it by paired randomisation tests of the
-    differences plus `margin`. They are corrected for each other by the largest statistic under each sign pattern. As
-    the best configuration is not known, each configuration gets its largest p-value over all candidates for it
+    Whichever configuration is the best, the others are compared with it, and corrected for each other. As the best
+    configuration is not known, each configuration gets its largest p-value over all candidates for it
     (intersection-union test, Berger 1982; multiple comparisons with the best, Hsu 1984). The probability that any
-    configuration that is worse by `margin` or more gets a p-value of at most 0.05 is at most 0.05 if the differences
-    plus `margin` are symmetric where they are 0 on average, and near it otherwise.
+    configuration that is worse by `margin` or more gets a p-value of at most 0.05 is at most 0.05: also where few
+    queries carry the loss, if the metric has bounds (`bounded_mean`, with Holm's correction). Without bounds, signs of
+    the differences plus `margin` are flipped: that promise then needs differences that are about symmetric.
 
     Args:
         scores: One metric of every configuration, shape [configurations, queries]. Higher is better.
         margin: In the metric's unit, above 0.
-        resamples: Number of sign patterns to try; fewer with more than about 300 configurations (`affordable`).
+        span: The range of the metric: the largest possible size of a difference, perhaps infinite.
+        resamples: Without bounds, the number of sign patterns to try; fewer with more than about 300 configurations
+            (`affordable`).
         seed: Seed of the draws.
 
     Returns:
         Values in [0, 1], shape [configurations]. 0 for a configuration without a different one.
     """
     rows, place = _distinct(scores)
+    p = _largest_bounded_p(rows, margin, span) if np.isfinite(span) else _largest_p(rows, margin, resamples, seed)
+    return p[place]
+
+
+def _largest_bounded_p(rows: Array, margin: float, span: float) -> Array:
+    """The largest p-value of each configuration over all candidates for the best.
+
+    Only those that are not worse than the best measured one are compared with the others, too: p only grows by that.
+    """
+    best = int(first_best(rows.mean(axis=1)))
+    if len(rows) == 1:
+        return np.zeros(1)
+
+    def against(candidate: int, some: Indices) -> Array:
+        p, some = np.ones(len(rows)), some[some != candidate]
+        if len(some):
+            p[some] = p_above(rows[some] - rows[candidate], margin, span)
+        others = np.arange(len(rows)) != candidate
+        p[others], p[candidate] = holm(p[others]), 0.0
+        return p
+
+    largest = against(best, np.arange(len(rows)))
+    left = np.flatnonzero(largest <= LEVEL)
+    for candidate in range(len(rows)):
+        largest[left] = np.maximum(largest[left], against(candidate, left)[left])
+    return largest
+
+
+def _largest_p(rows: Array, margin: float, resamples: int, seed: int) -> Array:
+    """The same by sign flips, corrected by the largest statistic under each pattern."""
     configurations, queries = rows.shape
     sums = rows.sum(axis=1)
     gain = sums[:, None] - sums + queries * margin  # of each configuration, against each candidate for the best
@@ -127,7 +160,7 @@ def not_worse_than_best(scores: Array, margin: float, *, resamples: int = 10_000
             as_far[:, best] += len(largest) - np.searchsorted(largest, observed[:, best] - EQUAL)
         patterns += len(of_margin)
     np.fill_diagonal(as_far, 0)
-    p: Array = as_far.max(axis=1)[place] / patterns
+    p: Array = as_far.max(axis=1) / patterns
     return p
 
 

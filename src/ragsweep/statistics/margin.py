@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ragsweep.statistics.betting import p_above, queries_like
+from ragsweep.statistics.bounded_mean import least_queries, p_above, queries_like
 from ragsweep.statistics.comparison import sign_patterns
 from ragsweep.statistics.intervals import EQUAL, LEVEL, Array, confidence_intervals
 from ragsweep.statistics.power import queries_needed
@@ -43,9 +43,9 @@ def against_baseline(
 ) -> AgainstBaseline:
     """Test one pair of configurations: non-inferiority, inferiority, and equivalence by two one-sided tests.
 
-    "Not worse" and "equivalent" (two one-sided tests, Schuirmann 1987) hold for every distribution of bounded
-    differences: see `betting`. Without bounds, and for `p_worse`, signs are flipped, which keeps the level where the
-    differences are symmetric and not where few queries carry them.
+    "Not worse" and "equivalent" (two one-sided tests, Schuirmann 1987) hold also where few queries carry the loss: see
+    `bounded_mean`. Without bounds, and for `p_worse`, signs are flipped, which keeps the level where the differences
+    are symmetric and not where few queries carry them.
 
     Args:
         differences: Candidate minus baseline for each query, shape [queries]; positive if the candidate is better.
@@ -58,7 +58,7 @@ def against_baseline(
     deviation = float(differences.std(ddof=1)) if len(differences) > 1 else 0.0
     low, high = confidence_intervals(differences[None], resamples=resamples, seed=seed)
     if bounded := bool(np.isfinite(span)):
-        not_worse, not_better = (p_above(each, margin, span) for each in (differences, -differences))
+        not_worse, not_better = p_above(np.array([differences, -differences]), margin, span).tolist()
         needed = queries_like(differences, margin, span) if difference > -margin else None
     else:
         not_worse, not_better = (_p_above(each + margin, resamples, seed) for each in (differences, -differences))
@@ -73,7 +73,7 @@ def against_baseline(
         p_worse=_p_above(-differences, resamples, seed),
         p_equivalent=max(not_worse, not_better),
         needed=needed,
-        least=queries_like(np.zeros(1), margin, span) if bounded else None,
+        least=least_queries(margin, span) if bounded else None,
     )
 
 

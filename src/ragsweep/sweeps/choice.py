@@ -10,11 +10,23 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.statistics import LEVEL, Breakdown, breakdown, not_worse_than_best
+from ragsweep.statistics import LEVEL, Breakdown, breakdown, least_margin, least_queries, not_worse_than_best
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
 
 TOLERANCE = 0.02  # share of a cost that counts as nothing: no two configurations cost exactly the same
+
+
+class Showable(NamedTuple):
+    """What can be shown of a margin at best, if no query differs.
+
+    Attributes:
+        margin: The smallest margin that these queries can show.
+        queries: How many queries can show the configured margin.
+    """
+
+    margin: float
+    queries: int
 
 
 class Bearable(NamedTuple):
@@ -67,9 +79,19 @@ class Choice:
         margin, metric = self.allowed.settings.margin, self.allowed.decided_by
         if margin is None or not self.allowed.is_mean(metric):
             return None
-        scores = self.allowed.sign(metric) * self.allowed.scores(metric)
-        p = not_worse_than_best(scores, margin, resamples=self.allowed.resamples, seed=self.allowed.seed)
+        scores, span = self.allowed.sign(metric) * self.allowed.scores(metric), self.allowed.metric_info[metric].span
+        p = not_worse_than_best(scores, margin, span, resamples=self.allowed.resamples, seed=self.allowed.seed)
         return self._where(p <= LEVEL)
+
+    @property
+    def showable(self) -> Showable | None:
+        """What the queries can show of the margin at best. None without a margin, a rival or bounds of the metric."""
+        margin, metric = self.allowed.settings.margin, self.allowed.metric_info[self.allowed.decided_by]
+        if self.not_worse is None or margin is None or self.distinct < 2 or not np.isfinite(metric.span):
+            return None
+        level = LEVEL / (self.distinct - 1)  # Holm's, of the first claim
+        queries = len(self.allowed.queries)
+        return Showable(least_margin(queries, metric.span, level), least_queries(margin, metric.span, level))
 
     @cached_property
     def named(self) -> Outcome:

@@ -51,6 +51,15 @@ class Outcome:
         return int(text) if text.isdecimal() else None
 
     @property
+    def configuration(self) -> tuple[Mapping[str, Any], Mapping[str, str]]:
+        """The swept and the used settings, except the cutoff: runs with the same ones are one ranking, cut apart."""
+        swept, used = (
+            {name: value for name, value in some.items() if name != self.facts.cutoff}
+            for some in (self.swept, self.settings)
+        )
+        return swept, used
+
+    @property
     def metrics(self) -> Mapping[str, Metric]:
         """Every number of the run: its metrics, then its costs and other measures, by name."""
         return {**self.facts.metrics, **{name: each.metric for name, each in self.facts.measures.items()}}

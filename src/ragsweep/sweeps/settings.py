@@ -58,8 +58,8 @@ def check_at(settings: DecisionSettings, cutoffs: Collection[object]) -> None:
 
 def check_margin(setting: str, margin: float | None, metric: Metric) -> None:
     """Raise `ConfigError` where a margin is so large that every configuration would keep it."""
-    if margin is not None and not margin < metric.high - metric.low:
-        largest = f"less than {metric.high - metric.low:g}, the whole range of {metric.name}"
+    if margin is not None and not margin < metric.span:
+        largest = f"less than {metric.span:g}, the whole range of {metric.name}"
         raise ConfigError(f"{setting}: found {margin:g}, expected {largest}")
 
 

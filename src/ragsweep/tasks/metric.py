@@ -41,6 +41,11 @@ class Metric:
     binary: bool = False
     wilson: bool = False
 
+    @property
+    def span(self) -> float:
+        """The largest possible difference of two values; infinite without bounds."""
+        return self.high - self.low
+
     def problem_of(self, values: npt.NDArray[np.float64]) -> str:
         """What is wrong with the first value that no item can have; empty if there is none."""
         outside = (values < self.low - ROUNDING) | (values > self.high + ROUNDING)
