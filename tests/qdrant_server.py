@@ -77,6 +77,11 @@ class QdrantServer(ThreadingHTTPServer):
             return {"operation_id": 1, "status": "completed"}
         if (method, rest) == ("PUT", "/index"):
             return {"operation_id": 1, "status": "completed"}
+        if (method, rest) == ("POST", "/points"):
+            points = self.local.retrieve(collection, body["ids"], body["with_payload"], body["with_vector"])
+            return [json.loads(point.model_dump_json()) for point in points]
+        if (method, rest) == ("POST", "/points/count"):
+            return json.loads(self.local.count(collection).model_dump_json())
         assert (method, rest) == ("POST", "/points/query/batch"), (method, path)
         self.asked.append(body)
         requests = models.QueryRequestBatch(**body).searches

@@ -64,18 +64,26 @@ def say_damaged(index: str, place: object, error: Exception) -> None:
     say_once(f"index={index}: the collection {place} is damaged ({one_line(str(error))}): building it again")
 
 
-def expect_room(index: str, folder: Path, embeddings: Embeddings) -> None:
-    """Raise `RetrieverError` if a disk has not enough room for a collection.
+def expect_room(index: str, folder: Path, embeddings: Embeddings | None = None) -> None:
+    """Raise `RetrieverError` if a disk has not enough room to build a collection, or to open one.
 
-    Engines map their files into memory; where a page of such a file cannot be written, the system ends the process.
+    Engines map their files into memory, and write into those that they open. Where a page of such a file cannot be
+    written, the system ends the process without a word.
+
+    Args:
+        index: Name of the index.
+        folder: Where the collection is or will be.
+        embeddings: What is built; None if nothing is.
     """
-    needed = LEAST_FREE_MB * MB + TIMES_ITS_VECTORS * embeddings.nbytes
+    needed, what = MB, "opening a collection"
+    if embeddings is not None:
+        needed = LEAST_FREE_MB * MB + TIMES_ITS_VECTORS * embeddings.nbytes
+        what = f"building {len(embeddings):,} passages of {embeddings.shape[1]} dimensions"
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise RetrieverError(
-            f"index={index}: building {len(embeddings):,} passages of {embeddings.shape[1]} dimensions can take "
-            f"{needed / MB:,.0f} MB, and {folder} has {free / MB:,.0f} MB free; make room, or set index.path or "
-            "store.path to another disk"
+            f"index={index}: {what} can take {needed / MB:,.0f} MB, and {folder} has {free / MB:,.1f} MB free; make "
+            "room, or set index.path or store.path to another disk"
         )
 
 

@@ -26,7 +26,7 @@ from ragsweep.retrieval.lessons import Judgments, dealing
 from ragsweep.retrieval.stages import check_search, details_of, sections_of
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import Metric, metric_of
-from ragsweep.tasks.ranking import charts, costs, nothing_found, tables, trec
+from ragsweep.tasks.ranking import charts, costs, index_recall, nothing_found, tables, trec
 from ragsweep.tasks.ranking.audit import as_json, audit, refuse, scanned_pages
 from ragsweep.tasks.ranking.audit_settings import AuditSettings
 from ragsweep.tasks.ranking.evaluation import CURVE, Evaluation, evaluate
@@ -175,7 +175,7 @@ class RankingTask:
     def rank(self, items: Dataset) -> Ranking:
         """Rank the passages for every query."""
         with dealing(self._judgments(items)):
-            return rank(self._ranker, search_of(items), max(LEAST_DEPTH, self.k))
+            return rank(self._ranker, search_of(items), self._depth)
 
     def evaluate(self, items: Dataset, ranking: Ranking) -> Evaluation:
         """Judge the ranking and measure it."""
@@ -222,6 +222,10 @@ class RankingTask:
         return Judgments(partial(self._values, items), tuple(query.query_type for query in items.queries))
 
     @property
+    def _depth(self) -> int:
+        return max(LEAST_DEPTH, self.k)
+
+    @property
     def _ranker(self) -> Ranker:
         """The retriever with the stages before and after it."""
         return in_stages(self.retriever, self.query, self.reranker, self.dynamic_k)
@@ -237,6 +241,7 @@ class RankingTask:
         with dealing(judgments):
             texts, sections = details_of(self._ranker, search), sections_of(self._ranker, search)
             silent = nothing_found.told(self._ranker, search, items, evaluation.judged.queries, ranking)
+        lost = index_recall.lost_neighbours(ranking, min(self._depth, len(items.passages)))
         details = {name: [column[row] for row in evaluation.judged.queries] for name, column in texts.items()}
         return Measurement(
             items=tables.queries(evaluation, items),
@@ -253,9 +258,10 @@ class RankingTask:
             cutoff=self.cutoff,
             facts=facts,
             findings=audited.sentences,
-            notices=silent.notices,
-            caution=silent.caution,
+            notices=[*lost, *silent.notices],
+            caution=" ".join(filter(None, (*lost, silent.caution))),
             sections={
+                **({index_recall.HEADING: lost} if lost else {}),
                 **silent.sections,
                 **tables.answerable_sections(evaluation, facts["answerable"]),
                 **sections,

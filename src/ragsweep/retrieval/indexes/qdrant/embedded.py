@@ -120,6 +120,7 @@ def opened(folder: Path, corpus: Corpus, graph: Graph, *, with_text: bool, in_st
     lock = FileLock(folder.with_suffix(LOCK))
     with lock:  # which the collection goes on holding
         if folder.exists():
+            expect_room("qdrant", folder)
             try:
                 collection = _checked(folder, corpus, lock, in_store=in_store)
             except DamagedError as error:
@@ -160,7 +161,9 @@ def _checked(folder: Path, corpus: Corpus, lock: FileLock, *, in_store: bool) ->
     except RetrieverError as error:
         raise DamagedError(str(error)) from error
     try:
-        check_manifest(notes or {}, collection.layout().points, collection.vectors(rows))
+        vectors = collection.vectors(rows)
+        check_manifest(notes or {}, collection.layout().points, vectors)
+        collection.search([Query(vector) for vector in vectors.values()], Manner(), 1)  # reads the graph
         if collection.indexed() != (notes or {}).get("indexed"):
             raise DamagedError("has lost its graph")
     except BaseException as error:
