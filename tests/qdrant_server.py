@@ -40,6 +40,12 @@ class QdrantServer(ThreadingHTTPServer):
     def writes(self) -> list[str]:
         return [line for line in self.log if line.startswith(("PUT", "PATCH", "DELETE"))]
 
+    def read(self, collection: str, body: Any) -> Any:
+        if "ids" not in body:
+            return json.loads(self.local.count(collection).model_dump_json())
+        points = self.local.retrieve(collection, body["ids"], body["with_payload"], body["with_vector"])
+        return [json.loads(point.model_dump_json()) for point in points]
+
     def answer(self, method: str, path: str, body: Any) -> Any:
         name = re.fullmatch(r"/collections(?:/([^/?]+))?(.*)", path)
         collection, rest = name[1], name[2].partition("?")[0]
@@ -74,14 +80,10 @@ class QdrantServer(ThreadingHTTPServer):
                 if self.stop_after < 0:
                     raise ConnectionAbortedError
             self.local.upsert(collection, models.Batch(**body["batch"]))
+        if method == "PUT":  # points, or the index of a field
             return {"operation_id": 1, "status": "completed"}
-        if (method, rest) == ("PUT", "/index"):
-            return {"operation_id": 1, "status": "completed"}
-        if (method, rest) == ("POST", "/points"):
-            points = self.local.retrieve(collection, body["ids"], body["with_payload"], body["with_vector"])
-            return [json.loads(point.model_dump_json()) for point in points]
-        if (method, rest) == ("POST", "/points/count"):
-            return json.loads(self.local.count(collection).model_dump_json())
+        if method == "POST" and rest in ("/points", "/points/count"):
+            return self.read(collection, body)
         assert (method, rest) == ("POST", "/points/query/batch"), (method, path)
         self.asked.append(body)
         requests = models.QueryRequestBatch(**body).searches

@@ -88,8 +88,8 @@ def test_rows_that_somebody_deleted_are_missed(store, capsys):
 
 @pytest.mark.parametrize(("engine", "notes"), ENGINES)
 @pytest.mark.parametrize("text", ["", '{"corpus": ', "[]", '{"passages": "many"}'])
-def test_notes_that_cannot_be_read_are_written_again(store, tmp_path, capsys, engine, notes, text):
-    settings = {"path": str(tmp_path / "mine"), "exact": True}
+def test_notes_that_cannot_be_read_are_written_again(store, capsys, engine, notes, text):
+    settings = {"path": f"{store.path}/mine", "exact": True}
     (built(store, engine, **settings) / notes).write_text(text)
     assert_built_again(store, engine, capsys, **settings)
 

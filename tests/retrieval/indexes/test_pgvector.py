@@ -85,7 +85,9 @@ COMMENT = "COMMENT ON TABLE {table} IS 'ragsweep corpus"
 def test_a_table_that_is_not_as_it_was_written_is_built_again(database, capsys, damage):
     first = PgvectorIndex().open_corpus(corpus())(queries(corpus()), 10).passages
     [table] = tables(database)
-    [index] = run_in(database, f"SELECT indexrelid::regclass FROM pg_index WHERE indrelid = 'ragsweep.{table}'::regclass")
+    [index] = run_in(
+        database, f"SELECT indexrelid::regclass FROM pg_index WHERE indrelid = 'ragsweep.{table}'::regclass"
+    )
     run_in(database, damage.format(table=f"ragsweep.{table}", index=index[0]))
     assert np.array_equal(PgvectorIndex().open_corpus(corpus())(queries(corpus()), 10).passages, first)
     [line] = capsys.readouterr().err.splitlines()

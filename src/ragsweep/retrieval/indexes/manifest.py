@@ -35,7 +35,7 @@ def manifest(embeddings: Embeddings) -> dict[str, Any]:
     return {"passages": len(embeddings), "sample": _digest(dict(zip(rows, embeddings[rows], strict=True)))}
 
 
-def check_manifest(noted: Mapping[str, Any], passages: int, vectors: Mapping[int, Sequence[float] | None]) -> None:
+def check_manifest(noted: Mapping[str, Any], passages: int, vectors: Mapping[int, Sequence[float]]) -> None:
     """Raise `DamagedError` if a collection does not have what was noted of it.
 
     Args:
@@ -87,11 +87,8 @@ def expect_room(index: str, folder: Path, embeddings: Embeddings | None = None) 
         )
 
 
-def _digest(vectors: Mapping[int, Sequence[float] | None]) -> str:
+def _digest(vectors: Mapping[int, Sequence[float]]) -> str:
     """Digest of vectors in single precision; 0.0 and -0.0, which not every engine tells apart, count the same."""
     return digest(
-        [
-            [row, None if vector is None else (np.asarray(vector, np.float32) + np.float32(0)).tolist()]
-            for row, vector in sorted(vectors.items())
-        ]
+        [[row, (np.asarray(vector, np.float32) + np.float32(0)).tolist()] for row, vector in sorted(vectors.items())]
     )

@@ -13,7 +13,7 @@ ALMOST_NONE = 0.1  # of the exact ranking, as far as the index returned as many 
 def lost_neighbours(ranking: Ranking, depth: int) -> Sequence[str]:
     """A line if an approximate index finds almost nothing of the exact ranking; otherwise none.
 
-    An index that returns few passages, because it holds few candidates, cannot find more of the exact ranking than that.
+    An index that returns few passages, because it holds few candidates, cannot find more of the exact ranking.
 
     Args:
         ranking: What was found.

@@ -76,9 +76,10 @@ class EdgeCollection:
         return Layout(dense, frozenset(config.get("sparse_vectors") or {}), self._shard.info().points_count, {})
 
     def vectors(self, points: Sequence[int]) -> dict[int, Any]:
-        """The dense vectors of those of the points that it has."""
+        """The dense vectors of those of the points that it has; a vector that cannot be read is empty."""
         with _explained(self._path):
-            return {point.id: point.vector for point in self._shard.retrieve(list(points), False, True)}  # noqa: FBT003
+            found = self._shard.retrieve(list(points), with_payload=False, with_vector=True)
+        return {point.id: list(point.vector) for point in found}
 
     def indexed(self) -> int:
         """How many of its vectors are in the graph."""
@@ -101,8 +102,7 @@ class EdgeCollection:
 def opened(folder: Path, corpus: Corpus, graph: Graph, *, with_text: bool, in_store: bool) -> EdgeCollection:
     """The collection of a corpus, which this process opens once. It is built if it is absent, and again if damaged.
 
-    It is built beside its place and then renamed, so that it is complete or absent. What a killed process has left is
-    deleted and built again.
+    It is built beside its place and then renamed, so what a killed process has left is not taken for complete.
 
     Args:
         folder: Its folder.
@@ -151,10 +151,10 @@ def _checked(folder: Path, corpus: Corpus, lock: FileLock, *, in_store: bool) ->
         DamagedError: It has not; or is not ours, but lies where only ours do.
         RetrieverError: It is not ours, or holds another corpus.
     """
-    notes = notes_of(folder)
+    notes = notes_of(folder) or {}
     if not in_store:
         _expect_ours(folder, notes, corpus)
-    expect_noted(notes or {}, _expected(corpus))
+    expect_noted(notes, _expected(corpus))
     rows = sampled(len(corpus.texts))
     try:
         collection = EdgeCollection(folder / SHARD, lock)
@@ -162,15 +162,13 @@ def _checked(folder: Path, corpus: Corpus, lock: FileLock, *, in_store: bool) ->
         raise DamagedError(str(error)) from error
     try:
         vectors = collection.vectors(rows)
-        check_manifest(notes or {}, collection.layout().points, vectors)
+        check_manifest(notes, collection.layout().points, vectors)
         collection.search([Query(vector) for vector in vectors.values()], Manner(), 1)  # reads the graph
-        if collection.indexed() != (notes or {}).get("indexed"):
+        if collection.indexed() != notes.get("indexed"):
             raise DamagedError("has lost its graph")
-    except BaseException as error:
+    except RetrieverError as error:
         collection.close()
-        if isinstance(error, DamagedError) or not isinstance(error, Exception):
-            raise
-        raise DamagedError(first_line(error)) from error
+        raise DamagedError(str(error)) from error
     return collection
 
 
@@ -178,12 +176,12 @@ def _expected(corpus: Corpus) -> dict[str, Any]:
     return {"corpus": corpus.digest, "dimensions": corpus.embeddings.shape[1]}
 
 
-def _expect_ours(folder: Path, notes: Mapping[str, Any] | None, corpus: Corpus) -> None:
+def _expect_ours(folder: Path, notes: Mapping[str, Any], corpus: Corpus) -> None:
     """Raise `RetrieverError` if a folder of the user's has something that is not a collection of this corpus."""
     if not (folder / NOTES).exists():
         raise RetrieverError(f"index.path: {folder} was not written by ragsweep; set another index.path")
     for name, value in _expected(corpus).items():
-        if notes and notes.get(name, value) != value:
+        if notes.get(name, value) != value:
             found = f"holds another corpus ({name} {notes[name]!r}, expected {value!r})"
             raise RetrieverError(f"index.path: {folder} {found}; delete the folder to build it again")
 

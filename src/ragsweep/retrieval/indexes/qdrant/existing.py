@@ -52,7 +52,12 @@ def shard_of(place: Path, collection: str) -> Path | None:
 
 
 def absent(place: Path, collection: str) -> RetrieverError:
-    """The error that a folder does not have a collection."""
+    """The error that a folder does not have a collection, or only what is left of it."""
+    if (place / collection).is_dir():
+        return RetrieverError(
+            f"retriever.collection: {place / collection} has no {SEGMENTS}, so it is not a collection, or a damaged "
+            "one; restore it, or set another retriever.path"
+        )
     names = sorted(path.name for path in place.iterdir() if path.is_dir()) if place.is_dir() else []
     return RetrieverError(
         f"retriever.collection: {place} has no collection {collection!r} ({_some(names)}); set retriever.path or "

@@ -228,6 +228,7 @@ class QdrantRetriever:
             self._check_layout(queries)
             with progress(searching(search.passages, queries), len(queries)):
                 hits = self._opened.search(queries, self._manner, depth)
+            self._check_scores(hits)
             self._check_payload(queries, hits)
             self._kept[key] = self._matched(Matcher(names, search.passages, self.payload), hits)
         return self._kept[key]
@@ -270,6 +271,14 @@ class QdrantRetriever:
             raise RetrieverError(
                 f"encoder: embeds in {len(first.dense)} dimensions, but vector {self.vector!r} of {what} has "
                 f"{layout.dense[self.vector]}; expected the encoder that embedded its points"
+            )
+
+    def _check_scores(self, rows: Sequence[Sequence[Hit]]) -> None:
+        """Raise an error if every hit scores 0, as it does where the vectors of a damaged collection are all 0."""
+        if self.vector is not None and self.fusion is None and {hit.score for row in rows for hit in row} == {0}:
+            raise RetrieverError(
+                f"collection {self.collection!r}: every hit of every query scores 0, so the vectors {self.vector!r} "
+                "are all 0, or those of another encoder; the collection is damaged, or was filled without vectors"
             )
 
     def _check_payload(self, queries: Sequence[Query], rows: Sequence[Sequence[Hit]]) -> None:
