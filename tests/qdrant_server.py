@@ -40,6 +40,19 @@ class QdrantServer(ThreadingHTTPServer):
     def writes(self) -> list[str]:
         return [line for line in self.log if line.startswith(("PUT", "PATCH", "DELETE"))]
 
+    def read(self, collection: str, body: Any) -> Any:
+        if "ids" not in body:
+            return json.loads(self.local.count(collection).model_dump_json())
+        points = self.local.retrieve(collection, body["ids"], body["with_payload"], body["with_vector"])
+        return [json.loads(point.model_dump_json()) for point in points]
+
+    def upsert(self, collection: str, body: Any) -> None:
+        if self.stop_after is not None:
+            self.stop_after -= 1
+            if self.stop_after < 0:
+                raise ConnectionAbortedError
+        self.local.upsert(collection, models.Batch(**body["batch"]))
+
     def answer(self, method: str, path: str, body: Any) -> Any:
         name = re.fullmatch(r"/collections(?:/([^/?]+))?(.*)", path)
         collection, rest = name[1], name[2].partition("?")[0]
@@ -69,14 +82,11 @@ class QdrantServer(ThreadingHTTPServer):
         if (method, rest) == ("DELETE", ""):
             return self.local.delete_collection(collection)
         if (method, rest) == ("PUT", "/points"):
-            if self.stop_after is not None:
-                self.stop_after -= 1
-                if self.stop_after < 0:
-                    raise ConnectionAbortedError
-            self.local.upsert(collection, models.Batch(**body["batch"]))
+            self.upsert(collection, body)
+        if method == "PUT":  # points, or the index of a field
             return {"operation_id": 1, "status": "completed"}
-        if (method, rest) == ("PUT", "/index"):
-            return {"operation_id": 1, "status": "completed"}
+        if method == "POST" and rest in ("/points", "/points/count"):
+            return self.read(collection, body)
         assert (method, rest) == ("POST", "/points/query/batch"), (method, path)
         self.asked.append(body)
         requests = models.QueryRequestBatch(**body).searches

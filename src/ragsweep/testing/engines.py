@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import random
 import time
@@ -80,6 +81,15 @@ class EngineContract(ComponentContract):
             file.write_bytes(b"not ours")
         return lambda: [(file.read_bytes(), file.stat().st_mtime_ns) for file in files]
 
+    def damage(self, engine: Engine, store: Store) -> None:
+        """Damage what the engine has built, behind its back.
+
+        An engine with files need not override this one: the largest file in the folder `engines/NAME` in the store is
+        emptied.
+        """
+        files = [file for file in (Path(store.path) / "engines" / engine.name).rglob("*") if file.is_file()]
+        max(files, key=lambda file: file.stat().st_blocks).write_bytes(b"")
+
     @pytest.fixture
     def opened(self, store: Store) -> Iterator[Engine]:
         """An engine with an exact search."""
@@ -128,6 +138,13 @@ class EngineContract(ComponentContract):
         for engine in (opened, self.engine(store)):
             found = engine.open_corpus(moved)(queries(built), 10)
             assert (found.passages // GROUP == exactly(built, 1).passages // GROUP).all()
+
+    def test_a_damaged_collection_is_built_again(self, opened: Engine, store: Store) -> None:
+        """What has lost a part of its passages is never searched."""
+        opened.open_corpus(corpus())
+        gc.collect()  # an engine may keep a collection open for as long as it is searched
+        self.damage(opened, store)
+        assert_same(self.engine(store).open_corpus(corpus())(queries(corpus()), 10), exactly(corpus(), 10))
 
     def test_corpora_lie_beside_each_other(self, opened: Engine) -> None:
         """What is found is of the corpus that was opened."""

@@ -58,6 +58,7 @@ class FaissContract(EngineContract):
     test_a_second_opening_builds_nothing = None  # exact search needs no index, and test_index.py has the others
     test_deleting_a_corpus_deletes_nothing_else = None  # the store's own tests
     test_what_a_killed_process_was_building_is_built_again = None  # as above
+    test_a_damaged_collection_is_built_again = None  # exact search keeps nothing; test_index.py has the others
 
 
 class TestFaissHnsw(FaissContract):

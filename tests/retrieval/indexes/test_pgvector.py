@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from postgres import PASSWORD, address, postgres
 
-from ragsweep.core.errors import ConfigError
+from ragsweep.core.errors import ConfigError, RetrieverError
 from ragsweep.retrieval import DenseRetriever, PgvectorIndex, Search, rank
 from ragsweep.testing import EngineContract
 from ragsweep.testing.engines import corpus, queries
@@ -48,6 +48,11 @@ def tables(database):
 class TestPgvector(EngineContract):
     component = PgvectorIndex
 
+    def damage(self, engine, store):
+        database = os.environ["PGVECTOR_URL"]
+        for table in tables(database):
+            run_in(database, f"DELETE FROM ragsweep.{table} WHERE row % 2 = 0")
+
     def put_foreign(self, engine, store):
         database = os.environ["PGVECTOR_URL"]
         names = ["public.corpus", "ragsweep.notes", "ragsweep.corpus_of_theirs"]
@@ -63,6 +68,42 @@ def test_every_setting_of_the_graph_changes_what_is_found(setting):
     of, settings = corpus(), {"m": 2, "ef_construction": 32, "ef_search": 12}
     found = [PgvectorIndex(**each).open_corpus(of)(queries(of), 12) for each in (settings, settings | setting)]
     assert not np.array_equal(found[0].passages, found[1].passages)
+
+
+COMMENT = "COMMENT ON TABLE {table} IS 'ragsweep corpus"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM {table} WHERE row = 7",
+        "UPDATE {table} SET embedding = '[" + ",".join(["1"] * 32) + "]' WHERE row = 0",
+        "DROP INDEX {index}",
+        COMMENT + " of the attic'",
+    ],
+)
+def test_a_table_that_is_not_as_it_was_written_is_built_again(database, capsys, damage):
+    first = PgvectorIndex().open_corpus(corpus())(queries(corpus()), 10).passages
+    [table] = tables(database)
+    [index] = run_in(
+        database, f"SELECT indexrelid::regclass FROM pg_index WHERE indrelid = 'ragsweep.{table}'::regclass"
+    )
+    run_in(database, damage.format(table=f"ragsweep.{table}", index=index[0]))
+    assert np.array_equal(PgvectorIndex().open_corpus(corpus())(queries(corpus()), 10).passages, first)
+    [line] = capsys.readouterr().err.splitlines()
+    assert f"ragsweep.{table} is damaged" in line
+    PgvectorIndex().open_corpus(corpus())
+    assert capsys.readouterr().err == ""
+
+
+def test_a_table_of_somebody_else_is_refused_and_left_as_it_is(database):
+    PgvectorIndex().open_corpus(corpus())
+    [table] = tables(database)
+    run_in(database, f"COMMENT ON TABLE ragsweep.{table} IS 'of somebody else'")
+    run_in(database, f"DELETE FROM ragsweep.{table} WHERE row > 3")
+    with pytest.raises(RetrieverError, match=f"ragsweep.{table} was not made by ragsweep"):
+        PgvectorIndex().open_corpus(corpus())
+    assert run_in(database, f"SELECT count(*) FROM ragsweep.{table}") == [(4,)]
 
 
 def test_no_more_passages_come_back_than_the_graph_search_holds():

@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,6 +26,16 @@ from ragsweep.core.store import Store
 from ragsweep.retrieval.encoders.encoder import Embeddings
 from ragsweep.retrieval.indexes.engine import Corpus, ranked_by_engine
 from ragsweep.retrieval.indexes.index import CODES, Nearest
+from ragsweep.retrieval.indexes.manifest import (
+    SAMPLED,
+    DamagedError,
+    check_manifest,
+    expect_noted,
+    expect_room,
+    manifest,
+    sampled,
+    say_damaged,
+)
 from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking
 
 TABLE = "passages"
@@ -33,6 +44,7 @@ LARGEST_MB = 1  # of a label
 PARTIAL, DELETED, LOCK = ".partial", ".deleted", ".lock"
 BLOCK = 8192  # passages that are written at once
 QUERIES = 64  # searched at once
+ENGINE_ERRORS = (OSError, RuntimeError, ValueError)  # LanceDB raises all of them
 
 
 @dataclass(frozen=True)
@@ -93,7 +105,7 @@ class LanceDbIndex:
         return {"ef_search": "k"} if self._has_graph else {}
 
     def open_corpus(self, corpus: Corpus) -> Nearest:
-        """Open the collection of a corpus, building it if it is absent."""
+        """Open the collection of a corpus, building it if it is absent, and again if it is damaged."""
         self._check_codes(corpus)
         if self.path is None and not self.store.enabled:
             folder = tempfile.TemporaryDirectory(prefix="ragsweep-lancedb-")
@@ -123,23 +135,50 @@ class LanceDbIndex:
         used = {name: value for name, value in built_with.items() if name not in self.without_effect}
         label = {"corpus": corpus.digest, "settings": used, "lancedb": version("lancedb")}
         place = folder / digest(label)[:32]
-        if _label(place) == label:
+        with suppress(DamagedError):
+            self._check(place, label)
             return place
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with FileLock(place.with_suffix(LOCK)):
-                if _label(place) == label:  # another process has built it while this one waited
-                    return place
+                if place.exists():
+                    try:
+                        self._check(place, label)
+                        return place  # another process has built it while this one waited
+                    except DamagedError as error:
+                        if self.path is not None and not (place / LABEL).exists():
+                            found = f"{place} was not written by ragsweep"
+                            raise RetrieverError(f"index.path: {found}; set another index.path") from None
+                        say_damaged(self.name, place, error)
+                expect_room(self.name, folder, corpus.embeddings)
                 partial = place.with_suffix(PARTIAL)
                 for leftover in (partial, place):  # of a killed process, or damaged
                     shutil.rmtree(leftover, ignore_errors=True)
                 with progress(f"building a collection of {len(corpus.embeddings):,} passages"):
                     self._build(partial, corpus.embeddings)
-                (partial / LABEL).write_text(json.dumps(label), encoding="utf-8")
+                noted = {**label, **manifest(corpus.embeddings)}
+                (partial / LABEL).write_text(json.dumps(noted), encoding="utf-8")
+                self._check(partial, label)
                 partial.rename(place)
-        except (OSError, RuntimeError, ValueError) as error:  # LanceDB raises all of them
+        except ENGINE_ERRORS as error:
             raise RetrieverError(f"index=lancedb: cannot build in {folder} ({first_line(error)})") from error
         return place
+
+    def _check(self, place: Path, label: Mapping[str, Any]) -> None:
+        """Raise `DamagedError` if a collection is not there, or has not what was noted when it was built."""
+        noted = _label(place)
+        expect_noted(noted, label)
+        try:
+            table = _database(place).open_table(TABLE)
+            wanted = ", ".join(map(str, sampled(noted["passages"])))
+            rows = table.search().where(f"row IN ({wanted})").select(["row", "vector"]).limit(2 * SAMPLED).to_arrow()
+            vectors = np.stack(rows["vector"].to_numpy()) if rows.num_rows else np.empty((0, 0), np.float32)
+            check_manifest(noted, table.count_rows(), dict(zip(rows["row"].to_pylist(), vectors, strict=True)))
+            if bool(table.list_indices()) == self.exact:
+                raise DamagedError("has lost its index")
+            self._found(table, vectors, 1)  # reads the index
+        except ENGINE_ERRORS as error:
+            raise DamagedError(first_line(error)) from error
 
     def _build(self, folder: Path, embeddings: Embeddings) -> None:
         database = _database(folder)  # before LanceDB is imported
@@ -191,7 +230,10 @@ class LanceDbIndex:
 
         def nearest(queries: Embeddings, depth: int, _open: object = folder) -> Ranking:
             most = min(depth, self.ef_search) if self._has_graph else depth
-            ranking = ranked_by_engine(ask, corpus.embeddings, queries, most)
+            try:
+                ranking = ranked_by_engine(ask, corpus.embeddings, queries, most)
+            except ENGINE_ERRORS as error:
+                raise RetrieverError(f"index=lancedb: cannot search in {place} ({first_line(error)})") from error
             return replace(ranking, index_bytes=np.array([size]))
 
         return nearest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,11 +16,20 @@ import numpy.typing as npt
 from ragsweep.core.constraints import Between
 from ragsweep.core.digest import digest
 from ragsweep.core.environment import variable
-from ragsweep.core.errors import ConfigError
+from ragsweep.core.errors import ConfigError, RetrieverError
+from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.core.progress import progress
 from ragsweep.retrieval.encoders.encoder import Embeddings
 from ragsweep.retrieval.indexes.engine import Corpus, ranked_by_engine
 from ragsweep.retrieval.indexes.index import Nearest
+from ragsweep.retrieval.indexes.manifest import (
+    DamagedError,
+    check_manifest,
+    expect_noted,
+    manifest,
+    sampled,
+    say_damaged,
+)
 from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking
 
 Connection = Any  # of psycopg, which takes no text as a statement that was put together
@@ -100,7 +110,7 @@ class PgvectorIndex:
             connection.execute(f"CREATE TABLE {SCHEMA}.check_of_rights (embedding vector(1))")
 
     def open_corpus(self, corpus: Corpus) -> Nearest:
-        """Open the table of a corpus, building it if it is absent."""
+        """Open the table of a corpus, building it if it is absent, and again if it is damaged."""
         dimensions = corpus.embeddings.shape[1]
         if not self.exact and dimensions > MOST_DIMENSIONS:
             raise ConfigError(
@@ -114,7 +124,13 @@ class PgvectorIndex:
                 _prepare(connection)
             with connection.transaction():  # a killed process leaves nothing
                 _lock(connection, table)
-                if _label(connection, table) != label:
+                if _exists(connection, table):
+                    try:
+                        self._check(connection, table, label)
+                    except DamagedError as error:
+                        say_damaged(self.name, table, error)
+                        connection.execute(f"DROP TABLE {table}")
+                if not _exists(connection, table):
                     self._build(connection, table, label, corpus.embeddings)
         return self._search(table, corpus.embeddings)
 
@@ -143,7 +159,34 @@ class PgvectorIndex:
             if not self.exact:
                 graph = f"WITH (m = {self.m}, ef_construction = {self.ef_construction})"
                 connection.execute(f"CREATE INDEX ON {table} USING hnsw (embedding vector_ip_ops) {graph}")
-        connection.execute(f"COMMENT ON TABLE {table} IS {sql.Literal(label).as_string(connection)}")
+        comment = f"{label} {json.dumps(manifest(embeddings))}"
+        connection.execute(f"COMMENT ON TABLE {table} IS {sql.Literal(comment).as_string(connection)}")
+
+    def _check(self, connection: Connection, table: str, label: str) -> None:
+        """Raise `DamagedError` if a table does not have what was noted when it was built.
+
+        Raises:
+            RetrieverError: It is not ours.
+        """
+        comment = _label(connection, table) or ""
+        if not comment.startswith(LABEL):
+            raise RetrieverError(
+                f"index=pgvector: the table {table} was not made by ragsweep (it lacks our comment); drop or rename it"
+            )
+        if not comment.startswith(f"{label} "):
+            raise DamagedError("is said to have another corpus")
+        noted = _noted(comment.removeprefix(f"{label} "))
+        expect_noted(noted, {})
+        indexes = connection.execute(
+            "SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = %s::regclass AND indisvalid", [table]
+        ).fetchall()
+        if not self.exact and not any("USING hnsw" in definition for (definition,) in indexes):
+            raise DamagedError("has lost its graph")
+        [passages] = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
+        rows = connection.execute(
+            f"SELECT row, embedding::text FROM {table} WHERE row = ANY(%s)", [sampled(noted["passages"])]
+        ).fetchall()
+        check_manifest(noted, passages, {row: from_json(vector) for row, vector in rows})
 
     def _search(self, table: str, embeddings: Embeddings) -> Nearest:
         connection = _connect()
@@ -222,6 +265,19 @@ def _prepare(connection: Connection) -> None:
 def _lock(connection: Connection, name: str) -> None:
     """Wait for other processes that use this name, until the transaction ends."""
     connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [name])
+
+
+def _exists(connection: Connection, table: str) -> bool:
+    return bool(connection.execute("SELECT to_regclass(%s)", [table]).fetchone() != (None,))
+
+
+def _noted(text: str) -> dict[str, Any]:
+    """What a comment says of a table; empty where it cannot be read."""
+    try:
+        noted = from_json(text)
+    except MalformedError:
+        return {}
+    return noted if isinstance(noted, dict) else {}
 
 
 def _label(connection: Connection, table: str) -> str | None:

@@ -28,7 +28,7 @@ from ragsweep.retrieval.judgments import Judgments, dealing
 from ragsweep.retrieval.stages import check_search, details_of, sections_of
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import Metric, metric_of
-from ragsweep.tasks.ranking import charts, costs, learning, nothing_found, tables, trec
+from ragsweep.tasks.ranking import charts, costs, index_recall, learning, nothing_found, tables, trec
 from ragsweep.tasks.ranking.audit import as_json, audit, refuse, scanned_pages
 from ragsweep.tasks.ranking.audit_settings import AuditSettings
 from ragsweep.tasks.ranking.conventions import HEADING, conventions
@@ -177,7 +177,7 @@ class RankingTask:
     def rank(self, items: Dataset) -> Ranking:
         """Rank the passages for every query."""
         with dealing(self._judgments(items)):
-            return rank(self._ranker, search_of(items), max(LEAST_DEPTH, self.k))
+            return rank(self._ranker, search_of(items), self._depth)
 
     def evaluate(self, items: Dataset, ranking: Ranking) -> Evaluation:
         """Judge the ranking and measure it."""
@@ -208,6 +208,10 @@ class RankingTask:
         return {}
 
     @property
+    def _depth(self) -> int:
+        return max(LEAST_DEPTH, self.k)
+
+    @property
     def _ranker(self) -> Ranker:
         """The retriever with the stages before and after it."""
         return in_stages(self.retriever, self.query, self.reranker, self.dynamic_k)
@@ -227,6 +231,7 @@ class RankingTask:
         if judgments is not None:
             sections |= learning.sections(items, judgments, self.evaluation, self.k)
             facts |= {"learns_from_judgments": [*judgments.learners]}
+        lost = index_recall.lost_neighbours(ranking, min(self._depth, len(items.passages)))
         details = {name: [column[row] for row in evaluation.judged.queries] for name, column in texts.items()}
         return Measurement(
             items=tables.queries(evaluation, items),
@@ -243,9 +248,10 @@ class RankingTask:
             cutoff=self.cutoff,
             facts=facts,
             findings=audited.sentences,
-            notices=[*decided_by, *silent.notices],
-            caution=silent.caution,
+            notices=[*lost, *decided_by, *silent.notices],
+            caution=" ".join(filter(None, (*lost, silent.caution))),
             sections={
+                **({index_recall.HEADING: lost} if lost else {}),
                 **({HEADING: decided_by} if decided_by else {}),
                 **silent.sections,
                 **tables.answerable_sections(evaluation, facts["answerable"]),

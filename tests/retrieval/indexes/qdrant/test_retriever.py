@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import shutil
 import tarfile
 from contextlib import suppress
 from dataclasses import replace
@@ -530,3 +531,16 @@ def test_points_whose_text_is_not_that_of_their_page_are_named(tmp_path, capsys,
     assert all(part in told for part in said)
     assert told in capsys.readouterr().err
     assert bool(told) == bool(said)
+
+
+def test_a_collection_without_its_segments_is_named_as_damaged(tmp_path):
+    shutil.rmtree(fill(tmp_path, by_source()) / "segments")
+    with pytest.raises(RetrieverError, match="manuals has no segments, so it is not a collection, or a damaged one"):
+        check_search(QdrantRetriever("manuals", LetterEncoder(), path=str(tmp_path)), searched())
+
+
+def test_vectors_that_are_all_zero_are_not_measured(tmp_path):
+    for file in fill(tmp_path, by_source()).rglob("chunk*"):
+        file.write_bytes(bytes(file.stat().st_size))
+    with pytest.raises(RetrieverError, match="every hit of every query scores 0"):
+        check_search(QdrantRetriever("manuals", LetterEncoder(), path=str(tmp_path)), searched())

@@ -17,6 +17,15 @@ from ragsweep.core.parsing import from_json, read_text
 from ragsweep.core.progress import progress
 from ragsweep.core.terminal import one_line
 from ragsweep.retrieval.indexes.engine import Corpus
+from ragsweep.retrieval.indexes.manifest import (
+    DamagedError,
+    check_manifest,
+    expect_noted,
+    expect_room,
+    manifest,
+    sampled,
+    say_damaged,
+)
 from ragsweep.retrieval.indexes.qdrant.collection import (
     AT_ONCE,
     SOURCE,
@@ -42,30 +51,40 @@ class EdgeCollection:
 
     Args:
         shard: Its folder.
-        lock: The file that is locked as long as this object exists; None if nobody else knows the folder.
+        lock: Is held as long as this object exists; None if nobody else knows the folder.
     """
 
-    def __init__(self, shard: Path, lock: Path | None) -> None:
+    def __init__(self, shard: Path, lock: FileLock | None) -> None:
         import qdrant_edge
 
-        held = FileLock(lock) if lock else None
-        if held:
-            held.acquire()
+        if lock:
+            lock.acquire()
         try:
             with _explained(shard):
                 self._shard: Any = qdrant_edge.EdgeShard.load(str(shard))
         except BaseException:
-            if held:
-                held.release()
+            if lock:
+                lock.release()
             raise
         self._path = shard
-        self.close = weakref.finalize(self, _close, self._shard, held)
+        self.close = weakref.finalize(self, _close, self._shard, lock)
 
     def layout(self) -> Layout:
         """What it has."""
         config = from_json(read_text(self._path / "edge_config.json", LARGEST_MB))
         dense = {name: params["size"] for name, params in (config.get("vectors") or {}).items()}
         return Layout(dense, frozenset(config.get("sparse_vectors") or {}), self._shard.info().points_count, {})
+
+    def vectors(self, points: Sequence[int]) -> dict[int, Any]:
+        """The dense vectors of those of the points that it has; a vector that cannot be read is empty."""
+        with _explained(self._path):
+            found = self._shard.retrieve(list(points), with_payload=False, with_vector=True)
+        return {point.id: list(point.vector) for point in found}
+
+    def indexed(self) -> int:
+        """How many of its vectors are in the graph."""
+        with _explained(self._path):
+            return int(self._shard.info().indexed_vectors_count)
 
     def search(self, queries: Sequence[Query], manner: Manner, limit: int) -> list[list[Hit]]:
         """At most `limit` hits of every query, best first."""
@@ -80,53 +99,95 @@ class EdgeCollection:
         return found
 
 
-def opened(folder: Path) -> EdgeCollection:
-    """A collection of ours that was built; this process opens it once."""
-    collection = _open.get(folder)
-    if collection is None:
-        collection = _open[folder] = EdgeCollection(folder / SHARD, folder.with_suffix(LOCK))
+def opened(folder: Path, corpus: Corpus, graph: Graph, *, with_text: bool, in_store: bool) -> EdgeCollection:
+    """The collection of a corpus, which this process opens once. It is built if it is absent, and again if damaged.
+
+    It is built beside its place and then renamed, so what a killed process has left is not taken for complete.
+
+    Args:
+        folder: Its folder.
+        corpus: What it holds.
+        graph: How it is indexed.
+        with_text: Whether it stores the texts.
+        in_store: Whether the folder is in our store, where nobody else keeps anything.
+
+    Raises:
+        RetrieverError: The folder has something else, or the disk has no room.
+    """
+    if folder in _open:
+        return _open[folder]
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder.with_suffix(LOCK))
+    with lock:  # which the collection goes on holding
+        if folder.exists():
+            expect_room("qdrant", folder)
+            try:
+                collection = _checked(folder, corpus, lock, in_store=in_store)
+            except DamagedError as error:
+                say_damaged("qdrant", folder, error)
+                shutil.rmtree(folder)
+        if not folder.exists():
+            _build(folder, corpus, graph, with_text=with_text)
+            collection = _checked(folder, corpus, lock, in_store=in_store)
+        _open[folder] = collection
+        return collection
+
+
+def _build(folder: Path, corpus: Corpus, graph: Graph, *, with_text: bool) -> None:
+    expect_room("qdrant", folder.parent, corpus.embeddings)
+    partial = folder.with_suffix(PARTIAL)
+    shutil.rmtree(partial, ignore_errors=True)
+    (partial / SHARD).mkdir(parents=True)
+    indexed = _fill(partial / SHARD, corpus, graph, with_text=with_text)
+    notes = {**_expected(corpus), **manifest(corpus.embeddings), "indexed": indexed}
+    (partial / NOTES).write_text(json.dumps(notes), encoding="utf-8")
+    partial.rename(folder)
+
+
+def _checked(folder: Path, corpus: Corpus, lock: FileLock, *, in_store: bool) -> EdgeCollection:
+    """A collection that has what was noted of it when it was built.
+
+    Raises:
+        DamagedError: It has not; or is not ours, but lies where only ours do.
+        RetrieverError: It is not ours, or holds another corpus.
+    """
+    notes = notes_of(folder) or {}
+    if not in_store:
+        _expect_ours(folder, notes, corpus)
+    expect_noted(notes, _expected(corpus))
+    rows = sampled(len(corpus.texts))
+    try:
+        collection = EdgeCollection(folder / SHARD, lock)
+    except RetrieverError as error:
+        raise DamagedError(str(error)) from error
+    try:
+        vectors = collection.vectors(rows)
+        check_manifest(notes, collection.layout().points, vectors)
+        collection.search([Query(vector) for vector in vectors.values()], Manner(), 1)  # reads the graph
+        if collection.indexed() != notes.get("indexed"):
+            raise DamagedError("has lost its graph")
+    except RetrieverError as error:
+        collection.close()
+        raise DamagedError(str(error)) from error
     return collection
 
 
-def build(folder: Path, corpus: Corpus, graph: Graph, *, with_text: bool) -> None:
-    """Build a collection, unless it is there.
-
-    It is built beside its place and then renamed, so that it is complete or absent. What a killed process has left is
-    deleted and built again.
-
-    Raises:
-        RetrieverError: The folder has something else, or another corpus.
-    """
-    if folder in _open:
-        return
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder.with_suffix(LOCK)):
-        if folder.exists():
-            check_ours(folder, corpus)
-            return
-        partial = folder.with_suffix(PARTIAL)
-        shutil.rmtree(partial, ignore_errors=True)
-        (partial / SHARD).mkdir(parents=True)
-        _fill(partial / SHARD, corpus, graph, with_text=with_text)
-        notes = {"corpus": corpus.digest, "dimensions": corpus.embeddings.shape[1], "passages": len(corpus.texts)}
-        (partial / NOTES).write_text(json.dumps(notes), encoding="utf-8")
-        partial.rename(folder)
+def _expected(corpus: Corpus) -> dict[str, Any]:
+    return {"corpus": corpus.digest, "dimensions": corpus.embeddings.shape[1]}
 
 
-def check_ours(folder: Path, corpus: Corpus) -> None:
-    """Raise `RetrieverError` if a folder is not a collection of this corpus."""
-    notes = notes_of(folder)
-    if notes is None:
+def _expect_ours(folder: Path, notes: Mapping[str, Any], corpus: Corpus) -> None:
+    """Raise `RetrieverError` if a folder of the user's has something that is not a collection of this corpus."""
+    if not (folder / NOTES).exists():
         raise RetrieverError(f"index.path: {folder} was not written by ragsweep; set another index.path")
-    expected = {"dimensions": corpus.embeddings.shape[1], "corpus": corpus.digest, "passages": len(corpus.texts)}
-    for name, value in expected.items():
-        if notes.get(name) != value:
-            found = f"holds another corpus ({name} {notes.get(name)!r}, expected {value!r})"
+    for name, value in _expected(corpus).items():
+        if notes.get(name, value) != value:
+            found = f"holds another corpus ({name} {notes[name]!r}, expected {value!r})"
             raise RetrieverError(f"index.path: {folder} {found}; delete the folder to build it again")
 
 
 def notes_of(folder: Path) -> Mapping[str, Any] | None:
-    """What we noted about a collection of ours; None if it is not ours."""
+    """What we noted about a collection of ours; None if it cannot be read."""
     try:
         notes = from_json(read_text(folder / NOTES, LARGEST_MB))
     except (OSError, ValueError):
@@ -169,7 +230,8 @@ def _close(shard: Any, lock: FileLock | None) -> None:
         lock.release()
 
 
-def _fill(shard: Path, corpus: Corpus, graph: Graph, *, with_text: bool) -> None:
+def _fill(shard: Path, corpus: Corpus, graph: Graph, *, with_text: bool) -> int:
+    """Write a shard, and return how many of its vectors are in the graph."""
     import qdrant_edge as edge
 
     quantization: Any = None
@@ -194,7 +256,9 @@ def _fill(shard: Path, corpus: Corpus, graph: Graph, *, with_text: bool) -> None
         opened_shard.update(edge.UpdateOperation.create_field_index(SOURCE, edge.PayloadSchemaType.Keyword))
         opened_shard.optimize()  # builds the graph
         opened_shard.flush()
+        indexed = int(opened_shard.info().indexed_vectors_count)
         opened_shard.close()
+    return indexed
 
 
 def _request(query: Query, manner: Manner, limit: int) -> Any:

@@ -7,7 +7,7 @@ import shutil
 import tarfile
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -18,6 +18,7 @@ from ragsweep.core.digest import digest, digest_file
 from ragsweep.core.errors import ConfigError, RetrieverError, first_line
 from ragsweep.core.terminal import one_line, shortened
 from ragsweep.retrieval.indexes.qdrant.access import host
+from ragsweep.retrieval.indexes.qdrant.collection import Hit
 from ragsweep.retrieval.indexes.qdrant.embedded import LOCK, PARTIAL, EdgeCollection
 from ragsweep.retrieval.indexes.qdrant.server import ServerCollection
 
@@ -52,7 +53,12 @@ def shard_of(place: Path, collection: str) -> Path | None:
 
 
 def absent(place: Path, collection: str) -> RetrieverError:
-    """The error that a folder does not have a collection."""
+    """The error that a folder does not have a collection, or only what is left of it."""
+    if (place / collection).is_dir():
+        return RetrieverError(
+            f"retriever.collection: {place / collection} has no {SEGMENTS}, so it is not a collection, or a damaged "
+            "one; restore it, or set another retriever.path"
+        )
     names = sorted(path.name for path in place.iterdir() if path.is_dir()) if place.is_dir() else []
     return RetrieverError(
         f"retriever.collection: {place} has no collection {collection!r} ({_some(names)}); set retriever.path or "
@@ -229,3 +235,12 @@ def _copy_file(file: IO[bytes], copy: Any) -> None:
         else:
             copy.seek(len(block), 1)
     copy.truncate(file.tell())
+
+
+def check_scores(collection: str, vector: str, rows: Sequence[Sequence[Hit]]) -> None:
+    """Raise an error if every hit scores 0, as it does where the vectors of a damaged collection are all 0."""
+    if {hit.score for row in rows for hit in row} == {0}:
+        raise RetrieverError(
+            f"collection {collection!r}: every hit of every query scores 0, so the vectors {vector!r} "
+            "are all 0, or those of another encoder; the collection is damaged, or was filled without vectors"
+        )

@@ -89,9 +89,9 @@ class QdrantIndex:
             collection.build(corpus, self._graph, with_text=self.keep_text)
         else:
             folder = self._folder(corpus.digest)
-            embedded.build(folder, corpus, self._graph, with_text=self.keep_text)
+            in_store = self.path is None
+            collection = embedded.opened(folder, corpus, self._graph, with_text=self.keep_text, in_store=in_store)
             size = np.array([embedded.bytes_on_disk(folder)])
-            collection = embedded.opened(folder)
         manner = Manner(exact=self.exact, ef=None if self.exact else self.ef_search)
 
         def ask(queries: Embeddings, wanted: int) -> Indices:

@@ -8,9 +8,12 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import Any
 
+import numpy as np
+
+from ragsweep.core.trec_files import strictly_falling
 from ragsweep.retrieval.indexes.qdrant.collection import Hit
 from ragsweep.retrieval.indexes.qdrant.page_texts import Places, Point, fields_of, misplaced
-from ragsweep.retrieval.ranking import Names
+from ragsweep.retrieval.ranking import NOTHING, UNTIMED, Names, Ranking
 from ragsweep.text.normalisation import composed
 from ragsweep.text.tokens import words
 
@@ -129,3 +132,12 @@ def _sources(source: str) -> Iterator[str]:
 @cache
 def _words(text: str) -> Counter[str]:
     return Counter(words(text))
+
+
+def ranking_of(rows: Sequence[tuple[Sequence[int], Sequence[float]]]) -> Ranking:
+    """The ranking with these passages and scores for each query."""
+    width = max(1, *(len(passages) for passages, _ in rows))
+    passages, scores = np.full((len(rows), width), NOTHING), np.full((len(rows), width), -np.inf)
+    for row, (found, scored) in enumerate(rows):
+        passages[row, : len(found)], scores[row, : len(found)] = found, scored
+    return Ranking(passages, np.where(passages == NOTHING, -np.inf, strictly_falling(scores)), UNTIMED)

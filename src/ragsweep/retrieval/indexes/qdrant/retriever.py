@@ -9,8 +9,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-import numpy as np
-
 from ragsweep.core.code import code_of
 from ragsweep.core.constraints import Between, Text
 from ragsweep.core.digest import digest
@@ -19,14 +17,13 @@ from ragsweep.core.method import Method
 from ragsweep.core.progress import progress
 from ragsweep.core.store import NO_STORE, Store
 from ragsweep.core.terminal import one_line, say_once, shortened
-from ragsweep.core.trec_files import strictly_falling
 from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.encoders.embeddings import embed, encoding_ms
 from ragsweep.retrieval.encoders.encoder import Encoder
 from ragsweep.retrieval.indexes.qdrant import access, embedded, existing
 from ragsweep.retrieval.indexes.qdrant.collection import Collection, Fusion, Hit, Manner, Query, expect_packages
-from ragsweep.retrieval.indexes.qdrant.matching import FIELDS, Matcher
-from ragsweep.retrieval.ranking import NOTHING, UNTIMED, Ranking, Search, sample, searching, timed
+from ragsweep.retrieval.indexes.qdrant.matching import FIELDS, Matcher, ranking_of
+from ragsweep.retrieval.ranking import Ranking, Search, sample, searching, timed
 from ragsweep.retrieval.trace import Trace
 
 DEPTH = 100  # searched to before a run is recorded
@@ -234,6 +231,8 @@ class QdrantRetriever:
             self._check_layout(queries)
             with progress(searching(search.passages, queries), len(queries)):
                 hits = self._opened.search(queries, self._manner, depth)
+            if self.vector is not None and self.fusion is None:
+                existing.check_scores(self.collection, self.vector, hits)
             self._check_payload(queries, hits)
             self._kept[key] = self._matched(Matcher(names, search.passages, self.payload), hits)
         return self._kept[key]
@@ -251,14 +250,8 @@ class QdrantRetriever:
                 f"collection {self.collection!r}: {matcher.repeated:,} hits left out, since all passages of their page "
                 "or document are ranked before them; later hits move up"
             )
-        width = max(1, *(len(passages) for passages, _ in rows))
-        passages, scores = np.full((len(rows), width), NOTHING), np.full((len(rows), width), -np.inf)
-        for row, (found, scored) in enumerate(rows):
-            passages[row, : len(found)], scores[row, : len(found)] = found, scored
-        falling = strictly_falling(scores)
         said = matcher.misplaced()
-        misplaced = f"Collection {self.collection!r}: {said}." if said else ""
-        return Ranking(passages, np.where(passages == NOTHING, -np.inf, falling), UNTIMED), misplaced
+        return ranking_of(rows), f"Collection {self.collection!r}: {said}." if said else ""
 
     def _check_layout(self, queries: Sequence[Query]) -> None:
         """Raise an error if the collection does not have the vectors that are searched."""

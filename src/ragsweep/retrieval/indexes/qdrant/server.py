@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote
 
 from ragsweep.core.errors import RetrieverError
 from ragsweep.core.progress import progress
 from ragsweep.retrieval.indexes.engine import Corpus
+from ragsweep.retrieval.indexes.manifest import (
+    DamagedError,
+    check_manifest,
+    expect_noted,
+    manifest,
+    sampled,
+    say_damaged,
+)
 from ragsweep.retrieval.indexes.qdrant.access import connect, explained, host, upload
 from ragsweep.retrieval.indexes.qdrant.collection import (
     AT_ONCE,
@@ -76,14 +84,19 @@ class ServerCollection:
     def build(self, corpus: Corpus, graph: Graph, *, with_text: bool) -> None:
         """Build a collection of ours, finish one that a killed process has begun, or take one that is complete.
 
+        The points of a damaged one are written again. It is not deleted, because other workers may be writing into it.
+
         Raises:
-            RetrieverError: The collection is not ours, or holds another corpus.
+            RetrieverError: The collection is not ours, holds another corpus, or has more than what we have written.
         """
         if not self.exists():
             self._create(corpus, graph)
         notes = self._checked(corpus)
         if notes.get(COMPLETE) is True:
-            return
+            try:
+                return self._check_manifest(notes)
+            except DamagedError as error:
+                say_damaged("qdrant", f"{self._what} on {host()}", error)
         count = len(corpus.texts)
         with explained(self._what), progress(f"storing {count:,} passages in Qdrant", count) as shown:
             from qdrant_client import models
@@ -94,7 +107,14 @@ class ServerCollection:
                 shown.done = ids.stop
             self._client.create_payload_index(self._name, SOURCE, models.PayloadSchemaType.KEYWORD)
             self._wait()
-            self._client.update_collection(self._name, metadata={OURS: {**notes, COMPLETE: True}})
+            notes = {**notes, **manifest(corpus.embeddings), COMPLETE: True}
+            self._client.update_collection(self._name, metadata={OURS: notes})
+        try:
+            self._check_manifest(notes)
+        except DamagedError as error:
+            raise RetrieverError(
+                f"QDRANT_URL: {host()}: {self._what} was changed ({error}); delete it to build it again"
+            ) from None
 
     def delete(self, digest: str) -> None:
         """Delete it if it is ours and holds this corpus."""
@@ -142,10 +162,17 @@ class ServerCollection:
         if dict(layout.dense) != {"": size}:
             found = f"has vectors of other dimensions ({dict(layout.dense)}, expected {size})"
             raise RetrieverError(f"{where} {found}; delete it to build it again")
-        if notes.get(COMPLETE) is True and layout.points != len(corpus.texts):
-            found = f"{layout.points:,} points, expected {len(corpus.texts):,}"
-            raise RetrieverError(f"{where} was changed ({found}); delete it to build it again")
         return notes
+
+    def _check_manifest(self, notes: Mapping[str, Any]) -> None:
+        """Raise `DamagedError` if the collection does not have what we have written."""
+        expect_noted(notes, {})
+        with explained(self._what):
+            points = self._client.count(self._name, exact=True).count
+            sample = self._client.retrieve(
+                self._name, sampled(notes["passages"]), with_payload=False, with_vectors=True
+            )
+        check_manifest(notes, points, {int(point.id): cast(list[float], point.vector) for point in sample})
 
     def _wait(self) -> None:
         """Wait until the server has built the graph."""
