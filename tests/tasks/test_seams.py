@@ -508,8 +508,12 @@ def test_a_stage_with_a_store_that_reads_names_is_kept_with_these_names(store):
 
 
 def test_a_search_takes_no_judgments():
-    """What asked a search for values of a metric has nothing to ask."""
-    assert {each.name for each in fields(Search)} == {"passages", "queries", "names", "names_digest", "feedback"}
+    """What asked a search for values of a metric has nothing to ask.
+
+    What is `unranked` follows from the ids and fields of the queries (tests/datasets/test_unranked.py).
+    """
+    known = {"passages", "queries", "names", "names_digest", "feedback", "unranked"}
+    assert {each.name for each in fields(Search)} == known
 
 
 # Answerers
