@@ -160,6 +160,15 @@ def test_ids_select_questions_and_keep_all_documents(tmp_path, text):
         assert collection.left_out.of_all(2) == "2 of 3 questions"
 
 
+@pytest.mark.parametrize("entry", [{"QUESTION": "Does it?", "CONTEXTS": ["It does."]}, "Does it?"])
+def test_an_entry_without_its_fields_can_be_left_out(tmp_path, entry):
+    entries = {"11": entry, "22": {"QUESTION": "Does it?", "CONTEXTS": ["It does."], "final_decision": "yes"}}
+    path = written(tmp_path, "ori_pqal.json", json.dumps(entries))
+    with pytest.raises(DatasetError, match="on_error=skip leaves it out"):
+        PubMedQADataset("pubmedqa", path).load()
+    assert [each.query_id for each in PubMedQADataset("pubmedqa", path, on_error="skip").load().cases] == ["22"]
+
+
 @pytest.mark.parametrize(
     ("ids", "said"), [(["11", "44"], "1 of 2 ids are not in pubmedqa: '44'"), ([], "found "), (3, "found 3")]
 )
@@ -190,6 +199,17 @@ def test_a_ranking_says_of_how_many_queries_it_is(tmp_path, capsys):
     assert any("measured: 1 of 4 questions" in finding for finding in measured.findings)
     assert items.profile["left_out"] == 3
     assert "questions left out by dataset.on_error=skip: 3" in capsys.readouterr().err
+
+
+def test_queries_without_judgments_are_not_among_the_measured_ones(tmp_path, capsys):
+    text = "query,relevant_docs\ngood,1\nunjudged,\nfaulty,9\n"
+    dataset = OwnDataset("own", CORPUS, TableQuestions(written(tmp_path, "some.csv", text)), on_error="skip")
+    evaluation = EvaluationSettings("after_cutoff", 1, "linear", 10, METRICS)
+    task = RankingTask(dataset, PageChunker(), SparseRetriever(NO_STORE), evaluation, 5, 0, NO_STORE)
+    measured = task.measure(task.load())
+    assert measured.condition == "at k = 5, 1 of 2 queries"
+    assert any("measured: 1 of 2 questions" in finding for finding in measured.findings)
+    assert "measured: 1 of 2 questions" in capsys.readouterr().err
 
 
 def test_an_accuracy_says_of_how_many_questions_it_is(tmp_path):

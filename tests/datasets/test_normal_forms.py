@@ -71,6 +71,19 @@ def test_beir(tmp_path, ours, theirs):
     (tmp_path / "qrels" / "test.tsv").write_text(normalize(theirs, "qö\tdö\t1\n"))
     items = Dataset.from_collection(BeirDataset("b", str(tmp_path)).load(), PageChunker())
     assert (len(items.queries), items.coverage()) == (1, 1.0)
+    chosen = BeirDataset("b", str(tmp_path), ids=[normalize(theirs, "qö")]).load()
+    assert (len(chosen.queries), len(chosen.judgments)) == (1, 1)
+
+
+@forms
+def test_a_document_that_has_the_id_of_a_query_is_left_out(tmp_path, ours, theirs):
+    (tmp_path / "qrels").mkdir()
+    corpus = [{"_id": normalize(ours, "qö"), "text": "Tee"}, {"_id": "d", "text": "Tee"}]
+    (tmp_path / "corpus.jsonl").write_text("\n".join(map(json.dumps, corpus)))
+    (tmp_path / "queries.jsonl").write_text(json.dumps({"_id": normalize(theirs, "qö"), "text": "Tee?"}))
+    (tmp_path / "qrels" / "test.tsv").write_text(normalize(ours, "qö\td\t1\n"))
+    items = Dataset.from_collection(BeirDataset("b", str(tmp_path)).load(), PageChunker())
+    assert search_of(items).unranked.tolist() == [[0, 0]]
 
 
 @forms

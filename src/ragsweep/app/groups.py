@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import yaml
 from hydra.core.override_parser.types import Override
@@ -32,12 +33,12 @@ def unused_groups(config: DictConfig) -> set[str]:
     Args:
         config: As it was composed, with its references.
     """
-    nodes = {name: config._get_node(name) for name in groups() if name in config}
-    there = {name for name, node in nodes.items() if isinstance(node, DictConfig)}
+    nodes: Any = OmegaConf.to_container(config)
+    there = {name for name in groups() if isinstance(nodes.get(name), dict)}
     waiting = [name for name in there if name in OF_NO_TASK or name in parameters_of(config.task, config)]
     used = set(waiting)
     while waiting:
-        found = there & {*REFERENCE.findall(str(OmegaConf.to_container(nodes[waiting.pop()])))} - used
+        found = there & {*REFERENCE.findall(str(nodes[waiting.pop()]))} - used
         waiting += found
         used |= found
     return there - used

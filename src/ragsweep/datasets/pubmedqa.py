@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,15 @@ from ragsweep.core.constraints import Text
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.cases import LETTERS, Case, Option, flaw_of_case
 from ragsweep.datasets.collection import Collection, Document, Judgment, Query
+from ragsweep.datasets.delimited_rows import Entry
 from ragsweep.datasets.entry_files import id_of, read_entries, read_json, text_of, value_of
 from ragsweep.datasets.faults import Faults
 from ragsweep.datasets.fields import SHOWN, shown_value
 from ragsweep.datasets.selecting import Selecting
 
 DECISIONS = ("yes", "no", "maybe")
+
+Fields = tuple[str, str | None, Any, Any]  # the PubMed id, the question, the paragraphs of the abstract, and the answer
 
 
 @dataclass(frozen=True)
@@ -40,9 +44,10 @@ class PubMedQADataset(Selecting):
         cases: dict[str, Case] = {}
         options = tuple(map(Option, LETTERS, DECISIONS))
         faults, number = Faults(self.cases, self.on_error), 0
-        for where, pmid, question, contexts, decision in self._rows():
+        for where, read in self._entries():
             number += 1
             try:
+                pmid, question, contexts, decision = read()
                 if pmid in cases:
                     raise DatasetError(f"{where}: the PubMed id {pmid!r} is in the file twice")
                 if not isinstance(contexts, list) or not all(isinstance(text, str) for text in contexts):
@@ -72,15 +77,12 @@ class PubMedQADataset(Selecting):
         )
         return self.selected(collection, skipped)
 
-    def _rows(self) -> Iterator[tuple[str, str, str | None, Any, Any]]:
-        """The place, the PubMed id, the question, the paragraphs of the abstract, and the answer of each entry."""
+    def _entries(self) -> Iterator[tuple[str, Callable[[], Fields]]]:
+        """The place of each entry, and what reads its fields."""
         path = Path(self.cases)
         if path.suffix != ".json":
             for where, entry in read_entries(path, "cases"):
-                context = value_of(entry, "context", where)
-                contexts = value_of(context, "contexts", where) if isinstance(context, dict) else context
-                pmid, question = id_of(entry, "pubid", where), text_of(entry, "question", where)
-                yield where, pmid, question, contexts, value_of(entry, "final_decision", where)
+                yield where, partial(_of_hub, entry, where)
             return
         entries = read_json(path, "cases", "object")
         if not isinstance(entries, dict):
@@ -88,7 +90,18 @@ class PubMedQADataset(Selecting):
             raise DatasetError(f"{path}: found {shown_value(entries)}, {expected}")
         for name, entry in entries.items():
             where = f"{path}, {name[:SHOWN]!r}"
-            if not isinstance(entry, dict):
-                raise DatasetError(f"{where}: expected an object, found {shown_value(entry)}")
-            question, contexts = text_of(entry, "QUESTION", where), value_of(entry, "CONTEXTS", where)
-            yield where, id_of({"id": name}, "id", where), question, contexts, value_of(entry, "final_decision", where)
+            yield where, partial(_of_authors, name, entry, where)
+
+
+def _of_hub(entry: Entry, where: str) -> Fields:
+    context = value_of(entry, "context", where)
+    contexts = value_of(context, "contexts", where) if isinstance(context, dict) else context
+    pmid, question = id_of(entry, "pubid", where), text_of(entry, "question", where)
+    return pmid, question, contexts, value_of(entry, "final_decision", where)
+
+
+def _of_authors(name: str, entry: object, where: str) -> Fields:
+    if not isinstance(entry, dict):
+        raise DatasetError(f"{where}: expected an object, found {shown_value(entry)}")
+    question, contexts = text_of(entry, "QUESTION", where), value_of(entry, "CONTEXTS", where)
+    return id_of({"id": name}, "id", where), question, contexts, value_of(entry, "final_decision", where)

@@ -13,6 +13,7 @@ from ragsweep.datasets.collection import Collection, LeftOut
 from ragsweep.datasets.entry_files import lines_of, read_json
 from ragsweep.datasets.faults import OnError
 from ragsweep.datasets.fields import listed, shown_value, whole
+from ragsweep.text.normalisation import composed
 
 Ids = Text | Sequence[Text] | None
 
@@ -67,8 +68,8 @@ def selected(collection: Collection, ids: Ids, faulty: Sequence[str] = ()) -> Co
     """
     if ids is None:
         return replace(collection, left_out=collection.left_out._replace(faulty=tuple(faulty)))
-    wanted = {*(_in_file(Path(ids)) if isinstance(ids, str) else ids)}
-    known = {query.query_id for query in collection.queries}
+    wanted = {composed(each) for each in (_in_file(Path(ids)) if isinstance(ids, str) else ids)}
+    known = {composed(query.query_id) for query in collection.queries}
     unknown = sorted(wanted - known)
     if len(unknown) > len(faulty):
         found = f"{len(unknown)} of {len(wanted)} ids are not in {collection.name}"
@@ -76,19 +77,19 @@ def selected(collection: Collection, ids: Ids, faulty: Sequence[str] = ()) -> Co
         raise DatasetError(f"{SETTING}: {found}: {listed(unknown)}; it has {there_is}")
     if unknown:
         say_once(f"{SETTING}: {counted(len(unknown), 'id')} of no question that can be used: {listed(unknown)}")
-    kept = tuple(query for query in collection.queries if query.query_id in wanted)
+    kept = tuple(query for query in collection.queries if composed(query.query_id) in wanted)
     if not kept:
         raise DatasetError(f"{SETTING}: selects no question of {collection.name}")
     return replace(
         collection,
         queries=kept,
-        judgments=tuple(judgment for judgment in collection.judgments if judgment.query_id in wanted),
-        references=tuple(reference for reference in collection.references if reference.query_id in wanted),
-        cases=tuple(case for case in collection.cases if case.query_id in wanted),
+        judgments=tuple(each for each in collection.judgments if composed(each.query_id) in wanted),
+        references=tuple(each for each in collection.references if composed(each.query_id) in wanted),
+        cases=tuple(each for each in collection.cases if composed(each.query_id) in wanted),
         left_out=LeftOut(
             tuple(faulty),
             len(collection.queries) - len(kept),
-            tuple(each for each in collection.left_out.documents if each.query_id in wanted),
+            tuple(each for each in collection.left_out.documents if composed(each.query_id) in wanted),
         ),
     )
 

@@ -13,6 +13,7 @@ from ragsweep.datasets import Dataset
 from ragsweep.datasets.dataset import Indices, Passage
 from ragsweep.retrieval import Names, PipelineRetriever, Ranker, Reranker, Rewriter, Search
 from ragsweep.retrieval.checks import expect_ranker
+from ragsweep.text.normalisation import composed
 
 STAGES = ("query", "reranker", "dynamic_k")  # settings of a task, besides its retriever
 
@@ -39,12 +40,16 @@ def search_of(items: Dataset) -> Search:
 def unranked_passages(items: Dataset) -> Indices:
     """The passages that are left out of the rankings of queries, as rows of query and passage, shape [pairs, 2]."""
     pairs = items.left_out.documents
-    rows = {query.query_id: row for row, query in enumerate(items.queries)} if pairs else {}
-    passages: dict[str, list[int]] = {source: [] for _, source in pairs}
+    rows = {composed(query.query_id): row for row, query in enumerate(items.queries)} if pairs else {}
+    passages: dict[str, list[int]] = {composed(source): [] for _, source in pairs}
     for place, passage in enumerate(items.passages if pairs else ()):
-        if passage.source in passages:
-            passages[passage.source].append(place)
-    found = [(rows[name], place) for name, source in pairs if name in rows for place in passages[source]]
+        passages.get(composed(passage.source), []).append(place)
+    found = [
+        (rows[name], place)
+        for query_id, source in pairs
+        if (name := composed(query_id)) in rows
+        for place in passages[composed(source)]
+    ]
     return np.array(found, dtype=np.int64).reshape(-1, 2)
 
 

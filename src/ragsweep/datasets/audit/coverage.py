@@ -111,7 +111,7 @@ def coverage(
             len(dataset.references),
             tuple(each.query_id for each in unplaced),
         )
-    yield from left_out(dataset)
+    yield from left_out(dataset, len({*dataset.qrels.query.tolist()}))
     if skipped := dataset.skipped:
         yield Finding(
             "skipped_documents",
@@ -145,9 +145,9 @@ def _fonts_of_machine(dataset: Dataset, fonts: Mapping[str, Sequence[Font]]) -> 
     )
 
 
-def left_out(dataset: Dataset) -> Iterator[Finding]:
-    """The questions that are not measured, if there are any."""
-    found, asked = dataset.left_out, len(dataset.queries)
+def left_out(dataset: Dataset, asked: int) -> Iterator[Finding]:
+    """The questions that a setting leaves out, if there are any; `asked` is the number of those that are measured."""
+    found = dataset.left_out
     if not found.number:
         return
     parts = [f"measured: {found.of_all(asked)}"]

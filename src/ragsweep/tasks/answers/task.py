@@ -276,7 +276,7 @@ class AnswersTask:
 
     def _unusual(self, items: Dataset, answered: Answered) -> list[str]:
         """What is unusual about the dataset and the evidence, one sentence each."""
-        found = [each.text for each in left_out(items)]
+        found = [each.text for each in left_out(items, len(items.cases))]
         if not items.passages:
             return [*found, "The dataset has no documents: the questions are answered without evidence."]
         if not (judged := len({*items.qrels.query.tolist()})):

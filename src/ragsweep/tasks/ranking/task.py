@@ -116,7 +116,7 @@ class RankingTask:
         absent = set(dataset.qrels.unit.tolist()) - set(dataset.found_units.tolist())
         no_relevant = f"queries without a {dataset.unit} of grade {level} or more, scoring 0{but_graded(level)}"
         if dataset.left_out.number:
-            say_once(f"measured: {dataset.left_out.of_all(len(dataset.queries))}")
+            say_once(f"measured: {dataset.left_out.of_all(len(dataset.queries) - len(unjudged))}")
         _notice(dataset.left_out.faulty, "questions left out by dataset.on_error=skip")
         _notice(dataset.skipped, "documents left out by dataset.skip")
         _notice(dataset.empty_pages, "pages without text, never retrieved")
