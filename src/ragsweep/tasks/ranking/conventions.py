@@ -27,8 +27,8 @@ def _left_out(search: Search, items: Dataset, queries: Indices) -> Sequence[str]
     names = [composed(query.query_id) for query in items.queries]
     own = np.array([composed(items.passages[at].source) == names[of] for of, at in zip(row, passage, strict=True)])
     kinds = {
-        "the document with the id of the query is left out of the ranking, as BEIR and MTEB do (leave_out=null keeps "
-        "it)": row[own],
+        "the document with the id of the query is left out of the ranking, as BEIR and MTEB do "
+        "(dataset.leave_out=null, or questions.leave_out=null, keeps it)": row[own],
         "the documents that the query excludes (excluded_ids) are left out of the ranking": row[~own],
     }
     said = [f"For {_of(len(np.unique(rows)), len(queries))}, {what}." for what, rows in kinds.items() if len(rows)]
