@@ -133,6 +133,24 @@ STATED = [
     ('{"answer": "B", "answer_choice": "B"}', "B"),
     # a model that goes on with a question of its own
     ("Answer: B\n\nQuestion: What causes chills?\nA) Cold\nB) Malaria\nAnswer: D", "B"),
+    # a small letter behind the word for "answer", in many languages
+    ("**Antwort: b) Eisenmangel** \u2014 das Ferritin ist niedrig.", "B"),
+    ("\u2705 **R\u00e9ponse : b)**\n\nLe patient est p\u00e2le.", "B"),
+    ("**Respuesta: b.** Al paciente le falta hierro desde hace meses.", "B"),
+    ("\u041e\u0442\u0432\u0435\u0442: b) \u0430\u043d\u0435\u043c\u0438\u044f", "B"),
+    ("**Do\u011fru cevap: B**\\\n**A\u00e7\u0131klama:** Demir eksik.", "B"),
+    ("Jawaban yang tepat adalah B.", "B"),
+    ("\u0110\u00e1p \u00e1n \u0111\u00fang: B", "B"),
+    ("Het juiste antwoord is B.", "B"),
+    ("Prawid\u0142owa odpowied\u017a: B", "B"),
+    ("\u0627\u0644\u0625\u062c\u0627\u0628\u0629 \u0627\u0644\u0635\u062d\u064a\u062d\u0629 \u0647\u064a B.", "B"),
+    # words between the noun and the answer
+    (
+        'The most likely cause behind the nurse\'s remark "he is always so pale" in this ward is:\n(B) Iron-deficiency',
+        "B",
+    ),
+    ("Therefore, the cause of his fatigue in this case is:\n\n**B. Iron-deficiency anaemia**", "B"),
+    ("**Answer: (B) Iron-deficiency anaemia** - [likely dietary or another loss]", "B"),
 ]
 
 NOT_STATED = [
@@ -266,6 +284,9 @@ NOT_ONE_LETTER = [
     "A) Malaria\nI can't pick.",
     "The first letter of the answer is A",
     "Answer: A. Baumannii",
+    "Resposta: A, C e D",
+    "Answer: A\nThis is incorrect because the fever is high.",
+    "Answer: A\n\nThat is wrong, since the smear is normal.\nAnswer:",
     "Answer: A+",
     '{"answer": null, "note": "the answer is A"}',
     '{"answer": "A", "final_answer": "B"}',
@@ -331,6 +352,21 @@ def test_text_without_a_single_answer_gives_none(text):
         ("Answer: AB", options("A", "B", "AB"), "C"),
         ("Answer: C. difficile", options("E. coli", "C. difficile"), "B"),
         ("The answer is E. coli", options("E. coli", "C. difficile"), "A"),
+        # a shorter or a paraphrased text behind the letter
+        ("Answer: b) Dynamic forwarding!", options("ssh -L 80", "ssh -D 1080 (dynamic forward)"), "B"),
+        ("The answer is B) something else.", options("ssh -L 80", "ssh -D 1080 (dynamic forward)"), None),
+        (
+            'The final answer is:\n\n**Option B**: "It will not slide, but may tip."',
+            options("It slides.", "It tips."),
+            "B",
+        ),
+        # texts that differ in punctuation only
+        ("La risposta corretta è **B) `word[::-1]`** \u2705", options("`word[-1]`", "`word[::-1]`"), "B"),
+        # numbers of options
+        ("\uc815\ub2f5: 2\ubc88", options("Malaria", "Typhoid"), "B"),
+        ("\ub2f5: \u2460 Malaria", options("Malaria", "Typhoid"), "A"),
+        ("\uc815\ub2f5: 3\ubc88", options("Malaria", "Typhoid"), None),
+        ("\u7b54\u6848: \u2461", options("\u2461", "\u2460"), "A"),
         ("The answer is I", options(*"qrstuvwxyz"), "I"),
         ("The answer is I think B", options(*"qrstuvwxyz"), "B"),
     ],

@@ -31,16 +31,20 @@ from ragsweep.answering.answer_words import (
     M,
 )
 
-JOIN = r"(?:,|/|&|\+|;|\||\b(?:and|or|nor|und|oder|noch|y|o|ni|et|ou|и|или)\b|和|或|、|と|または)"
+JOIN = r"(?:,|/|&|\+|;|\||\b(?:and|or|nor|und|oder|noch|y|o|ni|et|ou|e|и|или)\b|和|或|、|と|または)"
 SEVERAL = rf"{M}(?:[\s)\]]*{JOIN}+\s*(?:{JOIN}\s*)?(?:(?:either|maybe|possibly|perhaps)\s+)?[(\[]?{M}){{0,9}}"
 SURE = rf"\s*{SURELY}{{0,4}}"
 WORDS = (  # between a noun and its verb: "the answer (to question 3) in this case is"
     rf"(?:(?!{NOT}|{SAYS}|could\b|might\b|may\b|wrong\b|incorrect\b)"
-    rf"(?:[^\W\d_][\w'-]{{0,40}},?\s+|\([^()]{{0,40}}\)\s*)){{0,8}}?"
+    rf"(?:[^\W\d_][\w'-]{{0,40}},?\s+|\([^()]{{0,40}}\)\s*|\"[^\"]{{0,200}}\"\s*)){{0,12}}?"
 )
 LABEL_WORD = (
     r"(?:(?!(?:to|of|each|which|what|determine|find|identify|let's|wrong|incorrect|not|previous|first|second|other"
     r"|another|possible|student|if|why|is|are|options|choices)\b)[\w'-]{1,40}\s+)"
+)
+QUANTITY_WORD = (  # of what is concluded, but not "the first option to consider is:"
+    r"(?:(?!(?:options?|choices?|first|second|third|next|last|other|another|possib\w*|alternative|consider\w*|incorrect"
+    r"|wrong|false|least|not|no|only|if)\b)[\w'-]{1,40},?\s+)"
 )
 SEPARATOR = r"(?:[:=→>]|\s-+>?(?=\s)|\.\.\.)"
 BRACKETS = r"(?:\s*\([^()]{0,40}\))?"
@@ -125,6 +129,11 @@ FRAMES = (
         rf"{NOT}\s*(?:es\s+)?{ARTICLE}?{SEVERAL}[\s,;.-]*(?:{BUT}|es\b)|{M}\s*(?:では|じゃ)なく[,\s]*",
     ),
     Frame("so", "So, B.", rf"(?:{SO}[\s,:.]*){{1,3}}(?:{IT}|\b(?:ist|est|es)\b)?{SURE}"),
+    Frame(
+        "best",
+        "Therefore, the number of carbon atoms in product 3 is: B",
+        rf"{SO}[\s,:]*(?:the|its|this|that)\s+{QUANTITY_WORD}{{1,14}}?{IS}\s*(?::|=)(?=\W*[\ue000-\ue1ff]\W*$)",
+    ),
     Frame("so", "It's B.", rf"\b{IT}{SURE}|{LEAD}{SURELY}{{1,4}}"),
     Frame("so", "That leaves B.", LEAVES),
     Frame("so", "Everything points to B.", r"\b(?:points?\s+(?:\w+ly\s+)?to|corresponds\s+to|best\s+explained\s+by)"),

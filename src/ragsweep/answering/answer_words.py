@@ -15,9 +15,13 @@ LETTERED = f"[{L}-\ue1ff]"
 ANSWER = (
     r"(?:\b(?:answers?|ans|answer\s+(?:choice|option|letter)|choice|option|selection|solution|pick|guess|verdict"
     r"|antwort|lösung|wahl|réponse|reponse|choix|respuesta|opción|elección|alternativa|risposta|opzione|resposta"
-    r"|letra|ответ|вариант|выбор)\b|答案|选项|選項|选择|選擇|正解|正答|答え|解答|回答|選択肢|정답|답)"
+    r"|letra|ответ|відповідь|вариант|выбор|cevap|yan\u0131t|jawaban|jawapan|đáp\s+án|antwoord|odpowiedź|odpověď|svar|vastaus"
+    r"|răspuns|jibu|απάντηση)\b|答案|选项|選項|选择|選擇|正解|正答|答え|解答|回答|選択肢|정답|답|الإجابة|الجواب|پاسخ|उत्तर|คำตอบ|תשובה)"
 )
-AFTER_NOUN = r"(?:\s+(?:finale?|corrigée|correcte?|correct[ao]|corretta|définitive|definitiva))"  # "réponse finale"
+AFTER_NOUN = (  # "réponse finale"
+    r"(?:\s+(?:finale?|corrigée|correcte?|correct[ao]|corretta|définitive|definitiva|yang\s+(?:benar|tepat)|đúng|الصحيحة"
+    r"|صحیح))"
+)
 LABEL = (  # such a word with a colon at the start of a line
     r"(?:decision|conclusion|response|prediction|label|diagnosis|output|result|letter|treatment|management|step|test"
     r"|ergebnis|conclusión|résultat|结论|結論)"
@@ -31,8 +35,8 @@ BEST = (  # what makes a noun the one that is asked for: "the most likely diagno
     r"|meilleure|correcte?|correct[ao]|mejor|правиль\w*|верн\w*)\b|正确|正確|最佳|最可能|最合适|最も適切|正しい)"
 )
 IS = (
-    r"(?:(?:\b|(?<=n'))(?:is|was|are|be|being|remains|ist|sind|sont|son|lautet|wäre|sei|est|serait|es|sería|è|é"
-    r"|seems?(?:\s+to\s+be)?|appears?\s+to\s+be)\b|'s\b|应该是|應該是|才是|就是|是|为|為|は|은|는|(?<=\s)-(?=\s))"
+    r"(?:(?:\b|(?<=n'))(?:is|was|are|be|being|remains|ist|sind|sont|son|lautet|adalah|ialah|jest|är|er|là|wäre|sei|est|serait|es|sería|è|é"
+    r"|seems?(?:\s+to\s+be)?|appears?\s+to\s+be)\b|'s\b|应该是|應該是|才是|就是|是|为|為|は|은|는|هي|هو|(?<=\s)-(?=\s))"
 )
 SURELY = (
     r"(?:\b(?:therefore|thus|then|hence|indeed|still|now|most|also|certainly|clearly|definitely|likely|probably"

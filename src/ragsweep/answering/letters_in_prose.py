@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ragsweep.answering.answer_words import BAD, GOOD
+from ragsweep.answering.answer_words import AFTER_NOUN, ANSWER, BAD, GOOD
 
 # A letter, but not that of B12, I'm, D-dimer, A/B or i.e. A letter within a sentence is an option only between words
 # that are said of options: not "hepatitis B", "a drug" or "B cells".
@@ -30,7 +30,7 @@ BEFORE = re.compile(  # the answer is | B
     r"|correction|finally|still|now|instead|options|it's|that's|isn't|conclude|maybe|perhaps|possibly|also|except"
     r"|ist|lautet|nicht|weder|noch|sondern|und|oder|wähle|würde|ehesten|daher|deshalb|somit|folglich|also"
     r"|est|réponse|pas|mais|choisis|donc|la|et|ou|c'est|respuesta|es|no|sino|elijo|elegiría|y|o|ni"
-    r"|risposta|è|resposta|é|ответ|это|не|\u0430|и|или|выбираю|верный))\s*$",
+    r"|risposta|è|resposta|é|e|ответ|это|не|\u0430|и|или|выбираю|верный|adalah|ialah|jest|är|er|là|cevap|yan\u0131t))\s*$",
     re.I,
 )
 AFTER = re.compile(  # B | is correct
@@ -39,14 +39,17 @@ AFTER = re.compile(  # B | is correct
     r"|because|since|as|and|or|but|not|nor|rather|over|instead|for|in|due|given|based|according|which|where|while"
     r"|whereas|although|though|even|with|than|to|takes|i\.?e|it(?=\s+is\b)|here|the|as|best|correct|incorrect|wrong"
     r"|right"
-    r"|true|false|yes|no|wählen|nehmen|sind|ist|die|und|oder|sondern|est|la|le|et|ou|mais|plus|es|y|o|sino|è|é"
+    r"|true|false|yes|no|wählen|nehmen|sind|ist|die|und|oder|sondern|est|la|le|et|ou|mais|plus|es|y|o|sino|è|é|e"
     r"|и|или|\u0430|верен|so)\b",
     re.I,
 )
 PRONOUN_AFTER = re.compile(r"\s+(?!(?:is|was|isn't|seems|and|or|because|fits|matches)\b)[a-z]", re.I)  # I would
 LABEL_BEFORE = re.compile(  # Answer: | b
-    r"(?:\b(?:answers?|ans|choice|option)\b[\"')\]]*\s*(?:is\s*:?|[:=-])\s*|^\W*)$", re.I
+    rf"(?:(?:\b(?:answers?|ans|choice|option)\b[\"')\]]*\s*is\s*:?|(?:\b(?:choice|option)\b|{ANSWER}{AFTER_NOUN}?)"
+    r"[\"')\]]*\s*(?P<label>[:=-]))\s*|^\W*)$",
+    re.I,
 )
+ENUMERATED = re.compile(r"[)\]]+\s*|\.\s+(?![a-z])|\s+-+\s")  # b) Beta blockers | b. Beta blockers | b - they
 ARTICLE_AFTER = re.compile(r"\s+(?:best|better|correct|incorrect|wrong|right|true|false)\b", re.I)  # a better drug
 ALONE = re.compile(r"[)\].:,;!\s]*$")
 NAME_AFTER = re.compile(r"\.\s?(?=(?-i:[a-z]))")  # C. difficile
@@ -63,15 +66,21 @@ def is_labelled(line: str, found: re.Match[str], before: str, *, has_text_behind
     """Whether a letter in lower case stands alone behind words such as "Answer:"; but not in "the answer is a"."""
     end = found.end("letter")
     quoted = found["open"][-1:] == "'" == found["close"][:1]
-    alone = has_text_behind or quoted or ALONE.match(line, end)
+    label = LABEL_BEFORE.search(before)
+    alone = (
+        has_text_behind
+        or quoted
+        or ALONE.match(line, end)
+        or (label and label["label"] and ENUMERATED.match(line, end))
+    )
     is_article = found["letter"] == "a" and before.rstrip().endswith("is") and end == len(line)
-    return bool(LABEL_BEFORE.search(before) and alone and not is_article)
+    return bool(label and alone and not is_article)
 
 
 def is_among_words_of_answers(line: str, found: re.Match[str], before: str) -> bool:
     """Whether the words around a letter are said of options; not in "hepatitis B", "A patient" or "C. difficile"."""
     end = found.end()
-    if not BEFORE.search(before) or not AFTER.match(line, end):
+    if not BEFORE.search(before) or not (found["close"].startswith(")") or AFTER.match(line, end)):
         return False
     if found["letter"].upper() in "AI" and not found["close"] and ARTICLE_AFTER.match(line, end):
         return False

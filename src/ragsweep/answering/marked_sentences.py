@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ragsweep.answering.answer_words import BAD, GOOD, M
+from ragsweep.answering.answer_words import ANSWER, BAD, GOOD, M
 from ragsweep.answering.option_letters import Letters
 
 NEXT_QUESTION = re.compile(r"[ \t#>*]*(?:question|q|problem|human|user|instruction|exercise)\s*\d*\s*[:.]", re.I)
 HEADING = re.compile(
     r"[^\w\ue000-\ue3ff]*(?:the\s+)?(?:my\s+)?(?:final\s+|correct\s+|best\s+|right\s+)?"
-    r"(?:answer|antwort|答案|正解|ответ|réponse|respuesta)[^\w?\ue000-\ue3ff]*",
+    rf"{ANSWER}[^\w?\ue000-\ue3ff]*",
     re.I,
 )
 LABELLED = re.compile(r"\W*(?:(?:the|my|final|correct|best)\s+){0,3}answer\b", re.I)  # Final answer: B
@@ -25,6 +25,7 @@ QUOTED = re.compile(r"[>#\s-]+(?=\S)")  # the marks of a quote, a heading or a l
 QUESTION = "\0"  # stands for a line that begins another question
 NUMBERED = re.compile(r"^(?P<number>\d{1,2})[.)]\s+(?P<mark>[\ue000-\ue1ff])?")
 LINE = re.compile(r"[^\n]{1,1999}(?:\s|\Z)|[^\n]{1,2000}")  # longer ones are read in parts, so that time stays linear
+VERB_AFTER_STOP = re.compile(rf"({M})\.\s+(?=(?-i:está|é|è|es|est|ist|is|was|não|no|n'est)\s)", re.I)  # A. está correta
 LISTED = re.compile(rf"^([^\w\ue000-\ue3ff]*{M})\.\s+(?=(?:this\s+is\s+)?(?:{GOOD}|{BAD}|no\b|not\b))", re.I)
 
 
@@ -48,7 +49,7 @@ def lines_with_marks(plain: str, letters: Letters) -> list[str]:
             open_line = False
             continue
         marked = letters.marked(ANSWER_DASH.sub("Answer: ", ABBREVIATION.sub(r"\1", " ".join(line.split()))))
-        marked = NUMBERED.sub(_numbered, COMPARED.sub("", LISTED.sub(r"\1: ", marked)))
+        marked = NUMBERED.sub(_numbered, COMPARED.sub("", LISTED.sub(r"\1: ", VERB_AFTER_STOP.sub(r"\1 ", marked))))
         if open_line and not LABELLED.match(marked):
             lines[-1] = f"{lines[-1]} {QUOTED.sub('', marked, count=1) if QUOTED.match(marked) else marked}"
         else:

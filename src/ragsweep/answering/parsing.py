@@ -67,7 +67,7 @@ def read_letter(text: str, options: Sequence[Option]) -> str | None:
     plain = plain_text(_of_field(spoken(text)))
     if whole := letters.is_whole(plain):
         return whole
-    lines = lines_with_marks(plain, letters)
+    lines = lines_with_marks(letters.with_letters(plain), letters)
     stated = _stated(lines, letters)
     return stated if stated in (*letters.known,) else None
 

@@ -54,7 +54,9 @@ DOUBT = re.compile(
     re.I,
 )
 ASIDE = re.compile(r",?\s+(?:because|since|while|whereas|although|though|weil|porque|car|因为)\b", re.I)
-IN_BRACKETS = re.compile(r"\s\((?!or\b|and\b|maybe\b|possibly\b|\d)[^()]*\)")
+IN_BRACKETS = re.compile(
+    r"\s[(\[](?!or\b|and\b|maybe\b|possibly\b|\d)[^()\[\]]*[)\]]|^[)\]]*\s*[:.-]\s*\"[^\"]{1,400}(?:\"|$)"
+)
 CONDITION = re.compile(
     r"(?:^\W*|[:;]\s+)(?:but\s+)?(?:if|unless|suppose|assuming|wenn|si|если)\s+(?!I\b|we\b|forced|only|you\s+had"
     r"|asked)",
@@ -79,7 +81,7 @@ TAKEN_BACK = re.compile(
     r"|seems))(?:\s+\w+ly)?\s+(?:all\s+|a\s+)?"
     r"(?:wrong|incorrect|false|untrue|mistaken?|not\s+(?:the\s+)?(?:correct|right|true|best|answer"
     r"|accurate)(?:\s+\w+)?)"
-    r"(?=\W*$)"
+    r"(?=\W*$|,?\s+(?:because|since|as|based\s+on|given|due)\b)"
     r"|(?:that|this|it)\s+(?:can't|cannot)\s+be\s+right)\b",
     re.I,
 )
