@@ -13,6 +13,7 @@ import threading
 import time
 import traceback
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from email.utils import formatdate
@@ -42,7 +43,7 @@ from ragsweep.core.project import PROJECT as PROJECT_FOLDER
 from ragsweep.core.project import SWEEP_ID
 from ragsweep.core.store import Store
 from ragsweep.core.terminal import one_line
-from ragsweep.retrieval.language_models import kept, sending
+from ragsweep.retrieval.language_models import endpoint_user, kept, sending
 from ragsweep.retrieval.language_models.language_model import Message
 
 pytestmark = pytest.mark.extra("openai")
@@ -524,6 +525,27 @@ def test_a_killed_process_loses_no_answer_that_it_had_received(server, answerer,
     lost = 2 if end == signal.SIGKILL else 0
     assert sum(server.asked.values()) == 10 + lost
     assert sorted(server.asked.values()) == [1] * (10 - lost) + [2] * lost
+
+
+def test_a_ctrl_c_while_questions_are_handed_out_stops_the_rest(server, answerer, monkeypatch):
+    interrupted, handed_out, submit = threading.Event(), [], ThreadPoolExecutor.submit
+
+    def submitted(pool, work, item):
+        handed_out.append(item)
+        if len(handed_out) == 30:
+            interrupted.set()
+            raise KeyboardInterrupt
+        return submit(pool, work, item)
+
+    def wait(prompt, times):
+        assert interrupted.wait(60)
+        return answer("A")
+
+    server.reply = wait
+    monkeypatch.setattr(endpoint_user, "ThreadPoolExecutor", type("Pool", (ThreadPoolExecutor,), {"submit": submitted}))
+    with pytest.raises(KeyboardInterrupt):
+        answerer.answer(questions(30))
+    assert len(server.requests) < 29
 
 
 def stored(answerer):

@@ -11,6 +11,7 @@ from ragsweep.answering.question import Question
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.store import NO_STORE
 from ragsweep.datasets import (
+    Asked,
     BeirDataset,
     CaseColumns,
     CasesDataset,
@@ -59,7 +60,7 @@ def test_faulty_questions_are_left_out_and_counted(tmp_path):
     collection = cases(tmp_path, rows, on_error="skip").load()
     assert [each.query_id for each in collection.cases] == ["c1", "c3", "c4"]
     assert collection.left_out.of_all(len(collection.queries)) == "3 of 4 questions"
-    assert "line 2: options A and B have the same text" in collection.left_out.faulty[0]
+    assert "line 2: options A and B have the same text" in collection.left_out.faulty[0].text
 
 
 @pytest.mark.parametrize("on_error", ["refuse", "skip"])
@@ -133,7 +134,7 @@ def test_judged_queries_that_a_benchmark_lacks_can_be_left_out(tmp_path):
 
 def test_questions_of_ones_own_that_cannot_be_left_out_say_so():
     with pytest.raises(ConfigError, match=r"dataset\.on_error: .* cannot leave out questions"):
-        OwnDataset("own", CORPUS, SimpleNamespace(read=None), on_error="skip").load()
+        OwnDataset("own", CORPUS, SimpleNamespace(read=lambda found: Asked("page", found, ())), on_error="skip").load()
 
 
 # Selecting
@@ -184,6 +185,35 @@ def test_the_defaults_change_no_setting_and_no_digest(tmp_path):
     assert {*pubmedqa(tmp_path, ids=["11"]).without_effect} == {"on_error"}
     everything = pubmedqa(tmp_path, ids=["11", "22", "33"]).load()
     assert everything.digest == pubmedqa(tmp_path).load().digest
+
+
+@pytest.mark.parametrize(("questions", "good", "bad"), [(table, "1", "2"), (spans, "1", "2"), (trec, "1", "2")])
+def test_a_faulty_question_that_is_not_selected_refuses_nothing(tmp_path, questions, good, bad):
+    collection = OwnDataset("own", CORPUS, questions(tmp_path), ids=[good]).load()
+    assert [query.query_id for query in collection.queries] == [good]
+    assert not collection.left_out.faulty
+    assert bad in collection.left_out.unselected
+    with pytest.raises(DatasetError, match=r"dataset\.on_error=skip leaves it out"):
+        OwnDataset("own", CORPUS, questions(tmp_path), ids=[good, bad]).load()
+
+
+def test_faulty_cases_are_selected_by_their_ids_too(tmp_path):
+    rows = [case(number, same=number > 2) for number in range(1, 6)] + [{**case(6), "id": " "}]
+    assert len(cases(tmp_path, rows, ids=["c1", "c2"]).load().cases) == 2
+    with pytest.raises(DatasetError, match="line 3: options A and B"):
+        cases(tmp_path, rows, ids=["c1", "c3"]).load()
+    left_out = cases(tmp_path, rows, ids=["c1", "c3"], on_error="skip").load().left_out
+    assert [each.name for each in left_out.faulty] == ["c3"]
+    assert {*left_out.unselected} == {"c2", "c4", "c5", None}
+    assert left_out.of_all(1) == "1 of 6 questions"
+
+
+def test_an_id_without_a_question_may_be_that_of_a_row_whose_id_cannot_be_read(tmp_path):
+    rows = [case(1), {**case(2), "id": " "}, case(3)]
+    with pytest.raises(DatasetError, match="line 2: the field 'id' is blank"):
+        cases(tmp_path, rows, ids=["c1", "c2"]).load()
+    with pytest.raises(DatasetError, match="2 of 3 ids are not in medmcqa: 'c2', 'c4'"):
+        cases(tmp_path, rows, ids=["c1", "c2", "c4"]).load()
 
 
 # Where it is said
@@ -251,11 +281,12 @@ def test_answers_that_fit_no_question_can_be_left_out(tmp_path, capsys):
 def test_answers_to_questions_that_the_dataset_leaves_out_are_left_out_and_counted(tmp_path, capsys):
     rows = [{"id": name, "answer": "B"} for name in ("q1", "q2", "q9")]
     path = written(tmp_path, "a.json", json.dumps(rows))
-    answers = answer(RecordedAnswerer(path), QUESTIONS, left_out=1)
+    answers = answer(RecordedAnswerer(path), QUESTIONS, left_out=["q9"])
     assert [each.letter for each in answers] == ["B", "B"]
     assert "answers to questions that the dataset leaves out: 1" in capsys.readouterr().err
-    with pytest.raises(DatasetError, match="the dataset has no case 'q9'"):
-        answer(RecordedAnswerer(path), QUESTIONS)
+    for left_out in ([], ["q8"], [None]):
+        with pytest.raises(DatasetError, match="the dataset has no case 'q9'"):
+            answer(RecordedAnswerer(path), QUESTIONS, left_out=left_out)
 
 
 def test_a_sample_of_the_harness_keeps_its_number_where_earlier_cases_are_left_out(tmp_path):
@@ -271,4 +302,4 @@ def test_a_sample_of_the_harness_keeps_its_number_where_earlier_cases_are_left_o
     ]
     path = written(tmp_path, "samples_quiz.jsonl", "\n".join(map(json.dumps, samples)))
     asked = [Question(str(n + 1), "", f"Which {n}?", (Option("A", "yes"), Option("B", "no"))) for n in (1, 2)]
-    assert [each.letter for each in answer(RecordedAnswerer(path), asked, left_out=1)] == ["B", "B"]
+    assert [each.letter for each in answer(RecordedAnswerer(path), asked, left_out=["1"])] == ["B", "B"]

@@ -230,10 +230,11 @@ def test_the_catalogue_leaves_it_out_of_the_benchmarks_of_beir(tmp_path):
     )
     for name, number in (("beir/here", 3), ("trec/here", 0)):
         ir_datasets.registry.register(f"{name}-{tmp_path.name}", made)
-        given = {"on_error": "skip", "ids": [*ARGUMENTS]}
-        found = IrDatasetsDataset("small", f"{name}-{tmp_path.name}", **given).load()
+        found = IrDatasetsDataset("small", f"{name}-{tmp_path.name}", ids=[*ARGUMENTS]).load()
         assert len(found.left_out.documents) == number
-        assert [len(found.queries), len(found.left_out.faulty)] == [3, 2]
+        assert [len(found.queries), {*found.left_out.unselected}] == [3, {"d", "x"}]
+        found = IrDatasetsDataset("small", f"{name}-{tmp_path.name}", on_error="skip").load()
+        assert [len(found.queries), {each.name for each in found.left_out.faulty}] == [3, {"d", "x"}]
         with pytest.raises(DatasetError, match=r"2 of 5 questions cannot be used.*dataset\.on_error=skip"):
             IrDatasetsDataset("small", f"{name}-{tmp_path.name}").load()
 

@@ -102,6 +102,12 @@ def test_a_run_says_for_how_many_queries_nothing_is_found_and_why(retriever, que
     assert silent[0] in next(iter(measurement.sections.values()))
 
 
+@pytest.mark.parametrize("word", ["שלום", "حَبيبي", "live"])
+def test_words_from_right_to_left_that_a_pdf_file_has_as_they_are_drawn_are_named(word):
+    [silence] = silences_of(SPARSE, Search(("there is " + word[::-1], "rest", "sleep"), (word,)))
+    assert ("in reverse order" in silence.reason) == (word != "live")
+
+
 def test_where_something_is_found_for_every_query_nothing_is_said():
     measurement = measured(items_of(FOUND, "tablets"))
     assert (measurement.notices, measurement.caution) == ([], "")

@@ -12,13 +12,13 @@ from ragsweep.core.errors import AnswererError, Terminated
 ROUNDING = 1e-6  # by how much probabilities may miss a sum of 1
 
 
-def answer(answerer: Answerer, questions: Sequence[Question], left_out: int = 0) -> list[Answer]:
+def answer(answerer: Answerer, questions: Sequence[Question], left_out: Sequence[str | None] = ()) -> list[Answer]:
     """Answer the questions.
 
     Args:
         answerer: Answers them.
         questions: What is asked.
-        left_out: How many further questions the dataset has, which recorded answers may be of.
+        left_out: The ids of further questions of the dataset, which recorded answers may be of.
 
     Raises:
         AnswererError: What the answerer returned is not an answer to each question.

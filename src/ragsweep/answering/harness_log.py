@@ -100,7 +100,7 @@ def _question(row: Row, asked: Mapping[str, Question], questions: Sequence[Quest
         return asked[known[0]]
     position: int | None = row.field("doc_id", int, "a whole number")
     if position is None or (not 0 <= position < len(questions) and str(position + 1) not in asked):
-        raise unknown_case(row.where, next(filter(None, ids), f"number {position}"), asked)
+        raise unknown_case(row.where, next(filter(None, ids), f"number {position}"), asked, ids)
     by_place = questions[position] if 0 <= position < len(questions) else None
     by_number = asked.get(str(position + 1))  # cases without ids are numbered, and some may have been left out
     candidates = [each for each in dict.fromkeys((by_number, by_place)) if each is not None]
@@ -110,7 +110,8 @@ def _question(row: Row, asked: Mapping[str, Question], questions: Sequence[Quest
         question, kind = candidates[-1], wrong[candidates[-1]]
         raise UnknownCaseError(
             f"{row.where}: the text of sample {position} does not have the {kind} of case "
-            f"{question.question_id[:SHOWN]!r}; expected the samples in the order of the cases, or with their ids"
+            f"{question.question_id[:SHOWN]!r}; expected the samples in the order of the cases, or with their ids",
+            ids,
         )
     return fitting[0]
 

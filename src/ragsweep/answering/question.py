@@ -101,8 +101,11 @@ class Answerer(Protocol):
 class AnswersSome(Protocol):
     """An answerer that has answers to more questions than are asked."""
 
-    def answer_some(self, questions: Sequence[Question], left_out: int) -> Sequence[Answer]:
-        """An answer for each question, in the same order, where up to `left_out` answers may be of others."""
+    def answer_some(self, questions: Sequence[Question], left_out: Sequence[str | None]) -> Sequence[Answer]:
+        """An answer for each question, in the same order.
+
+        The dataset has left out questions with the ids `left_out`, None for an id that cannot be read.
+        """
         ...
 
 

@@ -86,10 +86,10 @@ class RecordedAnswerer:
         Raises:
             DatasetError: An answer does not fit its question or has no question, or a question has no answer.
         """
-        return self.answer_some(questions, 0)
+        return self.answer_some(questions, ())
 
-    def answer_some(self, questions: Sequence[Question], left_out: int) -> list[Answer]:
-        """As `answer`, but up to `left_out` answers may have no question, as the dataset has left out that many."""
+    def answer_some(self, questions: Sequence[Question], left_out: Sequence[str | None]) -> list[Answer]:
+        """As `answer`, but answers may be to questions with these ids, which the dataset has left out."""
         asked = tuple(questions)
         answers = self._answered.get(asked)
         if answers is None:
@@ -102,26 +102,28 @@ class RecordedAnswerer:
         """The answers to the last questions: a sweep asks the same ones when it is planned and when it runs."""
         return {}
 
-    def _answers(self, questions: Sequence[Question], left_out: int) -> list[Answer]:
+    def _answers(self, questions: Sequence[Question], left_out: Sequence[str | None]) -> list[Answer]:
         asked = {question.question_id: question for question in questions}
         answers: dict[str, Answer] = {}
         places: dict[str, str] = {}
-        faults, number, others = Faults(self.path, self.on_error, "answerer", "answers"), 0, 0
+        faults, usable, others = Faults(self.path, "answerer", "answers"), 0, 0
         for where, case, answer in self._log.answers(asked):
-            number += 1
-            if isinstance(answer, UnknownCaseError) and others < left_out:
+            if isinstance(answer, UnknownCaseError) and (
+                not {*left_out}.isdisjoint(answer.ids) if answer.ids else others < len(left_out)
+            ):
                 others += 1
                 continue
             if isinstance(answer, DatasetError):
-                faults.add(answer)
+                faults.add(answer, case)
                 answers.setdefault(case, Answer(None))
                 continue
             if case in places:
                 first = places[case].rpartition(", ")[2]
                 raise DatasetError(f"{where}: the case {case[:SHOWN]!r} is answered twice, first in {first}")
             places[case], answers[case] = where, answer
-        if unused := faults.end(number):
-            say_once(f"{self.path}: answers left out by answerer.on_error=skip: {len(unused)} ({unused[0]}, ...)")
+            usable += 1
+        if unused := faults.left_out(self.on_error, usable):
+            say_once(f"{self.path}: answers left out by answerer.on_error=skip: {len(unused)} ({unused[0].text}, ...)")
         if others:
             say_once(f"{self.path}: answers to questions that the dataset leaves out: {others}")
         missing = [question.question_id for question in questions if question.question_id not in answers]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import starmap
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -49,12 +49,21 @@ def read_rows(path: Path) -> Iterator[Row]:
 
 
 class UnknownCaseError(DatasetError):
-    """An answer is to a case that is not asked."""
+    """An answer is to a case that is not asked.
+
+    Attributes:
+        ids: What the answer says of the case: any of its ids; empty if it tells a position only.
+    """
+
+    def __init__(self, text: str, ids: Sequence[str]) -> None:
+        super().__init__(text)
+        self.ids = ids
 
 
-def unknown_case(where: str, case: str, known: Iterable[str]) -> UnknownCaseError:
-    """An error about an answer to a case that the dataset does not have."""
-    return UnknownCaseError(f"{where}: the dataset has no case {case[:SHOWN]!r}; its cases are {listed(known)}")
+def unknown_case(where: str, case: str, known: Iterable[str], ids: Sequence[str] | None = None) -> UnknownCaseError:
+    """An error about an answer to a case that the dataset does not have; its ids are `ids`, otherwise the case."""
+    found = f"{where}: the dataset has no case {case[:SHOWN]!r}; its cases are {listed(known)}"
+    return UnknownCaseError(found, [case] if ids is None else ids)
 
 
 def samples_of(name: str | None, samples: dict[str, list[Sample]], kind: str, path: Path) -> tuple[Sample, ...]:

@@ -10,8 +10,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NoReturn
 
+from ragsweep.core.endings import answer_ctrl_c
 from ragsweep.core.project import PROJECT, project
-from ragsweep.core.terminal import BAD_INPUT, end_of_script, guard, one_line, shortened, with_lost_output
+from ragsweep.core.terminal import BAD_INPUT, end_of_script, guard, interrupted, one_line, shortened, with_lost_output
 
 COMMANDS = {
     "init": "prepare this folder: a place for PDF files, a template for questions, a dataset for both",
@@ -38,6 +39,7 @@ def main(command: str | None = None, project_folder: Path | None = None) -> NoRe
         project_folder: The project, where it is not the current folder.
     """
     guard()
+    answer_ctrl_c()
     if project_folder:
         os.environ[PROJECT] = str(project_folder.resolve())
     try:
@@ -51,10 +53,12 @@ def main(command: str | None = None, project_folder: Path | None = None) -> NoRe
     if command is None:
         command = _subcommand()
     if command == "run":
-        from ragsweep.app import cli
-
+        try:
+            from ragsweep.app import cli
+        except KeyboardInterrupt:
+            sys.exit(interrupted())
         cli.main()
-    sys.exit(end_of_script(command, import_module(f"ragsweep.app.commands.{command}").main))
+    sys.exit(end_of_script(command, lambda: import_module(f"ragsweep.app.commands.{command}").main()))
 
 
 def _subcommand() -> str:

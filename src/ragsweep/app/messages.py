@@ -20,7 +20,7 @@ from ragsweep.app.groups import about_unused, groups, is_listed, is_swept, users
 from ragsweep.core.errors import AuditError, JobFailed, RagsweepError, first_line
 from ragsweep.core.project import CONF, conf_folders, options_of
 from ragsweep.core.settings import nearest
-from ragsweep.core.terminal import BAD_INPUT, FAILED, INTERRUPTED, NOT_ACCEPTED
+from ragsweep.core.terminal import BAD_INPUT, FAILED, NOT_ACCEPTED, interrupted
 
 VERBOSE = "RAGSWEEP_VERBOSE"  # in the environment: show tracebacks
 LAUNCHERS = {"hydra_plugins", "joblib", "loky", "ray", "submitit"}  # packages that start jobs
@@ -32,8 +32,7 @@ def explained(error: BaseException) -> int:
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else FAILED
     if isinstance(error, KeyboardInterrupt):
-        print("interrupted", file=sys.stderr)
-        return INTERRUPTED
+        return interrupted()
     if VERBOSE in os.environ:
         traceback.print_exception(error)
     if isinstance(error, JobFailed):

@@ -12,7 +12,7 @@ from functools import cache
 
 import psutil
 
-from ragsweep.core.endings import remember, terminate
+from ragsweep.core.endings import end, remember
 from ragsweep.core.terminal import TERMINATED
 
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -25,9 +25,9 @@ def watch_signals(close: Callable[[], None]) -> None:
 
     The thread is needed where a library holds the main thread, so that the exception comes late.
     """
-    signal.signal(signal.SIGTERM, terminate)
+    signal.signal(signal.SIGTERM, end)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup leaves it
-        signal.signal(signal.SIGHUP, terminate)
+        signal.signal(signal.SIGHUP, end)
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
@@ -55,17 +55,17 @@ def end_with(driver: int) -> None:
         return
     alive = os.pidfd_open(driver)
 
-    def end() -> None:
+    def wait() -> None:
         select.select([alive], [], [])  # until the driver is gone
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(SECONDS_TO_END)
         os._exit(TERMINATED)  # a library holds the main thread
 
-    threading.Thread(target=end, daemon=True).start()
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def leave_signals_to_the_sweep() -> None:
     """In a worker: a terminal sends Ctrl-C to all processes, but the sweep ends its workers itself."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if getattr(signal.getsignal(signal.SIGTERM), "__module__", "").startswith(("ray.", "submitit.")):
-        signal.signal(signal.SIGTERM, terminate)  # theirs looks like sys.exit in a retriever, or does nothing
+        signal.signal(signal.SIGTERM, end)  # theirs looks like sys.exit in a retriever, or does nothing

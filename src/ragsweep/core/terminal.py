@@ -173,6 +173,13 @@ def with_lost_output(status: int) -> int:
     return status or FAILED
 
 
+def interrupted() -> int:
+    """Say that Ctrl-C has ended this process, and return its exit status."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would leave a traceback
+    print("interrupted", file=sys.stderr)
+    return INTERRUPTED
+
+
 def end_of_script(name: str, main: Callable[[], int]) -> int:
     """Run a script and return its exit status; errors are printed in one line.
 
@@ -185,9 +192,7 @@ def end_of_script(name: str, main: Callable[[], int]) -> int:
         check_arguments(sys.argv[1:])  # first: another error could repeat a password
         return with_lost_output(main())
     except KeyboardInterrupt:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would leave a traceback
-        print("interrupted", file=sys.stderr)
-        return INTERRUPTED
+        return interrupted()
     except Exception as error:
         if os.environ.get(FULL_ERROR) == "1":
             traceback.print_exception(error)

@@ -6,7 +6,7 @@ Copies on the Hugging Face hub, such as those of MTEB, have the same tables as P
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from ragsweep.datasets.beir_files import files_of, qrels_files
 from ragsweep.datasets.collection import Collection, Document, Judgment, LeftOut, Query, Unranked
 from ragsweep.datasets.corpora.table import TableCorpus
 from ragsweep.datasets.entry_files import ending_of, further_fields, reading
-from ragsweep.datasets.faults import Faults, OnError
+from ragsweep.datasets.faults import Faults
 from ragsweep.datasets.fields import flaw_of_name, flaw_of_text, listed, shown_value
 from ragsweep.datasets.files import what_is
 from ragsweep.datasets.json_objects import Entry
@@ -66,13 +66,13 @@ class BeirDataset(Selecting):
         if (found := what_is(root)) != "a folder":
             problem = f"is {found}" if found else "does not exist"
             raise DatasetError(f"dataset.path: {root} {problem}; expected a folder with corpus.jsonl")
-        questions = BeirQuestions(self.path, self.split, self.type, self.on_error, self.leave_out)
+        questions = BeirQuestions(self.path, self.split, self.type, self.leave_out)
         asked = questions.read(BeirCorpus(self.path, self.split).read())
         left_out = LeftOut(documents=asked.unranked)
         collection = Collection(
             self.name, asked.unit, asked.documents, asked.queries, asked.judgments, left_out=left_out
         )
-        return self.selected(collection, asked.skipped)
+        return self.selected(collection, asked.faults)
 
     def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
         """The qrels of the split with further judgments."""
@@ -104,7 +104,6 @@ class BeirQuestions:
         path: The folder.
         split: Which qrels to use: `test`, `train` or `dev`. Only the queries with judgments in this split are used.
         type: The field of a query by which results are broken down; None if there is none.
-        on_error: Whether a judged query that cannot be used refuses the dataset, or is left out.
         leave_out: `same_id` leaves the document with the id of a query out of its ranking, as BEIR and MTEB do (see
             `own_documents`). None leaves it there. Documents in the field `excluded_ids` of a query are always left
             out.
@@ -113,7 +112,6 @@ class BeirQuestions:
     path: Text
     split: Text = "test"
     type: Text | None = None
-    on_error: OnError = "refuse"
     leave_out: LeaveOut = "same_id"
 
     def read(self, documents: tuple[Document, ...]) -> Asked:
@@ -128,19 +126,14 @@ class BeirQuestions:
         if not any(composed(document.source) in units for document in documents):
             raise DatasetError(f"{root}: none of the documents in {qrels.relative_to(root)} is in the corpus")
         judged = {composed(judgment.query_id) for judgment in judgments}
-        faults = Faults(qrels, self.on_error)
+        faults = Faults(qrels)
         excluded: list[Unranked] = []
         queries = tuple(_queries(files_of(root, "queries", self.split), judged, self.type, faults, excluded))
         known = {composed(query.query_id) for query in queries}
-        skipped = faults.end(len(judged))
-        kept = judgments if not skipped else tuple(each for each in judgments if composed(each.query_id) in known)
+        kept = judgments if not faults.found else tuple(each for each in judgments if composed(each.query_id) in known)
         documents = with_keys(documents, "document")
         unranked = left_out_of_rankings(self.leave_out, queries, documents, kept, excluded)
-        return Asked("document", documents, queries, kept, skipped=skipped, unranked=unranked)
-
-    def with_on_error(self, on_error: OnError) -> BeirQuestions:
-        """The same questions, which refuse or leave out those that cannot be used."""
-        return replace(self, on_error=on_error)
+        return Asked("document", documents, queries, kept, faults=faults, unranked=unranked)
 
     def with_judgments(
         self, judgments: Sequence[Judgment], documents: tuple[Document, ...], group: str = "questions"
@@ -182,9 +175,9 @@ def _queries(
             excluded += excluded_in(entry, query.query_id, where)
             yield query
         except DatasetError as error:
-            faults.add(error)
+            faults.add(error, entry["_id"])
     for name in sorted(missing):
-        faults.add(DatasetError(f"{paths[0]}: has no query {name!r}, which is judged"))
+        faults.add(DatasetError(f"{paths[0]}: has no query {name!r}, which is judged"), name)
     if not has_type:
         raise DatasetError(f"{paths[0]}: no judged query has the field {kind!r} (type)")
 

@@ -68,13 +68,17 @@ class CaseColumns:
                 expected = f"the name of a column, or a list of at most {len(LETTERS)} such names"
                 raise ConfigError(f"dataset.columns.{name}: found {as_configured(value)}, expected {expected}")
 
-    def case_of(self, row: Entry, where: str, number: int) -> Case:
+    def id_in(self, row: Entry, where: str, number: int) -> str:
+        """The id of the case in a row; `number` is the position of the row in the file, from 1."""
+        return id_of(row, self.id, where) if self.id else str(number)
+
+    def case_of(self, row: Entry, where: str, query_id: str) -> Case:
         """The case in a row.
 
         Args:
             row: Values by column.
             where: The place of the row, for error messages.
-            number: Position of the row in the file, from 1.
+            query_id: The id of the case.
 
         Raises:
             DatasetError: A column is missing, or the row is not a valid case.
@@ -87,7 +91,7 @@ class CaseColumns:
         if others := sorted(conditions.keys() - set(letters)):
             raise DatasetError(f"{where}: {others[0][:SHOWN]!r} has a condition, but is not the letter of an option")
         case = Case(
-            query_id=id_of(row, self.id, where) if self.id else str(number),
+            query_id=query_id,
             case=text_of(row, self.case, where) or "",
             question=text_of(row, self.question, where) or "",
             options=options,

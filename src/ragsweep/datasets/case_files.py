@@ -66,10 +66,12 @@ class CasesDataset(Selecting):
         cases: list[Case] = []
         judgments: list[Judgment] = []
         earlier: dict[str, str] = {}
-        faults, number, other = Faults(self.cases, self.on_error), 0, 0
+        faults, number, other = Faults(self.cases), 0, 0
         for number, (where, row) in enumerate(read_entries(Path(self.cases), "cases"), start=1):
+            name = None
             try:
-                case = self.columns.case_of(row, where, number)
+                name = self.columns.id_in(row, where, number)
+                case = self.columns.case_of(row, where, name)
                 if earlier.setdefault(case.query_id, where) != where:
                     first = earlier[case.query_id]
                     raise DatasetError(f"{where}: the id {case.query_id!r} is in the file twice, first in {first}")
@@ -78,12 +80,11 @@ class CasesDataset(Selecting):
                 cases.append(case)
             except DatasetError as error:
                 other += isinstance(error, NoOptionError)
-                faults.add(error)
+                faults.add(error, name)
         if not number:
             raise DatasetError(f"{self.cases}: contains no cases; expected at least one")
         if 2 * other > number and cases:  # the answers that fit, such as a text "A", would mean another option
-            faults.must_refuse()
-        skipped = faults.end(number)
+            raise faults.refusal(len(cases))
         collection = Collection(
             name=self.name,
             unit="page",
@@ -93,4 +94,4 @@ class CasesDataset(Selecting):
             skipped=tuple(sorted(set(self.skip))) if documents else (),
             cases=tuple(cases),
         )
-        return self.selected(collection, skipped)
+        return self.selected(collection, faults)

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, Protocol
 from ragsweep.core.digest import digest, digest_texts
 from ragsweep.core.terminal import counted_of_all
 from ragsweep.datasets.cases import Case, digest_of_cases
+from ragsweep.datasets.faults import Fault
 from ragsweep.text.normalisation import Spellings
 
 Unit = Literal["passage", "page", "document"]
@@ -125,19 +126,24 @@ class LeftOut(NamedTuple):
     """The questions of a dataset that are not measured, and the documents that are left out of rankings.
 
     Attributes:
-        faulty: Why each of the questions that cannot be used was left out, one sentence each.
-        unselected: How many questions were not selected by their ids.
+        faulty: Why each of the selected questions that cannot be used was left out.
+        unselected: The ids of the questions that were not selected; None for one whose id cannot be read.
         documents: What a benchmark leaves out of the rankings of its queries. A document need not be in the corpus.
     """
 
-    faulty: tuple[str, ...] = ()
-    unselected: int = 0
+    faulty: tuple[Fault, ...] = ()
+    unselected: tuple[str | None, ...] = ()
     documents: tuple[Unranked, ...] = ()
+
+    @property
+    def ids(self) -> tuple[str | None, ...]:
+        """The ids of these questions; None for one whose id cannot be read."""
+        return (*(each.name for each in self.faulty), *self.unselected)
 
     @property
     def number(self) -> int:
         """How many questions these are."""
-        return len(self.faulty) + self.unselected
+        return len(self.ids)
 
     def of_all(self, asked: int, noun: str = "question") -> str:
         """How many questions are asked, such as `4,162 of 4,183 questions`, or `133 questions` if these are all."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
 
 from ragsweep.core.errors import DatasetError
 
@@ -11,51 +13,62 @@ OnError = Literal["refuse", "skip"]
 FAULTS_SHOWN = 5
 
 
-class Faults:
-    """What is wrong with the questions or answers of a file.
+class Fault(NamedTuple):
+    """Why a question or an answer cannot be used.
 
-    Args:
-        path: The file, which the messages need not repeat.
-        on_error: Whether one that is faulty refuses the file, or is left out.
-        group: The group of the setting `on_error`.
-        noun: What the file has: `questions` or `answers`.
+    Attributes:
+        text: What is wrong with it, in a sentence.
+        name: Its id; None if that cannot be read either.
     """
 
-    def __init__(self, path: object, on_error: OnError, group: str = "dataset", noun: str = "questions") -> None:
-        self._path, self._on_error, self._group, self._noun = path, on_error, group, noun
-        self._messages: list[str] = []
-        self._advised = True
-        self.ids: set[str] = set()  # of those that are faulty, where they are known
+    text: str
+    name: str | None
 
-    def __len__(self) -> int:
-        return len(self._messages)
+
+@dataclass
+class Faults:
+    """What is wrong with the questions or answers of a file: one fault for each of them that cannot be used.
+
+    Attributes:
+        path: The file, which the messages need not repeat.
+        group: The group of the setting `on_error`.
+        noun: What the file has: `questions` or `answers`.
+        found: The faults, in the order of the file.
+    """
+
+    path: object
+    group: str = "dataset"
+    noun: str = "questions"
+    found: list[Fault] = field(default_factory=list)
 
     def add(self, error: DatasetError, name: str | None = None) -> None:
-        """Note that one is faulty; `name` is its id."""
-        self.ids |= set() if name is None else {name}
-        self._messages.append(str(error))
+        """Note that one cannot be used; `name` is its id."""
+        self.found.append(Fault(str(error), name))
 
-    def must_refuse(self) -> None:
-        """Never leave these out: they show that the file means something else than what is read."""
-        self._on_error = "refuse"
-        self._advised = False
+    def of(self, belongs: Callable[[Fault], bool]) -> Faults:
+        """Those of the faults for which this is true."""
+        return replace(self, found=[each for each in self.found if belongs(each)])
 
-    def end(self, total: int) -> tuple[str, ...]:
-        """One sentence for each that is left out.
+    def left_out(self, on_error: OnError, usable: int) -> tuple[Fault, ...]:
+        """The faults, if what has them is left out.
 
         Args:
-            total: The number of all questions or answers, with the faulty ones.
+            on_error: Whether one that cannot be used refuses the file, or is left out.
+            usable: How many others there are, without any fault.
 
         Raises:
             DatasetError: Some are faulty, and are not to be left out, or all of them are.
         """
-        number = len(self._messages)
-        if not number or (self._on_error == "skip" and number < total):
-            return tuple(self._messages)
-        first, *others = self._messages[:FAULTS_SHOWN]
-        shown = [first, *(each.removeprefix(f"{self._path}, ") for each in others)]
+        if self.found and (on_error == "refuse" or not usable):
+            them = "them" if len(self.found) > 1 else "it"
+            raise self.refusal(usable, f" ({self.group}.on_error=skip leaves {them} out)" if usable else "")
+        return tuple(self.found)
+
+    def refusal(self, usable: int, advice: str = "") -> DatasetError:
+        """An error that says what is wrong, of how many, and what can be done about it."""
+        number = len(self.found)
+        first, *others = [each.text for each in self.found[:FAULTS_SHOWN]]
+        shown = [first, *(each.removeprefix(f"{self.path}, ") for each in others)]
         more = [f"and {number - FAULTS_SHOWN:,} more"] if number > FAULTS_SHOWN else []
-        found = f"{number:,} of {total:,} {self._noun} cannot be used: " if number > 1 else ""
-        them = "them" if number > 1 else "it"
-        advice = f" ({self._group}.on_error=skip leaves {them} out)" if number < total and self._advised else ""
-        raise DatasetError(f"{found}{'; '.join([*shown, *more])}{advice}")
+        found = f"{number:,} of {number + usable:,} {self.noun} cannot be used: " if number > 1 else ""
+        return DatasetError(f"{found}{'; '.join([*shown, *more])}{advice}")

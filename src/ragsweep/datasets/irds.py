@@ -55,7 +55,7 @@ class IrDatasetsDataset(Selecting):
             ]
         except Exception as error:  # of a download or of a parser of the catalogue
             raise DatasetError(f"dataset.id: {self.id} cannot be read ({first_line(error)})") from error
-        faults = Faults(self.id, self.on_error)
+        faults = Faults(self.id)
         known = {query.query_id for query in asked}
         for query in asked:
             if not query.text:
@@ -63,13 +63,13 @@ class IrDatasetsDataset(Selecting):
         for name, unit in {each.query_id: each.unit for each in judgments if each.query_id not in known}.items():
             problem = f"judgment of {unit!r} for query {name!r}: the query does not exist"
             faults.add(DatasetError(f"{self.id}: {problem}"), name)
-        skipped = faults.end(len(known | faults.ids))
-        queries = tuple(query for query in asked if query.query_id not in faults.ids)
-        kept = tuple(each for each in judgments if each.query_id not in faults.ids)
+        faulty = {each.name for each in faults.found}
+        queries = tuple(query for query in asked if query.query_id not in faulty)
+        kept = tuple(each for each in judgments if each.query_id not in faulty)
         by_id = self.leave_out == "same_id" or (self.leave_out == "benchmark" and self.id.startswith(BEIR))
         left_out = LeftOut(documents=own_documents(queries, documents, kept) if by_id else ())
         collection = Collection(self.name, "document", documents, queries, kept, left_out=left_out)
-        return self.selected(collection, skipped)
+        return self.selected(collection, faults)
 
 
 def _documents(dataset: Any) -> Iterator[Document]:

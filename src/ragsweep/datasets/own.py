@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol
 
 from ragsweep.core.code import kind_of
 from ragsweep.core.constraints import Text
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.datasets.collection import Collection, Document, Judgment, LeftOut, Query, Reference, Unit, Unranked
-from ragsweep.datasets.faults import OnError
+from ragsweep.datasets.faults import Faults
 from ragsweep.datasets.judgment_files import JudgmentFile
 from ragsweep.datasets.pdf_fonts import Font, NeedsFonts
 from ragsweep.datasets.selecting import Selecting
@@ -33,7 +33,7 @@ class Asked(NamedTuple):
         queries: The queries.
         judgments: Grades of units.
         references: Spans of the documents that answer the queries; then the unit is the passage.
-        skipped: Why questions were left out, one sentence each.
+        faults: Why each of the questions that are missing here cannot be used; None if such a question is an error.
         unranked: The documents that are left out of the rankings of queries.
     """
 
@@ -42,7 +42,7 @@ class Asked(NamedTuple):
     queries: tuple[Query, ...]
     judgments: tuple[Judgment, ...] = ()
     references: tuple[Reference, ...] = ()
-    skipped: tuple[str, ...] = ()
+    faults: Faults | None = None
     unranked: tuple[Unranked, ...] = ()
 
 
@@ -50,16 +50,10 @@ class Questions(Protocol):
     """Reads queries and judgments. To add a format, write a class with this method."""
 
     def read(self, documents: tuple[Document, ...]) -> Asked:
-        """Read the queries and what is judged in these documents. Raises `DatasetError` for bad input."""
-        ...
+        """Read the queries and what is judged in these documents. Raises `DatasetError` for bad input.
 
-
-@runtime_checkable
-class SkipsFaults(Protocol):
-    """Questions that can leave out those that cannot be used, and say why, as `Asked.skipped`."""
-
-    def with_on_error(self, on_error: OnError) -> Questions:
-        """The same questions, which refuse or leave out those that cannot be used."""
+        One question that cannot be used is left out and noted in `Asked.faults`; the dataset decides what it does.
+        """
         ...
 
 
@@ -77,16 +71,6 @@ class OwnDataset(Selecting):
     corpus: Corpus
     questions: Questions
 
-    @property
-    def _questions(self) -> Questions:
-        """The questions, which leave out faulty ones if that is set."""
-        if self.on_error == "refuse":
-            return self.questions
-        if not isinstance(self.questions, SkipsFaults):
-            found = f"{kind_of(self.questions)} cannot leave out questions"
-            raise ConfigError(f"dataset.on_error: {found}; set it to refuse")
-        return self.questions.with_on_error(self.on_error)
-
     def pictures(self, pages: Sequence[str]) -> list[str]:
         """Those of the pages, each as `source#page_number`, that have a picture, if the corpus can tell."""
         pictures: list[str] = self.corpus.pictures(pages) if hasattr(self.corpus, "pictures") else []
@@ -98,7 +82,10 @@ class OwnDataset(Selecting):
 
     def load(self) -> Collection:
         """Read the documents, and then the questions about them."""
-        asked = self._questions.read(self.corpus.read())
+        asked = self.questions.read(self.corpus.read())
+        if asked.faults is None and self.on_error != "refuse":
+            found = f"{kind_of(self.questions)} cannot leave out questions"
+            raise ConfigError(f"dataset.on_error: {found}; set it to refuse")
         skipped: Sequence[str] = getattr(self.corpus, "skip", ())
         collection = Collection(
             name=self.name,
@@ -110,7 +97,7 @@ class OwnDataset(Selecting):
             references=asked.references,
             left_out=LeftOut(documents=asked.unranked),
         )
-        return self.selected(collection, asked.skipped)
+        return self.selected(collection, asked.faults)
 
     def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
         """The file of judgments with further ones. Raises `DatasetError` if these questions cannot take any."""

@@ -65,11 +65,10 @@ class PdfDataset(Selecting):
     def load(self) -> Collection:
         """Read the PDFs and the questions. The pages that the questions name must exist in the PDFs."""
         documents = self.corpus.read("dataset", "documents")
-        questions = TableQuestions(self.queries, keys_of(self.unit, self.match), on_error=self.on_error)
-        asked = questions.read(documents, OF_PDF)
+        asked = TableQuestions(self.queries, keys_of(self.unit, self.match)).read(documents, OF_PDF)
         skipped = tuple(sorted(set(self.skip)))
         collection = Collection(self.name, asked.unit, asked.documents, asked.queries, asked.judgments, skipped)
-        return self.selected(collection, asked.skipped)
+        return self.selected(collection, asked.faults)
 
     def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
         """The questions with further judgments."""

@@ -20,7 +20,7 @@ from ragsweep.datasets.selecting import Selecting
 
 DECISIONS = ("yes", "no", "maybe")
 
-Fields = tuple[str, str | None, Any, Any]  # the PubMed id, the question, the paragraphs of the abstract, and the answer
+Fields = tuple[str | None, Any, Any]  # the question, the paragraphs of the abstract, and the answer
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,12 @@ class PubMedQADataset(Selecting):
         documents: list[Document] = []
         cases: dict[str, Case] = {}
         options = tuple(map(Option, LETTERS, DECISIONS))
-        faults, number = Faults(self.cases, self.on_error), 0
-        for where, read in self._entries():
-            number += 1
+        faults = Faults(self.cases)
+        for where, read_id, read in self._entries():
+            pmid = None
             try:
-                pmid, question, contexts, decision = read()
+                pmid = read_id()
+                question, contexts, decision = read()
                 if pmid in cases:
                     raise DatasetError(f"{where}: the PubMed id {pmid!r} is in the file twice")
                 if not isinstance(contexts, list) or not all(isinstance(text, str) for text in contexts):
@@ -60,13 +61,12 @@ class PubMedQADataset(Selecting):
                 if flaw := flaw_of_case(case):
                     raise DatasetError(f"{where}: {flaw}")
             except DatasetError as error:
-                faults.add(error)
+                faults.add(error, pmid)
                 continue
             cases[pmid] = case
             documents.append(Document.from_pages(pmid, [("1", pmid, "\n".join(contexts))]))
-        if not number:
+        if not cases and not faults.found:
             raise DatasetError(f"{self.cases}: contains no cases; expected at least one")
-        skipped = faults.end(number)
         collection = Collection(
             name=self.name,
             unit="document",
@@ -75,14 +75,14 @@ class PubMedQADataset(Selecting):
             judgments=tuple(Judgment(pmid, pmid, 1) for pmid in cases),
             cases=tuple(cases.values()),
         )
-        return self.selected(collection, skipped)
+        return self.selected(collection, faults)
 
-    def _entries(self) -> Iterator[tuple[str, Callable[[], Fields]]]:
-        """The place of each entry, and what reads its fields."""
+    def _entries(self) -> Iterator[tuple[str, Callable[[], str], Callable[[], Fields]]]:
+        """The place of each entry, and what reads its PubMed id and its fields."""
         path = Path(self.cases)
         if path.suffix != ".json":
             for where, entry in read_entries(path, "cases"):
-                yield where, partial(_of_hub, entry, where)
+                yield where, partial(id_of, entry, "pubid", where), partial(_of_hub, entry, where)
             return
         entries = read_json(path, "cases", "object")
         if not isinstance(entries, dict):
@@ -90,18 +90,17 @@ class PubMedQADataset(Selecting):
             raise DatasetError(f"{path}: found {shown_value(entries)}, {expected}")
         for name, entry in entries.items():
             where = f"{path}, {name[:SHOWN]!r}"
-            yield where, partial(_of_authors, name, entry, where)
+            yield where, partial(id_of, {"id": name}, "id", where), partial(_of_authors, entry, where)
 
 
 def _of_hub(entry: Entry, where: str) -> Fields:
     context = value_of(entry, "context", where)
     contexts = value_of(context, "contexts", where) if isinstance(context, dict) else context
-    pmid, question = id_of(entry, "pubid", where), text_of(entry, "question", where)
-    return pmid, question, contexts, value_of(entry, "final_decision", where)
+    return text_of(entry, "question", where), contexts, value_of(entry, "final_decision", where)
 
 
-def _of_authors(name: str, entry: object, where: str) -> Fields:
+def _of_authors(entry: object, where: str) -> Fields:
     if not isinstance(entry, dict):
         raise DatasetError(f"{where}: expected an object, found {shown_value(entry)}")
     question, contexts = text_of(entry, "QUESTION", where), value_of(entry, "CONTEXTS", where)
-    return id_of({"id": name}, "id", where), question, contexts, value_of(entry, "final_decision", where)
+    return question, contexts, value_of(entry, "final_decision", where)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
+from unicodedata import bidirectional
 
 import numpy as np
 
@@ -25,7 +26,8 @@ from ragsweep.retrieval.term_counts import TermCounts
 from ragsweep.retrieval.trace import Trace, Words
 from ragsweep.text.tokens import Tokenizer, words
 
-FOUND, WORDLESS, STOPPED, UNKNOWN, WEIGHTLESS, WEIGHTLESS_BM25S = range(6)  # places in `SILENCES`
+RIGHT_TO_LEFT = ("R", "AL")  # classes of characters
+FOUND, WORDLESS, STOPPED, UNKNOWN, WEIGHTLESS, WEIGHTLESS_BM25S, REVERSED = range(7)  # places in `SILENCES`
 SILENCES = (
     None,
     Silence("they have no letter and no digit", advice="Write them in words."),
@@ -40,6 +42,11 @@ SILENCES = (
         setting="backend=bm25s",
     ),
     Silence("bm25s weighs each word of theirs in the passages 0", setting="variant=lucene"),
+    Silence(
+        "the passages have words of theirs with the letters in reverse order",
+        advice="Some PDF files store what is read from right to left as it is drawn, from left to right: take the text "
+        "from the program that made them, or read it by OCR.",
+    ),
 )
 
 
@@ -154,7 +161,8 @@ class SparseRetriever:
             return STOPPED if words(query) else WORDLESS
         known = [row for row in map(index.row_of, terms) if row != NOTHING]
         if not known:
-            return UNKNOWN
+            reversed_terms = (term[::-1] for term in terms if bidirectional(term[0]) in RIGHT_TO_LEFT)
+            return UNKNOWN if all(index.row_of(each) == NOTHING for each in reversed_terms) else REVERSED
         if index.weigh(known):
             return FOUND
         return WEIGHTLESS if self.backend == "rank_bm25" else WEIGHTLESS_BM25S

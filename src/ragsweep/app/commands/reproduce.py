@@ -14,7 +14,7 @@ from __future__ import annotations
 import signal
 
 from ragsweep.app.commands import add_allow, check_ids, parser_of
-from ragsweep.core.endings import terminate
+from ragsweep.core.endings import end
 
 
 def main() -> int:
@@ -41,5 +41,5 @@ def main() -> int:
         stored=arguments.stored,
         modules=arguments.allow,
     )
-    signal.signal(signal.SIGTERM, terminate)  # so that a run ends as KILLED
+    signal.signal(signal.SIGTERM, end)  # so that a run ends as KILLED
     return 0 if reproduce(request) else 1

@@ -151,10 +151,11 @@ def left_out(dataset: Dataset, asked: int) -> Iterator[Finding]:
     if not found.number:
         return
     parts = [f"measured: {found.of_all(asked)}"]
-    if found.faulty:
-        parts.append(f"left out by dataset.on_error=skip: {len(found.faulty):,}{named(found.faulty, '; ')}")
+    faulty = tuple(each.text for each in found.faulty)
+    if faulty:
+        parts.append(f"left out by dataset.on_error=skip: {len(faulty):,}{named(faulty, '; ')}")
     if found.unselected:
-        parts.append(f"not selected by dataset.ids: {found.unselected:,}")
+        parts.append(f"not selected by dataset.ids: {len(found.unselected):,}")
     yield Finding(
         "questions_left_out",
         f"Questions {', '.join(parts)}.",
@@ -162,7 +163,7 @@ def left_out(dataset: Dataset, asked: int) -> Iterator[Finding]:
         "Compare only with numbers of the same questions.",
         found.number,
         found.number + asked,
-        found.faulty,
+        faulty,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -14,7 +14,7 @@ from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.datasets.collection import Document, Query, Reference
 from ragsweep.datasets.delimited_rows import Entry
 from ragsweep.datasets.entry_files import further_fields, id_of, read_entries, text_of, type_in, value_of
-from ragsweep.datasets.faults import Faults, OnError
+from ragsweep.datasets.faults import Faults
 from ragsweep.datasets.fields import QUERY_TYPE, listed, shown_value
 from ragsweep.datasets.own import Asked
 from ragsweep.text.normalisation import composed
@@ -46,15 +46,9 @@ class SpanQuestions:
 
     Attributes:
         path: A CSV, TSV or Parquet file, a JSON list, or a file with one JSON object per line.
-        on_error: Whether a question that cannot be used refuses the file, or is left out.
     """
 
     path: Text
-    on_error: OnError = "refuse"
-
-    def with_on_error(self, on_error: OnError) -> SpanQuestions:
-        """The same questions, which refuse or leave out those that cannot be used."""
-        return replace(self, on_error=on_error)
 
     def read(self, documents: tuple[Document, ...]) -> Asked:
         """Read the questions, and find their references in the documents."""
@@ -66,19 +60,18 @@ class SpanQuestions:
         queries: list[Query] = []
         references: list[Reference] = []
         rows = read_entries(Path(self.path), "queries", setting="questions.path")
-        faults, number = Faults(self.path, self.on_error), 0
+        faults = Faults(self.path)
         for number, (where, row) in enumerate(rows, start=1):
             try:
                 query, spans = _question(row, number, by_name, by_stem, where)
             except DatasetError as error:
-                faults.add(error)
+                faults.add(error, str(number))
                 continue
             queries.append(query)
             references += spans
-        skipped = faults.end(number)
-        if not references:
+        if not references and not faults.found:
             raise DatasetError(f"{self.path}: contains no references; expected at least one question with one")
-        return Asked("passage", documents, tuple(queries), references=tuple(references), skipped=skipped)
+        return Asked("passage", documents, tuple(queries), references=tuple(references), faults=faults)
 
 
 def _question(

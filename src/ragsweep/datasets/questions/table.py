@@ -12,7 +12,7 @@ from ragsweep.core.terminal import counted, say_once
 from ragsweep.datasets.collection import Document, Judgment, Query, Unit
 from ragsweep.datasets.delimited_rows import Entry
 from ragsweep.datasets.entry_files import further_fields, id_of, read_entries, text_of, type_in
-from ragsweep.datasets.faults import Faults, OnError
+from ragsweep.datasets.faults import Faults
 from ragsweep.datasets.fields import QUERY_TYPE, listed
 from ragsweep.datasets.json_objects import Named
 from ragsweep.datasets.judgment_fields import (
@@ -70,7 +70,6 @@ class TableQuestions:
             text `34; manual.pdf#35`. Where there is no `relevant_docs`, `relevant_pages` is read.
         id: The column of the ids; None numbers the questions from 1.
         type: The column of the types by which results are broken down; None if there is none.
-        on_error: Whether a question that cannot be used refuses the file, or is left out.
     """
 
     path: Text
@@ -79,7 +78,6 @@ class TableQuestions:
     relevant: Text = RELEVANT
     id: Text | None = None
     type: Text | None = QUERY_TYPE
-    on_error: OnError = "refuse"
 
     def read(self, documents: tuple[Document, ...], settings: Settings = OF_OWN) -> Asked:
         """Read the questions. The pages that they name must exist.
@@ -91,22 +89,17 @@ class TableQuestions:
         documents = with_keys(documents, self.unit)
         unit: Unit = "document" if self.unit == "document" else "page"
         pages = Pages(documents, unit, settings)
-        faults = Faults(self.path, self.on_error)
-        questions, number = self._questions(settings, faults, documents)
+        faults = Faults(self.path)
+        questions = self._questions(settings, faults, documents)
         judgments: list[Judgment] = []
         for each in questions:
             try:
                 judgments += pages.judgments(each.query.query_id, each.grades, each.where)
             except DatasetError as error:
                 each.faulty = True
-                faults.add(error)
-        skipped = faults.end(number)
+                faults.add(error, each.query.query_id)
         queries = tuple(each.query for each in questions if not each.faulty)
-        return Asked(unit, documents, queries, tuple(judgments), skipped=skipped)
-
-    def with_on_error(self, on_error: OnError) -> TableQuestions:
-        """The same questions, which refuse or leave out those that cannot be used."""
-        return replace(self, on_error=on_error)
+        return Asked(unit, documents, queries, tuple(judgments), faults=faults)
 
     def with_judgments(
         self, judgments: Sequence[Judgment], documents: tuple[Document, ...], setting: str = OF_OWN.questions
@@ -120,7 +113,7 @@ class TableQuestions:
         refuse_parquet(path)
         _, first = next(read_entries(path, "queries"), ("", {}))
         relevant = self._relevant_in(first)
-        questions, _ = self._questions(OF_OWN, Faults(path, self.on_error), documents)
+        questions = self._questions(OF_OWN, Faults(path), documents)
         if relevant is None or isinstance(first, Named) or any(each.rows > 1 for each in questions):
             raise DatasetError(
                 f"{path}: judgments can only be added to a table with one question a row and a column of judgments; "
@@ -128,10 +121,8 @@ class TableQuestions:
             )
         return table_with(path, relevant, self.id, added, f"{setting}={{path}}")
 
-    def _questions(
-        self, settings: Settings, faults: Faults, documents: Sequence[Document]
-    ) -> tuple[list[_Question], int]:
-        """The questions that can be used, in the order of their first rows, and the number of all questions."""
+    def _questions(self, settings: Settings, faults: Faults, documents: Sequence[Document]) -> list[_Question]:
+        """The questions that can be used, in the order of their first rows; in `faults` why others cannot."""
         sources = {document.source for document in documents}
         endings = {PurePosixPath(source).suffix for source in sources} - {""}
         questions: dict[tuple[str, str | None], _Question] = {}
@@ -140,22 +131,22 @@ class TableQuestions:
         has_type = self.type in (None, QUERY_TYPE)
         for where, row in read_entries(Path(self.path), "queries", setting=settings.questions):
             has_type = has_type or self.type in row
-            question = None
+            question, name, id_column = None, str(len(questions) + nameless + 1), self._id_in(row)
             try:
-                query = self._query(row, where, len(questions) + nameless + 1)
-                key = (query.text, query.query_type) if self._id_in(row) is None else (query.query_id, None)
+                name = id_of(row, id_column, where) if id_column else name
+                query = self._query(row, where, name)
+                key = (query.text, query.query_type) if id_column is None else (name, None)
                 question = questions.setdefault(key, _Question(query, where))
                 question.rows += 1
                 differing |= _added(question, query, self._grades(row, where, sources, endings), where)
             except DatasetError as error:
                 if question is None or not question.faulty:
-                    faults.add(error)
+                    faults.add(error, question.query.query_id if question else name)
                 if question is None:
                     nameless += 1
                 else:
                     question.faulty = True
-        number = len(questions) + nameless
-        if not number:
+        if not questions and not nameless:
             raise DatasetError(f"{self.path}: contains no queries; expected at least one")
         if not has_type:
             raise DatasetError(f"{self.path}: no query has the field {self.type!r} (questions.type)")
@@ -166,21 +157,21 @@ class TableQuestions:
         for each in questions.values():
             kept = tuple(one for one in each.query.fields if one[0] not in differing)
             each.query = each.query if len(kept) == len(each.query.fields) else replace(each.query, fields=kept)
-        return [each for each in questions.values() if not each.faulty], number
+        return [each for each in questions.values() if not each.faulty]
 
-    def _query(self, row: Entry, where: str, number: int) -> Query:
-        """The question of a row."""
-        column, id_column = self._query_in(row), self._id_in(row)
+    def _query(self, row: Entry, where: str, name: str) -> Query:
+        """The question of a row; `name` is its id."""
+        column = self._query_in(row)
         text = text_of(row, column, where)
         if not text:
             raise DatasetError(f"{where}: the field {column!r} is empty; expected the text of the query")
         relevant = self._relevant_in(row)
         judged = judgment_columns(row) if relevant is None else [relevant, *grade_columns_of(row, relevant)]
         return Query(
-            query_id=id_of(row, id_column, where) if id_column else str(number),
+            query_id=name,
             text=text,
             query_type=type_in(row, self.type, where),
-            fields=further_fields(row, (id_column, column, self.type, *judged), where),
+            fields=further_fields(row, (self._id_in(row), column, self.type, *judged), where),
         )
 
     def _grades(self, row: Entry, where: str, sources: Set[str], endings: Set[str]) -> dict[str, int]:

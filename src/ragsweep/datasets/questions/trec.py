@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ragsweep.core.constraints import Text
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.datasets.collection import Document, Judgment, Query, Unit
 from ragsweep.datasets.entry_files import ending_of, lines_of
-from ragsweep.datasets.faults import Faults, OnError
+from ragsweep.datasets.faults import Faults
 from ragsweep.datasets.fields import flaw_of_name
 from ragsweep.datasets.judgment_files import JudgmentFile, lines_with
 from ragsweep.datasets.own import Asked
@@ -39,8 +39,6 @@ class TrecQuestions:
         unit: What the judgments name: a `document`, a `page` ("manual.pdf#34") or a `page_number`.
         field: The field of a topic in SGML or XML that is the query, such as title, desc, query or question. The others
             become further fields.
-        on_error: Whether a topic that cannot be used, or a judged one that is missing, refuses the files, or is left
-            out.
         leave_out: `same_id` leaves the document with the id of a topic out of its ranking; None leaves it there.
     """
 
@@ -48,7 +46,6 @@ class TrecQuestions:
     qrels: Text
     unit: Key = "document"
     field: Text = "title"
-    on_error: OnError = "refuse"
     leave_out: LeaveOut = None
 
     def __post_init__(self) -> None:
@@ -58,7 +55,7 @@ class TrecQuestions:
     def read(self, documents: tuple[Document, ...]) -> Asked:
         """Read the topics and judgments."""
         documents = with_keys(documents, self.unit)
-        faults = Faults(self.topics, self.on_error)
+        faults = Faults(self.topics)
         queries = tuple(self._queries(faults))
         judgments = tuple(read_trec_qrels(Path(self.qrels)))
         units = {composed(page.unit) for document in documents for page in document.pages}
@@ -66,18 +63,13 @@ class TrecQuestions:
             example = f"{judgments[0].unit!r} is not" if judgments else "there are none"
             raise DatasetError(f"{self.qrels}: no judgment is of a {self.unit} in the corpus; for example, {example}")
         known = {composed(query.query_id) for query in queries}
-        faulty = set(map(composed, faults.ids))
+        faulty = {composed(each.name) for each in faults.found if each.name}
         for name in dict.fromkeys(each.query_id for each in judgments if composed(each.query_id) not in known | faulty):
-            faults.add(DatasetError(f"{self.qrels}: query {name!r} is not in {self.topics}"))
-        skipped = faults.end(len(queries) + len(faults))
-        kept = judgments if not skipped else tuple(each for each in judgments if composed(each.query_id) in known)
+            faults.add(DatasetError(f"{self.qrels}: query {name!r} is not in {self.topics}"), name)
+        kept = judgments if not faults.found else tuple(each for each in judgments if composed(each.query_id) in known)
         unit: Unit = "document" if self.unit == "document" else "page"
         unranked = left_out_of_rankings(self.leave_out, queries, documents, kept)
-        return Asked(unit, documents, queries, kept, skipped=skipped, unranked=unranked)
-
-    def with_on_error(self, on_error: OnError) -> TrecQuestions:
-        """The same questions, which refuse or leave out those that cannot be used."""
-        return replace(self, on_error=on_error)
+        return Asked(unit, documents, queries, kept, faults=faults, unranked=unranked)
 
     def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
         """The qrels with further judgments."""

@@ -108,8 +108,8 @@ class EndpointUser:
                 raise
 
         with endpoint, ThreadPoolExecutor(self.concurrency) as pool:
-            futures = {pool.submit(result, item): number for number, item in items.items()}
-            try:
+            try:  # from the first one on: the pool waits for all that were handed to it
+                futures = {pool.submit(result, item): number for number, item in items.items()}
                 for future in as_completed(futures):
                     if future.exception() is not None:
                         break

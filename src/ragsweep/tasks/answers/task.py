@@ -210,7 +210,7 @@ class AnswersTask:
     def _ask(self, items: Dataset, asked: Sequence[Question], source: Source) -> list[Answer]:
         """Answers to questions; recorded ones are found by the ids of the cases."""
         if self._recorded:
-            return answer(self.answerer, asked, items.left_out.number)
+            return answer(self.answerer, asked, items.left_out.ids)
         return ask_apart(self.answerer, asked, digest([items.digest, source]))
 
     def _quality(self, items: Dataset, answered: Answered, ranking: Ranking | None) -> EvidenceQuality | None:

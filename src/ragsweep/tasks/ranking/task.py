@@ -117,7 +117,7 @@ class RankingTask:
         no_relevant = f"queries without a {dataset.unit} of grade {level} or more, scoring 0{but_graded(level)}"
         if dataset.left_out.number:
             say_once(f"measured: {dataset.left_out.of_all(len(dataset.queries) - len(unjudged))}")
-        _notice(dataset.left_out.faulty, "questions left out by dataset.on_error=skip")
+        _notice([each.text for each in dataset.left_out.faulty], "questions left out by dataset.on_error=skip")
         _notice(dataset.skipped, "documents left out by dataset.skip")
         _notice(dataset.empty_pages, "pages without text, never retrieved")
         _notice([dataset.queries[row].text for row in sorted(unjudged)], "queries without judgments, left out")
