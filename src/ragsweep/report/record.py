@@ -57,7 +57,7 @@ def _configuration(decision: Decision, outcome: Outcome) -> dict[str, Any]:
         "label": decision.sweep.label(outcome),
         "name": outcome.name,
         "run_id": outcome.run_id,
-        "settings": dict(outcome.swept),
+        "settings": outcome.given,
         "interval": [low, high],
         "against_guessing": guessing._asdict() if guessing else None,
         "unread": decision.unread.counts[outcome] if decision.unread else None,
