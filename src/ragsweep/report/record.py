@@ -9,7 +9,7 @@ from typing import Any
 
 from ragsweep.report.evidence import evidence
 from ragsweep.report.words import headline
-from ragsweep.sweeps import Choice, CostFront, Decision, Outcome, Promise
+from ragsweep.sweeps import Choice, CostFront, Decision, Outcome, Promise, not_shipped
 
 VERSION = 1  # of the format; a new field does not change it
 
@@ -38,6 +38,7 @@ def as_record(decision: Decision, sweep_id: str) -> dict[str, Any]:
         "settings": settings | {"metric": sweep.decided_by},
         "cutoff": sweep.cutoff or None,
         "at": decision.headline.cutoff,
+        "not_shipped": not_shipped(decision),
         "choice": _configuration(decision, decision.named),
         "choices": [_choice(decision, choice) for choice in decision.choices.values()],
         "one_for_all": _one_for_all(decision),

@@ -22,7 +22,9 @@ def unread_in_words(decision: Decision) -> str:
     if found is None or not found.most:
         return ""
     queries = counted(len(decision.sweep.queries), "query")
-    said = f"Answers that could not be read, and count as wrong: {_numbers(decision, found.counts)} of {queries}."
+    about = decision.named.facts.unread[decision.sweep.decided_by]
+    value = "count as wrong" if about.otherwise else f"have the worst {decision.sweep.metric_title}"
+    said = f"Answers that could not be read, and {value}: {_numbers(decision, found.counts)} of {queries}."
     if not found.recounts:
         return said
     if not found.changing:

@@ -7,6 +7,7 @@ from ragsweep.sweeps.left_out import LeftOut, left_out
 from ragsweep.sweeps.naming import short_names
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.settings import DecisionSettings, check_at, check_decision, check_margin
+from ragsweep.sweeps.shipping import NotShipped, not_shipped
 from ragsweep.sweeps.side_by_side import side_by_side
 from ragsweep.sweeps.sweep import Sweep
 from ragsweep.sweeps.tradeoff import CostFront, Promise
@@ -19,6 +20,7 @@ __all__ = [
     "DecisionSettings",
     "ForAll",
     "LeftOut",
+    "NotShipped",
     "Outcome",
     "Promise",
     "Recount",
@@ -29,6 +31,7 @@ __all__ = [
     "check_margin",
     "decide",
     "left_out",
+    "not_shipped",
     "short_names",
     "side_by_side",
     "with_own_columns",
