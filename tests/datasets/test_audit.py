@@ -27,7 +27,7 @@ from ragsweep.datasets.audit.duplicates import duplicate_passages, duplicate_que
 from ragsweep.datasets.audit.garbled import ACROSS, garbled_text
 from ragsweep.datasets.audit.shifted import shifted_pages, sign_flip_p
 from ragsweep.datasets.audit.swapped import mutual_p, swapped_judgments
-from ragsweep.datasets.audit.unread import unread_text
+from ragsweep.datasets.audit.unread_text import unread_text
 from ragsweep.datasets.audit.wording import copied_queries, dependent_queries
 from ragsweep.tasks.ranking.audit import unit_ranks
 

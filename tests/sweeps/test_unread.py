@@ -122,6 +122,8 @@ def test_where_everything_was_read_nothing_is_said():
 
 def test_with_eight_questions_and_with_a_model_that_answered_nothing():
     decision = decided(run("some", [1, 1, 1, 0, 0, 1, 1, 0], [0] * 8), run("nothing", [0] * 8, [1] * 8))
+    assert not decision.unread.replacing  # it answers more than the other would by guessing
+    assert as_record(decision, "")["unread"]["choice_depends"] is False
     assert [each.counted_as for each in decision.unread.recounts] == WAYS[:2]  # no question was answered by both
     assert "model nothing 8, model some 0 of 8 queries." in said(decision)
     silent = decided(run("nothing", [0] * 8, [1] * 8), run("nothing either", [0] * 8, [1] * 8))
@@ -132,6 +134,15 @@ def test_with_eight_questions_and_with_a_model_that_answered_nothing():
     assert not silent.unread.changing
     alone = decided(run("nothing", [0] * 8, [1] * 8))
     assert "Answers that could not be read, and count as wrong: 8 of 8 queries." in said(alone)
+
+
+def test_the_best_system_is_shipped_whatever_one_is_counted_as_that_answered_nothing():
+    decision = decided(run("right", np.ones(8), np.zeros(8)), run("nothing", np.zeros(8), np.ones(8)))
+    changed = {each.counted_as: (each.changes, each.replaces) for each in decision.unread.recounts}
+    guessed = as_record(decision, "")["unread"]["otherwise"][1]["cannot_be_told_apart"]
+    assert changed["a guess"] == (len(guessed) > 1, False)
+    assert as_record(decision, "")["not_shipped"] is None
+    assert said(decision).startswith("Ship model right")
 
 
 def test_a_model_that_answered_nothing_does_not_hide_what_the_others_say():

@@ -104,7 +104,7 @@ def _unread(decision: Decision) -> dict[str, Any] | None:
         return None
     return {
         "counts": {outcome.name: number for outcome, number in found.counts.items()},
-        "choice_depends": bool(found.changing) if found.recounts else None,
+        "choice_depends": bool(found.replacing) if found.recounts else None,
         "otherwise": [
             {
                 "counted_as": each.counted_as,
@@ -113,6 +113,7 @@ def _unread(decision: Decision) -> dict[str, Any] | None:
                 "best": each.choice.allowed.label(each.choice.best),
                 "cannot_be_told_apart": [each.choice.allowed.label(outcome) for outcome in each.choice.tied],
                 "changes": each.changes,
+                "replaces": each.replaces,
             }
             for each in found.recounts
         ],

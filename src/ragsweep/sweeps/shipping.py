@@ -26,4 +26,4 @@ def not_shipped(decision: Decision) -> NotShipped | None:
         return "tied" if several else "same values"
     if guessing and not guessing.better:
         return "guessing"
-    return "unread answers" if decision.unread and decision.unread.changing else None
+    return "unread answers" if decision.unread and decision.unread.replacing else None

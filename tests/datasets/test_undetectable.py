@@ -5,8 +5,8 @@ import pytest
 
 from ragsweep.core.store import NO_STORE
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query
-from ragsweep.datasets.audit.power import undetectable
 from ragsweep.datasets.audit.shifted import shifted_pages, sign_flip_p
+from ragsweep.datasets.audit.undetectable import undetectable
 from ragsweep.tasks.ranking.audit import audit, unit_ranks
 from ragsweep.tasks.ranking.audit_settings import AuditSettings
 
