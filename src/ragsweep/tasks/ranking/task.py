@@ -115,7 +115,9 @@ class RankingTask:
         irrelevant = dataset.without_relevant(level)
         unjudged = set(range(len(dataset.queries))) - set(dataset.qrels.query.tolist())
         absent = set(dataset.qrels.unit.tolist()) - set(dataset.found_units.tolist())
-        no_relevant = f"queries without a {dataset.unit} of grade {level} or more, scoring 0{but_graded(level)}"
+        no_relevant = (
+            f"queries without a {dataset.unit} of grade {level} or more, scoring 0{but_graded(dataset, irrelevant)}"
+        )
         if dataset.left_out.number:
             say_once(f"measured: {dataset.left_out.of_all(len(dataset.queries) - len(unjudged))}")
         _notice(dataset.left_out.faulty, "questions left out by dataset.on_error=skip")
