@@ -60,7 +60,6 @@ def test_of_many_queries_that_bm25_cannot_answer_it_is_said_too():
     items = asked(320, 320, pages=330)
     foreign = replace(items, queries=tuple(replace(query, text="zèbre") for query in items.queries))
     assert f"With 320 queries, few {SWAPS} judgments can be seen" in said(foreign)
-    assert said(items) == ""
 
 
 def test_the_audit_reports_it_and_keeps_it(store):
