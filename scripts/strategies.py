@@ -12,7 +12,7 @@ from pathlib import Path
 import ragsweep
 from ragsweep.core.style import save
 from ragsweep.report.part_charts import what_each_part_adds, what_parts_add
-from ragsweep.sweeps import Outcome, Sweep, left_out
+from ragsweep.sweeps import Outcome, Sweep, ablation
 
 CLONE = Path(__file__).resolve().parents[1]
 PAGE, CHART = CLONE / "docs" / "strategies.md", CLONE / "docs" / "strategies.png"
@@ -28,7 +28,7 @@ def main() -> None:
     folder = parser.parse_args().folder.resolve()
     decision = ragsweep.sweep(["experiment=strategies", "dataset=beir", f"dataset.path={folder}"]).decision
     level = decision.headline.allowed
-    found = left_out(level)
+    found = ablation(level)
     assert found is not None
     text = TABLE.sub(lambda _: table(level), PAGE.read_text(encoding="utf-8"), count=1)
     PAGE.write_text(PARTS.sub(lambda _: parts(level), text, count=1), encoding="utf-8")
@@ -50,7 +50,7 @@ def table(level: Sweep) -> str:
 
 def parts(level: Sweep) -> str:
     """A row per part of the largest strategy: what it adds."""
-    found = left_out(level)
+    found = ablation(level)
     assert found is not None
     head = [f"| part of `{_name(found.full)}` | adds to nDCG@10 |", "|---|---|"]
     added = what_parts_add(level, found)

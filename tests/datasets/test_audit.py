@@ -27,7 +27,7 @@ from ragsweep.datasets.audit.duplicates import duplicate_passages, duplicate_que
 from ragsweep.datasets.audit.garbled import ACROSS, garbled_text
 from ragsweep.datasets.audit.shifted import shifted_pages, sign_flip_p
 from ragsweep.datasets.audit.swapped import mutual_p, swapped_judgments
-from ragsweep.datasets.audit.unread import unread_text
+from ragsweep.datasets.audit.unread_text import unread_text
 from ragsweep.datasets.audit.wording import copied_queries, dependent_queries
 from ragsweep.tasks.ranking.audit import unit_ranks
 
@@ -319,6 +319,30 @@ def test_in_a_large_corpus_only_exact_copies_are_found(monkeypatch):
     pages = {"a.pdf": [LONG, LONG.replace("daily", "weekly", 1)], "b.pdf": [LONG.upper()]}
     [finding] = duplicate_passages(dataset_of(pages), 0.8, 1)
     assert finding.examples == ("a.pdf#1 and b.pdf#1",)
+
+
+def test_copies_on_one_page_have_names_of_their_own():
+    """Of passages of one page, the name of the page would stand for both."""
+    dataset = dataset_of(
+        {"a.pdf": [f"{LONG} {LONG}"]}, chunker=FixedChunker(len(LONG), 0, "characters"), unit="passage"
+    )
+    [finding] = duplicate_passages(dataset, 0.7, 1)
+    first, second = finding.examples[0].split(" and ")
+    assert first != second
+
+
+def test_a_ceiling_below_1_is_not_shown_as_1():
+    judgments = [Judgment(f"q{n}", unit, 1) for n in range(1, 3001) for unit in ("a.pdf#1", *["a.pdf#9"][: n == 1])]
+    [absent, *_] = coverage(dataset_of({"a.pdf": [LONG]}, [f"What {n}?" for n in range(3000)], tuple(judgments)), 1)
+    assert "at most 0.9998" in absent.cost  # 2999.5 of 3000
+
+
+def test_only_queries_with_a_lower_grade_score_more_than_0_in_ndcg():
+    for grade, exception in ((0, False), (1, True)):
+        judgments = (Judgment("q1", "a.pdf#1", 2), Judgment("q2", "a.pdf#1", grade))
+        [finding] = coverage(dataset_of({"a.pdf": [LONG]}, ["What?", "Who?"], judgments), 2)
+        assert finding.cost.startswith("They score 0")
+        assert ("NDCG" in finding.cost) is exception
 
 
 def test_passages_that_overlap_are_no_copies():

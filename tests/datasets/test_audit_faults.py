@@ -19,7 +19,7 @@ from ragsweep.datasets.audit.duplicates import duplicate_passages, duplicate_que
 from ragsweep.datasets.audit.shifted import shifted_pages
 from ragsweep.datasets.audit.swapped import swapped_judgments
 from ragsweep.datasets.audit.unit_ranks import UnitRanks
-from ragsweep.datasets.audit.unread import unread_text
+from ragsweep.datasets.audit.unread_text import unread_text
 from ragsweep.retrieval import SparseRetriever
 from ragsweep.retrieval.encoders.model_files import MINILM
 from ragsweep.retrieval.encoders.prompt_tokens import token_counts

@@ -1,6 +1,7 @@
 """The decision in sentences: it names a winner only if there is one, and never compares different cutoffs."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -108,7 +109,8 @@ def test_that_nothing_is_better_than_guessing_comes_first():
     assert first == (
         "No better than guessing (F1 0.250): none of the configurations (p > 0.05, corrected for 3 tests)."
     )
-    assert second.startswith("Ship alpha 0.5")
+    assert second.startswith("Nothing to ship")
+    assert as_record(against_guessing(0.02, 0.03, 0.04), "")["not_shipped"] == "guessing"
 
 
 @pytest.mark.parametrize(
@@ -124,7 +126,7 @@ def test_that_nothing_is_better_than_guessing_comes_first():
 )
 def test_what_is_better_than_guessing_comes_after_the_choice(p, end):
     first, second, *_ = headline(against_guessing(*p))
-    assert first.startswith("Ship alpha 0.5")
+    assert first.startswith("Nothing to ship" if p[1] == 0.5 else "Ship alpha 0.5")
     assert second == f"Better than guessing (F1 0.250): {end}"
 
 
@@ -177,6 +179,33 @@ def test_a_tie_is_called_a_tie():
 def test_equal_configurations_have_no_winner():
     first = headline(over(noisy([0.5, 0.5, 0.5]), [0.3, 0.5, 0.7]))[0]
     assert first.startswith("No winner: none of the 3 configurations can be told apart from the best. Choose by cost.")
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_that_all_measure_the_same_is_said_first_and_nothing_else_is_claimed(number):
+    decision = over(np.repeat(noisy([0.5]), number, axis=0), [0.3, 0.5, 0.7][:number])
+    first = headline(decision)[0]
+    assert first.startswith(f"No winner: {'both' if number == 2 else 'all 3'} configurations measure the same, F1 0.")
+    assert as_record(decision, "")["not_shipped"] == "same values"
+    assert not any("ied ones" in line or "detect" in line for line in evidence(decision))
+    assert cells(decision)[1][2] == "all measure the same"
+
+
+def test_what_measures_best_among_equals_does_not_sound_like_a_winner():
+    decision = over(noisy([0.5, 0.5, 0.5]), [0.3, 0.5, 0.7])
+    assert as_record(decision, "")["not_shipped"] == "tied"
+    assert not re.search(r"\b[Bb]est (is|measured)|Ship", headline(decision)[0])
+
+
+def test_that_nothing_can_be_told_apart_at_any_cutoff_comes_first():
+    rng = np.random.default_rng(4)
+    runs = [
+        of_scores(f"{alpha} {k}", rng.normal(0.5, 0.05, 40), {"retriever.alpha": alpha, "k": k}, k=str(k))
+        for alpha in (0.3, 0.5)
+        for k in (3, 5)
+    ]
+    first = headline(decided(*runs))[0]
+    assert first.startswith("No winner at any k: the 2 configurations cannot be told apart.")
 
 
 def test_configurations_that_measure_the_same_count_once():

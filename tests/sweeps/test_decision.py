@@ -5,12 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from outcomes import SETTINGS, alpha_k, decided, grid, of_scores, over_alpha
+from outcomes import FACTS, SETTINGS, alpha_k, decided, grid, of_scores, over_alpha
 
 from ragsweep.report.evidence import evidence
 from ragsweep.report.record import as_record
 from ragsweep.statistics import compare_with_best, pareto_front
 from ragsweep.sweeps import Sweep, decide
+from ragsweep.tasks.facts import facts_of
 from ragsweep.tasks.metric import Metric
 
 SHARE = Metric("f1", "F1", low=0, high=1, binary=True)
@@ -199,3 +200,34 @@ def test_a_wrong_judgment_can_move_a_value_only_as_far_as_values_lie_in_the_swee
     sweep = over_alpha([np.tile([0.14, 0.3], 20), np.tile([0.1, 0.26], 20)], (0, 1))
     [choice] = decide(sweep).choices.values()
     assert choice.bearable.found.worst == 7
+
+
+def test_a_front_uses_the_bounds_of_its_metric_for_a_margin():
+    """20 queries cannot show a margin of .05 of a range of 1, and signs can."""
+    scores = noisy(1, 0.5, 20)
+    cheap, dear = run(0, 5, scores, latency=10.0), run(1, 5, scores + 0.01, latency=20.0)
+    settings = replace(SETTINGS, gains=[], costs=["latency/mean_ms"], margin=0.05)
+    [front] = decided(cheap, dear, settings=settings).fronts
+    assert front.on_front.tolist() == [True, True]
+    unbounded = {"metrics": {"f1": {"title": "F1", "higher_is_better": True}}}
+    runs = [
+        replace(
+            each,
+            facts=facts_of(
+                {
+                    **FACTS,
+                    **unbounded,
+                    "measures": {
+                        "latency/mean_ms": {
+                            "value": each.value("latency/mean_ms"),
+                            "title": "Latency",
+                            "higher_is_better": False,
+                        }
+                    },
+                }
+            ),
+        )
+        for each in (cheap, dear)
+    ]
+    [front] = decided(*runs, settings=settings).fronts
+    assert front.on_front.tolist() == [True, False]

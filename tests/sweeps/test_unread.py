@@ -72,6 +72,8 @@ def test_the_choice_depends_on_answers_that_could_not_be_read_where_they_decide_
     record = json.loads(json.dumps(as_record(decision, "")))
     assert record["unread"]["counts"] == {"silent": 80, "steady": 0}
     assert record["unread"]["choice_depends"] is True
+    assert record["not_shipped"] == "unread answers"
+    assert "Ship" not in said(decision)
     assert [each["counted_as"] for each in record["unread"]["otherwise"]] == WAYS
     assert record["choice"]["unread"] == 0
     head, *rows = table_of_configurations(decision).splitlines()
@@ -86,6 +88,7 @@ def test_the_choice_does_not_depend_on_a_few_of_them():
         decision
     )
     assert as_record(decision, "")["unread"]["choice_depends"] is False
+    assert as_record(decision, "")["not_shipped"] is None
 
 
 def test_a_configuration_that_is_worse_only_because_it_was_not_read_changes_the_choice():
@@ -94,6 +97,15 @@ def test_a_configuration_that_is_worse_only_because_it_was_not_read_changes_the_
     assert decision.headline.worse == 1
     assert [each.counted_as for each in decision.unread.changing] == ["left out"]
     assert "on the 140 queries that both have answered, model cut off has 0." in said(decision)
+
+
+def test_a_metric_whose_unread_answers_cannot_count_otherwise_says_how_many_there_are():
+    """Of a Brier score, an answer that was not read has the largest error; no confidence stands for its own."""
+    runs = [run("cut off", *drawn(0.8, 60, unread=9)), run("whole", *drawn(0.4, 60, seed=1))]
+    about = {"f1": runs[0].facts.unread["f1"]._replace(otherwise={})}
+    decision = decided(*(replace(each, facts=replace(each.facts, unread=about)) for each in runs))
+    assert "could not be read, and have the worst Accuracy: model cut off 9, model whole 0 of 60" in said(decision)
+    assert [each.counted_as for each in decision.unread.recounts] == ["left out"]
 
 
 def test_where_everything_was_read_nothing_is_said():
@@ -110,6 +122,8 @@ def test_where_everything_was_read_nothing_is_said():
 
 def test_with_eight_questions_and_with_a_model_that_answered_nothing():
     decision = decided(run("some", [1, 1, 1, 0, 0, 1, 1, 0], [0] * 8), run("nothing", [0] * 8, [1] * 8))
+    assert not decision.unread.replacing  # it answers more than the other would by guessing
+    assert as_record(decision, "")["unread"]["choice_depends"] is False
     assert [each.counted_as for each in decision.unread.recounts] == WAYS[:2]  # no question was answered by both
     assert "model nothing 8, model some 0 of 8 queries." in said(decision)
     silent = decided(run("nothing", [0] * 8, [1] * 8), run("nothing either", [0] * 8, [1] * 8))
@@ -120,6 +134,15 @@ def test_with_eight_questions_and_with_a_model_that_answered_nothing():
     assert not silent.unread.changing
     alone = decided(run("nothing", [0] * 8, [1] * 8))
     assert "Answers that could not be read, and count as wrong: 8 of 8 queries." in said(alone)
+
+
+def test_the_best_system_is_shipped_whatever_one_is_counted_as_that_answered_nothing():
+    decision = decided(run("right", np.ones(8), np.zeros(8)), run("nothing", np.zeros(8), np.ones(8)))
+    changed = {each.counted_as: (each.changes, each.replaces) for each in decision.unread.recounts}
+    guessed = as_record(decision, "")["unread"]["otherwise"][1]["cannot_be_told_apart"]
+    assert changed["a guess"] == (len(guessed) > 1, False)
+    assert as_record(decision, "")["not_shipped"] is None
+    assert said(decision).startswith("Ship model right")
 
 
 def test_a_model_that_answered_nothing_does_not_hide_what_the_others_say():

@@ -184,7 +184,7 @@ def test_a_query_without_a_relevant_document_scores_0_and_is_named():
     assert result.means["ndcg"] > 0.5
     graded = "without a relevant document, scoring 0, except in NDCG which counts every grade above 0: 1 ('q2')"
     assert graded in repr(result)
-    result = ragsweep.evaluate({"q1": ["a"], "q2": ["a"]}, {"q1": {"a": 1}, "q2": {"a": 0}})
+    result = ragsweep.evaluate({"q1": ["a"], "q2": ["a"]}, {"q1": {"a": 2}, "q2": {"a": 0}}, relevance_level=2)
     assert result.means["ndcg"] == 0.5
     assert "without a relevant document, scoring 0: 1 ('q2')" in repr(result)
 

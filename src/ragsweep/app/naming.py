@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from math import isfinite
 from pathlib import Path
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 SWEEP = "RAGSWEEP_SWEEP"  # in the environment: what every job needs to know about its sweep, as JSON
 UNNAMED = ("dataset", "corpus", "questions", "tracking", "store", "hydra", "dry_run")  # do not name a run
+Shown = Mapping[str, Mapping[str, str]]  # what stands for the values of swept settings
 ABOUT_THIS_START = ("tracking.resume", "dry_run")  # settings that another start of the same sweep need not have
 
 
@@ -35,7 +36,7 @@ def tracked_job(config: DictConfig) -> Job:
     in_sweep = sweep_of_job()
     hydra_config = HydraConfig.get()
     task = as_given(hydra_config.overrides.task)
-    name, swept = _named_job(task, in_sweep["swept"]) if in_sweep else _named_single(config, task)
+    name, swept = _named_job(task, in_sweep) if in_sweep else _named_single(config, task)
     mode = ["hydra.mode=RUN"] if any(override.startswith("experiment=") for override in task) else []
     return Job(
         name=name,
@@ -64,8 +65,8 @@ def _named_single(config: DictConfig, overrides: Sequence[str]) -> tuple[str, di
     return named([each for each in parsed if each.key_or_group.partition(".")[0] not in unused], [])
 
 
-def _named_job(overrides: Sequence[str], swept: Sequence[str]) -> tuple[str, dict[str, Any]]:
-    return named(OverridesParser.create().parse_overrides(list(overrides)), swept)
+def _named_job(overrides: Sequence[str], sweep: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    return named(OverridesParser.create().parse_overrides(list(overrides)), sweep["swept"], sweep["shown"])
 
 
 def sweep_of_job() -> dict[str, Any] | None:
@@ -91,17 +92,45 @@ def command_of(arguments: Sequence[str]) -> str:
     return shlex.join(["ragsweep", "run", *kept])
 
 
-def named(parsed: Sequence[Override], swept: Sequence[str]) -> tuple[str, dict[str, Any]]:
-    """The name of a run, and the settings in it: the swept ones, or those that were set if nothing is swept."""
+def named(parsed: Sequence[Override], swept: Sequence[str], values: Shown | None = None) -> tuple[str, dict[str, Any]]:
+    """The name of a run, and the settings in it: the swept ones, or those that were set if nothing is swept.
+
+    Args:
+        parsed: The overrides of the run.
+        swept: The swept settings.
+        values: Of `values_shown`. Values that are not in it are told apart from no other ones.
+    """
     from ragsweep.core.names import LONGEST_NAME
-    from ragsweep.sweeps.naming import short_names, without_folders
+    from ragsweep.sweeps.naming import short_names, told_apart
 
     by_name = {override.key_or_group: override for override in parsed}
     telling = [name for name in by_name if name.partition(".")[0] not in UNNAMED]
     shown = [name for name in swept or telling if name in by_name]
-    words = zip(short_names(shown), (by_name[name].get_value_element_as_str() for name in shown), strict=True)
-    name = " ".join(_word(short, without_folders(value)) for short, value in words) or "defaults"
-    return shortened_with_digest(name, LONGEST_NAME), {name: _plain(by_name[name]) for name in shown}
+    words = []
+    for name, short in zip(shown, short_names(shown), strict=True):
+        value = by_name[name].get_value_element_as_str()
+        words.append(_word(short, (values or {}).get(name, {}).get(value) or told_apart([value])[value]))
+    return shortened_with_digest(" ".join(words) or "defaults", LONGEST_NAME), {
+        name: _plain(by_name[name]) for name in shown
+    }
+
+
+def values_shown(jobs: Sequence[Sequence[Override]], swept: Sequence[str]) -> Shown:
+    """How the values of swept settings stand in the names of the jobs, as far as the last part of a path does not do.
+
+    Args:
+        jobs: The overrides of every job.
+        swept: The swept settings.
+    """
+    from ragsweep.sweeps.naming import told_apart
+
+    values: dict[str, dict[str, None]] = {name: {} for name in swept}
+    for override in (override for job in jobs for override in job if override.key_or_group in values):
+        values[override.key_or_group][override.get_value_element_as_str()] = None
+    return {
+        name: {value: text for value, text in told_apart(some).items() if text != told_apart([value])[value]}
+        for name, some in values.items()
+    }
 
 
 def _word(name: str, value: str) -> str:

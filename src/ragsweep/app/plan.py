@@ -16,7 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from ragsweep.app.composing import sharing
 from ragsweep.app.groups import name_unused, refuse_unused
 from ragsweep.app.job import check_server
-from ragsweep.app.naming import as_given, named
+from ragsweep.app.naming import Shown, as_given, named, values_shown
 from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.project import sweep_id
 
@@ -64,11 +64,14 @@ def _check_values(overrides: Sequence[Override]) -> None:
         raise ConfigError(f"the sweep would have {jobs:,} jobs or more; expected at most {MOST_JOBS:,}")
 
 
-def check_all(config: DictConfig, jobs: Sequence[list[str]], swept: Sequence[str]) -> tuple[DictConfig, list[Planned]]:
+def check_all(
+    config: DictConfig, jobs: Sequence[list[str]], swept: Sequence[str]
+) -> tuple[DictConfig, list[Planned], Shown]:
     """Build the objects of every job, so that bad input stops the sweep before anything is recorded.
 
     Returns:
-        The configuration of the first job, since that of the whole sweep lacks what is swept; and what is planned.
+        The configuration of the first job, since that of the whole sweep lacks what is swept; what is planned; and
+        the values in the names of the jobs, of `values_shown`.
     """
     from ragsweep.experiment import Experiment, checked, decision_of
     from ragsweep.sweeps import check_at
@@ -98,15 +101,17 @@ def check_all(config: DictConfig, jobs: Sequence[list[str]], swept: Sequence[str
                 kept[tuple(overrides)] = ready
     check_server(config)
     planned, cutoffs = [], []
-    for overrides in jobs:
+    parsed = [parser.parse_overrides(overrides) for overrides in jobs]
+    shown = values_shown(parsed, swept)
+    for overrides, each in zip(jobs, parsed, strict=True):
         ready = kept.pop(tuple(overrides)) if tuple(overrides) in kept else prepared(overrides)
         experiment = Experiment.planned(*ready, sweep_id())
-        planned.append(Planned(*named(parser.parse_overrides(overrides), swept), experiment.digest))
+        planned.append(Planned(*named(each, swept, shown), experiment.digest))
         cutoffs.append(experiment.cutoff)
     name_unused(set[str].intersection(*unused) if unused else (), swept)
     if any(cutoff is not None for cutoff in cutoffs):
         check_at(decision_of(experiment.config), list(dict.fromkeys(cutoffs)))
-    return composed(jobs[0]) if jobs else config, planned
+    return composed(jobs[0]) if jobs else config, planned, shown
 
 
 def _without_hydra(config: DictConfig) -> DictConfig:

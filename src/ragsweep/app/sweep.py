@@ -44,7 +44,7 @@ class SweepCallback(Callback):
             check_places(config)
             check_launcher(config.hydra.launcher._target_)
             jobs, swept = list_jobs(config)
-            first, planned = check_all(config, jobs, swept)
+            first, planned, shown = check_all(config, jobs, swept)
             if here:
                 start()
             with progress("loading MLflow"):  # takes seconds, in which the other process gets ready
@@ -59,6 +59,7 @@ class SweepCallback(Callback):
                 "parent_run_id": SweepCallback.sweep.parent.run_id,
                 "total": len(jobs) or None,
                 "swept": swept,
+                "shown": shown,
                 "may_resume": first.tracking.resume or not here,
                 "stop": str(SweepCallback.sweep.stop),
                 "driver": os.getpid(),

@@ -12,6 +12,7 @@ from ragsweep.core.digest import digest
 from ragsweep.core.terminal import counted, one_line
 from ragsweep.datasets import Document
 from ragsweep.datasets.collection import digest_of_documents
+from ragsweep.datasets.generated_questions import EASY_SHARE
 from ragsweep.generation.checking import CHECKS
 from ragsweep.generation.drafts import UNANSWERABLE, Generator
 from ragsweep.generation.making import Outcome, Plan
@@ -31,7 +32,6 @@ WEAKNESSES = """\
 - Whether a question can be understood alone is judged by rules for English.
 - Easy questions (BM25 finds the passage first) are marked and kept. Dropping them would be unfair to BM25, and would
   make other retrievers look better than they are."""
-EASY_SHARE = 0.9  # of easy questions, from which on the set says nothing about sparse against dense retrieval
 OUT_OF_SCOPE = """\
 - That no document answers an out-of-scope question is judged by shared words, too. Such questions have no
   references. A sweep leaves them out of its metrics, and says how many there are."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ragsweep.core.errors import ConfigError, GeneratorError
+from ragsweep.datasets.generated_questions import BM25_RANK, COPIED, EASY
 from ragsweep.generation.checking import Accepted, Rejected
 from ragsweep.generation.data_sheet import Recipe, data_sheet
 from ragsweep.generation.drafts import UNANSWERABLE, Source
@@ -74,7 +75,7 @@ def _question(each: Accepted) -> dict[str, Any]:
         "page": source.page_number,
     }
     if each.copied is not None:
-        row |= {"easy": each.is_easy, "bm25_rank": each.rank, "copied": round(each.copied, COPIED_DIGITS)}
+        row |= {EASY: each.is_easy, BM25_RANK: each.rank, COPIED: round(each.copied, COPIED_DIGITS)}
     return row
 
 

@@ -17,7 +17,7 @@ from ragsweep.report.report_charts import (
 )
 from ragsweep.report.tables import three_digits
 from ragsweep.report.words import at, bought, of_which
-from ragsweep.sweeps import Decision, left_out
+from ragsweep.sweeps import Decision, ablation
 
 
 def captions_of(decision: Decision) -> dict[str, str]:
@@ -88,7 +88,7 @@ def _against(decision: Decision) -> str:
 
 def _parts(decision: Decision) -> str:
     level = decision.headline.allowed
-    found = left_out(level) if level.is_mean(level.decided_by) else None
+    found = ablation(level) if level.is_mean(level.decided_by) else None
     if found is None:
         return ""
     added = (

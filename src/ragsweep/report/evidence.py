@@ -9,7 +9,7 @@ from ragsweep.core.terminal import counted, one_line
 from ragsweep.report.unread_words import lost_in_words
 from ragsweep.report.words import MOST_NAMED, at, bought, p_value
 from ragsweep.statistics import LEVEL, WORTHWHILE
-from ragsweep.sweeps import Choice, Decision, Sweep
+from ragsweep.sweeps import Choice, Decision, Sweep, not_shipped
 
 FEW = 20  # queries; with fewer, the intervals are too narrow
 STILL_RISING = 0.02  # between the two largest cutoffs; less is not worth a sentence
@@ -33,6 +33,8 @@ def _evidence(decision: Decision) -> Iterator[str]:
     asked, used = decision.sweep.settings.at, decision.headline.cutoff
     if asked is not None and asked != used:
         yield f"decision.at is {asked}, at which no run finished: the headline is about {decision.sweep.cutoff} {used}."
+    if not_shipped(decision) == "same values":
+        return
     yield from _rule(decision)
     yield from _one_for_all(decision)
     yield from _edges(decision)

@@ -10,7 +10,7 @@ from ragsweep.core.style import BEST, BLUE, INTERVALS, dress, figure, shown
 from ragsweep.report.settings_charts import WIDE
 from ragsweep.report.words import at
 from ragsweep.statistics import confidence_intervals
-from ragsweep.sweeps import Decision, LeftOut, Sweep, left_out
+from ragsweep.sweeps import Ablation, Decision, Sweep, ablation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,7 +28,7 @@ class Added(NamedTuple):
     high: float
 
 
-def what_parts_add(level: Sweep, found: LeftOut) -> list[Added]:
+def what_parts_add(level: Sweep, found: Ablation) -> list[Added]:
     """What each part adds to the configuration that has them all, the most helpful part first."""
     metric, sign = level.decided_by, level.sign(level.decided_by)
     full = found.full.per_query[metric].to_numpy(dtype=float)
@@ -42,7 +42,7 @@ def what_parts_add(level: Sweep, found: LeftOut) -> list[Added]:
 def what_each_part_adds(decision: Decision) -> Figure:
     """What does each part of the largest configuration add?"""
     level = decision.headline.allowed
-    found = left_out(level)
+    found = ablation(level)
     assert found is not None
     added = what_parts_add(level, found)
     labels = [shown(each.part, LONGEST_PATH) for each in added]

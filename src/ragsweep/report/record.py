@@ -9,7 +9,7 @@ from typing import Any
 
 from ragsweep.report.evidence import evidence
 from ragsweep.report.words import headline
-from ragsweep.sweeps import Choice, CostFront, Decision, Outcome, Promise
+from ragsweep.sweeps import Choice, CostFront, Decision, Outcome, Promise, not_shipped
 
 VERSION = 1  # of the format; a new field does not change it
 
@@ -38,6 +38,7 @@ def as_record(decision: Decision, sweep_id: str) -> dict[str, Any]:
         "settings": settings | {"metric": sweep.decided_by},
         "cutoff": sweep.cutoff or None,
         "at": decision.headline.cutoff,
+        "not_shipped": not_shipped(decision),
         "choice": _configuration(decision, decision.named),
         "choices": [_choice(decision, choice) for choice in decision.choices.values()],
         "one_for_all": _one_for_all(decision),
@@ -57,7 +58,7 @@ def _configuration(decision: Decision, outcome: Outcome) -> dict[str, Any]:
         "label": decision.sweep.label(outcome),
         "name": outcome.name,
         "run_id": outcome.run_id,
-        "settings": dict(outcome.swept),
+        "settings": outcome.given,
         "interval": [low, high],
         "against_guessing": guessing._asdict() if guessing else None,
         "unread": decision.unread.counts[outcome] if decision.unread else None,
@@ -103,7 +104,7 @@ def _unread(decision: Decision) -> dict[str, Any] | None:
         return None
     return {
         "counts": {outcome.name: number for outcome, number in found.counts.items()},
-        "choice_depends": bool(found.changing) if found.recounts else None,
+        "choice_depends": bool(found.replacing) if found.recounts else None,
         "otherwise": [
             {
                 "counted_as": each.counted_as,
@@ -112,6 +113,7 @@ def _unread(decision: Decision) -> dict[str, Any] | None:
                 "best": each.choice.allowed.label(each.choice.best),
                 "cannot_be_told_apart": [each.choice.allowed.label(outcome) for outcome in each.choice.tied],
                 "changes": each.changes,
+                "replaces": each.replaces,
             }
             for each in found.recounts
         ],

@@ -10,7 +10,7 @@ from ragsweep.report.decision_charts import best_against_baseline, by_cutoff, co
 from ragsweep.report.part_charts import what_each_part_adds
 from ragsweep.report.settings_charts import heat_map, one_setting, parallel_coordinates
 from ragsweep.report.sweep_charts import by_use
-from ragsweep.sweeps import Decision, left_out
+from ragsweep.sweeps import Decision, ablation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,7 +38,7 @@ def report_charts(decision: Decision) -> Iterator[tuple[str, Figure]]:
         yield ONE_SETTING, one_setting(decision, axes[0])
     if sweep.is_mean(sweep.decided_by):
         yield AGAINST, best_against_baseline(decision)
-        if left_out(level):
+        if ablation(level):
             yield LEFT_OUT, what_each_part_adds(decision)
     if len(axes) > 2:
         yield COMBINATIONS, parallel_coordinates(decision)

@@ -40,7 +40,9 @@ def cells(decision: Decision) -> list[list[str]]:
 def _ties(choice: Choice) -> str:
     if choice.named not in choice.tied:
         return f"worse than {choice.allowed.label(choice.best)}"
-    return tied_in_words(choice.allowed) if choice.others else "none"
+    if not choice.others:
+        return "none"
+    return tied_in_words(choice.allowed) if choice.distinct > 1 else "all measure the same"
 
 
 def number(sweep: Sweep, name: str, value: float | None) -> str:

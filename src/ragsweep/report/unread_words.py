@@ -22,7 +22,9 @@ def unread_in_words(decision: Decision) -> str:
     if found is None or not found.most:
         return ""
     queries = counted(len(decision.sweep.queries), "query")
-    said = f"Answers that could not be read, and count as wrong: {_numbers(decision, found.counts)} of {queries}."
+    about = decision.named.facts.unread[decision.sweep.decided_by]
+    value = "count as wrong" if about.otherwise else f"have the worst {decision.sweep.metric_title}"
+    said = f"Answers that could not be read, and {value}: {_numbers(decision, found.counts)} of {queries}."
     if not found.recounts:
         return said
     if not found.changing:
@@ -32,7 +34,10 @@ def unread_in_words(decision: Decision) -> str:
         return f"{said} The choice would be the same if they {', or '.join([counted_as, *left_out])}."
     named = [_instead(each) for each in found.changing[:MOST_WAYS]]
     more = [f"and {len(found.changing) - MOST_WAYS} more"] if len(found.changing) > MOST_WAYS else []
-    return f"{said} The choice depends on how they count: {'; '.join([*named, *more])}."
+    what = (
+        "The choice depends" if found.replacing else "The choice stands, but not what it is better than: that depends"
+    )
+    return f"{said} {what} on how they count: {'; '.join([*named, *more])}."
 
 
 def lost_in_words(decision: Decision) -> str:

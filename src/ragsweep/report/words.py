@@ -8,10 +8,11 @@ from ragsweep.core.style import INTERVALS
 from ragsweep.core.terminal import counted, one_line
 from ragsweep.report.settings_words import tied_in_words, values_in_words
 from ragsweep.report.unread_words import unread_in_words
-from ragsweep.sweeps import Choice, Decision, Outcome, Promise, Sweep
+from ragsweep.sweeps import Choice, Decision, Outcome, Promise, Sweep, not_shipped
 
 MOST_UNANSWERED = 0.5  # of the queries; with more, that is the news
 MOST_NAMED = 4  # configurations that the headline lists
+NO_WINNER = ("same values", "tied")
 
 
 def headline(decision: Decision) -> list[str]:
@@ -21,7 +22,7 @@ def headline(decision: Decision) -> list[str]:
         return [one_line(each) for each in (caution, _news(decision), unread) if each]
     better = any(each.better for each in decision.against_guessing.values())
     which, guessing = _which(decision), _than_guessing(decision)
-    choice = (which, guessing) if better else (guessing, which)
+    choice = (which, guessing) if better or not_shipped(decision) in NO_WINNER else (guessing, which)
     rest = (unread, _what_a_cutoff_buys(decision), _what_to_expect(decision))
     sentences = (caution, _news(decision), *choice, *rest)
     return [one_line(sentence) for sentence in sentences if sentence]
@@ -31,9 +32,10 @@ def _news(decision: Decision) -> str:
     queries, lost = len(decision.sweep.queries), len(decision.unanswered)
     if lost <= MOST_UNANSWERED * queries:
         return ""
+    unread = decision.unread is not None and min(decision.unread.counts.values()) >= lost
     return (
-        f"Look at the data first: every configuration gives {lost} of {queries} queries the worst possible "
-        f"{decision.sweep.metric_title}. No choice between them matters as much."
+        f"Look at the {'responses' if unread else 'data'} first: every configuration gives {lost} of {queries} queries "
+        f"the worst possible {decision.sweep.metric_title}. No choice between them matters as much."
     )
 
 
@@ -47,28 +49,66 @@ def _than_guessing(decision: Decision) -> str:
     guessing = f"{'Better' if better else 'No better'} than guessing ({decision.sweep.metric_title} {named.value:.3f})"
     if tests == 1:
         return f"{guessing}: p {p_value(named.p)}."
-    what = "none" if not better else f"all {tests}" if better == tests else f"{better} of {tests}"
+    what = (
+        "none"
+        if not better
+        else ("both" if tests == 2 else f"all {tests}")
+        if better == tests
+        else f"{better} of {tests}"
+    )
     p = f"p {'<=' if better else '>'} 0.05, corrected for {tests} tests"
     one_of_few = f"; {decision.sweep.label(decision.named)} is {'one of them' if named.better else 'not'}"
     return f"{guessing}: {what} of the configurations ({p}){one_of_few if 0 < better < tests else ''}."
 
 
 def _which(decision: Decision) -> str:
-    sweep, choices = decision.sweep, list(decision.choices.values())
-    if len(sweep.outcomes) == 1:
+    sweep, choices, why = decision.sweep, list(decision.choices.values()), not_shipped(decision)
+    if why == "one configuration":
         only = sweep.outcomes[0]
         return f"{only.name}: {_measured(sweep, only)}. There is only one configuration, so there is nothing to choose."
-    if not any(choice.meets for choice in choices):
-        why = "; ".join(
+    if why == "requirements":
+        excluded = "; ".join(
             f"{name}: {reason}" for name, reason in decision.headline.excluded.items() if name == decision.named.name
         )
-        return f"No configuration meets the requirements. The best without them, {why}."
-    if len(choices) == 1:
-        return _which_of(choices[0])
-    if all(choice.distinct == 1 and not choice.excluded for choice in choices):
-        alike = any(len(choice.allowed.outcomes) > 1 for choice in choices)
-        what = "The configurations measure the same" if alike else "One configuration"
-        return f"{what} at {counted(len(choices), 'cutoff')}: only {sweep.cutoff} is to be chosen."
+        return f"No configuration meets the requirements. The best without them, {excluded}."
+    if why in NO_WINNER:
+        return _no_winner(decision)
+    chosen = _which_of(choices[0]) if len(choices) == 1 else _which_at_each(decision)
+    if why == "guessing":
+        return f"Nothing to ship: what measures best is not shown to be better than guessing. Measured: {chosen}"
+    if why == "unread answers":
+        return f"Nothing to ship yet: the choice depends on how unread answers count. Measured: {chosen}"
+    return f"Ship {chosen}" if len(choices) == 1 else chosen
+
+
+def _no_winner(decision: Decision) -> str:
+    """That nothing can be told apart, and what was measured, so that it does not sound like a winner."""
+    sweep, choice, several = decision.sweep, decision.headline, len(decision.choices) > 1
+    number = max(len(each.allowed.outcomes) for each in decision.choices.values())
+    if number == 1:
+        return f"One configuration at {counted(len(decision.choices), 'cutoff')}: only {sweep.cutoff} is to be chosen."
+    measured = f"{_measured(sweep, choice.named)}{at(sweep, choice)}"
+    if not_shipped(decision) == "same values":
+        only_k = f" Only {sweep.cutoff} is to be chosen." if several else " Choose by cost."
+        which = "both" if number == 2 else f"all {number}"
+        return f"No winner: {which} configurations measure the same, {measured}.{only_k}"
+    value = "The value measured best, perhaps by chance,"
+    if choice.named is not choice.best:
+        value = f"The best {in_sentence(sweep.title(sweep.settings.prefer or ''))}"
+    anywhere = f" at any {sweep.cutoff}" if several else ""
+    which = (
+        "the 2 configurations cannot" if choice.distinct == 2 else f"none of the {choice.distinct} configurations can"
+    )
+    than = "" if choice.distinct == 2 else " from the best"
+    return (
+        f"No winner{anywhere}: {which} be told apart{than}. Choose by cost. {value} is that of "
+        f"{sweep.label(choice.named)}: {measured}."
+    )
+
+
+def _which_at_each(decision: Decision) -> str:
+    """The choice of a sweep with several cutoffs."""
+    sweep, choices = decision.sweep, decision.choices.values()
     if decision.for_all and decision.for_all.serves:
         return f"At every {sweep.cutoff}: {_with_others(decision, decision.for_all.label, _always_tied(decision))}."
     each = [f"at {sweep.cutoff} {_cutoffs(group)}: {label}" for label, group in _by_label(decision)]
@@ -81,29 +121,19 @@ def _which_of(choice: Choice) -> str:
     """The choice of a sweep with one cutoff."""
     sweep = choice.allowed
     measured = f"{sweep.label(choice.named)}: {_measured(sweep, choice.named)}"
-    if not choice.worse and choice.distinct > 1:
-        return (
-            f"No winner: none of the {choice.distinct} configurations can be told apart from the best. Choose by cost. "
-            f"{_chosen_by(choice)} is {measured}."
-        )
     if choice.named not in choice.tied:
         return (
-            f"Ship {measured}. It is worse than the best, {sweep.label(choice.best)} (p <= 0.05), but shown not to be "
+            f"{measured}. It is worse than the best, {sweep.label(choice.best)} (p <= 0.05), but shown not to be "
             f"worse by {sweep.settings.margin:g} {sweep.metric_title} or more."
         )
-    tied = f" These cannot be told apart: {tied_in_words(sweep)}." if len(choice.tied) > 1 else ""
-    return f"Ship {measured}.{tied}{_worse(choice)}"
-
-
-def _chosen_by(choice: Choice) -> str:
-    if choice.named is choice.best or not choice.allowed.settings.prefer:
-        return "The best"
-    return f"The one with the best {in_sentence(choice.allowed.title(choice.allowed.settings.prefer))}"
+    tied = f" These cannot be told apart: {tied_in_words(sweep)}." if choice.distinct > 1 and choice.others else ""
+    return f"{measured}.{tied}{_worse(choice)}"
 
 
 def _worse(choice: Choice) -> str:
-    if choice.distinct == 1:
-        return " The configurations measure the same." if len(choice.allowed.outcomes) > 1 else ""
+    if not choice.worse:
+        several = len(choice.allowed.outcomes) > 1
+        return " Those that meet the requirements measure the same." if several and choice.distinct == 1 else ""
     if len(choice.tied) == 1:
         return (
             f" Better than {'the other one' if choice.worse == 1 else f'each of the other {choice.worse}'} (p <= 0.05)."

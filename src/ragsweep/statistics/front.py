@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from ragsweep.statistics.bounded_mean import least_queries, p_above
 from ragsweep.statistics.comparison import sign_patterns
 from ragsweep.statistics.intervals import EQUAL, LEVEL, Array
 from ragsweep.statistics.pairs import affordable, distances, in_parts, inverse, largest_distance
@@ -19,6 +20,7 @@ def pareto_front(
     cost: Array,
     *,
     margin: float = 0.0,
+    span: float = np.inf,
     tolerance: float = 0.0,
     resamples: int = 10_000,
     seed: int = 0,
@@ -32,11 +34,17 @@ def pareto_front(
     measured cost at half of the level each. The probability that any configuration of the true front is excluded is at
     most the level if the differences of equally good configurations are symmetric, and near it otherwise.
 
+    "Not worse" by a margin of a metric with bounds is shown by a test that holds also where few queries carry the loss
+    (`bounded_mean`), at half of the level of quality. Without a margin, configurations that measure the same on every
+    query count as equally good.
+
     Args:
         quality: One metric of every configuration, shape [configurations, queries]. Higher is better.
         cost: Of every configuration, lower is better: for the same queries or for any sample of queries, shape
             [configurations, sample]; or known without uncertainty, shape [configurations].
         margin: How much worse a quality may be that counts as not worse, in its unit.
+        span: The range of the quality: the largest possible size of a difference, perhaps infinite. Without bounds, the
+            margin is tested by sign flips, too.
         tolerance: How much more may be paid for what counts as not dearer, as a share of the cost. Set this or
             `margin`: with both, two configurations could beat each other.
         resamples: Number of sign patterns to try; fewer with more than about 300 configurations (`affordable`).
@@ -48,13 +56,33 @@ def pareto_front(
     """
     known = cost.ndim == 1
     share = level if known else level / 2
-    better, not_worse = _shown(quality, np.full(len(quality), margin), resamples, seed, share)
+    bounded = margin > 0 and bool(np.isfinite(span))
+    slack = np.full(len(quality), 0.0 if bounded else margin)
+    better, not_worse = _shown(quality, slack, resamples, seed, share / 2 if bounded else share)
     if known:
         cheaper, not_dearer = cost < cost[:, None], cost <= (1 + tolerance) * cost[:, None]
     else:
         cheaper, not_dearer = _shown(-cost, tolerance * cost.mean(axis=1), resamples, seed, share)
-    beats: Mask = np.asarray((better & not_dearer) | (cheaper & not_worse))  # [i, j]: j beats i
-    return np.asarray(~beats.any(axis=1))
+    beaten: Mask = (better & not_dearer).any(axis=1)  # [i, j]: j beats i
+    if bounded:
+        beaten |= _nearly_as_good(quality, cheaper & ~beaten[:, None], margin, span, share / 2)
+    else:
+        beaten |= (cheaper & not_worse).any(axis=1)
+    return ~beaten
+
+
+def _nearly_as_good(values: Array, among: Mask, margin: float, span: float, level: float) -> Mask:
+    """Whether another one is shown not to be worse by the margin, shape [i]; `among` says which, shape [i, j].
+
+    Corrected for the number of pairs: of two configurations, only one can be worse by the margin (Shaffer 1986).
+    """
+    level /= max(1, len(values) * (len(values) - 1) // 2)
+    near = among & (values.mean(axis=1) - values.mean(axis=1)[:, None] > -margin)
+    shown = np.zeros(len(values), dtype=bool)
+    if least_queries(margin, span, level) <= values.shape[1]:
+        for row in np.flatnonzero(near.any(axis=1)):
+            shown[row] = bool((p_above(values[near[row]] - values[row], margin, span) <= level).any())
+    return shown
 
 
 def _shown(values: Array, slack: Array, resamples: int, seed: int, level: float) -> tuple[Mask, Mask]:

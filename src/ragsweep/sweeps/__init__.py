@@ -1,34 +1,37 @@
 """The outcomes of a sweep, compared with each other, and the decision between them."""
 
+from ragsweep.sweeps.ablation import Ablation, ablation
 from ragsweep.sweeps.choice import Choice
 from ragsweep.sweeps.columns import with_own_columns
 from ragsweep.sweeps.decision import Decision, ForAll, decide
-from ragsweep.sweeps.left_out import LeftOut, left_out
 from ragsweep.sweeps.naming import short_names
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.settings import DecisionSettings, check_at, check_decision, check_margin
+from ragsweep.sweeps.shipping import NotShipped, not_shipped
 from ragsweep.sweeps.side_by_side import side_by_side
 from ragsweep.sweeps.sweep import Sweep
 from ragsweep.sweeps.tradeoff import CostFront, Promise
 from ragsweep.sweeps.unread import Recount, UnreadAnswers
 
 __all__ = [
+    "Ablation",
     "Choice",
     "CostFront",
     "Decision",
     "DecisionSettings",
     "ForAll",
-    "LeftOut",
+    "NotShipped",
     "Outcome",
     "Promise",
     "Recount",
     "Sweep",
     "UnreadAnswers",
+    "ablation",
     "check_at",
     "check_decision",
     "check_margin",
     "decide",
-    "left_out",
+    "not_shipped",
     "short_names",
     "side_by_side",
     "with_own_columns",

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ragsweep.core.csv_files import TAKEN, setting_columns
 from ragsweep.statistics import STATISTICS
+from ragsweep.sweeps.naming import told_apart
 from ragsweep.sweeps.outcome import Outcome
 
 OF_DECISION = ("tied_with_best", "p_vs_best", "win_frequency")
@@ -18,11 +19,22 @@ def with_own_columns(outcomes: Sequence[Outcome]) -> list[Outcome]:
     """The outcomes, in which a swept setting that has the name of another column is called `params.SETTING`.
 
     Without that, one of the two columns would be lost: a user may have a config group `query`, or a setting `f1`.
+
+    Swept files have their own names, without the folders that are not needed to tell them apart. `settings` keeps their
+    paths.
     """
     swept = dict.fromkeys(name for outcome in outcomes for name in outcome.swept)
     names = setting_columns(swept, set(_columns(outcomes)))
+    shown = {name: told_apart(each.swept[name] for each in outcomes if name in each.swept) for name in swept}
     return [
-        replace(outcome, swept={names[name]: value for name, value in outcome.swept.items()}) for outcome in outcomes
+        replace(
+            outcome,
+            swept={
+                names[name]: shown[name][value] if isinstance(value, str) else value
+                for name, value in outcome.swept.items()
+            },
+        )
+        for outcome in outcomes
     ]
 
 

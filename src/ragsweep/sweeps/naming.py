@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from math import isfinite
 
 from ragsweep.core.style import is_number
 
-FILE = re.compile(r"[^\[\]{}'\",:]*/([^\[\]{}'\",:/]+\.\w+)")  # no list, mapping, address or quoted text
+FILE = re.compile(  # no list, mapping, address or quoted text; a relative path without an ending could be a model
+    r"[^\[\]{}'\",:]*/[^\[\]{}'\",:/]+\.\w+|(~|\.{1,2})?/[^\[\]{}'\",:]+"
+)
 
 
 def short(name: str) -> str:
@@ -27,17 +30,24 @@ def as_text(value: object) -> str:
     return "null" if value is None else f"{value:g}" if is_number(value) else str(value)
 
 
-def without_folders(value: object) -> str:
-    """The last part of the path of a file; any other value as text."""
-    text = as_text(value)
-    path = FILE.fullmatch(text)
-    return path.group(1) if path else text
+def told_apart(values: Iterable[object]) -> dict[str, str]:
+    """How the values of a setting are shown: files without the folders that are not needed to tell them apart.
+
+    Args:
+        values: The values, perhaps several times.
+
+    Returns:
+        What is shown for each value, by the value as text.
+    """
+    ends = {text: _ends(text) for text in dict.fromkeys(map(as_text, values))}
+    number = Counter(end for each in ends.values() for end in each)
+    return {text: next((end for end in each if number[end] == 1), text) for text, each in ends.items()}
 
 
-def shown_by(values: Sequence[object]) -> Callable[[object], str]:
-    """How the values of a setting are shown: files without their folders, if that tells the values apart."""
-    distinct = len(set(map(without_folders, values))) == len(set(map(as_text, values)))
-    return without_folders if distinct else as_text
+def _ends(text: str) -> list[str]:
+    """A path of a file, by its last part, its last two parts and so on; any other text is its only end."""
+    parts = text.split("/") if FILE.fullmatch(text) else [text]
+    return ["/".join(parts[-number:]) for number in range(1, len(parts) + 1)]
 
 
 def as_number(text: str) -> float | int | str:

@@ -133,7 +133,19 @@ class Outcome:
         """Short name of the method: the name of the configuration, or the name that the method gives itself."""
         by = self.facts.method.chosen_by
         chosen = [self.swept[name] for name in by if name in self.swept] or [self.settings.get(name) for name in by]
-        return str(self.swept.get(NAMED) or self.facts.method.name or " ".join(map(str, chosen)))
+        name = self.facts.method.name  # of a file, its own; others may have the same in another folder
+        with_folder = (str(value) for value in self.swept.values() if str(value).endswith(f"/{name}"))
+        return str(self.swept.get(NAMED) or next(with_folder, name) or " ".join(map(str, chosen)))
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The swept settings and their values, files with their whole paths."""
+        return {
+            name: used
+            if isinstance(value, str) and (used := self.settings.get(name, "")).endswith(f"/{value}")
+            else value
+            for name, value in self.swept.items()
+        }
 
     @property
     def order(self) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ragsweep.sweeps.columns import with_own_columns
-from ragsweep.sweeps.naming import as_number, as_text, short_names
+from ragsweep.sweeps.naming import as_number, as_text, short_names, told_apart
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.settings import DecisionSettings
 from ragsweep.sweeps.sweep import Sweep
@@ -50,10 +50,14 @@ def _by_differences(outcomes: Sequence[Outcome]) -> list[Outcome]:
     if len({tuple(outcome.settings.get(name) for name in telling) for outcome in outcomes}) == len(outcomes):
         differing = telling
     shortened = dict(zip(differing, short_names(differing), strict=True))
+    shown = {name: told_apart(_setting(text) for text in values[name]) for name in differing}
     renamed = []
     for outcome in outcomes:
         own = {name: _setting(outcome.settings[name]) for name in differing if name in outcome.settings}
-        name = " ".join(f"{shortened[setting]}={as_text(value)}" for setting, value in own.items()) or outcome.name
+        name = (
+            " ".join(f"{shortened[setting]}={shown[setting][as_text(value)]}" for setting, value in own.items())
+            or outcome.name
+        )
         renamed.append(replace(outcome, name=name, swept=own))
     return renamed
 

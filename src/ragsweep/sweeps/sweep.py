@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from ragsweep.core.csv_files import TEXTS
 from ragsweep.core.style import LONGEST_WORD, is_number, shown
 from ragsweep.statistics import Standings, standings, standings_by_aggregate
 from ragsweep.statistics.intervals import first_best
-from ragsweep.sweeps.naming import short, short_names, shown_by
+from ragsweep.sweeps.naming import as_text, short, short_names
 from ragsweep.sweeps.outcome import NAMED, Outcome
 from ragsweep.sweeps.settings import RECORDED, DecisionSettings
 from ragsweep.tasks.metric import Metric
@@ -285,11 +285,7 @@ class Sweep:
         values = {name: outcome.swept[name] for name in self._varied if name in outcome.swept}
         if NAMED in values or not values:
             return str(values.get(NAMED, outcome.name))
-        return ", ".join(f"{self._varied[name]} {self._shown[name](value)}" for name, value in values.items())
-
-    @cached_property
-    def _shown(self) -> dict[str, Callable[[object], str]]:
-        return {name: shown_by(self.values_of(name)) for name in self._varied}
+        return ", ".join(f"{self._varied[name]} {as_text(value)}" for name, value in values.items())
 
     @cached_property
     def _varied(self) -> dict[str, str]:

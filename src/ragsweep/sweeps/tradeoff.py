@@ -80,7 +80,9 @@ def fronts(sweep: Sweep, headline: Sweep) -> Iterator[CostFront]:
             quality = sweep.sign(metric) * measured.scores(metric)
             costs = -sweep.sign(cost) * _costs(measured, cost)
             margin = sweep.settings.margin or 0.0 if metric == sweep.decided_by else 0.0
-            slack = {"margin": margin} if margin else {"tolerance": TOLERANCE}
+            slack = (
+                {"margin": margin, "span": measured.metric_info[metric].span} if margin else {"tolerance": TOLERANCE}
+            )
             found = pareto_front(quality, costs, **slack, resamples=sweep.resamples, seed=sweep.seed)
             yield CostFront(measured, metric, cost, found)
 

@@ -29,12 +29,15 @@ class Recount(NamedTuple):
         choice: The choice; between two configurations, the best one first, if they are left out.
         changes: Whether another configuration would be the best, the chosen one would be shown to be worse, or one that
             is shown to be worse now would not be.
+        replaces: Whether the chosen one would be another, or would not stand: what is only told apart from fewer others
+            does stand.
     """
 
     counted_as: str
     queries: int
     choice: Choice
     changes: bool
+    replaces: bool
 
 
 class UnreadAnswers(NamedTuple):
@@ -54,8 +57,13 @@ class UnreadAnswers(NamedTuple):
         return max(self.counts.values())
 
     @property
+    def replacing(self) -> list[Recount]:
+        """The ways to count by which the chosen configuration would not stand."""
+        return [each for each in self.recounts if each.replaces]
+
+    @property
     def changing(self) -> list[Recount]:
-        """The ways to count by which the choice is another one."""
+        """The ways to count by which the choice is another one, or is told apart from fewer configurations."""
         return [each for each in self.recounts if each.changes]
 
 
@@ -91,13 +99,15 @@ def recounts(choice: Choice) -> Iterator[Recount]:
         if all(way.get(words) in outcome.per_query for outcome, way in ways.items()):
             counted = [_otherwise(outcome, metric, words) for outcome in level.outcomes]
             then = Choice(choice.cutoff, level.only(counted), choice.excluded)
-            yield Recount(words, len(level.queries), then, _changes(choice, then))
+            replaces = _replaces(choice, then)
+            yield Recount(words, len(level.queries), then, replaces or _ties_more(choice, then), replaces)
     for rival in level.outcomes:
         answered = ~(unread[choice.best] | unread[rival])
         if rival is not choice.best and LEAST_QUERIES <= answered.sum() < len(answered):
             both = [replace(each, per_query=each.per_query[answered]) for each in (choice.best, rival)]
             then = Choice(choice.cutoff, level.only(both), choice.excluded)
-            yield Recount(LEFT_OUT, int(answered.sum()), then, _overtakes(choice, rival, *both))
+            overtakes = _overtakes(choice, rival, *both)
+            yield Recount(LEFT_OUT, int(answered.sum()), then, overtakes, overtakes)
 
 
 def _otherwise(outcome: Outcome, metric: str, words: str) -> Outcome:
@@ -108,14 +118,23 @@ def _otherwise(outcome: Outcome, metric: str, words: str) -> Outcome:
     return replace(outcome, per_query=outcome.per_query.assign(**{metric: values}), facts=facts)
 
 
-def _changes(now: Choice, then: Choice) -> bool:
-    """Whether one choice is not the other, between the same configurations in the same order."""
-    pairs = dict(zip(now.allowed.outcomes, then.allowed.outcomes, strict=True))
-    if then.best.measured != pairs[now.best].measured:
-        return True
-    if now.named in now.as_good and pairs[now.named] not in then.as_good:
-        return True
+def _replaces(now: Choice, then: Choice) -> bool:
+    """Whether another configuration is the best, or the chosen one is no longer as good."""
+    pairs = _pairs(now, then)
+    return then.best.measured != pairs[now.best].measured or (
+        now.named in now.as_good and pairs[now.named] not in then.as_good
+    )
+
+
+def _ties_more(now: Choice, then: Choice) -> bool:
+    """Whether a configuration cannot be told apart from the best that is shown to be worse now."""
+    pairs = _pairs(now, then)
     return any(pairs[outcome] in then.tied for outcome in now.allowed.outcomes if outcome not in now.tied)
+
+
+def _pairs(now: Choice, then: Choice) -> dict[Outcome, Outcome]:
+    """The configurations of two choices, which have the same ones in the same order."""
+    return dict(zip(now.allowed.outcomes, then.allowed.outcomes, strict=True))
 
 
 def _overtakes(now: Choice, rival: Outcome, best_then: Outcome, rival_then: Outcome) -> bool:

@@ -16,6 +16,7 @@ from ragsweep.statistics.intervals import Array
 
 NO_FONTS: Mapping[str, Sequence[Font]] = MappingProxyType({})
 FONTS_NAMED = 5
+BUT_GRADED = ", except in NDCG which counts every grade above 0"
 
 
 def absent_units(dataset: Dataset, level: int) -> list[str]:
@@ -48,7 +49,7 @@ def coverage(
         _, shares = findable(dataset, level)
         judged = len(np.unique(relevant(dataset, level)[1]))
         unanswerable = int((shares == 0).sum())
-        ceiling = f"Recall can reach at most {shares.mean():.3f}"
+        ceiling = f"Recall can reach at most {_below_1(shares.mean())}"
         if unanswerable:
             ceiling += f", as nothing relevant can be found for {counted(unanswerable, 'query')} of {len(shares)}"
         has, they = ("has", "it is") if len(absent) == 1 else ("have", "they are")
@@ -94,7 +95,7 @@ def coverage(
             "queries_without_relevant",
             f"{counted(len(irrelevant), 'query')} without a relevant {unit}"
             f"{named([quoted(query.text) for query in irrelevant])}.",
-            f"They score 0{but_graded(level)}.",
+            f"They score 0{but_graded(dataset, rows)}.",
             "Judge what answers them, lower evaluation.relevance_level, or remove them.",
             len(irrelevant),
             len(dataset.queries),
@@ -167,6 +168,12 @@ def left_out(dataset: Dataset, asked: int) -> Iterator[Finding]:
     )
 
 
-def but_graded(level: int) -> str:
-    """What follows "score 0" of queries without a unit of this grade: NDCG counts lower grades above 0, too."""
-    return ", except in NDCG which counts every grade above 0" if level > 1 else ""
+def but_graded(dataset: Dataset, rows: Sequence[int]) -> str:
+    """What follows "score 0" of queries without a relevant unit, where some have grades above 0."""
+    graded = dataset.qrels.query[dataset.qrels.grade > 0]
+    return BUT_GRADED if np.isin(rows, graded).any() else ""
+
+
+def _below_1(mean: float) -> str:
+    """A mean below 1 with as many digits as show that."""
+    return next(text for digits in range(3, 18) if (text := f"{mean:.{digits}f}") < "1")

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ragsweep.core.terminal import counted
 from ragsweep.datasets.audit.finding import Finding, named, page_name, quoted
 from ragsweep.datasets.audit.unit_ranks import relevant
-from ragsweep.datasets.dataset import Dataset
+from ragsweep.datasets.dataset import Dataset, Passage
 from ragsweep.text.content_words import FEWEST_COMPARED, content_stems, is_copy
 from ragsweep.text.tokens import words
 
@@ -99,7 +99,8 @@ def duplicate_passages(dataset: Dataset, near: float, relevance_level: int) -> I
     answered = {row: set().union(*(asking.get(unit, ()) for unit in its)) for row, its in units.items()}
     affected = set().union(*(answered[one] ^ answered[other] for one, other in pairs.tolist()))
     count = len(np.unique(pairs))
-    names = [" and ".join(page_name(dataset, dataset.passages[row]) for row in pair) for pair in pairs.tolist()]
+    name = {row: _name(dataset, dataset.passages[row]) for row in pairs.ravel().tolist()}
+    names = [" and ".join(name[row] for row in pair) for pair in pairs.tolist()]
     cost = "No query is affected: where a passage is relevant, its copies are judged relevant, too."
     if affected:
         cost = (
@@ -117,6 +118,11 @@ def duplicate_passages(dataset: Dataset, near: float, relevance_level: int) -> I
         examples=tuple(names),
         details={"pairs": len(pairs), "affected_queries": [dataset.queries[row].query_id for row in sorted(affected)]},
     )
+
+
+def _name(dataset: Dataset, passage: Passage) -> str:
+    """What tells a passage apart from its copies, which may be on the same page."""
+    return passage.chunk_id if dataset.unit == "passage" else page_name(dataset, passage)
 
 
 def _whole(its: Sequence[str]) -> list[str]:

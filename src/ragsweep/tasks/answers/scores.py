@@ -60,6 +60,7 @@ MEASURES = (
 
 
 UNREAD = Unread(NO_ANSWER_SHARE.name, {"the first option": IF_FIRST.name, "a guess": IF_CHANCE.name}, LOST.name)
+UNREAD_CONFIDENCE = UNREAD._replace(otherwise={})  # no confidence stands for that of an answer that was not read
 
 
 def accuracy_score(evaluation: Evaluation) -> Score:

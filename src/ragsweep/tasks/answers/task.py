@@ -232,7 +232,8 @@ class AnswersTask:
         found, why, confidence = [scores.accuracy_score(evaluation)], evaluation.uncalibrated, None
         if ECE in self.metrics and not why:
             confidence = Confidence.of(*known, bins=bins, resamples=resamples, seed=self.seed)
-            found += confidence_scores(*known, bins=bins, resamples=resamples, seed=self.seed)
+            of_confidence = confidence_scores(*known, bins=bins, resamples=resamples, seed=self.seed)
+            found += [replace(score, unread=scores.UNREAD_CONFIDENCE) for score in of_confidence]
         summary = confidence.summary if confidence else None
         counted = [
             *scores.measures(evaluation, self.evidence),

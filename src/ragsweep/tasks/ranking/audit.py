@@ -19,12 +19,12 @@ from ragsweep.datasets.audit.coverage import NO_FONTS, coverage
 from ragsweep.datasets.audit.duplicates import MOST_COMPARED, duplicate_passages, duplicate_queries
 from ragsweep.datasets.audit.finding import Audit, Finding
 from ragsweep.datasets.audit.garbled import garbled_text
-from ragsweep.datasets.audit.power import undetectable
 from ragsweep.datasets.audit.shifted import neighbours, shifted_pages
 from ragsweep.datasets.audit.swapped import swapped_judgments
+from ragsweep.datasets.audit.undetectable import undetectable
 from ragsweep.datasets.audit.unit_ranks import UnitRanks, relevant
 from ragsweep.datasets.audit.unjudged import find_unjudged
-from ragsweep.datasets.audit.unread import unread_text
+from ragsweep.datasets.audit.unread_text import unread_text
 from ragsweep.datasets.audit.wording import copied_queries, dependent_queries
 from ragsweep.datasets.dataset import Indices
 from ragsweep.datasets.pdf_fonts import Font

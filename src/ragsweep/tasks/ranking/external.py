@@ -14,7 +14,7 @@ import pandas as pd
 
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.trec_files import trec_eval_order
-from ragsweep.datasets.audit.coverage import but_graded
+from ragsweep.datasets.audit.coverage import BUT_GRADED
 from ragsweep.datasets.fields import LARGEST_GRADE
 from ragsweep.datasets.unranked import LeaveOut
 from ragsweep.tasks.ranking.evaluation import Evaluation, RankingMetric
@@ -37,8 +37,8 @@ class RankingEvaluation:
         query_ids: The judged queries, in the order of the qrels, shape [queries].
         without_judgments: Queries that were left out because they have no judgments.
         without_results: Judged queries without documents in the rankings. They score 0.
-        without_relevant: Judged queries without a relevant document. They score 0, except in NDCG, which counts every
-            grade above 0.
+        without_relevant: Judged queries without a relevant document. They score 0, except in NDCG where they have
+            grades above 0.
         with_own_document: Judged queries with the document that has their id in their ranking, if it is not judged
             relevant. BEIR and MTEB leave it out.
         leave_out: Whether it is left out here, too.
@@ -86,7 +86,9 @@ class RankingEvaluation:
 
     @property
     def _heads(self) -> list[str]:
-        score = f"scoring 0{but_graded(self.evaluation.judged.relevance_level)}"
+        judged = self.evaluation.judged
+        graded = (judged.ideal[judged.relevant == 0] > 0).any()
+        score = f"scoring 0{BUT_GRADED if graded else ''}"
         own = "left out" if self.leave_out else "leave_out='same_id' leaves it out, as BEIR and MTEB do"
         notes = {
             f"with the document of their own id in the ranking, {own}": self.with_own_document,

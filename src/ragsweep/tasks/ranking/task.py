@@ -20,6 +20,7 @@ from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import Chunker, Collection, Dataset, DatasetFormat, Judgment
 from ragsweep.datasets.audit.coverage import but_graded
 from ragsweep.datasets.audit.finding import Audit
+from ragsweep.datasets.generated_questions import caution_of_generated
 from ragsweep.datasets.pdf_fonts import NeedsFonts
 from ragsweep.retrieval import Encoder, Ranker, Ranking, Reranker, Rewriter, rank
 from ragsweep.retrieval.encoders.prompt_tokens import token_counts
@@ -114,7 +115,9 @@ class RankingTask:
         irrelevant = dataset.without_relevant(level)
         unjudged = set(range(len(dataset.queries))) - set(dataset.qrels.query.tolist())
         absent = set(dataset.qrels.unit.tolist()) - set(dataset.found_units.tolist())
-        no_relevant = f"queries without a {dataset.unit} of grade {level} or more, scoring 0{but_graded(level)}"
+        no_relevant = (
+            f"queries without a {dataset.unit} of grade {level} or more, scoring 0{but_graded(dataset, irrelevant)}"
+        )
         if dataset.left_out.number:
             say_once(f"measured: {dataset.left_out.of_all(len(dataset.queries) - len(unjudged))}")
         _notice([each.text for each in dataset.left_out.faulty], "questions left out by dataset.on_error=skip")
@@ -231,6 +234,7 @@ class RankingTask:
         if judgments is not None:
             sections |= learning.sections(items, judgments, self.evaluation, self.k)
             facts |= {"learns_from_judgments": [*judgments.learners]}
+        generated = caution_of_generated([items.queries[row] for row in evaluation.judged.queries])
         lost = index_recall.lost_neighbours(ranking, min(self._depth, len(items.passages)))
         details = {name: [column[row] for row in evaluation.judged.queries] for name, column in texts.items()}
         return Measurement(
@@ -248,8 +252,8 @@ class RankingTask:
             cutoff=self.cutoff,
             facts=facts,
             findings=audited.sentences,
-            notices=[*lost, *decided_by, *silent.notices],
-            caution=" ".join(filter(None, (*lost, silent.caution))),
+            notices=[*lost, *decided_by, *silent.notices, *([generated] if generated else [])],
+            caution=" ".join(filter(None, (*lost, silent.caution, generated))),
             sections={
                 **({index_recall.HEADING: lost} if lost else {}),
                 **({HEADING: decided_by} if decided_by else {}),

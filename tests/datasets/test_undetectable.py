@@ -1,12 +1,14 @@
 """What the audit could find with as many queries as a dataset has."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from ragsweep.core.store import NO_STORE
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query
-from ragsweep.datasets.audit.power import undetectable
 from ragsweep.datasets.audit.shifted import shifted_pages, sign_flip_p
+from ragsweep.datasets.audit.undetectable import undetectable
 from ragsweep.tasks.ranking.audit import audit, unit_ranks
 from ragsweep.tasks.ranking.audit_settings import AuditSettings
 
@@ -14,9 +16,9 @@ LEVEL = 0.01
 SHIFTS, SWAPS = "counted from 0", "swapped"
 
 
-def asked(count, found, by=0):
-    """Questions about a book of 40 pages, some of which BM25 answers; the judged pages are moved by `by`."""
-    pages = [(str(n), f"a#{n}", f"topic{n} common{n % 3} text") for n in range(1, 41)]
+def asked(count, found, by=0, pages=40):
+    """Questions about a book, some of which BM25 answers; the judged pages are moved by `by`."""
+    pages = [(str(n), f"a#{n}", f"topic{n} common{n % 3} text") for n in range(1, pages + 1)]
     queries = tuple(Query(str(n), f"topic{n}" if n <= found + 2 else f"common{n % 3}") for n in range(3, count + 3))
     judgments = tuple(Judgment(query.query_id, f"a#{int(query.query_id) + by}", 1) for query in queries)
     document = Document.from_pages("a", pages)
@@ -52,6 +54,12 @@ def test_a_larger_level_is_named_if_it_sees_more():
 def test_swaps_that_can_be_seen_are_not_mentioned(manual_pages):
     assert SWAPS not in said(manual_pages)
     assert SWAPS in said(asked(12, 3))
+
+
+def test_of_many_queries_that_bm25_cannot_answer_it_is_said_too():
+    items = asked(320, 320, pages=330)
+    foreign = replace(items, queries=tuple(replace(query, text="zèbre") for query in items.queries))
+    assert f"With 320 queries, few {SWAPS} judgments can be seen" in said(foreign)
 
 
 def test_the_audit_reports_it_and_keeps_it(store):

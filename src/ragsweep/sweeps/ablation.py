@@ -12,7 +12,7 @@ from ragsweep.sweeps.sweep import Sweep
 FEWEST = 2  # runs that lack a part; with a single one, the usual comparison shows what the part adds
 
 
-class LeftOut(NamedTuple):
+class Ablation(NamedTuple):
     """A configuration, and the runs that lack one of its parts.
 
     Attributes:
@@ -24,13 +24,13 @@ class LeftOut(NamedTuple):
     without: Mapping[str, Outcome]
 
 
-def left_out(level: Sweep) -> LeftOut | None:
+def ablation(level: Sweep) -> Ablation | None:
     """The configuration of which most parts are left out by others at the same cutoff; None if there is none.
 
     Args:
         level: The runs of one cutoff.
     """
-    found = [LeftOut(full, dict(_without(full, level))) for full in level.outcomes]
+    found = [Ablation(full, dict(_without(full, level))) for full in level.outcomes]
     most = max(found, key=lambda each: len(each.without))
     return most if len(most.without) >= FEWEST else None
 

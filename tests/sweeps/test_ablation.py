@@ -6,7 +6,7 @@ from outcomes import SETTINGS, of_scores
 
 from ragsweep.report.part_charts import what_parts_add
 from ragsweep.statistics import confidence_intervals
-from ragsweep.sweeps import Sweep, left_out
+from ragsweep.sweeps import Sweep, ablation
 
 PARTS = {
     "query": {"query": "PrfRewriter", "query.terms": "10"},
@@ -35,26 +35,26 @@ FULL = run("full", *PARTS, scores=SCORES + 0.1)
 
 def test_the_runs_that_lack_one_part_are_found_with_its_path():
     sweep = of_runs([run("none"), *map(lacking, PARTS), FULL])
-    found = left_out(sweep)
+    found = ablation(sweep)
     assert found.full is FULL
     assert {part: other.name for part, other in found.without.items()} == {part: f"without {part}" for part in PARTS}
 
 
 def test_a_setting_without_a_value_is_no_part():
     other = lacking("query", query="None")
-    assert left_out(of_runs([FULL, other, lacking("reranker")])).without["query"] is other
+    assert ablation(of_runs([FULL, other, lacking("reranker")])).without["query"] is other
 
 
 def test_a_configuration_does_not_lack_its_own_settings_without_a_value():
     full = run("full", *PARTS, **{"fusion.weights": "None"})
-    assert set(left_out(of_runs([full, lacking("query"), lacking("reranker")])).without) == {"query", "reranker"}
+    assert set(ablation(of_runs([full, lacking("query"), lacking("reranker")])).without) == {"query", "reranker"}
 
 
 def test_a_part_is_found_if_another_part_has_a_shorter_name_without_it():
     other = lacking("query")
     settings = {name.removeprefix("reranker.") if "model" in name else name: v for name, v in other.settings.items()}
     renamed = of_scores("renamed", SCORES, {"strategy": "renamed"}, **settings)
-    assert left_out(of_runs([FULL, renamed, lacking("reranker")])).without["query"].name == "renamed"
+    assert ablation(of_runs([FULL, renamed, lacking("reranker")])).without["query"].name == "renamed"
 
 
 @pytest.mark.parametrize(
@@ -68,13 +68,13 @@ def test_a_part_is_found_if_another_part_has_a_shorter_name_without_it():
     ids=["one", "another value", "two parts", "one more"],
 )
 def test_runs_that_differ_otherwise_do_not_count(others):
-    assert left_out(of_runs([FULL, *others])) is None
+    assert ablation(of_runs([FULL, *others])) is None
 
 
 def test_a_part_adds_the_paired_difference():
     better = np.where(np.arange(20) % 2, 0.0, 0.3)
     sweep = of_runs([FULL, lacking("query", scores=SCORES + 0.1 - better), lacking("reranker", scores=SCORES)])
-    first, second = what_parts_add(sweep, left_out(sweep))
+    first, second = what_parts_add(sweep, ablation(sweep))
     low, high = confidence_intervals(better[np.newaxis], resamples=sweep.resamples, seed=sweep.seed)
     assert (first.part, first.low, first.high) == ("query", pytest.approx(low[0]), pytest.approx(high[0]))
     assert first.mean == pytest.approx(0.15)

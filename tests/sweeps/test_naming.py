@@ -1,0 +1,59 @@
+"""Files are shown by their own names, with the folders that tell them apart."""
+
+import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from outcomes import of_scores
+
+from ragsweep.app.naming import named, values_shown
+from ragsweep.report.record import as_record
+from ragsweep.sweeps import DecisionSettings, decide, side_by_side
+from ragsweep.sweeps.naming import told_apart
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        (["/data/runs/bm25.trec", "/data/runs/splade.trec"], ["bm25.trec", "splade.trec"]),
+        (["out/gpt/answers.jsonl", "out/llama/answers.jsonl"], ["gpt/answers.jsonl", "llama/answers.jsonl"]),
+        (["/a/gpt/v1/x.csv", "/a/llama/v1/x.csv", "/a/y.csv"], ["gpt/v1/x.csv", "llama/v1/x.csv", "y.csv"]),
+        (["a.jsonl", "old/a.jsonl"], ["a.jsonl", "old/a.jsonl"]),
+        (["/trec8/input.acsys", "/trec8/CL99SD"], ["input.acsys", "CL99SD"]),  # many runs of TREC have no ending
+        (["BAAI/bge-small-en", "intfloat/e5-small"], ["BAAI/bge-small-en", "intfloat/e5-small"]),
+        (
+            ["http://host/v1/m.gguf", "{a: b/c.txt}", 0.5, None],
+            ["http://host/v1/m.gguf", "{a: b/c.txt}", "0.5", "null"],
+        ),
+    ],
+)
+def test_folders_stand_only_where_they_tell_files_apart(values, shown):
+    assert [*told_apart([*values, *values]).values()] == shown
+
+
+def jobs(*paths):
+    parser = OverridesParser.create()
+    return [parser.parse_overrides(["retriever=run_file", f"retriever.path={path}", "k=5"]) for path in paths]
+
+
+def test_jobs_over_files_of_one_name_have_names_of_their_own():
+    swept, parsed = ["retriever.path", "k"], jobs("/d/long/way/one/bm25.trec", "/d/long/way/two/bm25.trec", "/d/c.trec")
+    names = [named(each, swept, values_shown(parsed, swept))[0] for each in parsed]
+    assert names == ["path=one/bm25.trec k=5", "path=two/bm25.trec k=5", "path=c.trec k=5"]
+    assert values_shown(jobs("/x/a.trec", "/x/b.trec"), swept) == {"retriever.path": {}, "k": {}}  # nothing to send
+
+
+def recorded(paths, **more):
+    settings = [{"retriever": "RunFileRetriever", "retriever.path": path} for path in paths]
+    method = {"name": "answers.jsonl", "is_baseline": False, "vary": "", "stands_for": {}, "chosen_by": ["retriever"]}
+    return [
+        of_scores("run", [mean, mean + 0.1] * 10, {"retriever.path": path}, facts={"method": method}, **each)
+        for mean, path, each in zip((0.3, 0.6), paths, settings, strict=True)
+    ]
+
+
+def test_two_systems_with_files_of_one_name_are_two_methods_and_keep_their_paths():
+    paths = ["/home/me/a/very/long/way/to/gpt/answers.jsonl", "/home/me/a/very/long/way/to/llama/answers.jsonl"]
+    decision = decide(side_by_side(recorded(paths), settings=DecisionSettings("f1"), baseline=None, damaged={}))
+    assert [each.name for each in decision.sweep.outcomes] == ["path=gpt/answers.jsonl", "path=llama/answers.jsonl"]
+    assert decision.sweep.label(decision.named) == "path llama/answers.jsonl"
+    assert {*decision.sweep.table["method"]} == {"gpt/answers.jsonl", "llama/answers.jsonl"}
+    assert as_record(decision, "")["choice"]["settings"] == {"retriever.path": paths[1]}
