@@ -23,6 +23,7 @@ def unread_in_words(decision: Decision) -> str:
         return ""
     queries = counted(len(decision.sweep.queries), "query")
     said = f"Answers that could not be read, and count as wrong: {_numbers(decision, found.counts)} of {queries}."
+    said += _because(decision, found.causes)
     if not found.recounts:
         return said
     if not found.changing:
@@ -33,6 +34,17 @@ def unread_in_words(decision: Decision) -> str:
     named = [_instead(each) for each in found.changing[:MOST_WAYS]]
     more = [f"and {len(found.changing) - MOST_WAYS} more"] if len(found.changing) > MOST_WAYS else []
     return f"{said} The choice depends on how they count: {'; '.join([*named, *more])}."
+
+
+def _because(decision: Decision, causes: Mapping[Outcome, Mapping[str, int]]) -> str:
+    """What servers say of responses without a usable text, the configurations with the most first."""
+    order = sorted((outcome for outcome in causes if causes[outcome]), key=lambda each: -sum(causes[each].values()))
+    named = [
+        f"{_name(decision, outcome)} {' and '.join(f'{cause} {count}' for cause, count in causes[outcome].items())}"
+        for outcome in order[:MOST_NAMED]
+    ]
+    named += [f"{len(order) - MOST_NAMED} more"] if len(order) > MOST_NAMED else []
+    return f" What the server says of responses, not what the model knows: {'; '.join(named)}." if named else ""
 
 
 def lost_in_words(decision: Decision) -> str:

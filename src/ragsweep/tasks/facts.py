@@ -167,9 +167,8 @@ def _guessing(about: Mapping[str, Any]) -> Guessing:
 
 
 def _unread(about: Mapping[str, Any]) -> Unread:
-    otherwise = _one(about, "otherwise", dict)
-    names = {name: _one(otherwise, name, str) for name in otherwise}
-    return Unread(_one(about, "measure", str), names, _one({"lost": "", **about}, "lost", str))
+    otherwise, causes = ({name: _one(each, name, str) for name in each} for each in _dicts(about, "otherwise", "causes"))
+    return Unread(_one(about, "measure", str), otherwise, _one(about, "lost", str), causes)
 
 
 def _method(about: Mapping[str, Any]) -> Method:
@@ -190,6 +189,10 @@ def _one(values: Mapping[str, Any], name: str, kind: type) -> Any:
     if not isinstance(values.get(name), kind):
         raise MalformedError(f"{name}: expected {KINDS[kind]}")
     return values[name]
+
+
+def _dicts(values: Mapping[str, Any], *names: str) -> list[dict[str, Any]]:
+    return [_one(values, name, dict) for name in names]
 
 
 def _texts(values: Mapping[str, Any], name: str) -> tuple[str, ...]:
