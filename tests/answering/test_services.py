@@ -1,0 +1,91 @@
+"""Whole runs on servers that behave as public ones do: what is read of them, and what is said where they refuse."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from answering.endpoint_server import EndpointServer, Reply, completion
+from application import PROJECT
+from hydra import compose, initialize_config_dir
+
+from ragsweep.core.errors import ModelError
+from ragsweep.core.project import SWEEP_ID, register_resolvers
+from ragsweep.experiment import Experiment, checked
+
+pytestmark = pytest.mark.extra("openai")
+QUESTIONS = 64  # of the bundled cases, of which A is right in 16
+FIELDS = '{"steps": ["r"], "cited": [1], "answer": "A", "confidence": %s}'
+THOUGHT = "<think>\nThe user wants something about zebras.\nThe answer is B? No.\n</think>\n\n"
+PHRASINGS = "\n".join(f"{row}. phrasing {number} about vaccines" for row, number in enumerate(("one", "two", "three"), 1))
+PASSAGE = "The cold chain of vaccines needs a refrigerator between two and eight degrees."
+
+
+@pytest.fixture
+def measure(tmp_path, monkeypatch):
+    """The measurement of a configuration whose models stand behind a server that replies in this way."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-12345678")
+    monkeypatch.setenv(SWEEP_ID, str(tmp_path))
+    register_resolvers()
+
+    def measure(reply, *overrides, group="answerer"):
+        with EndpointServer(reply) as server:
+            settings = [f"{group}=openai", f"{group}.model=m", f"{group}.base_url={server.url}"]
+            places = [f"store.path={tmp_path}/{server.server_port}", "retriever=sparse", "evaluation.resamples=100"]
+            with initialize_config_dir(str(PROJECT / "conf"), version_base="1.3"):
+                config = compose("config", [*settings, *places, *overrides])
+            measurement = Experiment.of(checked(config)).measure()
+        return measurement, server
+
+    return measure
+
+
+@pytest.fixture
+def answers(measure):
+    """The measurement of answers without controls."""
+    return lambda reply, *overrides: measure(reply, "task=answers", "evaluation.controls=[]", *overrides)
+
+
+@pytest.mark.parametrize("confidence", ["85", '"high"'])
+def test_a_field_that_is_out_of_range_costs_no_letter_and_no_request(answers, confidence):
+    found, server = answers(lambda prompt, times: completion(FIELDS % confidence))
+    assert found.values["accuracy"] == 16 / QUESTIONS
+    assert len(server.requests) == QUESTIONS
+    assert "confidence in 64 of 64 answers" in " ".join(found.sections["Answers"])
+
+
+@pytest.mark.parametrize("structured", ["true", "false"])
+def test_responses_that_are_cut_off_stop_the_run_and_are_not_the_models_fault(answers, structured):
+    cut_off = completion(None, finish="length", reasoning_content="Let me think about this at length. " * 50)
+    asked = []
+
+    def reply(prompt, times):
+        asked.append(prompt)
+        return cut_off
+
+    with pytest.raises(ModelError, match=r"were cut off at answerer\.max_tokens=1024, which says nothing of what the"):
+        answers(reply, f"answerer.structured={structured}")
+    assert 10 <= len(asked) <= 10 + 8  # that are on their way at the same time
+
+
+def test_some_responses_that_are_cut_off_are_counted(answers):
+    cut_off = completion("The answer may be", finish="length")
+    found, _ = answers(lambda prompt, times: cut_off if "vaccine" in prompt.lower() else completion(FIELDS % "0.7"))
+    count = found.facts["overall_metrics"]["causes"]["cut_off"]
+    assert 0 < count == found.facts["overall_metrics"]["no_answer"]["questions"]
+    assert f"cut off {count} (" in " ".join(found.sections["Answers"])
+
+
+@pytest.mark.parametrize(("query", "ndcg"), [("multi", 0.0422), ("hyde", 0.4351)])
+def test_what_a_model_thinks_is_not_searched_for(measure, query, ndcg):
+    """The values were measured with a server that sends the same texts without what the model thought before."""
+
+    def reply(thought):
+        return lambda prompt, times: completion(thought + (PHRASINGS if "different ways" in prompt else PASSAGE))
+
+    found = [
+        measure(reply(thought), f"query={query}", group="language_model")[0]
+        for thought in ("", THOUGHT)
+    ]
+    plain, thoughtful = ([*each.files["ranking.trec"]] for each in found)
+    assert plain == thoughtful
+    assert [round(each.values["ndcg"], 4) for each in found] == [ndcg] * 2
