@@ -8,7 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -168,6 +168,14 @@ class OnePrompt:
             tokens_out=said.tokens_out,
             time_ms=said.time_ms,
         )
+
+
+def defaults_of(component: type) -> dict[str, Any]:
+    """The settings of a component with their defaults; `MISSING` where there is none."""
+    makers = {each.name: each.default_factory for each in fields(component)}
+    return {
+        each.name: each.default if makers[each.name] is MISSING else makers[each.name]() for each in fields(component)
+    }
 
 
 def questions(number: int) -> list[Question]:

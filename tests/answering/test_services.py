@@ -16,7 +16,9 @@ pytestmark = pytest.mark.extra("openai")
 QUESTIONS = 64  # of the bundled cases, of which A is right in 16
 FIELDS = '{"steps": ["r"], "cited": [1], "answer": "A", "confidence": %s}'
 THOUGHT = "<think>\nThe user wants something about zebras.\nThe answer is B? No.\n</think>\n\n"
-PHRASINGS = "\n".join(f"{row}. phrasing {number} about vaccines" for row, number in enumerate(("one", "two", "three"), 1))
+PHRASINGS = "\n".join(
+    f"{row}. phrasing {number} about vaccines" for row, number in enumerate(("one", "two", "three"), 1)
+)
 PASSAGE = "The cold chain of vaccines needs a refrigerator between two and eight degrees."
 
 
@@ -82,10 +84,7 @@ def test_what_a_model_thinks_is_not_searched_for(measure, query, ndcg):
     def reply(thought):
         return lambda prompt, times: completion(thought + (PHRASINGS if "different ways" in prompt else PASSAGE))
 
-    found = [
-        measure(reply(thought), f"query={query}", group="language_model")[0]
-        for thought in ("", THOUGHT)
-    ]
+    found = [measure(reply(thought), f"query={query}", group="language_model")[0] for thought in ("", THOUGHT)]
     plain, thoughtful = ([*each.files["ranking.trec"]] for each in found)
     assert plain == thoughtful
     assert [round(each.values["ndcg"], 4) for each in found] == [ndcg] * 2

@@ -167,8 +167,13 @@ def _guessing(about: Mapping[str, Any]) -> Guessing:
 
 
 def _unread(about: Mapping[str, Any]) -> Unread:
-    otherwise, causes = ({name: _one(each, name, str) for name in each} for each in _dicts(about, "otherwise", "causes"))
+    otherwise, causes = (_names(about, name) for name in ("otherwise", "causes"))
     return Unread(_one(about, "measure", str), otherwise, _one(about, "lost", str), causes)
+
+
+def _names(about: Mapping[str, Any], name: str) -> dict[str, str]:
+    names = _one(about, name, dict)
+    return {each: _one(names, each, str) for each in names}
 
 
 def _method(about: Mapping[str, Any]) -> Method:
@@ -189,10 +194,6 @@ def _one(values: Mapping[str, Any], name: str, kind: type) -> Any:
     if not isinstance(values.get(name), kind):
         raise MalformedError(f"{name}: expected {KINDS[kind]}")
     return values[name]
-
-
-def _dicts(values: Mapping[str, Any], *names: str) -> list[dict[str, Any]]:
-    return [_one(values, name, dict) for name in names]
 
 
 def _texts(values: Mapping[str, Any], name: str) -> tuple[str, ...]:

@@ -8,12 +8,12 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from dataclasses import fields, replace
+from dataclasses import replace
 from string import ascii_lowercase, digits
 
 import numpy as np
 import pytest
-from answering.endpoint_server import EndpointServer, Reply, problem
+from answering.endpoint_server import EndpointServer, Reply, defaults_of, problem
 from application import PROJECT
 from omegaconf import OmegaConf
 
@@ -320,7 +320,7 @@ def test_a_key_in_the_settings_is_refused(encoder):
 def test_the_shipped_configuration_has_every_setting_and_its_default():
     node = OmegaConf.to_container(OmegaConf.load(PROJECT / "conf/encoder/openai.yaml"))
     assert node.pop("_target_") == "ragsweep.retrieval.OpenAIEncoder"
-    defaults = {each.name: each.default for each in fields(OpenAIEncoder)}
+    defaults = defaults_of(OpenAIEncoder)
     assert {*node} == {*defaults}
     assert node.pop("model") == "???"
     assert node.items() <= defaults.items()

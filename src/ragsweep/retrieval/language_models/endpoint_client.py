@@ -14,7 +14,7 @@ from ragsweep.core.progress import progress
 from ragsweep.core.run_settings import Seed
 from ragsweep.core.store import NO_STORE, Store
 from ragsweep.core.terminal import counted
-from ragsweep.retrieval.language_models.chat import CHAT, is_response, prompt_tokens
+from ragsweep.retrieval.language_models.chat import CHAT, TOKEN_LIMITS, is_response, prompt_tokens
 from ragsweep.retrieval.language_models.endpoint_model import Ask, EndpointModel, Response, response_format
 from ragsweep.retrieval.language_models.endpoint_user import EndpointUser, Item, Price, Result
 from ragsweep.retrieval.language_models.kept import KeptResponses
@@ -78,6 +78,12 @@ class EndpointClient(EndpointUser):
     def without_effect(self) -> tuple[str, ...]:
         """Settings that have no effect on the responses."""
         return (*super().without_effect, "price_out")
+
+    @property
+    def own_fields(self) -> tuple[str, ...]:
+        """The fields of a request that `extra_body` cannot set. The first of one whole response is read."""
+        own = ("model", "messages", *TOKEN_LIMITS, "temperature", "seed", "stream", "n")
+        return (*own, "response_format") if self.structured else own
 
     @classmethod
     def fields(cls) -> type[BaseModel]:
@@ -182,6 +188,7 @@ class EndpointClient(EndpointUser):
 
     def _request(self, messages: Sequence[Message], as_json: bool) -> Request:
         request = {
+            **self.extra_body,
             "model": self.model,
             "messages": [message._asdict() for message in messages],
             self.max_tokens_as: self.max_tokens,
@@ -193,7 +200,7 @@ class EndpointClient(EndpointUser):
 
     def _key(self, request: Request) -> dict[str, Any]:
         """Everything that determines the response."""
-        return {"url": self.url, "request": request}
+        return {**self.asked, "request": request}
 
     def _estimate(self, requests: Sequence[Request]) -> str:
         """What requests will cost that are not kept yet. Later prompts of a reasoning method hold earlier responses."""
