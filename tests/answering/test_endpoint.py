@@ -29,6 +29,7 @@ from answering.endpoint_server import (
     Reply,
     answer,
     completion,
+    defaults_of,
     problem,
     questions,
 )
@@ -695,6 +696,80 @@ def test_a_key_that_a_file_sets_twice_is_refused(answerer, tmp_path_factory, mon
     with pytest.raises(ConfigError, match=r"\.env: cannot be read \(it sets OPENAI_API_KEY twice\)") as caught:
         answerer.answer(questions(2))
     assert KEY not in str(caught.value)
+
+
+# Further headers, the version of the API, further fields
+
+
+def test_headers_and_their_keys_are_sent(server, answerer, monkeypatch):
+    monkeypatch.setenv("GATEWAY_KEY", f"{KEY}-of-gateway")
+    named = {"headers_env": {"api-key": "GATEWAY_KEY"}, "headers_in_digest": {"X-P": "eu"}}
+    given = {"headers": {"X-Title": "mine"}, **named}
+    replace(answerer, **given).answer(questions(1))
+    assert (server.headers["X-Title"], server.headers["X-P"]) == ("mine", "eu")
+    assert (server.headers["api-key"], server.key) == (f"{KEY}-of-gateway", KEY)
+    replace(answerer, **given, api_key_env=None).answer(questions(2))
+    assert server.headers["Authorization"] is None
+    monkeypatch.setenv("GATEWAY_KEY", f"Token {KEY}-of-gateway")
+    replace(answerer, headers_env={"authorization": "GATEWAY_KEY"}).answer(questions(3))
+    assert server.headers.get_all("Authorization") == [f"Token {KEY}-of-gateway"]
+
+
+@pytest.mark.parametrize("value", ["{key}", "Bearer {key}"])
+def test_a_key_in_a_header_is_not_repeated(server, answerer, monkeypatch, value):
+    monkeypatch.setenv("GATEWAY_KEY", value.format(key=f"{KEY[::-1]}"))
+    other = replace(answerer, headers_env={"api-key": "GATEWAY_KEY"})
+    server.reply = lambda prompt, times: completion(f"your keys are {KEY} and {KEY[::-1]}")
+    [found] = replace(other, structured=False).answer(questions(1))
+    assert found.exchanges[0].response == "your keys are *** and ***"
+    server.reply = lambda prompt, times: problem(400, f"bad key {KEY[::-1]}")
+    assert "400 bad key ***" in failure(other, number=2)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("headers_in_digest", {"X-Tier": "flex"}),
+        ("api_version", "2024-10-21"),
+        ("extra_body", {"reasoning_effort": "low", "chat_template_kwargs": {"enable_thinking": False}}),
+    ],
+)
+def test_settings_that_change_a_response_ask_again(server, answerer, setting, value):
+    answerer.answer(questions(1))
+    other = replace(answerer, **{setting: value})
+    for _ in range(2):
+        other.answer(questions(1))
+    assert len(server.requests) == 2
+    assert setting not in other.without_effect
+    assert server.path == "/v1/chat/completions" + "?api-version=2024-10-21" * (setting == "api_version")
+    assert server.requests[1].items() >= (value.items() if setting == "extra_body" else set())
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "expected"),
+    [
+        ("headers", {"Authorization": "Bearer gsk_0123456789"}, "headers.Authorization: may be a key"),
+        ("headers", {"X-Api-Key": "gsk_0123456789"}, "headers.X-Api-Key: may be a key"),
+        ("headers_in_digest", {"api-key": "gsk_0123456789"}, "headers_in_digest.api-key: may be a key"),
+        ("headers", {"X-Title": f"of {KEY}"}, "headers.X-Title: contains the key in OPENAI_API_KEY"),
+        ("headers", {"X-Title": "a\r\nHost: b"}, "headers.X-Title: contains a character"),
+        ("headers", {"Host": "example.org"}, "headers: 'Host' is not the name"),
+        ("headers", {"X: Y": "z"}, "headers: 'X: Y' is not the name"),
+        ("headers_env", {"api-key": "gsk_0123456789"}, "headers_env.api-key: expected the name of an environment"),
+        ("api_version", "2024&api-key=gsk_0123456789", "api_version: expected letters"),
+        ("extra_body", {"temperature": 1}, "extra_body: temperature belongs to answerer.temperature"),
+        ("extra_body", {"stream": True}, "extra_body: stream belongs to this request"),
+        ("extra_body", {"source": [{"api_key": "gsk_0123456789"}]}, "extra_body: api_key may be a key"),
+        ("extra_body", {"user": KEY}, "extra_body: contains the key in OPENAI_API_KEY"),
+    ],
+)
+def test_settings_that_hold_a_secret_or_cannot_be_sent_are_refused(answerer, setting, value, expected):
+    with pytest.raises(ConfigError) as caught:
+        replace(answerer, **{setting: value})
+    assert str(caught.value).startswith(f"answerer.{expected}")
+    shown = "".join(traceback.format_exception(caught.value))
+    assert KEY not in shown
+    assert "gsk_" not in shown
 
 
 @pytest.mark.parametrize("key", [None, "", "  "])

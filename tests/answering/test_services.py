@@ -1,7 +1,6 @@
 """Whole runs on servers that behave as public ones do: what is read of them, and what is said where they refuse."""
 
 import json
-from dataclasses import replace
 
 import pytest
 from answering.endpoint_server import EndpointServer, Reply, completion
@@ -88,3 +87,43 @@ def test_what_a_model_thinks_is_not_searched_for(measure, query, ndcg):
     plain, thoughtful = ([*each.files["ranking.trec"]] for each in found)
     assert plain == thoughtful
     assert [round(each.values["ndcg"], 4) for each in found] == [ndcg] * 2
+
+
+def forbidden(name):
+    return {"type": "extra_forbidden", "loc": ["body", name], "msg": "Extra inputs are not permitted"}
+
+
+REASONING_MODEL = "'temperature' does not support 0 with this model. Only the default (1) value is supported."
+GEMINI = 'Invalid JSON payload received. Unknown name "seed": Cannot find field.'
+REFUSING = {
+    "FastAPI": (422, {"detail": [forbidden("response_format")]}, "answerer.structured=false"),
+    "OpenAI": (400, {"error": {"message": f"Unsupported value: {REASONING_MODEL}"}}, "answerer.temperature=null"),
+    "Gemini": (400, {"error": {"message": GEMINI, "code": 400}}, "answerer.seed=null"),
+    "Mistral": (
+        422,
+        {"object": "error", "message": {"detail": [forbidden("max_completion_tokens")]}},
+        "answerer.max_tokens_as=max_tokens",
+    ),
+}
+
+
+@pytest.mark.parametrize(("status", "body", "setting"), REFUSING.values(), ids=REFUSING)
+def test_a_run_that_a_server_refuses_names_the_setting_that_helps(answers, status, body, setting):
+    with pytest.raises(ModelError) as caught:
+        answers(lambda prompt, times: Reply(json.dumps(body).encode(), status), "answerer.retries=0")
+    names = [name for _, _, name in REFUSING.values() if name in str(caught.value)]
+    assert names == [setting]
+    assert f": {status} " in str(caught.value)
+
+
+def test_a_run_without_usable_responses_has_failed_with_the_cause(application):
+    cut_off = completion(None, finish="length", reasoning_content="Let me think about this at length. " * 50)
+    with EndpointServer(lambda prompt, times: cut_off) as server:
+        settings = ["answerer=openai", "answerer.model=m", f"answerer.base_url={server.url}", "retriever=sparse"]
+        found = application.run("task=answers", *settings, "store.enabled=false", OPENAI_API_KEY="sk-test-12345678")
+    assert found.returncode != 0
+    [run] = application.runs()
+    assert run.info.status == "FAILED"
+    assert "were cut off at answerer.max_tokens=1024" in run.data.tags["error"]
+    assert "Traceback" not in found.stderr
+    assert len(server.requests) <= 10 + 8

@@ -57,7 +57,7 @@ ROWS = {
     "OpenAI, another value": (
         (400, CHAT),
         openai(
-            "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported.",
+            "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) is supported.",
             "temperature",
             "unsupported_value",
         ),
@@ -67,7 +67,7 @@ ROWS = {
     "OpenAI, the new name": (
         (400, OLD),
         openai(
-            "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+            "Unsupported parameter: 'max_tokens' is not supported here. Use 'max_completion_tokens' instead.",
             "max_tokens",
             "unsupported_parameter",
         ),
