@@ -39,7 +39,7 @@ def read_rows(body: bytes, texts: int) -> EmbeddingRows:
         response = from_json(body.decode(), allow_nan=True)
         data = response["data"]
         indices = [row.get("index") for row in data]
-        embeddings = [_numbers(row["embedding"]) for row in data]
+        embeddings = [row["embedding"] for row in data]
         tokens_in = count((response.get("usage") or {}).get("prompt_tokens"))
     except (UnicodeDecodeError, MalformedError, LookupError, TypeError, AttributeError) as error:
         raise MalformedError("is no list of embeddings") from error
@@ -47,7 +47,7 @@ def read_rows(body: bytes, texts: int) -> EmbeddingRows:
         found = counted(len(data), "embedding")
         raise MalformedError(f"has {found}, expected one for each of {counted(texts, 'text')}")
     order = _order(indices)
-    return EmbeddingRows([embeddings[order[text]] for text in range(texts)], tokens_in)
+    return EmbeddingRows([_numbers(embeddings[order[text]]) for text in range(texts)], tokens_in)
 
 
 def _order(indices: Sequence[object]) -> dict[Any, int]:

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar, TypeVar
 
 from ragsweep.core.constraints import Between, Text
-from ragsweep.core.errors import ConfigError, ModelError
+from ragsweep.core.errors import ConfigError, ModelError, UnusableError
 from ragsweep.core.progress import advance
 from ragsweep.core.project import sweep_id
 from ragsweep.core.terminal import counted
@@ -181,4 +181,5 @@ class EndpointUser:
         if isinstance(error, Spent):
             spent = f"{budget.spent:,} of {budget.limit:,} tokens are spent"
             reason = f"{self.group}.max_tokens_total: {spent}, and the next request could exceed them"
-        return ModelError(f"{reason}; {counted(left, self.noun)} left, {self.after_failure}")
+        kind = UnusableError if isinstance(error, UnusableError) else ModelError
+        return kind(f"{reason}; {counted(left, self.noun)} left, {self.after_failure}")
