@@ -107,6 +107,14 @@ REFUSING = {
 }
 
 
+def test_a_run_says_once_how_many_requests_it_may_send(measure, capfd):
+    """Of the bundled cases every one has a judged page."""
+    _, server = measure(lambda prompt, times: completion("prose"), "task=answers", "reasoning=direct")
+    [line] = [each for each in capfd.readouterr().err.splitlines() if "requests to" in each]
+    assert line.startswith(f"m: at most {len(server.requests)} requests to {server.url}")
+    assert len(server.requests) == 2 * 4 * QUESTIONS
+
+
 @pytest.mark.parametrize(("status", "body", "setting"), REFUSING.values(), ids=REFUSING)
 def test_a_run_that_a_server_refuses_names_the_setting_that_helps(answers, status, body, setting):
     with pytest.raises(ModelError) as caught:

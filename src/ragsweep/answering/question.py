@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from ragsweep.datasets.cases import LETTERS, Option
+from ragsweep.retrieval.language_models.cost import Cost
 from ragsweep.retrieval.language_models.language_model import Exchange, LanguageModel
 
 
@@ -103,6 +104,15 @@ class AnswersSome(Protocol):
 
     def answer_some(self, questions: Sequence[Question], left_out: int) -> Sequence[Answer]:
         """An answer for each question, in the same order, where up to `left_out` answers may be of others."""
+        ...
+
+
+@runtime_checkable
+class StatesCost(Protocol):
+    """An answerer that is paid for, and knows before what it will cost."""
+
+    def cost_of(self, questions: Sequence[Question]) -> Cost:
+        """What answers to these questions will cost. It is asked as `answer` is: a fresh copy for each evidence."""
         ...
 
 

@@ -219,7 +219,7 @@ def test_the_cost_is_printed_first(model, server, capfd):
     HypotheticalPassage(replace(model, price_in=1, price_out=10)).expand(TABLETS, SPARSE)
     printed = capfd.readouterr().err
     assert f"model: at most 1 request to {server.url}" in printed
-    assert "256 out, at the given prices at most 0.00" in printed
+    assert "256 out, at the given prices about 0.00" in printed
 
 
 def test_the_limit_on_tokens_is_one_line(model):
