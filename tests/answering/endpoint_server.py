@@ -8,7 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -61,6 +61,8 @@ class EndpointServer(ThreadingHTTPServer):
         asked: How often each last message was asked.
         at_once: The most requests that were open at the same time.
         key: The key of the last request.
+        path: Of the last request, with its parameters.
+        headers: Of the last request.
     """
 
     daemon_threads = True
@@ -72,7 +74,8 @@ class EndpointServer(ThreadingHTTPServer):
         self.times: list[float] = []
         self.asked: Counter[str] = Counter()
         self.at_once = self._open = 0
-        self.key = ""
+        self.key = self.path = ""
+        self.headers: Mapping[str, str] = {}
         self.lock = threading.Lock()
         self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
 
@@ -115,9 +118,10 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         try:
-            reply = self.server.opened(request, self.headers["Authorization"].removeprefix("Bearer "))
+            self.server.path, self.server.headers = self.path, self.headers
+            reply = self.server.opened(request, (self.headers["Authorization"] or "").removeprefix("Bearer "))
             time.sleep(reply.after_s)
-            if self.path != ("/v1/chat/completions" if "messages" in request else "/v1/embeddings"):
+            if self.path.partition("?")[0] != ("/v1/chat/completions" if "messages" in request else "/v1/embeddings"):
                 reply = problem(404, f"no {self.path}")
         finally:
             self.server.closed()  # before the reply: after it, the client may send its next request at once
@@ -168,6 +172,14 @@ class OnePrompt:
             tokens_out=said.tokens_out,
             time_ms=said.time_ms,
         )
+
+
+def defaults_of(component: type) -> dict[str, Any]:
+    """The settings of a component with their defaults; `MISSING` where there is none."""
+    makers = {each.name: each.default_factory for each in fields(component)}
+    return {
+        each.name: each.default if makers[each.name] is MISSING else makers[each.name]() for each in fields(component)
+    }
 
 
 def questions(number: int) -> list[Question]:

@@ -4,6 +4,7 @@ import gzip
 import json
 import logging
 import os
+import re
 import resource
 import signal
 import sqlite3
@@ -15,7 +16,7 @@ import traceback
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from email.utils import formatdate
 from pathlib import Path
 
@@ -30,11 +31,13 @@ from answering.endpoint_server import (
     Reply,
     answer,
     completion,
+    defaults_of,
     problem,
     questions,
 )
 from application import PROJECT
 
+from ragsweep.answering.asking import announce
 from ragsweep.answering.endpoint import OpenAIAnswerer
 from ragsweep.answering.question import Answer
 from ragsweep.core.digest import digest
@@ -186,11 +189,13 @@ def test_a_setting_changes_the_request_and_so_asks_again(server, answerer, setti
     assert {name: after.get(name) for name in sent} == sent
 
 
-def test_settings_that_change_no_answer_do_not_ask_again(server, answerer):
+def test_settings_that_change_no_answer_do_not_ask_again(server, answerer, monkeypatch):
     answerer.answer(questions(1))
+    monkeypatch.setenv("OTHER_KEY", f"{KEY}-other")
     changed = {"max_tokens_total": 10, "concurrency": 1, "timeout_s": 1, "retries": 0, "price_in": 1, "price_out": 1}
-    other = replace(answerer, **changed, api_key_env="OTHER_KEY")
-    assert {*changed, "api_key_env"} == {*other.without_effect}
+    changed |= {"headers": {"X-Title": "mine"}, "headers_env": {"api-key": "OTHER_KEY"}, "api_key_env": None}
+    other = replace(answerer, **changed)
+    assert {*changed} == {*other.without_effect}
     assert letters(other.answer(questions(1))) == ["B"]
     assert len(server.requests) == 1
 
@@ -373,7 +378,7 @@ def test_a_server_cannot_hold_the_run_for_hours(server, answerer):
 
 
 FINAL = {
-    "400": (problem(400, "context too long"), "400 context too long; answerer.structured=false"),
+    "400": (problem(400, "context too long"), "400 context too long; a smaller k"),
     "401": (problem(401, f"Incorrect API key provided: {KEY}"), "401 the key in the variable answerer.api_key_env"),
     "403": (problem(403, f"{KEY[:9]}*** may not"), "403 the key in the variable answerer.api_key_env"),
     "404": (problem(404, "no such model"), "404 no such model; check answerer.base_url and answerer.model"),
@@ -672,21 +677,44 @@ def test_the_cost_is_printed_before_the_first_request(server, answerer, printed)
         return answer()
 
     server.reply = look
-    replace(answerer, max_tokens=50, price_in=2e6, price_out=1e6, concurrency=1).answer(questions(3))
+    asked = replace(answerer, max_tokens=50, price_in=2e6, price_out=1e6, concurrency=1)
+    announce(asked, {"all": questions(3)})
+    asked.answer(questions(3))
     tokens = 3 * (len("Answer." + "Is this question 0?") // 4)
     tokens = 2 * tokens + 3 * (50 + 50)  # each is sent once more with its response and what is wrong with it
-    expected = f"{tokens} tokens in and 300 out, at the given prices at most {2 * tokens + 300:.2f}\n"
-    assert seen[0].startswith(f"model: at most 6 requests to {server.url} (some only for ")
+    expected = f"about {tokens} tokens in and at most 300 out, at the given prices about {2 * tokens + 300:.2f}\n"
+    assert seen[0].startswith(f"model: at most 6 requests to {server.url} (3 of them only for ")
     assert seen[0].endswith(expected)
 
 
 def test_the_cost_is_that_of_what_is_not_kept(answerer, printed):
-    answerer.answer(questions(2))
+    announce(answerer, {"all": questions(2)})
     assert "at most 4 requests" in printed()
-    answerer.answer(questions(3))
+    answerer.answer(questions(2))
+    announce(answerer, {"all": questions(3)})
     assert "at most 2 requests to" in printed()
     answerer.answer(questions(3))
+    announce(answerer, {"all": questions(3)})
     assert printed() == ""
+
+
+def test_the_cost_of_several_parts_is_one_line_in_which_a_request_of_both_counts_once(server, answerer, printed):
+    parts = {"one": questions(3), "other": questions(5)}
+    announce(answerer, parts)
+    assert printed().startswith(f"model: at most 10 requests to {server.url} (5 of")
+    announce(replace(answerer, store=Store("", enabled=False)), parts)
+    assert printed().startswith("model: at most 16 requests")
+
+
+@pytest.mark.parametrize("content", ["prose", None, '{"answer": "B", "confidence": 85}'])
+def test_no_more_requests_are_sent_than_announced(server, answerer, printed, content):
+    """Where no request fails; prose and nothing are asked for again, once."""
+    server.reply = lambda prompt, times: completion(content)
+    announce(answerer, {"all": questions(4)})
+    announced = int(re.search("at most ([0-9]+) requests", printed())[1])
+    answerer.answer(questions(4))
+    assert announced == 8
+    assert len(server.requests) == (4 if content and "85" in content else announced)
 
 
 # The key
@@ -715,6 +743,80 @@ def test_a_key_that_a_file_sets_twice_is_refused(answerer, tmp_path_factory, mon
     with pytest.raises(ConfigError, match=r"\.env: cannot be read \(it sets OPENAI_API_KEY twice\)") as caught:
         answerer.answer(questions(2))
     assert KEY not in str(caught.value)
+
+
+# Further headers, the version of the API, further fields
+
+
+def test_headers_and_their_keys_are_sent(server, answerer, monkeypatch):
+    monkeypatch.setenv("GATEWAY_KEY", f"{KEY}-of-gateway")
+    named = {"headers_env": {"api-key": "GATEWAY_KEY"}, "headers_in_digest": {"X-P": "eu"}}
+    given = {"headers": {"X-Title": "mine"}, **named}
+    replace(answerer, **given).answer(questions(1))
+    assert (server.headers["X-Title"], server.headers["X-P"]) == ("mine", "eu")
+    assert (server.headers["api-key"], server.key) == (f"{KEY}-of-gateway", KEY)
+    replace(answerer, **given, api_key_env=None).answer(questions(2))
+    assert server.headers["Authorization"] is None
+    monkeypatch.setenv("GATEWAY_KEY", f"Token {KEY}-of-gateway")
+    replace(answerer, headers_env={"authorization": "GATEWAY_KEY"}).answer(questions(3))
+    assert server.headers.get_all("Authorization") == [f"Token {KEY}-of-gateway"]
+
+
+@pytest.mark.parametrize("value", ["{key}", "Bearer {key}"])
+def test_a_key_in_a_header_is_not_repeated(server, answerer, monkeypatch, value):
+    monkeypatch.setenv("GATEWAY_KEY", value.format(key=f"{KEY[::-1]}"))
+    other = replace(answerer, headers_env={"api-key": "GATEWAY_KEY"})
+    server.reply = lambda prompt, times: completion(f"your keys are {KEY} and {KEY[::-1]}")
+    [found] = replace(other, structured=False).answer(questions(1))
+    assert found.exchanges[0].response == "your keys are *** and ***"
+    server.reply = lambda prompt, times: problem(400, f"bad key {KEY[::-1]}")
+    assert "400 bad key ***" in failure(other, number=2)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("headers_in_digest", {"X-Tier": "flex"}),
+        ("api_version", "2024-10-21"),
+        ("extra_body", {"reasoning_effort": "low", "chat_template_kwargs": {"enable_thinking": False}}),
+    ],
+)
+def test_settings_that_change_a_response_ask_again(server, answerer, setting, value):
+    answerer.answer(questions(1))
+    other = replace(answerer, **{setting: value})
+    for _ in range(2):
+        other.answer(questions(1))
+    assert len(server.requests) == 2
+    assert setting not in other.without_effect
+    assert server.path == "/v1/chat/completions" + "?api-version=2024-10-21" * (setting == "api_version")
+    assert server.requests[1].items() >= (value.items() if setting == "extra_body" else set())
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "expected"),
+    [
+        ("headers", {"Authorization": "Bearer gsk_0123456789"}, "headers.Authorization: may be a key"),
+        ("headers", {"X-Api-Key": "gsk_0123456789"}, "headers.X-Api-Key: may be a key"),
+        ("headers_in_digest", {"api-key": "gsk_0123456789"}, "headers_in_digest.api-key: may be a key"),
+        ("headers", {"X-Title": f"of {KEY}"}, "headers.X-Title: contains the key in OPENAI_API_KEY"),
+        ("headers", {"X-Title": "a\r\nHost: b"}, "headers.X-Title: contains a character"),
+        ("headers", {"Host": "example.org"}, "headers: 'Host' is not the name"),
+        ("headers", {"X: Y": "z"}, "headers: 'X: Y' is not the name"),
+        ("headers_env", {"api-key": "gsk_0123456789"}, "headers_env.api-key: expected the name of an environment"),
+        ("api_version", "2024&api-key=gsk_0123456789", "api_version: expected letters"),
+        ("extra_body", {"temperature": 1}, "extra_body: temperature belongs to answerer.temperature"),
+        ("extra_body", {"stream": True}, "extra_body: stream belongs to this request"),
+        ("extra_body", {"source": [{"api_key": "gsk_0123456789"}]}, "extra_body: api_key may be a key"),
+        ("extra_body", {"user": KEY}, "extra_body: contains the key in OPENAI_API_KEY"),
+    ],
+)
+def test_settings_that_hold_a_secret_or_cannot_be_sent_are_refused(answerer, setting, value, expected):
+    with pytest.raises(ConfigError) as caught:
+        replace(answerer, **{setting: value})
+    assert str(caught.value).startswith(f"answerer.{expected}")
+    shown = "".join(traceback.format_exception(caught.value))
+    assert KEY not in shown
+    assert "gsk_" not in shown
 
 
 @pytest.mark.parametrize("key", [None, "", "  "])
@@ -821,8 +923,8 @@ def test_a_reasoning_method_that_cannot_answer_is_refused(answerer):
 def test_the_configuration_has_every_setting_and_no_secret():
     text = Path(PROJECT / "conf" / "answerer" / "openai.yaml").read_text()
     node = yaml.safe_load(text)
-    assert {*node} - {"_target_"} == {field.name for field in fields(OpenAIAnswerer)}
-    defaults = {field.name: field.default for field in fields(OpenAIAnswerer)}
+    assert {*node} - {"_target_"} == {*defaults_of(OpenAIAnswerer)}
+    defaults = defaults_of(OpenAIAnswerer)
     given = {name: value for name, value in node.items() if name not in ("_target_", "reasoning", "model", "store")}
     assert given == {name: defaults[name] for name in given}
 
@@ -834,17 +936,3 @@ def test_asking_stops_where_most_responses_are_cut_off_and_keeps_none_of_them(se
     assert len(server.requests) <= 11
     server.reply = lambda prompt, times: answer()
     assert letters(answerer.answer(questions(64))) == ["B"] * 64
-
-
-@pytest.mark.parametrize(
-    ("status", "body", "expected"),
-    [
-        (422, {"detail": [{"loc": ["body", "response_format"], "msg": "Extra"}]}, "answerer.structured=false"),
-        (400, {"error": {"message": "'temperature' does not support 0"}}, "answerer.temperature=null"),
-        (400, {"error": {"message": 'Unknown name "seed"'}}, "answerer.seed=null"),
-        (422, {"message": {"detail": [{"loc": ["max_completion_tokens"]}]}}, "answerer.max_tokens_as=max_tokens"),
-    ],
-)
-def test_an_error_that_names_a_parameter_names_the_setting_that_helps(server, answerer, status, body, expected):
-    server.reply = lambda prompt, times: Reply(json.dumps(body).encode(), status)
-    assert expected in failure(answerer)

@@ -1,7 +1,10 @@
 """Logs of Inspect AI, made by Inspect itself."""
 
+import json
 import shutil
+import struct
 import sys
+import tracemalloc
 import zipfile
 
 import pytest
@@ -170,6 +173,59 @@ def test_a_log_that_unzips_to_more_than_the_limit_is_refused(tmp_path, monkeypat
         archive.writestr("samples/large.json", b" " * 2_000_000)
     with pytest.raises(DatasetError, match="holds 2 MB, expected at most 1 MB"):
         answers(tmp_path / "log.eval")
+    monkeypatch.setattr(inspect_log, "LARGEST_MB", 4000)
+    monkeypatch.setattr(inspect_log, "LARGEST_ENTRY_MB", 1)
+    with pytest.raises(DatasetError, match=r"'samples/large\.json' holds 2 MB, expected at most 1 MB in a sample"):
+        answers(tmp_path / "log.eval")
+
+
+def rewritten(path, change):
+    """The bundled log with the fields of each sample changed by a function, compressed as archives usually are."""
+    with zipfile.ZipFile(DATA / "quiz.eval") as old, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as new:
+        for entry in old.infolist():
+            content = old.read(entry)
+            if entry.filename.startswith("samples/"):
+                content = json.dumps(change(json.loads(content))).encode()
+            new.writestr(entry.filename, content)
+    return path
+
+
+def peak_of(path):
+    tracemalloc.start()
+    try:
+        return answers(path), tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("field", ["store", "messages", "metadata"])
+def test_a_log_is_read_in_memory_that_does_not_grow_with_what_is_not_kept(tmp_path, field):
+    """12 samples with 1 MB, and with 2 MB each, of which nothing counts; 0.1 MB on the disk."""
+    found = []
+    for megabytes in (1, 2):
+        large = {"role": "user", "content": "a" * megabytes * 10**6}
+        value = [large] if field == "messages" else large
+        path = rewritten(tmp_path / f"{megabytes}.eval", lambda sample, value=value: {**sample, field: value})
+        assert path.stat().st_size < 200_000
+        found.append(peak_of(path))
+    (one, at_most), (two, more) = found
+    assert one == two == answers(DATA / "quiz.eval")
+    assert more < at_most + 6 * 10**6 < 12 * 10**6  # 6 times a text of 1 MB; all samples have 12 MB more
+
+
+def test_prompts_and_responses_that_are_too_long_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(inspect_log, "LARGEST_TEXTS_MB", 3)
+    path = rewritten(tmp_path / "log.eval", lambda sample: {**sample, "input": "a" * 10**6})
+    with pytest.raises(DatasetError, match="its prompts and responses have more than 3 MB"):
+        answers(path)
+
+
+def test_an_entry_that_is_larger_than_its_archive_states_is_refused(tmp_path):
+    path = rewritten(tmp_path / "log.eval", lambda sample: sample)
+    size = zipfile.ZipFile(path).getinfo("samples/bees_epoch_1.json").file_size
+    path.write_bytes(path.read_bytes().replace(struct.pack("<I", size), struct.pack("<I", 100)))
+    with pytest.raises(DatasetError, match="cannot be read as a log of Inspect"):
+        answers(path)
 
 
 def test_without_inspect_the_error_says_what_to_install(monkeypatch):

@@ -18,7 +18,7 @@ from ragsweep.core.config import check
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import CONF, portable, register_resolvers
 from ragsweep.experiment import GROUPS, Experiment, checked
-from ragsweep.replay.recorded import targets, trusted
+from ragsweep.replay.recorded import keys_of, targets, trusted
 from ragsweep.retrieval import SparseRetriever
 
 
@@ -123,13 +123,21 @@ def test_what_a_record_may_not_say_is_refused_by_its_name(logged, today, name, v
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("answerer.base_url", "http://127.0.0.1:9/v1"), ("answerer.api_key_env", "AWS_SECRET_ACCESS_KEY")],
+    [
+        ("answerer.base_url", "http://127.0.0.1:9/v1"),
+        ("answerer.api_key_env", "AWS_SECRET_ACCESS_KEY"),
+        ("answerer.headers_env.api-key", "AWS_SECRET_ACCESS_KEY"),
+        ("answerer.headers.X-Forward-To", "example.org"),
+        ("answerer.headers_in_digest.X-Forward-To", "example.org"),
+        ("answerer.extra_body.api_base", "http://127.0.0.1:9/v1"),
+    ],
 )
 def test_a_record_sends_no_key_to_a_server_that_only_it_names(today, name, value):
     with initialize_config_dir(str(CONF), version_base="1.3"):
         asks = compose("config", ["task=answers", "answerer=openai", "answerer.model=mine"])
     recorded = portable(OmegaConf.to_container(asks, resolve=True))
     given = {"answerer.model": "mine"}
+    assert [*keys_of([f"{name}={value}"])] == [name]  # as the message says it
     trusted(yaml.safe_dump(recorded), today, given, ())
     with pytest.raises(ConfigError, match=rf"^{name}: found '{value}'; a record names no server and no key"):
         trusted(changed(recorded, name, value), today, given, ())

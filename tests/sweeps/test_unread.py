@@ -18,11 +18,12 @@ from ragsweep.tasks.facts import MeasureFact
 from ragsweep.tasks.metric import Metric
 
 SHARE, FIRST, GUESS, LOST = "no_answer/share", "no_answer/first", "no_answer/guess", "fields/lost_share"
+CAUSES = {"cut off": "responses/cut_off_share", "tool call": "responses/tool_call_share"}
 CHANCE = 0.25
 WAYS = ["the first option", "a guess", "left out"]
 
 
-def run(name, right, unread, lost=0.0):
+def run(name, right, unread, lost=0.0, causes=()):
     """A run whose answers to questions with four options are right (1), wrong (0) or not read; A never is."""
     right, unread = np.array(right, dtype=float), np.array(unread, dtype=float)
     right = np.where(unread > 0, 0, right)
@@ -34,14 +35,22 @@ def run(name, right, unread, lost=0.0):
         "binary": True,
         "wilson": True,
         "guessing": {"value": CHANCE, "p": found.p, "p_worse": found.p_worse},
-        "unread": {"measure": SHARE, "otherwise": {"the first option": FIRST, "a guess": GUESS}, "lost": LOST},
+        "unread": {
+            "measure": SHARE,
+            "otherwise": {"the first option": FIRST, "a guess": GUESS},
+            "lost": LOST,
+            "causes": CAUSES,
+        },
     }
     made = of_scores(
         name, right, {"model": name}, facts={"metrics": {"f1": about}, "cutoff": "", "at_k": {}, "at_k_ci": {}}.items()
     )
     for column, values in columns.items():
         made.per_query[column] = values
-    measures = {LOST: MeasureFact(Metric(LOST, "Lost", higher_is_better=False), lost)} if lost else {}
+    shares = {LOST: lost, **{CAUSES[cause]: count / len(right) for cause, count in dict(causes).items()}}
+    measures = {
+        name: MeasureFact(Metric(name, name, higher_is_better=False), share) for name, share in shares.items() if share
+    }
     return replace(made, facts=replace(made.facts, measures=measures))
 
 
@@ -115,6 +124,7 @@ def test_where_everything_was_read_nothing_is_said():
     assert "unread" not in table_of_configurations(decision).splitlines()[0]
     assert as_record(decision, "")["unread"] == {
         "counts": {"a": 0, "b": 0},
+        "causes": {"a": {}, "b": {}},
         "choice_depends": None,
         "otherwise": [],
     }
@@ -177,6 +187,19 @@ def test_lost_fields_are_counted_for_each_configuration():
     assert "and the rest of it was read: model a 42, model b 0 of 60 queries." in text
     without = decided(run("a", *drawn(0.8, 60)), run("b", *drawn(0.3, 60, seed=1)))
     assert "the rest of it was read" not in " ".join(evidence(without))
+
+
+def test_what_servers_say_of_responses_is_counted_for_each_configuration():
+    runs = (
+        run("a", *drawn(0.8, 60, unread=9), causes={"cut off": 7, "tool call": 2}),
+        run("b", *drawn(0.3, 60, unread=12, seed=1), causes={"cut off": 12}),
+        run("c", *drawn(0.3, 60, unread=3, seed=2)),
+    )
+    decision = decided(*runs)
+    assert "not what the model knows: model b cut off 12; model a cut off 7 and tool call 2." in said(decision)
+    record = json.loads(json.dumps(as_record(decision, "")))
+    assert record["unread"]["causes"] == {"a": {"cut off": 7, "tool call": 2}, "b": {"cut off": 12}, "c": {}}
+    assert "server" not in said(decided(run("a", *drawn(0.8, 60)), run("b", *drawn(0.3, 60, unread=4, seed=1))))
 
 
 def test_an_accuracy_has_one_interval():

@@ -204,6 +204,28 @@ def test_no_answer_counts_as_wrong_and_is_said(files):
     assert found.facts["error_analysis"]["by_type"]["no answer"] == 2
 
 
+def test_what_a_server_says_of_responses_is_counted_and_said(files):
+    given = [Answer("A"), *[Answer(None, causes=("cut_off",))] * 3, Answer("B", causes=("empty", "empty"))]
+    found = measured(files, Fixed([*given, *[Answer("A")] * 3]))
+    named = {each.metric.name: each.value for each in found.measures if each.metric.name.startswith("responses/")}
+    assert named == {"responses/cut_off_share": 3 / 8, "responses/empty_share": 1 / 8}
+    assert found.per_item["causes"].tolist() == ["", *["cut_off"] * 3, "empty", *[""] * 3]
+    assert found.facts["overall_metrics"]["causes"] == {"cut_off": 3, "empty": 1}
+    [said] = [each for each in found.sections["Answers"] if "cut off 3 (" in each]
+    assert "a larger answerer.max_tokens" in said
+    assert "empty 1 (" in said
+    assert [*found.files["answers.jsonl"]][1].count('"causes": ["cut_off"]') == 1
+    usual = measured(files, Fixed([Answer("A")] * 8))
+    assert "causes" not in usual.per_item
+    assert not any(each.metric.name.startswith("responses/") for each in usual.measures)
+
+
+def test_a_cause_that_does_not_exist_is_refused():
+    question = Question("q", "", "Which?", (Option("A", "a"), Option("B", "b")))
+    with pytest.raises(AnswererError, match="causes: found 'tired', expected cut_off"):
+        answer(Returns([Answer(None, causes=("tired",))]), [question])
+
+
 def test_guessing_is_called_guessing(files):
     found = measured(files, Fixed([Answer("A", 0.5)] * 8))
     assert found.sections["Answers"][0].startswith(

@@ -1,6 +1,6 @@
 """Answering multiple-choice questions: the answerers, and the reasoning methods of language models."""
 
-from ragsweep.answering.asking import ask_apart
+from ragsweep.answering.asking import announce, ask_apart
 from ragsweep.answering.checks import answer
 from ragsweep.answering.endpoint import OpenAIAnswerer
 from ragsweep.answering.evidence import EvidenceAnswerer
@@ -19,6 +19,7 @@ __all__ = [
     "Question",
     "RecordedAnswerer",
     "SmolLM2Answerer",
+    "announce",
     "answer",
     "ask_apart",
 ]

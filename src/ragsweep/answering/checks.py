@@ -8,6 +8,7 @@ from math import isclose, isfinite
 from ragsweep.answering.question import Answer, Answerer, AnswersSome, Question
 from ragsweep.core.code import kind_of
 from ragsweep.core.errors import AnswererError, Terminated
+from ragsweep.retrieval.language_models.response import Cause
 
 ROUNDING = 1e-6  # by how much probabilities may miss a sum of 1
 
@@ -56,6 +57,8 @@ def _problem(question: Question, given: object) -> str:
             return f"{name}: found {values!r}, expected {len(question.options)} finite numbers"
     if given.probabilities and not (min(given.probabilities) >= 0 and _is_one(sum(given.probabilities))):
         return f"probabilities: found {given.probabilities!r}, expected numbers of at least 0 that add up to 1"
+    if unknown := [each for each in given.causes if each not in [*Cause]]:
+        return f"causes: found {unknown[0]!r}, expected {', '.join(Cause)}"
     for name in ("tokens_in", "tokens_out", "time_ms"):
         value = getattr(given, name)
         if value is not None and not (isfinite(value) and value >= 0):

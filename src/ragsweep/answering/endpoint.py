@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ragsweep.answering.question import Answer, Question, Reasoning
 from ragsweep.retrieval.checks import expect_method
+from ragsweep.retrieval.language_models.cost import Cost
 from ragsweep.retrieval.language_models.endpoint_client import EndpointClient
 from ragsweep.retrieval.language_models.endpoint_model import EndpointModel
 
@@ -44,12 +45,16 @@ class OpenAIAnswerer(EndpointClient):
         return AnswerFields
 
     def answer(self, questions: Sequence[Question]) -> list[Answer]:
-        """An answer for each question, in the same order.
+        """An answer for each question, in the same order. `announce` says before what that costs.
 
         Raises:
             ModelError: The endpoint cannot be used, the limit on tokens is reached, or responses cannot be kept.
         """
-        return self.ask_each(questions, self._answer)
+        return self.ask_each(questions, self._answer, announce=False)
+
+    def cost_of(self, questions: Sequence[Question]) -> Cost:
+        """What answers will cost."""
+        return self.estimate(questions, self._answer)
 
     def _answer(self, question: Question, model: EndpointModel) -> Answer:
         answer = self.reasoning.answer(question, model)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from ragsweep.datasets.cases import LETTERS, Option
+from ragsweep.retrieval.language_models.cost import Cost
 from ragsweep.retrieval.language_models.language_model import Exchange, LanguageModel
 
 
@@ -106,6 +107,15 @@ class AnswersSome(Protocol):
 
         The dataset has left out questions with the ids `left_out`, None for an id that cannot be read.
         """
+        ...
+
+
+@runtime_checkable
+class StatesCost(Protocol):
+    """An answerer that is paid for, and knows before what it will cost."""
+
+    def cost_of(self, questions: Sequence[Question]) -> Cost:
+        """What answers to these questions will cost. It is asked as `answer` is: a fresh copy for each evidence."""
         ...
 
 

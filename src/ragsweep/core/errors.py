@@ -31,6 +31,10 @@ class ModelError(RagsweepError):
     """A language model that cannot be reached or set up, or that has spent what it may spend."""
 
 
+class UnusableError(ModelError):
+    """A language model most of whose responses have no usable text, such as cut off ones; they were paid for."""
+
+
 class AnswererError(RagsweepError):
     """An answerer whose answers cannot be used, or a question that it cannot be asked."""
 

@@ -52,7 +52,8 @@ class OpenAIGenerator(EndpointClient):
 
     def estimate_of(self, requests: Sequence[Request]) -> str:
         """What drafts will cost; empty if all responses are kept."""
-        return self.estimate(requests, self._draft)
+        cost = self.estimate(requests, self._draft)
+        return cost.line if cost.planned else ""
 
     def _draft(self, request: Request, model: EndpointModel) -> Draft:
         prompt = prompt_of(request, as_json=self.structured)

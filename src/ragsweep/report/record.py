@@ -104,6 +104,7 @@ def _unread(decision: Decision) -> dict[str, Any] | None:
         return None
     return {
         "counts": {outcome.name: number for outcome, number in found.counts.items()},
+        "causes": {outcome.name: dict(causes) for outcome, causes in found.causes.items()},
         "choice_depends": bool(found.replacing) if found.recounts else None,
         "otherwise": [
             {

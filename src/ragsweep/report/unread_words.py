@@ -25,6 +25,7 @@ def unread_in_words(decision: Decision) -> str:
     about = decision.named.facts.unread[decision.sweep.decided_by]
     value = "count as wrong" if about.otherwise else f"have the worst {decision.sweep.metric_title}"
     said = f"Answers that could not be read, and {value}: {_numbers(decision, found.counts)} of {queries}."
+    said += _because(decision, found.causes)
     if not found.recounts:
         return said
     if not found.changing:
@@ -38,6 +39,17 @@ def unread_in_words(decision: Decision) -> str:
         "The choice depends" if found.replacing else "The choice stands, but not what it is better than: that depends"
     )
     return f"{said} {what} on how they count: {'; '.join([*named, *more])}."
+
+
+def _because(decision: Decision, causes: Mapping[Outcome, Mapping[str, int]]) -> str:
+    """What servers say of responses without a usable text, the configurations with the most first."""
+    order = sorted((outcome for outcome in causes if causes[outcome]), key=lambda each: -sum(causes[each].values()))
+    named = [
+        f"{_name(decision, outcome)} {' and '.join(f'{cause} {count}' for cause, count in causes[outcome].items())}"
+        for outcome in order[:MOST_NAMED]
+    ]
+    named += [f"{len(order) - MOST_NAMED} more"] if len(order) > MOST_NAMED else []
+    return f" What the server says of responses, not what the model knows: {'; '.join(named)}." if named else ""
 
 
 def lost_in_words(decision: Decision) -> str:

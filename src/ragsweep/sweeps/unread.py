@@ -46,10 +46,13 @@ class UnreadAnswers(NamedTuple):
     Attributes:
         counts: Their number for each run.
         recounts: The choice at the cutoff of the headline if they counted otherwise; empty if all could be read there.
+        causes: For how many queries of each run the server says why the response has no usable text, by the cause, such
+            as `cut off`; without those that no query has.
     """
 
     counts: Mapping[Outcome, int]
     recounts: Sequence[Recount]
+    causes: Mapping[Outcome, Mapping[str, int]]
 
     @property
     def most(self) -> int:
@@ -76,7 +79,15 @@ def unread_answers(sweep: Sweep, choice: Choice) -> UnreadAnswers | None:
     """
     found = {outcome: unread_queries(outcome, sweep.decided_by) for outcome in sweep.outcomes}
     counts = {outcome: int(each.sum()) for outcome, each in found.items() if each is not None}
-    return UnreadAnswers(counts, [*recounts(choice)]) if len(counts) == len(found) else None
+    causes = {outcome: _causes(sweep, outcome) for outcome in counts}
+    return UnreadAnswers(counts, [*recounts(choice)], causes) if len(counts) == len(found) else None
+
+
+def _causes(sweep: Sweep, outcome: Outcome) -> dict[str, int]:
+    """For how many queries a run has each cause; a run records the shares."""
+    about = outcome.facts.unread[sweep.decided_by].causes
+    counts = {cause: round(len(sweep.queries) * (outcome.value(name) or 0)) for cause, name in about.items()}
+    return {cause: count for cause, count in counts.items() if count}
 
 
 def unread_queries(outcome: Outcome, metric: str) -> npt.NDArray[np.bool_] | None:

@@ -167,9 +167,13 @@ def _guessing(about: Mapping[str, Any]) -> Guessing:
 
 
 def _unread(about: Mapping[str, Any]) -> Unread:
-    otherwise = _one(about, "otherwise", dict)
-    names = {name: _one(otherwise, name, str) for name in otherwise}
-    return Unread(_one(about, "measure", str), names, _one({"lost": "", **about}, "lost", str))
+    otherwise, causes = (_names(about, name) for name in ("otherwise", "causes"))
+    return Unread(_one(about, "measure", str), otherwise, _one(about, "lost", str), causes)
+
+
+def _names(about: Mapping[str, Any], name: str) -> dict[str, str]:
+    names = _one(about, name, dict)
+    return {each: _one(names, each, str) for each in names}
 
 
 def _method(about: Mapping[str, Any]) -> Method:

@@ -77,11 +77,14 @@ class Unread(NamedTuple):
         otherwise: Names of measures with the value of each item if such an item counts otherwise, by what it counts as,
             such as `a guess`.
         lost: Name of the measure that is the share of items whose response was read without some of its fields.
+        causes: Names of the measures that are the share of items whose response had no usable text, by the cause, such
+            as `cut off`. A cause is what the server said of its response, so these items say nothing of the model.
     """
 
     measure: str
     otherwise: Mapping[str, str]
-    lost: str = ""
+    lost: str
+    causes: Mapping[str, str]
 
 
 def metric(

@@ -15,7 +15,7 @@ from mlflow.entities import Run
 from ragsweep.core.address import absolute
 from ragsweep.core.digest import shortened_with_digest
 from ragsweep.core.endings import end_if_signalled, of_signal
-from ragsweep.core.errors import RagsweepError, RefusedError, TrackingError, first_line
+from ragsweep.core.errors import RagsweepError, RefusedError, TrackingError, UnusableError, first_line
 from ragsweep.core.names import LONGEST_NAME, params_of, tags_of
 from ragsweep.tasks.task import Items, Measurement
 from ragsweep.tracking.client import Client, absolute_artifacts
@@ -223,7 +223,7 @@ def record(job: Job, *, keep: bool = False) -> Iterator[RunRecord]:
         end_if_signalled()  # a library may have caught the signal, and then gone on with half of its work
         opened.close("FINISHED")
     except BaseException as error:
-        keeps_run = keep or job.parent_run_id or isinstance(error, RefusedError)
+        keeps_run = keep or job.parent_run_id or isinstance(error, RefusedError | UnusableError)
         if isinstance(error, RagsweepError) and not keeps_run:
             opened.delete()
         else:

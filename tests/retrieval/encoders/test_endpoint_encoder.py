@@ -1,19 +1,21 @@
 """Embeddings from an OpenAI-compatible endpoint, over HTTP, from a server that does not always behave."""
 
+import base64
 import json
 import logging
 import os
 import signal
+import struct
 import subprocess
 import sys
 import threading
 from collections import Counter
-from dataclasses import fields, replace
+from dataclasses import replace
 from string import ascii_lowercase, digits
 
 import numpy as np
 import pytest
-from answering.endpoint_server import EndpointServer, Reply, problem
+from answering.endpoint_server import EndpointServer, Reply, defaults_of, problem
 from application import PROJECT
 from omegaconf import OmegaConf
 
@@ -194,9 +196,11 @@ def number(value):
     [
         (wrong(lambda body: body["data"].pop()), "has 3 embeddings, expected one for each of 4 texts"),
         (wrong(lambda body: body["data"].append(body["data"][0])), "has 5 embeddings, expected one"),
-        (wrong(lambda body: body["data"][0].update(index=0)), "has 4 embeddings, expected one"),
-        (wrong(lambda body: body["data"][0].update(index=7)), "is no list of embeddings"),
-        (wrong(lambda body: body["data"][0].pop("index")), "is no list of embeddings"),
+        (wrong(lambda body: body["data"][0].update(index=0)), "other indices than 0 to 3, each once"),
+        (wrong(lambda body: body["data"][0].update(index=7)), "other indices than 0 to 3"),
+        (wrong(lambda body: [row.pop("index") for row in body["data"][:2]]), "other indices than 0 to 3"),
+        (wrong(lambda body: body["data"][0].update(embedding="AAAA")), "no base64 of numbers"),
+        (wrong(lambda body: body["data"][0].update(embedding="no base64!")), "no base64 of numbers"),
         (wrong(lambda body: body["data"][0].update(embedding=[1.0])), "not of the same dimensions"),
         (wrong(lambda body: [row.update(embedding=[]) for row in body["data"]]), "not lists of numbers"),
         (wrong(lambda body: [row.update(embedding=1.0) for row in body["data"]]), "not lists of numbers"),
@@ -218,6 +222,89 @@ def test_a_response_that_is_no_embeddings_is_one_line_and_not_paid_for_again(enc
     assert line.startswith(f"{server.url}: the response ")
     assert expected in line
     assert len(server.requests) == 1
+
+
+def test_embeddings_without_an_index_are_in_the_order_of_the_texts(encoder, server):
+    """Such as those of an older Infinity. Gemini leaves out the index 0 alone."""
+    expected = encoder.encode(TEXTS, "passage")
+
+    def unnumbered(prompt, times):
+        body = embeddings(prompt.split("\n"))
+        rows = [{"embedding": row["embedding"]} for row in body["data"][::-1]]
+        return Reply(json.dumps({**body, "data": rows}).encode())
+
+    server.reply = unnumbered
+    np.testing.assert_array_equal(encoder.encode(TEXTS, "passage"), expected)
+    server.reply = wrong(lambda body: body["data"][-1].pop("index"))
+    np.testing.assert_array_equal(encoder.encode(TEXTS, "passage"), expected)
+
+
+def test_embeddings_as_bytes_are_read(encoder, server):
+    expected = encoder.encode(TEXTS, "passage")
+
+    def as_bytes(body):
+        for row in body["data"]:
+            packed = struct.pack(f"<{len(row['embedding'])}f", *row["embedding"])
+            row["embedding"] = base64.b64encode(packed).decode()
+
+    server.reply = wrong(as_bytes)
+    np.testing.assert_allclose(encoder.encode(TEXTS, "passage"), expected, atol=1e-7)
+
+
+LIMIT = 30  # characters that the server reads
+
+
+def strict(prompt, times):
+    """Refuses a text of more than `LIMIT` characters, as TEI does."""
+    if all(len(text) <= LIMIT for text in prompt.split("\n")):
+        return good(prompt, times)
+    said = "Input validation error: `inputs` must have less than 512 tokens. Given: 534"
+    return Reply(json.dumps({"error": said, "error_type": "Validation"}).encode(), 413)
+
+
+def test_a_passage_that_is_too_long_is_named_with_the_settings_that_help(encoder, server):
+    server.reply = strict
+    line = failure(encoder, [*TEXTS, "a passage about iron" * 4])
+    assert "413 Input validation error" in line
+    assert "the longest of the 3 texts of this request has 80 characters ('a passage about iron" in line
+    assert "chunker.size" in line
+    assert "encoder.truncate" in line
+    assert len(server.requests) <= 3
+
+
+def test_of_a_long_text_only_the_beginning_is_sent(encoder, server, capfd):
+    server.reply = strict
+    cut = replace(encoder, truncate=LIMIT)
+    texts = ["tea" * 20, "iron"]
+    found = cut.encode(texts, "passage")
+    assert server.requests[-1]["input"] == ["tea" * 10, "iron"]
+    np.testing.assert_array_equal(found, encoder.encode(["tea" * 10, "iron"], "passage"))
+    cut.announce(texts)
+    assert "; of 1 text only the first 30 characters" in capfd.readouterr().err
+
+
+def test_settings_that_change_an_embedding_change_the_fingerprint(encoder, server):
+    variants = [encoder, *(replace(encoder, **{name: value}) for name, value in CHANGING.items())]
+    assert len({each.fingerprint for each in variants}) == 1 + len(CHANGING)
+    assert len({identity_of(each) for each in variants}) == 1 + len(CHANGING)
+    other = replace(encoder, headers={"X-Title": "mine"}, headers_env={"api-key": "OTHER_KEY"}, api_key_env=None)
+    assert identity_of(other) == identity_of(encoder)
+    replace(encoder, **CHANGING).encode(TEXTS[:1], "query")
+    assert server.path == "/v1/embeddings?api-version=2024-10-21"
+    assert server.requests[-1]["task_type"] == "RETRIEVAL_QUERY"
+    assert server.headers["X-Tier"] == "flex"
+
+
+def identity_of(encoder):
+    return json.dumps(identity(encoder))
+
+
+CHANGING = {
+    "truncate": 9,
+    "api_version": "2024-10-21",
+    "extra_body": {"task_type": "RETRIEVAL_QUERY"},
+    "headers_in_digest": {"X-Tier": "flex"},
+}
 
 
 def test_other_dimensions_than_asked_for_are_refused(encoder):
@@ -320,7 +407,7 @@ def test_a_key_in_the_settings_is_refused(encoder):
 def test_the_shipped_configuration_has_every_setting_and_its_default():
     node = OmegaConf.to_container(OmegaConf.load(PROJECT / "conf/encoder/openai.yaml"))
     assert node.pop("_target_") == "ragsweep.retrieval.OpenAIEncoder"
-    defaults = {each.name: each.default for each in fields(OpenAIEncoder)}
+    defaults = defaults_of(OpenAIEncoder)
     assert {*node} == {*defaults}
     assert node.pop("model") == "???"
     assert node.items() <= defaults.items()

@@ -1,11 +1,8 @@
 """Reading a chat completion: the clean text, and why there is none."""
 
-import json
-
 import pytest
 
 from ragsweep.core.parsing import MalformedError, from_json
-from ragsweep.retrieval.language_models import sending
 from ragsweep.retrieval.language_models.reasoning_marks import split
 from ragsweep.retrieval.language_models.response import Cause, read_response
 
@@ -60,25 +57,6 @@ def test_a_repeated_field_is_found_with_work_linear_in_the_fields():
     fields = ",".join(f'"k{number}":0' for number in range(100_000))
     with pytest.raises(MalformedError, match="'k99999' twice"):
         from_json(f'{{{fields},"k99999":1}}')
-
-
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [
-        ({"error": {"message": "no such model", "code": "x"}}, "no such model"),
-        ([{"error": {"code": 400, "message": "API key not valid", "status": "INVALID_ARGUMENT"}}], "API key not valid"),
-        ({"detail": "Not Found"}, "Not Found"),
-        (
-            {"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}]},
-            "body.seed: Extra inputs are not permitted",
-        ),
-        ({"object": "error", "message": {"detail": [{"loc": ["body", "n"], "msg": "too large"}]}}, "body.n: too large"),
-        ({"object": "error", "message": "maximum context length", "code": 40303}, "maximum context length"),
-    ],
-    ids=["OpenAI", "Gemini", "FastAPI", "FastAPI's list", "Mistral", "vLLM"],
-)
-def test_the_words_of_an_error_are_read_from_any_servers_body(body, said):
-    assert sending._error(json.dumps(body).encode())[0] == said
 
 
 def test_a_mark_that_prose_speaks_of_cuts_nothing_off():

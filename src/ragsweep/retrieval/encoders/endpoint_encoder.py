@@ -13,12 +13,12 @@ import numpy as np
 from ragsweep.core.constraints import Between
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import EncoderError
-from ragsweep.core.parsing import MalformedError, from_json
+from ragsweep.core.parsing import MalformedError
 from ragsweep.core.progress import progress
 from ragsweep.core.terminal import counted
+from ragsweep.retrieval.encoders.embedding_rows import read_rows
 from ragsweep.retrieval.encoders.encoder import Embeddings, Role
 from ragsweep.retrieval.language_models.endpoint_user import EndpointUser
-from ragsweep.retrieval.language_models.response import count
 from ragsweep.retrieval.language_models.sending import Endpoint, Kind, tokens_of
 
 TEXTS_PER_MB = 8  # of a response; a text of 4096 numbers takes 0.1 MB
@@ -35,6 +35,8 @@ class OpenAIEncoder(EndpointUser):
     Attributes:
         dimensions: Of the embeddings, where the model can shorten them; None takes the model's own.
         batch_size: Texts of a request.
+        truncate: The most characters of a text that are sent; the rest of it does not enter its embedding. None sends
+            all of it, and a server that reads less refuses it or cuts it by itself.
     """
 
     group: ClassVar[str] = "encoder"
@@ -43,6 +45,7 @@ class OpenAIEncoder(EndpointUser):
 
     dimensions: Annotated[int, Between(1)] | None = None
     batch_size: Annotated[int, Between(1, 2048)] = 64
+    truncate: Annotated[int, Between(1)] | None = None
 
     @property
     def without_effect(self) -> tuple[str, ...]:
@@ -50,9 +53,14 @@ class OpenAIEncoder(EndpointUser):
         return (*super().without_effect, "batch_size")
 
     @property
+    def own_fields(self) -> tuple[str, ...]:
+        """The fields of a request that `extra_body` cannot set."""
+        return ("model", "input", "encoding_format", "dimensions")
+
+    @property
     def fingerprint(self) -> str:
         """Digest of what determines the embeddings, as far as this side knows; never of the key."""
-        return digest([self.url, self.model, self.dimensions])
+        return digest([self.asked, self.model, self.dimensions, self.truncate, dict(self.extra_body)])
 
     @property
     def piece(self) -> int:
@@ -61,10 +69,12 @@ class OpenAIEncoder(EndpointUser):
 
     def announce(self, texts: Sequence[str]) -> None:
         """Print what encoding these texts will cost."""
-        tokens, requests = sum(map(tokens_of, texts)), -(-len(texts) // self.batch_size)
+        cut = sum(len(text) > (self.truncate or len(text)) for text in texts)
+        tokens, requests = sum(tokens_of(text[: self.truncate]) for text in texts), -(-len(texts) // self.batch_size)
         price = "" if self.price_in is None else f", at the given price {tokens * self.price_in / 1e6:.2f}"
         asked = f"{counted(requests, 'request')} to {self.url} for {counted(len(texts), 'text')}"
-        print(f"{self.model}: {asked}, about {tokens:,} tokens{price}", file=sys.stderr)
+        begins = f"; of {counted(cut, 'text')} only the first {self.truncate:,} characters" if cut else ""
+        print(f"{self.model}: {asked}, about {tokens:,} tokens{price}{begins}", file=sys.stderr)
 
     def encode(self, texts: Sequence[str], role: Role) -> Embeddings:
         """Embeddings of length 1, shape [texts, dimensions]; endpoints do not know of roles.
@@ -85,25 +95,15 @@ class OpenAIEncoder(EndpointUser):
         return np.vstack([found[start] for start in starts])
 
     def _batch(self, texts: Sequence[str], endpoint: Endpoint) -> Embeddings:
-        request = {"model": self.model, "input": list(texts), "encoding_format": "float"}
+        sent = [text[: self.truncate] for text in texts]
+        request = {**self.extra_body, "model": self.model, "input": sent, "encoding_format": "float"}
         shortened = {} if self.dimensions is None else {"dimensions": self.dimensions}
         embeddings: Embeddings = endpoint.send({**request, **shortened})["embeddings"]
         return embeddings
 
-    def _read(self, body: bytes, request: Mapping[str, Any], key: str) -> dict[str, Any]:
-        """The embeddings of a response in the order of the texts, normalised; the key is not in numbers."""
-        texts = len(request["input"])
-        try:
-            response = from_json(body.decode(), allow_nan=True)
-            rows = {row["index"]: row["embedding"] for row in response["data"]}
-            numbers = [rows[index] for index in range(texts)] if len(rows) == len(response["data"]) == texts else None
-            usage = response.get("usage") or {}
-            tokens_in = count(usage.get("prompt_tokens"))
-        except (UnicodeDecodeError, MalformedError, LookupError, TypeError, AttributeError) as error:
-            raise MalformedError("is no list of embeddings with their index") from error
-        if numbers is None:
-            found = counted(len(response["data"]), "embedding")
-            raise MalformedError(f"has {found}, expected one for each of {counted(texts, 'text')}")
+    def _read(self, body: bytes, request: Mapping[str, Any], secrets: tuple[str, ...]) -> dict[str, Any]:
+        """The embeddings of a response in the order of the texts, normalised; keys are not in numbers."""
+        numbers, tokens_in = read_rows(body, len(request["input"]))
         try:
             embeddings = np.array(numbers, dtype=np.float64)
         except (ValueError, TypeError, OverflowError) as error:

@@ -10,11 +10,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from ragsweep.core.constraints import Between
+from ragsweep.core.digest import digest
 from ragsweep.core.progress import progress
 from ragsweep.core.run_settings import Seed
 from ragsweep.core.store import NO_STORE, Store
 from ragsweep.core.terminal import counted
-from ragsweep.retrieval.language_models.chat import CHAT, is_response, prompt_tokens
+from ragsweep.retrieval.language_models.chat import CHAT, TOKEN_LIMITS, is_response, prompt_tokens
+from ragsweep.retrieval.language_models.cost import Cost, Planned, total
 from ragsweep.retrieval.language_models.endpoint_model import Ask, EndpointModel, Response, response_format
 from ragsweep.retrieval.language_models.endpoint_user import EndpointUser, Item, Price, Result
 from ragsweep.retrieval.language_models.kept import KeptResponses
@@ -34,8 +36,6 @@ NOTHING = {
     "tokens_out": None,
     "time_ms": 0,
 }  # stands for a response
-CORRECTION = 50  # tokens that tell a model what is wrong with its JSON, roughly
-
 Request = dict[str, Any]
 
 
@@ -79,6 +79,12 @@ class EndpointClient(EndpointUser):
         """Settings that have no effect on the responses."""
         return (*super().without_effect, "price_out")
 
+    @property
+    def own_fields(self) -> tuple[str, ...]:
+        """The fields of a request that `extra_body` cannot set. The first of one whole response is read."""
+        own = ("model", "messages", *TOKEN_LIMITS, "temperature", "seed", "stream", "n")
+        return (*own, "response_format") if self.structured else own
+
     @classmethod
     def fields(cls) -> type[BaseModel]:
         """The fields of the JSON that the model returns if it is `structured`."""
@@ -101,14 +107,13 @@ class EndpointClient(EndpointUser):
         results, left, missing = self._of_kept(items, work)
         if left:
             if announce:
-                print(self._estimate(missing), file=sys.stderr)
+                print(self._cost(missing).line, file=sys.stderr)
             results |= self._ask(left, work)
         return [results[number] for number in range(len(items))]
 
-    def estimate(self, items: Sequence[Item], work: Callable[[Item, EndpointModel], Result]) -> str:
-        """What `ask_each` will ask and what that costs; empty if everything is kept."""
-        missing = self._of_kept(items, work)[2]
-        return self._estimate(missing) if missing else ""
+    def estimate(self, items: Sequence[Item], work: Callable[[Item, EndpointModel], Result]) -> Cost:
+        """What `ask_each` will ask and what that costs; nothing is planned if everything is kept."""
+        return self._cost(self._of_kept(items, work)[2])
 
     def _of_kept(
         self, items: Sequence[Item], work: Callable[[Item, EndpointModel], Result]
@@ -182,6 +187,7 @@ class EndpointClient(EndpointUser):
 
     def _request(self, messages: Sequence[Message], as_json: bool) -> Request:
         request = {
+            **self.extra_body,
             "model": self.model,
             "messages": [message._asdict() for message in messages],
             self.max_tokens_as: self.max_tokens,
@@ -193,19 +199,15 @@ class EndpointClient(EndpointUser):
 
     def _key(self, request: Request) -> dict[str, Any]:
         """Everything that determines the response."""
-        return {"url": self.url, "request": request}
+        return {**self.asked, "request": request}
 
-    def _estimate(self, requests: Sequence[Request]) -> str:
-        """What requests will cost that are not kept yet. Later prompts of a reasoning method hold earlier responses."""
-        again = [each for each in requests if "response_format" in each]  # once more, with what was wrong
-        most = len(requests) + len(again)
-        tokens_in = sum(map(prompt_tokens, [*requests, *again])) + len(again) * (self.max_tokens + CORRECTION)
-        tokens_out = most * self.max_tokens
-        line = f"{self.model}: at most {counted(most, 'request')} to {self.url}"
-        line += " (some only for responses that are not the JSON that was asked for)" if again else ""
-        line += f", {tokens_in:,} tokens in and {tokens_out:,} out"
-        if self.price_in is None or self.price_out is None:
-            return line
-        return (
-            f"{line}, at the given prices at most {(tokens_in * self.price_in + tokens_out * self.price_out) / 1e6:.2f}"
-        )
+    def _cost(self, requests: Sequence[Request]) -> Cost:
+        """What requests will cost that are not kept yet."""
+        planned = [
+            Planned(
+                digest(self._key(each)) if self.store.enabled else "", prompt_tokens(each), "response_format" in each
+            )
+            for each in requests
+        ]
+        cost = Cost(self.model, self.url, self.max_tokens, self.price_in, self.price_out, tuple(planned))
+        return total([cost]) or cost

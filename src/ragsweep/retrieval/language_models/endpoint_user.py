@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import Annotated, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from ragsweep.core.constraints import Between, Text
-from ragsweep.core.errors import ModelError
+from ragsweep.core.errors import ConfigError, ModelError, UnusableError
 from ragsweep.core.progress import advance
 from ragsweep.core.project import sweep_id
 from ragsweep.core.terminal import counted
-from ragsweep.retrieval.language_models.access import api_key, check_access
+from ragsweep.retrieval.language_models.access import access_of, check_access, check_headers
 from ragsweep.retrieval.language_models.budget import Budget, Spent, budget_of
 from ragsweep.retrieval.language_models.sending import Endpoint, Kind, Stopped
 
 OPENAI = "https://api.openai.com/v1"
+SECRET_FIELD = re.compile(  # of a request
+    r'"((?:[\w-]*(?:api[_-]?key|secret|password|credential|authorization)[\w-]*|(?:[\w-]*access[_-]?)?token|key))":',
+    re.IGNORECASE,
+)
 
 Price = Annotated[float, Between(0)]
 Item = TypeVar("Item")
@@ -34,6 +40,12 @@ class EndpointUser:
         model: The model's name at the endpoint.
         base_url: Address of the endpoint; None takes OpenAI's. It must not contain a password or key.
         api_key_env: Name of the variable that holds the key, in the environment or in `.env` of the project folder.
+            It is sent as `Authorization: Bearer`. None sends none, as for a server that takes it in another header.
+        headers: Further headers, which change no response.
+        headers_in_digest: Further headers that do: with others, everything is asked for again.
+        headers_env: Names of the variables that hold further headers, by the header, such as `api-key`.
+        api_version: The parameter `api-version` of every request, which Azure wants; None sends none.
+        extra_body: Further fields of every request, as the server has them. They change the responses.
         max_tokens_total: The most tokens, of prompts and responses, that one start of the program may pay for in each
             of its processes; None sets no limit. A request starts only if its prompt and the longest response fit. The
             tokens of the prompt are estimated, as one for 4 characters of ASCII, and one for each byte of any other
@@ -50,7 +62,12 @@ class EndpointUser:
 
     model: Text
     base_url: Text | None = None
-    api_key_env: Text = "OPENAI_API_KEY"
+    api_key_env: Text | None = "OPENAI_API_KEY"
+    headers: Mapping[str, Text] = field(default_factory=dict)
+    headers_in_digest: Mapping[str, Text] = field(default_factory=dict)
+    headers_env: Mapping[str, Text] = field(default_factory=dict)
+    api_version: Text | None = None
+    extra_body: Mapping[str, Any] = field(default_factory=dict)
     max_tokens_total: Annotated[int, Between(1)] | None = None
     concurrency: Annotated[int, Between(1, 256)] = 8
     timeout_s: Annotated[float, Between(0.1, 3600)] = 60
@@ -60,12 +77,40 @@ class EndpointUser:
     def __post_init__(self) -> None:
         if find_spec("openai") is None:
             raise ModelError(f"{self.group}: openai is not installed here; run pip install 'ragsweep[openai]'")
-        check_access(self.base_url, self.api_key_env, self.model, self.group)
+        for name in ("headers", "headers_in_digest", "headers_env"):
+            check_headers(getattr(self, name), f"{self.group}.{name}", named=name == "headers_env")
+        variables = {"api_key_env": self.api_key_env} if self.api_key_env else {}
+        variables |= {f"headers_env.{name}": value for name, value in self.headers_env.items()}
+        texts = {"model": self.model, "extra_body": json.dumps(self.extra_body)}
+        texts |= {f"headers.{name}": value for name, value in {**self.headers, **self.headers_in_digest}.items()}
+        check_access(self.base_url, variables, texts, self.group)
+        if not re.fullmatch(r"[\w.-]+", self.api_version or "2024-10-21", re.ASCII):
+            raise ConfigError(f"{self.group}.api_version: expected letters, digits, dots and dashes")
+        if taken := [name for name in self.extra_body if name in self.own_fields]:
+            own = f"{self.group}.{taken[0]}" if hasattr(self, taken[0]) else "this request"
+            raise ConfigError(f"{self.group}.extra_body: {taken[0]} belongs to {own}")
+        if secret := SECRET_FIELD.search(json.dumps(self.extra_body)):
+            raise ConfigError(
+                f"{self.group}.extra_body: {secret[1]} may be a key, and every run records it; send keys as headers, "
+                "by headers_env"
+            )
 
     @property
     def without_effect(self) -> tuple[str, ...]:
         """Settings that have no effect on the responses."""
-        return ("api_key_env", "max_tokens_total", "concurrency", "timeout_s", "retries", "price_in")
+        access = ("api_key_env", "headers", "headers_env")
+        return (*access, "max_tokens_total", "concurrency", "timeout_s", "retries", "price_in")
+
+    @property
+    def own_fields(self) -> tuple[str, ...]:
+        """The fields of a request that `extra_body` cannot set."""
+        raise NotImplementedError
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What determines a response besides the request; an empty setting leaves the keys of responses as they are."""
+        found = {"url": self.url, "api_version": self.api_version, "headers": dict(self.headers_in_digest)}
+        return {name: value for name, value in found.items() if value}
 
     @property
     def url(self) -> str:
@@ -97,8 +142,15 @@ class EndpointUser:
             kind: Of the requests.
         """
         budget = self._budget
-        key = api_key(self.api_key_env, self.group)
-        endpoint = Endpoint(self.url, key, self.timeout_s, self.retries, budget, kind=kind, group=self.group)
+        headers = {**self.headers, **self.headers_in_digest}
+        access = access_of(self.api_key_env, headers, self.headers_env, self.group)
+        endpoint = Endpoint(
+            self.url,
+            *(access, self.timeout_s, self.retries, budget),
+            kind=kind,
+            group=self.group,
+            api_version=self.api_version,
+        )
 
         def result(item: Item) -> Result:
             try:
@@ -129,4 +181,5 @@ class EndpointUser:
         if isinstance(error, Spent):
             spent = f"{budget.spent:,} of {budget.limit:,} tokens are spent"
             reason = f"{self.group}.max_tokens_total: {spent}, and the next request could exceed them"
-        return ModelError(f"{reason}; {counted(left, self.noun)} left, {self.after_failure}")
+        kind = UnusableError if isinstance(error, UnusableError) else ModelError
+        return kind(f"{reason}; {counted(left, self.noun)} left, {self.after_failure}")

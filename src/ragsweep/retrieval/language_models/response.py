@@ -26,6 +26,12 @@ class Cause(StrEnum):
     REFUSED = "refused"
 
 
+CAUSES = {  # in words
+    Cause.CUT_OFF: "cut off",
+    Cause.EMPTY: "empty",
+    Cause.TOOL_CALL: "tool call",
+    Cause.REFUSED: "refused",
+}
 FINISH_REASONS = {  # in lower case, of OpenAI, Anthropic, Gemini, Mistral and Bedrock
     **dict.fromkeys(("length", "max_tokens", "model_length", "max_output_tokens", "incomplete"), Cause.CUT_OFF),
     **dict.fromkeys(("model_context_window_exceeded",), Cause.CUT_OFF),

@@ -13,10 +13,11 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ragsweep.core.errors import ModelError
-from ragsweep.core.parsing import MB, MalformedError, from_json
+from ragsweep.core.parsing import MB, MalformedError
 from ragsweep.core.terminal import duration, one_line, shortened
-from ragsweep.retrieval.language_models.access import hidden
+from ragsweep.retrieval.language_models.access import Access, hidden
 from ragsweep.retrieval.language_models.budget import Budget
+from ragsweep.retrieval.language_models.refusals import NOT_ACCEPTED, Refusal, help_of, is_too_long, read_refusal
 from ragsweep.retrieval.language_models.response import Cause
 
 if TYPE_CHECKING:
@@ -29,22 +30,6 @@ FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 60  # before a request is sent again
 LONGEST_RETRY_AFTER_S = 600  # that a server may ask for
 AGAIN = (408, 409, 425, 429)  # and 500 or above
 NO_CREDIT = "insufficient_quota"  # comes with 429, but waiting does not help
-HINTS = {  # with the group of the settings
-    401: "the key in the variable {group}.api_key_env is not accepted",
-    403: "the key in the variable {group}.api_key_env may not do this",
-    404: "; check {group}.base_url and {group}.model",
-}
-OPTIONAL = {  # parameters of a request that some servers do not know
-    "response_format": "; {group}.structured=false does without a JSON schema, which some servers do not know",
-    "dimensions": "; {group}.dimensions=null does without this parameter, which some models do not know",
-}
-NAMED = {  # settings that help where a message names their parameter, whatever the status; the first one named counts
-    "response_format": "; {group}.structured=false does without it",
-    "temperature": "; {group}.temperature=null leaves it to the endpoint",
-    "seed": "; {group}.seed=null sends none",
-    "max_completion_tokens": "; {group}.max_tokens_as=max_tokens is what old servers call it",
-    "max_tokens": "; {group}.max_tokens_as=max_completion_tokens is what newer models call it",
-}
 FILTERED = "content_filter"  # the endpoint refuses the prompt (status 400) or withholds the answer
 
 _chance = SystemRandom()  # leaves the random numbers of a seeded run alone
@@ -94,7 +79,7 @@ class Kind(NamedTuple):
 
     path: str
     most_tokens: Callable[[Mapping[str, Any]], tuple[int, int]]
-    read: Callable[[bytes, Mapping[str, Any], str], dict[str, Any]]
+    read: Callable[[bytes, Mapping[str, Any], tuple[str, ...]], dict[str, Any]]
     largest_mb: int = LARGEST_MB
     filters: bool = False
     again: bool = False
@@ -111,15 +96,26 @@ class Endpoint:
     """
 
     def __init__(
-        self, url: str, key: str, timeout_s: float, retries: int, budget: Budget, *, kind: Kind, group: str
+        self,
+        url: str,
+        access: Access,
+        timeout_s: float,
+        retries: int,
+        budget: Budget,
+        *,
+        kind: Kind,
+        group: str,
+        api_version: str | None = None,
     ) -> None:
         import openai
 
         # A redirected request would carry the prompt to a server that the configuration does not name. A compressed
         # response could fill the memory.
-        headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json", "Accept-Encoding": "identity"}
+        headers = {**access.headers, "Content-Type": "application/json", "Accept-Encoding": "identity"}
         self._http = openai.DefaultAsyncHttpxClient(follow_redirects=False, timeout=None, headers=headers)
-        self._url, self._key, self._timeout_s, self._retries, self._budget = url, key, timeout_s, retries, budget
+        self._url, self._secrets, self._timeout_s, self._retries = url, access.secrets, timeout_s, retries
+        self._budget = budget
+        self._address = f"{url}/{kind.path}{f'?api-version={api_version}' if api_version else ''}"
         self._kind, self._group = kind, group  # group: of the settings, for error messages
         self._portal: BlockingPortal
         self._opened = ExitStack()
@@ -187,7 +183,7 @@ class Endpoint:
         if reply.flaw:
             return reply.flaw
         try:
-            return self._kind.read(reply.body, request, self._key)
+            return self._kind.read(reply.body, request, self._secrets)
         except MalformedError as error:
             return Failure(f"the response {error}", may_pass=self._kind.again, billed=True)
 
@@ -198,7 +194,7 @@ class Endpoint:
         status, headers, body, flaw = 0, {}, bytearray(), None
         try:
             with fail_after(self._timeout_s):
-                async with self._http.stream("POST", f"{self._url}/{self._kind.path}", content=content) as response:
+                async with self._http.stream("POST", self._address, content=content) as response:
                     status, headers = response.status_code, response.headers
                     async for chunk in response.aiter_raw():
                         body += chunk
@@ -217,20 +213,18 @@ class Endpoint:
     def _refused(self, reply: Reply, request: Mapping[str, Any]) -> dict[str, Any] | Failure:
         """What a status of 300 or above means."""
         status = reply.status
-        message, code = ("", None) if reply.flaw else _error(reply.body)  # a part may end within the key
-        if status == 400 and code == FILTERED and self._kind.filters:
+        refusal = Refusal("", None, "") if reply.flaw else read_refusal(reply.body)  # a part may end within the key
+        if status == 400 and refusal.code == FILTERED and self._kind.filters:
             return {"text": "", "refused": True, "cause": Cause.REFUSED, "tokens_in": 0, "tokens_out": 0}
-        what = shortened(one_line(hidden(message, self._key)), LONGEST_MESSAGE)
-        if status in (401, 403):  # such a message may repeat a part of the key
-            what = HINTS[status].format(group=self._group)
+        what, too_long = shortened(one_line(hidden(refusal.message, *self._secrets)), LONGEST_MESSAGE), False
+        if status in NOT_ACCEPTED:
+            what = NOT_ACCEPTED[status].format(group=self._group)
         elif status < 400:
             what = f"a redirect, which is not followed; set {self._group}.base_url to where it leads"
-        else:
-            named = [hint for name, hint in NAMED.items() if name in request and name in message][:1]
-            optional = [hint for name, hint in OPTIONAL.items() if name in request] if status == 400 else []
-            hints = named or optional
-            what += "".join([*hints, HINTS.get(status, "")]).format(group=self._group)
-        may_pass = (status in AGAIN or status >= 500) and code != NO_CREDIT
+        elif status not in AGAIN:
+            too_long = is_too_long(refusal, status)
+            what += help_of(refusal, status, request, self._group)
+        may_pass = (status in AGAIN or status >= 500) and refusal.code != NO_CREDIT and not too_long
         return Failure(f"{status} {what}".strip(), may_pass, _retry_after_s(reply.headers))
 
 
@@ -238,35 +232,6 @@ def tokens_of(text: str) -> int:
     """Tokens of a text, roughly; for writing other than ASCII, the most that they may be."""
     ascii_characters = len(text.encode("ascii", errors="ignore"))
     return ascii_characters // CHARACTERS_PER_TOKEN + len(text.encode(errors="replace")) - ascii_characters
-
-
-def _error(body: bytes) -> tuple[str, object]:
-    """The message and the code of an error. The message is the whole body where that is not what OpenAI sends."""
-    text = body.decode(errors="replace")
-    try:
-        error = from_json(text)
-    except MalformedError:
-        return text, None
-    if isinstance(error, list) and error:  # Gemini
-        error = error[0]
-    if isinstance(error, dict):
-        error = error.get("error") or error
-    if isinstance(error, dict):
-        return _said(error.get("message") or error.get("detail") or ""), error.get("code")
-    return _said(error), None
-
-
-def _said(part: object) -> str:
-    """The words of an error: FastAPI lists places with messages, and Mistral has them in an object."""
-    if isinstance(part, list):
-        return "; ".join(map(_said, part))
-    if isinstance(part, dict) and isinstance(part.get("msg"), str):
-        place = part.get("loc")
-        return ".".join(map(str, place)) + ": " + part["msg"] if isinstance(place, list) else str(part["msg"])
-    if isinstance(part, dict):
-        inner = part.get("detail") or part.get("message")
-        return _said(inner) if inner else json.dumps(part)
-    return part if isinstance(part, str) else json.dumps(part)
 
 
 def _retry_after_s(headers: Mapping[str, str]) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from threading import Lock
 
-from ragsweep.core.errors import ModelError
+from ragsweep.core.errors import UnusableError
 from ragsweep.core.terminal import counted
 from ragsweep.retrieval.language_models.response import Cause
 
@@ -37,7 +37,7 @@ class Unusable:
         """Count a response.
 
         Raises:
-            ModelError: Most responses so far have one cause, so that paying for others would tell nothing.
+            UnusableError: Most responses so far have one cause, so that paying for others would tell nothing.
         """
         with self._lock:
             self._responses += 1
@@ -46,7 +46,7 @@ class Unusable:
             self._causes[cause] += 1
             if self._responses >= FIRST_RESPONSES and self._causes[cause] >= MOST * self._responses:
                 line, advice = self._line(cause, "the first "), HELP[cause].format(**self._settings)
-                raise ModelError(f"{line}, which says nothing of what the model knows; {advice}")
+                raise UnusableError(f"{line}, which says nothing of what the model knows; {advice}")
 
     @property
     def line(self) -> str:

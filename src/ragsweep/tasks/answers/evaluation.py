@@ -9,6 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
+from ragsweep.answering import Answer
+from ragsweep.retrieval.language_models.response import Cause
 from ragsweep.statistics.intervals import Array, Indices
 from ragsweep.tasks.answers.answered import Answered
 from ragsweep.tasks.answers.measures.accuracy import (
@@ -64,6 +66,7 @@ class Evaluation:
         dangerous: The rules that each wrong answer breaks; None if no rules are named for the dataset.
         lost: In how many answers each field could not be used.
         lost_answers: How many answers have such a field.
+        causes: For how many answers a response had no usable text, by the cause that the server gave.
         categories: Why each wrong answer is wrong; empty for a correct one.
         pitfalls: Which pitfalls each wrong answer shows, shape [wrong answers, pitfalls].
         confusions: Which conditions are taken for each other.
@@ -96,6 +99,7 @@ class Evaluation:
     controls: Mapping[str, Array]
     lost: Mapping[str, int] = field(default_factory=dict)
     lost_answers: int = 0
+    causes: Mapping[Cause, int] = field(default_factory=dict)
 
     @cached_property
     def accuracy(self) -> AgainstChance:
@@ -150,6 +154,12 @@ class Evaluation:
 def _place(group: tuple[str, Share]) -> int:
     """Known levels of difficulty stand in their order, other groups in that of the alphabet."""
     return DIFFICULTIES.index(group[0]) if group[0] in DIFFICULTIES else len(DIFFICULTIES)
+
+
+def causes_of(answers: Sequence[Answer]) -> dict[Cause, int]:
+    """For how many answers a response had no usable text, by cause; without those that no answer has."""
+    counts = Counter(cause for each in answers for cause in {*each.causes})
+    return {cause: counts[cause] for cause in Cause if counts[cause]}
 
 
 def evaluate(
@@ -207,4 +217,5 @@ def evaluate(
         controls=controls,
         lost=Counter(name for each in answers for name in each.lost),
         lost_answers=sum(bool(each.lost) for each in answers),
+        causes=causes_of(answers),
     )

@@ -7,6 +7,7 @@ from math import isnan
 
 import numpy as np
 
+from ragsweep.retrieval.language_models.response import CAUSES
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.answers.evaluation import Evaluation
 from ragsweep.tasks.answers.measures.accuracy import counted_otherwise
@@ -31,6 +32,10 @@ NO_ANSWER_SHARE = Metric("no_answer/share", "Questions without an answer", highe
 IF_FIRST = Metric("no_answer/accuracy_as_first", "Accuracy if no answer counted as the first option", low=0, high=1)
 IF_CHANCE = Metric("no_answer/accuracy_as_chance", "Accuracy if no answer counted as a guess", low=0, high=1)
 LOST = Metric("fields/lost_share", "Answers with a field that could not be used", "", False, low=0, high=1)
+CAUSED = {
+    cause: Metric(f"responses/{cause}_share", f"Responses: {words}", "", False, low=0, high=1)
+    for cause, words in CAUSES.items()
+}
 RELEVANCE = Metric("reasoning/context_relevance", "Relevance of the context", low=0, high=2)
 COMPLETENESS = Metric("reasoning/completeness", "Completeness of the reasoning", low=0, high=1)
 CITED = Metric("reasoning/evidence_cited", "Evidence cited", low=0, high=1)
@@ -54,12 +59,17 @@ REASONING = (RELEVANCE, COMPLETENESS, CITED, USED, COHERENCE, WORDS, HALLUCINATI
 LATENCIES = (LATENCY, LATENCY_MEDIAN, LATENCY_P95, LATENCY_TOTAL)
 TOKENS = (TOKENS_IN, TOKENS_OUT, TOTAL_IN, TOTAL_OUT)
 MEASURES = (
-    *(NO_ANSWER_SHARE, IF_FIRST, IF_CHANCE, LOST, *CONTROLS.values(), *CONFIDENCE),
+    *(NO_ANSWER_SHARE, IF_FIRST, IF_CHANCE, LOST, *CAUSED.values(), *CONTROLS.values(), *CONFIDENCE),
     *(*EVIDENCE, *REASONING, DANGEROUS, SAFETY, CONTEXT, *TOKENS, *LATENCIES),
 )
 
 
-UNREAD = Unread(NO_ANSWER_SHARE.name, {"the first option": IF_FIRST.name, "a guess": IF_CHANCE.name}, LOST.name)
+UNREAD = Unread(
+    NO_ANSWER_SHARE.name,
+    {"the first option": IF_FIRST.name, "a guess": IF_CHANCE.name},
+    LOST.name,
+    {CAUSES[cause]: metric.name for cause, metric in CAUSED.items()},
+)
 UNREAD_CONFIDENCE = UNREAD._replace(otherwise={})  # no confidence stands for that of an answer that was not read
 
 
@@ -77,6 +87,8 @@ def measures(evaluation: Evaluation, source: str) -> Iterator[Measure]:
         yield Measure(metric, float(values.mean()), per_item=values)
     if evaluation.lost_answers:
         yield Measure(LOST, evaluation.lost_answers / len(evaluation.correct))
+    for cause, answers in evaluation.causes.items():
+        yield Measure(CAUSED[cause], answers / len(evaluation.correct))
     if evaluation.controls:
         yield Measure(CONTROLS[source], evaluation.accuracy.accuracy.value)
     for other, (_, correct) in evaluation.compared.items():

@@ -51,6 +51,7 @@ def details(answered: Answered, evaluation: Evaluation) -> dict[str, list[str]]:
     confidence = ["" if np.isnan(each) else f"{each:.{DIGITS}f}" for each in evaluation.confidence]
     broken = evaluation.dangerous or [()] * len(answered.cases)
     lost = {"lost": ["; ".join(each.lost) for each in answered.answers]} if evaluation.lost else {}
+    causes = {"causes": ["; ".join(dict.fromkeys(each.causes)) for each in answered.answers]}
     return {
         "answer": [each.letter or "" for each in answered.answers],
         "confidence": confidence,
@@ -58,6 +59,7 @@ def details(answered: Answered, evaluation: Evaluation) -> dict[str, list[str]]:
         "dangerous": ["; ".join(dict.fromkeys(rule.kind for rule in rules)) for rules in broken],
         "evidence": ["; ".join(dict.fromkeys(units)) for units in answered.units],
         **lost,
+        **(causes if evaluation.causes else {}),
     }
 
 
@@ -80,6 +82,7 @@ def answer_lines(answered: Answered, confidence: Array) -> Iterator[str]:
                     "tokens_in": each.tokens_in,
                     "tokens_out": each.tokens_out,
                     "lost": list(each.lost),
+                    "causes": list(each.causes),
                     "exchanges": [exchange._asdict() for exchange in each.exchanges],
                 },
                 ensure_ascii=False,
@@ -157,6 +160,7 @@ def facts(
             "incorrect": len(wrong) - correct,
             "no_answer": evaluation.no_answers._asdict(),
             "lost_fields": dict(evaluation.lost),
+            "causes": dict(evaluation.causes),
             **{
                 f"by_{grouping}": {name: each._asdict() for name, each in groups}
                 for grouping, groups in evaluation.groups.items()

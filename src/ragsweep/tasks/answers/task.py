@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ragsweep.answering import Answer, Answerer, Question, answer, ask_apart
+from ragsweep.answering import Answer, Answerer, Question, announce, answer, ask_apart
 from ragsweep.core.constraints import Text
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import DatasetError
@@ -158,7 +158,9 @@ class AnswersTask:
         row = find(query, items.queries)
         passages = contexts(items, self._source, self._rank(items, self._source), self.k, self._level)
         asked = questions(items, passages)
-        answers = self._ask(items, asked if self._recorded else [asked[row]], self._source)  # a file is read as a whole
+        asks = asked if self._recorded else [asked[row]]  # a file is read as a whole
+        announce(self.answerer, {query: asks})
+        answers = self._ask(items, asks, self._source)
         qrels = items.qrels
         relevant = qrels.unit[(qrels.query == row) & (qrels.grade >= self._level)]
         units = frozenset(items.units[unit] for unit in relevant)
@@ -201,8 +203,10 @@ class AnswersTask:
     def _answered(self, items: Dataset, ranking: Ranking | None, *sources: Source) -> list[Answered]:
         """Answer all questions from each of these kinds of evidence, one after the other, in no telling order."""
         answered: dict[Source, Answered] = {}
-        for source in sorted(sources, key=lambda source: digest([items.digest, source])):
-            asked = questions(items, contexts(items, source, ranking, self.k, self._level))
+        order = sorted(sources, key=lambda source: digest([items.digest, source]))
+        asked_of = {each: questions(items, contexts(items, each, ranking, self.k, self._level)) for each in order}
+        announce(self.answerer, {digest([items.digest, source]): asked for source, asked in asked_of.items()})
+        for source, asked in asked_of.items():
             given = self._ask(items, asked, source)
             answered[source] = Answered(items.cases, with_own_evidence(items, asked, given), given, self.seed, source)
         return [answered[source] for source in sources]

@@ -8,6 +8,8 @@ from math import isnan
 import numpy as np
 
 from ragsweep.core.terminal import counted
+from ragsweep.retrieval.language_models.response import CAUSES
+from ragsweep.retrieval.language_models.unusable import HELP
 from ragsweep.statistics import LEVEL, holm, mcnemar_p
 from ragsweep.tasks.answers.evaluation import Evaluation
 from ragsweep.tasks.answers.measures import errors
@@ -49,7 +51,12 @@ def sections(
     """
     named = {each.metric.name: each.value for each in measures}
     found = {
-        "Answers": [*_accuracy(evaluation, asked), *_lost(evaluation), *_controls(evaluation, source)],
+        "Answers": [
+            *_accuracy(evaluation, asked),
+            *_causes(evaluation),
+            *_lost(evaluation),
+            *_controls(evaluation, source),
+        ],
         "Confidence of the answers": list(_confidence(evaluation, scores, known, scaled=scaled)),
         "Errors of the answers": list(_errors(evaluation)),
         "Reasoning and safety": list(_reasoning(evaluation, named)),
@@ -72,6 +79,20 @@ def _accuracy(evaluation: Evaluation, asked: str) -> Iterator[str]:
     numbers = {round(1 / chance) for chance in evaluation.chance}
     if len(numbers) > 1:
         yield f"The questions have {min(numbers)} to {max(numbers)} options; chance is their mean."
+
+
+def _causes(evaluation: Evaluation) -> Iterator[str]:
+    """Why responses had no usable text, by what the server said of them."""
+    if evaluation.causes:
+        cases = counted(len(evaluation.correct), "question")
+        named = [
+            f"{CAUSES[cause]} {count} ({HELP[cause].format(group='answerer')})"
+            for cause, count in evaluation.causes.items()
+        ]
+        yield (
+            "Responses without a usable text, by what the server says of them, which tells nothing of what the model "
+            f"knows: {', '.join(named)}; of {cases}."
+        )
 
 
 def _lost(evaluation: Evaluation) -> Iterator[str]:

@@ -1,0 +1,166 @@
+"""Reads why a server refuses a request, from the bodies that servers send, and names the settings that help."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from ragsweep.core.parsing import MalformedError, from_json
+from ragsweep.core.terminal import counted, one_line
+
+NOT_ACCEPTED = {  # by status, with the group of the settings; such a message may repeat a part of the key
+    401: "the key in the variable {group}.api_key_env is not accepted",
+    403: "the key in the variable {group}.api_key_env may not do this",
+}
+NOT_FOUND = 404
+BAD_REQUEST = (400, 422)
+NEAR = 40  # characters between the name of a parameter and what is wrong with it
+SHOWN_OF_TEXT = 40  # characters
+FAULT = (
+    r"(?:unsupported|not (?:\w+ )?support\w*|n't support|unknown|unrecogni[sz]ed|unexpected|"
+    r"extra(?:_forbidden| (?:input|field|parameter)s?)|not (?:permitted|allowed|available|enabled)|invalid|unavailable|"
+    r"cannot find|deprecated|no longer|must be (?:strictly )?positive)"
+)
+TOO_LONG = re.compile(
+    r"context[ _](?:length|window|size)|too long|too many tokens|too large to process|token limit|(?:less|fewer) than "
+    r"\d+ tokens|max(?:imum)?[ _](?:input|sequence|model)[ _]len|exceed\w* .{0,40}(?:length|tokens)|"
+    r"is too large: \d+\. this model supports",
+    re.IGNORECASE,
+)
+
+
+class Parameter(NamedTuple):
+    """A parameter of a request that some servers refuse.
+
+    Attributes:
+        names: What messages call it, as a regular expression.
+        help: The setting that does without it, with its group.
+        may_be_meant: Whether it may be meant by a message that names no parameter.
+    """
+
+    names: str
+    help: str
+    may_be_meant: bool = False
+
+
+PARAMETERS = {
+    "response_format": Parameter(
+        r"response_format|json_schema|structured[ _]outputs?|guided[ _]\w+|grammars?",
+        "{group}.structured=false does without a JSON schema, which some servers do not know",
+        may_be_meant=True,
+    ),
+    "dimensions": Parameter(
+        r"dimensions|matryoshka",
+        "{group}.dimensions=null does without this parameter, which some models do not know",
+        may_be_meant=True,
+    ),
+    "temperature": Parameter("temperature", "{group}.temperature=null leaves it to the endpoint"),
+    "seed": Parameter("seed", "{group}.seed=null sends none"),
+    "max_completion_tokens": Parameter(
+        "max_completion_tokens", "{group}.max_tokens_as=max_tokens is what old servers call it"
+    ),
+    "max_tokens": Parameter("max_tokens", "{group}.max_tokens_as=max_completion_tokens is what newer models call it"),
+}
+
+
+class Refusal(NamedTuple):
+    """Why a server refuses a request.
+
+    Attributes:
+        message: Its words; the whole body where they are not found in it.
+        code: Its code; None if there is none.
+        about: The message, with the code and the parameter that it is about.
+    """
+
+    message: str
+    code: object
+    about: str
+
+
+def read_refusal(body: bytes) -> Refusal:
+    """What the body of an error says."""
+    text = body.decode(errors="replace")
+    try:
+        error = from_json(text)
+    except MalformedError:
+        return Refusal(text, None, text)
+    if isinstance(error, list) and error:  # Gemini
+        error = error[0]
+    if isinstance(error, dict):
+        error = error.get("error") or error
+    if not isinstance(error, dict):
+        said = _said(error)
+        return Refusal(said, None, said)
+    said = _said(next((error[name] for name in ("message", "detail", "errors") if error.get(name)), ""))
+    metadata = error.get("metadata")
+    if isinstance(metadata, dict) and metadata.get("raw"):  # OpenRouter's, of the server behind it
+        said = f"{said}: {_said(metadata['raw'])}"
+    code, parameter = error.get("code"), error.get("param")
+    return Refusal(said, code, f"{said}\n{code} {parameter}" if isinstance(code, str) and parameter else said)
+
+
+def is_too_long(refusal: Refusal, status: int) -> bool:
+    """Whether a text of the request is longer than the server reads."""
+    return status == 413 or bool(TOO_LONG.search(refusal.about))
+
+
+def help_of(refusal: Refusal, status: int, request: Mapping[str, Any], group: str) -> str:
+    """The settings that help, each after a semicolon; empty if none is known to."""
+    return "".join(f"; {each.format(group=group)}" for each in _helps(refusal, status, request))
+
+
+def _helps(refusal: Refusal, status: int, request: Mapping[str, Any]) -> Iterator[str]:
+    if status == NOT_FOUND:
+        yield "check {group}.base_url and {group}.model"
+    if is_too_long(refusal, status):
+        yield _shorter(request)
+        return
+    known = {name: parameter for name, parameter in PARAMETERS.items() if name in request}
+    at_fault = [parameter.help for parameter in known.values() if _is_at_fault(parameter, refusal.about)]
+    yield from at_fault
+    if not at_fault and status in BAD_REQUEST and (not refusal.message or _names_none(refusal.about)):
+        yield from (parameter.help for parameter in known.values() if parameter.may_be_meant)
+
+
+def _is_at_fault(parameter: Parameter, text: str) -> bool:
+    """Whether a message says that something is wrong with a parameter, within a sentence."""
+    name, between = rf"(?<!\w)(?:{parameter.names})(?!\w)", rf"(?:(?!\.\s|\n|; ).){{0,{NEAR}}}?"
+    return bool(re.search(rf"{name}{between}{FAULT}|{FAULT}{between}{name}", text, re.IGNORECASE))
+
+
+def _names_none(text: str) -> bool:
+    """Whether a message says that a parameter is wrong, but not which one."""
+    return bool(re.search(rf"{FAULT} (?:parameter|argument|field)s?\W*$", text.strip(), re.IGNORECASE))
+
+
+def _shorter(request: Mapping[str, Any]) -> str:
+    """What makes a request shorter."""
+    texts = request.get("input")
+    if not isinstance(texts, list):
+        return "a smaller k, chunker.size or {group}.max_tokens makes the request shorter"
+    longest = max(texts, key=len)
+    shown = one_line(longest[:SHOWN_OF_TEXT]).replace("{", "{{").replace("}", "}}")
+    return (
+        f"the longest of the {counted(len(texts), 'text')} of this request has {len(longest):,} characters "
+        f"({shown!r} ...): make passages shorter by chunker.size, or send less of them by {{group}}.truncate"
+    )
+
+
+def _said(part: object) -> str:
+    """The words of an error: FastAPI lists places with messages, and Mistral has them in an object, or in its JSON."""
+    if isinstance(part, str) and part.lstrip().startswith(("{", "[")):
+        try:
+            part = from_json(part)
+        except MalformedError:
+            return str(part)
+    if isinstance(part, list):
+        return "; ".join(map(_said, part))
+    if isinstance(part, dict) and isinstance(part.get("msg"), str):
+        place = part.get("loc")
+        return ".".join(map(str, place)) + ": " + part["msg"] if isinstance(place, list) else str(part["msg"])
+    if isinstance(part, dict):
+        inner = part.get("detail") or part.get("message") or part.get("error")
+        return _said(inner) if inner else json.dumps(part)
+    return part if isinstance(part, str) else json.dumps(part)
