@@ -323,4 +323,5 @@ def test_the_shipped_configuration_has_every_setting_and_its_default():
     defaults = {each.name: each.default for each in fields(OpenAIEncoder)}
     assert {*node} == {*defaults}
     assert node.pop("model") == "???"
+    assert {*node.pop("prompts").values()} == {None}
     assert node.items() <= defaults.items()

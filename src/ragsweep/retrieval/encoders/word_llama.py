@@ -36,6 +36,7 @@ class WordLlamaEncoder(Reducible):
 
     def __post_init__(self) -> None:
         wordllama_file(WEIGHTS)  # refuses a missing package now, before anything runs
+        super().__post_init__()
 
     @cached_property
     def fingerprint(self) -> str:
