@@ -21,7 +21,7 @@ from ragsweep.core.store import Arrays, Store
 from ragsweep.retrieval.bm25 import best_of
 from ragsweep.retrieval.encoders.embeddings import PIECE, PLURAL, digests_of
 from ragsweep.retrieval.encoders.encoder import Role
-from ragsweep.retrieval.encoders.model_files import digest_of_model, model_folder, prompts_of
+from ragsweep.retrieval.encoders.model_files import digest_of_model, model_folder, prompts_of, tokenizer_in
 from ragsweep.retrieval.encoders.model_running import (
     GROUP,
     LIBRARIES,
@@ -101,6 +101,11 @@ class LearnedSparseRetriever(Prompted):
         """Where the model's files are; raises `ConfigError` where they cannot be had."""
         with settings_of("retriever"):
             return model_folder(self.model, "SparseEncoder")
+
+    @property
+    def tokenizer_file(self) -> Path | None:
+        """The model's tokenizer; None if it is not in a file that the library `tokenizers` reads."""
+        return tokenizer_in(self.folder)
 
     @cached_property
     def fingerprint(self) -> str:

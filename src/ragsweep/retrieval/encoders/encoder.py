@@ -25,6 +25,7 @@ from ragsweep.retrieval.encoders.model_files import (
     model_folder,
     prompts_of,
     similarity_of,
+    tokenizer_in,
     window_of,
 )
 from ragsweep.retrieval.encoders.model_running import (
@@ -136,6 +137,11 @@ class SentenceTransformerEncoder(Reducible, Prompted):
     def window(self) -> int | None:
         """How many tokens of a text are read, with the special ones; None if the model's files do not tell."""
         return window_of(self.folder)
+
+    @property
+    def tokenizer_file(self) -> Path | None:
+        """The model's tokenizer; None if it is not in a file that the library `tokenizers` reads."""
+        return tokenizer_in(self.folder)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -250,5 +250,12 @@ def similarity_of(folder: Path) -> Similarity:
     raise EncoderError(f"encoder.similarity: {folder} compares by {found!r}; expected {' or '.join(SIMILARITIES)}")
 
 
+def tokenizer_in(folder: Path) -> Path | None:
+    """A model's `tokenizer.json`, which may be in the folder of a module; None if there is none."""
+    return next(
+        (file for file in (folder / "tokenizer.json", *folder.glob("*/tokenizer.json")) if file.is_file()), None
+    )
+
+
 def _settings(folder: Path) -> dict[str, Any]:
     return _json(folder / SETTINGS) if (folder / SETTINGS).is_file() else {}
