@@ -23,7 +23,14 @@ from ragsweep.datasets import (
     Reference,
 )
 from ragsweep.evaluation import recall
-from ragsweep.retrieval import DenseRetriever, ExactIndex, FusedRetriever, SentenceTransformerEncoder, SparseRetriever
+from ragsweep.retrieval import (
+    DenseRetriever,
+    EncoderReranker,
+    ExactIndex,
+    FusedRetriever,
+    SentenceTransformerEncoder,
+    SparseRetriever,
+)
 from ragsweep.tasks.ranking.audit import as_json, audit, refuse, unit_ranks
 from ragsweep.tasks.ranking.audit_settings import AuditSettings
 from ragsweep.tasks.ranking.settings import EvaluationSettings
@@ -107,6 +114,57 @@ def test_unread_text_is_a_finding_if_it_is_enough(with_a_long_page):
 def test_an_encoder_of_a_ranker_among_several_is_found(with_a_long_page):
     fused = FusedRetriever({"words": SPARSE, "meaning": DENSE})
     assert [each.kind for each in audited(with_a_long_page, retriever=fused)] == ["unread_text"]
+
+
+@pytest.fixture(scope="module")
+def chinese():
+    texts = ["图书馆周一至周五上午九点开门。周末不开放。", "借书证丢失后请到服务台补办。费用为十元。", "打印机在二楼。"]
+    document = Document.from_pages("a", [(str(row), f"a#{row}", text) for row, text in enumerate(texts)])
+    asked = ["图书馆几点开门", "借书证丢失怎么办", "打印一页多少钱"]
+    queries = tuple(Query(str(row), text) for row, text in enumerate(asked))
+    judgments = tuple(Judgment(str(row), f"a#{row}", 1) for row in range(3))
+    return Collection("chinese", "page", (document,), queries, judgments)
+
+
+def unknown_in(items, **settings):
+    return [each for each in audited(items, **settings) if each.kind == "unknown_tokens"]
+
+
+def test_an_encoder_that_does_not_know_the_language_is_named(chinese, with_a_long_page):
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(DENSE.encoder.folder)
+    items = Dataset.from_collection(chinese, PAGES)
+    texts = [*items.texts, *(query.text for query in items.queries)]
+    ids = [each for text in texts for each in tokenizer(text, add_special_tokens=False)["input_ids"]]
+    [finding] = unknown_in(items, retriever=DENSE)
+    assert (finding.count, finding.out_of) == (ids.count(tokenizer.unk_token_id), len(ids))
+    assert f"{DENSE.encoder.model} does not know {finding.count / len(ids):.0%} of the tokens" in finding.problem
+    assert not unknown_in(items, retriever=DENSE, unknown=0.99)
+    assert not unknown_in(items)  # BM25 has no encoder
+    assert not unknown_in(with_a_long_page, retriever=DENSE, unknown=0)
+
+
+def test_the_encoder_of_a_reranker_must_know_the_language_and_the_run_says_it_first(chinese):
+    class Given:
+        def load(self):
+            return chinese
+
+    task = RankingTask(
+        dataset=Given(),
+        chunker=PAGES,
+        retriever=SPARSE,
+        evaluation=EvaluationSettings("after_cutoff", 1, "linear", 100, {"recall": recall}),
+        k=1,
+        seed=0,
+        store=NO_STORE,
+        reranker=EncoderReranker(DENSE.encoder, NO_STORE),
+    )
+    measured = task.measure(task.load())
+    [said] = [each for each in measured.notices if "does not know" in each]
+    assert said in measured.caution
+    assert [said] in measured.sections.values()
+    assert said in measured.findings
 
 
 def test_only_kinds_that_are_not_accepted_stop_a_run(faulty):

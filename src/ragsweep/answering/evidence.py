@@ -12,7 +12,8 @@ import numpy as np
 from ragsweep.answering.question import Answer, Question
 from ragsweep.core.store import Store
 from ragsweep.retrieval.encoders.embeddings import embed
-from ragsweep.retrieval.encoders.encoder import Encoder
+from ragsweep.retrieval.encoders.encoder import Embeddings, Encoder, Role
+from ragsweep.retrieval.encoders.similarity import of_length_1
 
 SENTENCE_END = re.compile(r"(?<=[.;:])\s+|\n+")
 SHORTEST = 4  # words; shorter pieces are headings and numbers
@@ -49,8 +50,8 @@ class EvidenceAnswerer:
         row_of = {piece: row for row, piece in enumerate(sentences)}
         options = [f"{each.question} {option.text}" for each in questions for option in each.options]
         alone = [option.text for each in questions for option in each.options]
-        asked = embed(self.encoder, self.store, [*options, *alone, *(each.question for each in questions)], "query")
-        evidence = embed(self.encoder, self.store, sentences, "passage") if sentences else asked[:0]
+        asked = self._embedded([*options, *alone, *(each.question for each in questions)], "query")
+        evidence = self._embedded(sentences, "passage") if sentences else asked[:0]
         answers, first = [], 0
         for position, (question, some) in enumerate(zip(questions, pieces, strict=True)):
             last = first + len(question.options)
@@ -62,6 +63,9 @@ class EvidenceAnswerer:
             answers.append(_answer(question, scores.astype(float).tolist()))
         time_ms = 1000 * (time.perf_counter() - started) / len(questions)
         return [replace(each, time_ms=time_ms) for each in answers]
+
+    def _embedded(self, texts: Sequence[str], role: Role) -> Embeddings:
+        return of_length_1(embed(self.encoder, self.store, texts, role), self.encoder)
 
 
 def _answer(question: Question, scores: Sequence[float]) -> Answer:

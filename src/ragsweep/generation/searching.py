@@ -14,6 +14,7 @@ from ragsweep.retrieval import NOTHING, SparseRetriever
 from ragsweep.retrieval.bm25 import Bm25Index
 from ragsweep.retrieval.encoders.embeddings import embed
 from ragsweep.retrieval.encoders.encoder import Embeddings, Encoder
+from ragsweep.retrieval.encoders.similarity import of_length_1
 from ragsweep.retrieval.indexes.exact import ExactSearch
 from ragsweep.retrieval.ranking import Indices
 from ragsweep.text.content_words import content_stems
@@ -78,7 +79,7 @@ class CorpusSearch:
         """The embeddings of questions, of length 1, shape [questions, dimensions]; None without an encoder."""
         if self.encoder is None or not questions:
             return None
-        return embed(self.encoder, self.store, questions, "query")
+        return of_length_1(embed(self.encoder, self.store, questions, "query"), self.encoder)
 
     def answered_elsewhere(self, question: str, answer: str, found: Found) -> Source | None:
         """A passage that seems to answer the question as well; None if there is none.

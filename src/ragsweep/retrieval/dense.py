@@ -1,4 +1,4 @@
-"""Dense retrieval: the largest inner products of normalised embeddings, found exactly or by an approximate index."""
+"""Dense retrieval: the largest inner products of embeddings, found exactly or by an approximate index."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from ragsweep.core.store import Arrays, Store
 from ragsweep.retrieval.checks import checked_ranking, expect_encoder, expect_method
 from ragsweep.retrieval.encoders.embeddings import embed, encoding_ms
 from ragsweep.retrieval.encoders.encoder import Encoder
+from ragsweep.retrieval.encoders.prompts import prompted_for
 from ragsweep.retrieval.encoders.reduction import Reducible, unquantized
+from ragsweep.retrieval.encoders.similarity import by_dot
 from ragsweep.retrieval.feedback import rocchio
 from ragsweep.retrieval.indexes.engine import Corpus, Engine
 from ragsweep.retrieval.indexes.exact import ExactSearch
@@ -30,7 +32,7 @@ from ragsweep.retrieval.ranking import Indices, Ranking, Scores, Search, reachin
 
 @dataclass(frozen=True)
 class DenseRetriever:
-    """Ranks passages by the cosine of their embedding and the query's.
+    """Ranks passages by the cosine of their embedding and the query's, or by the inner product if the encoder says so.
 
     Attributes:
         encoder: Gives the embeddings, and says in how many bytes they are searched.
@@ -83,10 +85,11 @@ class DenseRetriever:
         if queries.shape[1] != passages.shape[1]:
             differ = f"queries in {queries.shape[1]} dimensions and passages in {passages.shape[1]}"
             raise EncoderError(f"{kind_of(self.encoder)}: embeds {differ}, expected the same")
-        asked, feedback = queries, search.feedback
+        asked, feedback, length_1 = queries, search.feedback, not by_dot(self.encoder)
         if feedback is not None:
-            queries = rocchio(feedback, queries, passages)
-        texts = [identity(unquantized(self.encoder)), digest_texts(search.passages)]
+            queries = rocchio(feedback, queries, passages, length_1=length_1)
+        encoder = unquantized(self.encoder)
+        texts = [identity(prompted_for(encoder, "passage")), digest_texts(search.passages)]
         searched = self._searched
         index: dict[str, npt.NDArray[Any]] = {}
 
@@ -104,7 +107,9 @@ class DenseRetriever:
 
         def find_one(row: int) -> Ranking:
             query = asked[[row]]
-            return find(query if feedback is None else rocchio(feedback.row(row), query, passages), depth)
+            if feedback is not None:
+                query = rocchio(feedback.row(row), query, passages, length_1=length_1)
+            return find(query, depth)
 
         latency_ms = timed(find_one, sample(len(queries)).tolist())
         if feedback is None:  # else the ranking that it comes from has encoded the query
@@ -120,7 +125,7 @@ class DenseRetriever:
             with progress(searching(passages, queries), len(queries)):
                 return {"passages": ExactSearch(passages)(queries, depth).passages}
 
-        exact = self.store.get("exact", [*texts, search.digest, depth], exactly)
+        exact = self.store.get("exact", [*texts, identity(encoder), search.digest, depth], exactly)
         return replace(found, recall_of_exact=_recall(exact["passages"], found.passages, len(passages)))
 
 

@@ -100,9 +100,9 @@ def _scaled(weights: Mapping[str, float], total: float) -> dict[str, float]:
 
 
 def rocchio(
-    feedback: Feedback, queries: npt.NDArray[np.float32], passages: npt.NDArray[np.float32]
+    feedback: Feedback, queries: npt.NDArray[np.float32], passages: npt.NDArray[np.float32], *, length_1: bool = True
 ) -> npt.NDArray[np.float32]:
-    """The embeddings of the queries, moved to the mean of their feedback passages, and of length 1 again.
+    """The embeddings of the queries, moved to the mean of their feedback passages.
 
     `weight * query + (1 - weight) * mean of the passages`: Rocchio's formula (1971) for dense vectors, as Li et al. use
     it (arXiv:2108.11044).
@@ -111,6 +111,7 @@ def rocchio(
         feedback: The passages. Without one, a query stays as it is.
         queries: Shape [queries, dimensions].
         passages: Of the whole corpus, shape [passages, dimensions].
+        length_1: Whether the result is of length 1 again, as it is for embeddings that are compared by cosine.
     """
     moved = queries.copy()
     for row, query in enumerate(queries.astype(np.float64)):
@@ -118,6 +119,6 @@ def rocchio(
         if found:
             mean = passages[found].mean(axis=0, dtype=np.float64)
             added = feedback.weight * query + (1 - feedback.weight) * mean
-            length = np.linalg.norm(added)
+            length = np.linalg.norm(added) if length_1 else 1.0
             moved[row] = added / length if length else query
     return moved

@@ -21,7 +21,7 @@ from ragsweep.core.store import Arrays, Store
 from ragsweep.retrieval.bm25 import best_of
 from ragsweep.retrieval.encoders.embeddings import PIECE, PLURAL, digests_of
 from ragsweep.retrieval.encoders.encoder import Role
-from ragsweep.retrieval.encoders.model_files import digest_of_model, model_folder
+from ragsweep.retrieval.encoders.model_files import digest_of_model, model_folder, prompts_of, tokenizer_in
 from ragsweep.retrieval.encoders.model_running import (
     GROUP,
     LIBRARIES,
@@ -34,6 +34,7 @@ from ragsweep.retrieval.encoders.model_running import (
     longest_first,
     settings_of,
 )
+from ragsweep.retrieval.encoders.prompts import Prompted, prompted_for
 from ragsweep.retrieval.encoders.tokenizer import file_of, opened
 from ragsweep.retrieval.ranking import Ranking, Scores, Search, reaching, sample, searching, timed
 from ragsweep.retrieval.trace import Trace, Words
@@ -45,7 +46,7 @@ Weights = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]  # of a text: it
 
 
 @dataclass(frozen=True)
-class LearnedSparseRetriever:
+class LearnedSparseRetriever(Prompted):
     """Ranks passages by the inner product of the term weights that a sentence-transformers `SparseEncoder` gives.
 
     SPLADE is the best known of these models (Formal et al. 2021, arXiv:2107.05720). A passage that shares no term with
@@ -78,6 +79,8 @@ class LearnedSparseRetriever:
         elif self._kind not in ("cpu", fastest_device()):  # else torch will say, when the model is loaded
             with settings_of("retriever"):
                 check_device(str(self.device))
+        with settings_of("retriever"):
+            self._fill_prompts(self.model, prompts_of(self.folder), "retriever")
 
     @property
     def _kind(self) -> str:
@@ -99,13 +102,18 @@ class LearnedSparseRetriever:
         with settings_of("retriever"):
             return model_folder(self.model, "SparseEncoder")
 
+    @property
+    def tokenizer_file(self) -> Path | None:
+        """The model's tokenizer; None if it is not in a file that the library `tokenizers` reads."""
+        return tokenizer_in(self.folder)
+
     @cached_property
     def fingerprint(self) -> str:
         """Digest over the model's files and over what moves the last bits of a weight."""
         shapes = [GROUP, WIDTH] if self._kind == "cpu" else [self.batch_size]
         libraries = {name: version(name) for name in LIBRARIES}
         with settings_of("retriever"):
-            return digest([digest_of_model(self.folder), self._kind, shapes, libraries])
+            return digest([digest_of_model(self.folder), self._kind, shapes, dict(self.prompts), libraries])
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
@@ -136,7 +144,8 @@ class LearnedSparseRetriever:
         """The weight of every term in every text, shape [texts, terms]; only what the store lacks is encoded."""
         from scipy import sparse
 
-        stage = f"weights-{digest([*code_of(self), self.fingerprint, cpu_abilities(), role])[:16]}"
+        fingerprint = prompted_for(self, role).fingerprint
+        stage = f"weights-{digest([*code_of(self), fingerprint, cpu_abilities(), role])[:16]}"
         wanted, pieces = digests_of(texts), list(self.store.arrays(stage))
         known = [piece["digests"] for piece in pieces]
         _, first = np.unique(wanted, return_index=True)
@@ -166,12 +175,11 @@ class LearnedSparseRetriever:
         digests, texts = digests_of(texts), [text.replace("\f", " ") for text in texts]  # as encoders read them
         with settings_of("retriever"):
             model = _load(self.folder, str(self.device))
-            encode = partial(_encode, model.encode_query if role == "query" else model.encode_document)
+            encode = model.encode_query if role == "query" else model.encode_document
+            encode = partial(_encode, partial(encode, prompt=self.prompt(role)))
             if self._kind == "cpu":
                 if role == "passage" and type(model[0]).__name__.endswith("Transformer"):
-                    names = ("document", "passage", "corpus", model.default_prompt_name)  # as `encode_document` does
-                    prompt = next((model.prompts[name] for name in names if name in model.prompts), None)
-                    groups, options = groups_of(model, texts, prompt)
+                    groups, options = groups_of(model, texts, self.prompt(role))
                 else:
                     groups, options = [[row] for row in longest_first(texts)], {}
                 found: list[Weights] = by_threads(partial(encode, batch_size=GROUP, **options), texts, groups)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -78,3 +79,14 @@ def names_of(queries: tuple[str, ...], passages: Sequence[Passage], units: _Unit
         without_passage=frozenset(units.names) - {units.names[unit] for unit in units.found},
         several_units=units.several,
     )
+
+
+def components_within(part: object) -> Iterator[Any]:
+    """A component and all those in its fields."""
+    if isinstance(part, Mapping | list | tuple):
+        for each in part.values() if isinstance(part, Mapping) else part:
+            yield from components_within(each)
+    elif not isinstance(part, str):
+        yield part
+        for field in fields(part) if is_dataclass(part) and not isinstance(part, type) else ():
+            yield from components_within(getattr(part, field.name))

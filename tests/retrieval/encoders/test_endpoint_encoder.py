@@ -410,4 +410,5 @@ def test_the_shipped_configuration_has_every_setting_and_its_default():
     defaults = defaults_of(OpenAIEncoder)
     assert {*node} == {*defaults}
     assert node.pop("model") == "???"
+    assert {*node.pop("prompts").values()} == {None}
     assert node.items() <= defaults.items()

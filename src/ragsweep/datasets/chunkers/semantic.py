@@ -35,7 +35,7 @@ class SentenceEncoder(Protocol):
         ...
 
     def encode(self, texts: Sequence[str], role: Literal["query", "passage"]) -> npt.NDArray[np.float32]:
-        """Embeddings of length 1, shape [texts, dimensions]."""
+        """Embeddings, shape [texts, dimensions]."""
         ...
 
 
@@ -129,6 +129,7 @@ class SemanticChunker(SizedChunker):
             lengths: Windows of each text.
         """
         embeddings = np.asarray(self.encoder.encode(windows, "passage"), dtype=np.float64)
+        embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True).clip(min=1e-12)
         distances: Distances = 1 - np.einsum("wd,wd->w", embeddings[:-1], embeddings[1:])
         between_texts = np.cumsum(lengths)[:-1] - 1
         within = np.ones(len(distances), dtype=bool)

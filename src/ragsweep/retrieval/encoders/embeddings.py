@@ -18,6 +18,7 @@ from ragsweep.core.progress import progress
 from ragsweep.core.store import Arrays, Store
 from ragsweep.retrieval.checks import check_embeddings
 from ragsweep.retrieval.encoders.encoder import Embeddings, Encoder, Role
+from ragsweep.retrieval.encoders.prompts import prompted_for
 from ragsweep.retrieval.encoders.reduction import shortened, unreduced
 from ragsweep.retrieval.ranking import Milliseconds, sample, timed
 
@@ -47,7 +48,7 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role, *, c
         EncoderError: What the encoder returned is no embeddings, the same one for every passage of a corpus, or has
             fewer dimensions than are asked for.
     """
-    full = unreduced(encoder)
+    full = prompted_for(unreduced(encoder), role)
     stage = f"embeddings-{digest([digest_of_module(__name__), identity(full), role])[:16]}"
     pieces = f"{stage}-pieces"  # of a corpus that is being encoded, or was when its process was killed
 
@@ -100,7 +101,7 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role, *, c
 
 def encoding_ms(encoder: Encoder, store: Store, queries: Sequence[str]) -> Milliseconds:
     """Milliseconds of encoding a single query, for a sample of queries, shape [sample]; timed once and kept."""
-    encoder = unreduced(encoder)
+    encoder = prompted_for(unreduced(encoder), "query")
 
     def build() -> Arrays:
         return {"ms": timed(lambda row: encoder.encode([queries[row]], "query"), sample(len(queries)).tolist())}

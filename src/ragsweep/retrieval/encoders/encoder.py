@@ -1,4 +1,4 @@
-"""Sentence encoders: texts in, normalised embeddings out."""
+"""Sentence encoders: texts in, embeddings out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,15 @@ from ragsweep.core.hardware import cpu_has_bf16, fastest_device
 from ragsweep.core.progress import progress
 from ragsweep.core.store import NO_STORE, Store
 from ragsweep.retrieval.encoders.backends import PRECISIONS, Backend, Precision, packages, run_in
-from ragsweep.retrieval.encoders.model_files import MINILM, digest_of_model, model_folder, window_of
+from ragsweep.retrieval.encoders.model_files import (
+    MINILM,
+    digest_of_model,
+    model_folder,
+    prompts_of,
+    similarity_of,
+    tokenizer_in,
+    window_of,
+)
 from ragsweep.retrieval.encoders.model_running import (
     GROUP,
     LIBRARIES,
@@ -32,7 +40,9 @@ from ragsweep.retrieval.encoders.model_running import (
     longest_first,
     token_embeddings,
 )
+from ragsweep.retrieval.encoders.prompts import Prompted
 from ragsweep.retrieval.encoders.reduction import Reducible
+from ragsweep.retrieval.encoders.similarity import Similarity, by_dot
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -54,12 +64,15 @@ class Encoder(Protocol):
         ...
 
     def encode(self, texts: Sequence[str], role: Role) -> Embeddings:
-        """Embeddings of length 1, shape [texts, dimensions]; `role` says what the texts are."""
+        """Embeddings, shape [texts, dimensions]; `role` says what the texts are.
+
+        They are of length 1, unless the encoder has a `similarity`, and that is `dot`.
+        """
         ...
 
 
 @dataclass(frozen=True)
-class SentenceTransformerEncoder(Reducible):
+class SentenceTransformerEncoder(Reducible, Prompted):
     """Any sentence-transformers model. It is loaded when something must be encoded, not before.
 
     On one kind of CPU an embedding is a function of its text: the same to the last bit in any company, order and number
@@ -74,6 +87,8 @@ class SentenceTransformerEncoder(Reducible):
         precision: Of the transformer's arithmetic.
         batch_size: Texts encoded at once on an accelerator.
         store: Keeps the export of the model that `onnx` and `openvino` run.
+        similarity: By which embeddings are compared. With `dot` they have the length that the model gives them. None
+            takes what the model's files say, and cosine if they say nothing.
     """
 
     model: Text = MINILM
@@ -82,6 +97,7 @@ class SentenceTransformerEncoder(Reducible):
     precision: Precision = "fp32"
     batch_size: Annotated[int, Between(1)] = 32
     store: Store = NO_STORE
+    similarity: Similarity | None = None
 
     def __post_init__(self) -> None:
         packages(self.backend)
@@ -98,6 +114,10 @@ class SentenceTransformerEncoder(Reducible):
                 raise EncoderError(f"encoder.precision: this CPU has no bf16 (avx512_bf16, amx_bf16); use {others}")
         elif self._kind != fastest_device():  # else torch will say, when it is loaded
             check_device(str(self.device))
+        if self.similarity is None:
+            object.__setattr__(self, "similarity", similarity_of(self.folder))
+        self._fill_prompts(self.model, prompts_of(self.folder))
+        super().__post_init__()
 
     @property
     def _kind(self) -> str:
@@ -118,24 +138,32 @@ class SentenceTransformerEncoder(Reducible):
         """How many tokens of a text are read, with the special ones; None if the model's files do not tell."""
         return window_of(self.folder)
 
+    @property
+    def tokenizer_file(self) -> Path | None:
+        """The model's tokenizer; None if it is not in a file that the library `tokenizers` reads."""
+        return tokenizer_in(self.folder)
+
     @cached_property
     def fingerprint(self) -> str:
         """Digest over the model's files (weights, tokenizer, configuration) and over what moves the last bits."""
         libraries = {name: version(name) for name in (*LIBRARIES, *packages(self.backend))}
         shapes = [GROUP, WIDTH] if self._kind == "cpu" else [self.batch_size]
-        return digest([digest_of_model(self.folder), self._kind, self.backend, self.precision, shapes, libraries])
+        settings = [self._kind, self.backend, self.precision, shapes, self.similarity, dict(self.prompts)]
+        return digest([digest_of_model(self.folder), settings, libraries])
 
     def encode(self, texts: Sequence[str], role: Role) -> Embeddings:
-        """Embeddings of length 1, shape [texts, dimensions], with the model's own prompt for the role if it has one."""
-        return np.asarray(self._outputs(texts, role, _sentence_embeddings), dtype=np.float32)
+        """Embeddings, shape [texts, dimensions], of the texts with the prompt for the role."""
+        outputs = partial(_sentence_embeddings, normalize=not by_dot(self))
+        return np.asarray(self._outputs(texts, role, outputs), dtype=np.float32)
 
     def token_embeddings(self, texts: Sequence[str], role: Role) -> list[Embeddings]:
-        """Embeddings of length 1 of every token of each text, shape [tokens, dimensions] each, for late interaction.
+        """Embeddings of every token of each text, shape [tokens, dimensions] each, for late interaction.
 
-        Of the tokens as the model reads them, with its prompt for the role and up to its window. Special tokens such
+        Of the tokens as the model reads them, with the prompt for the role and up to its window. Special tokens such
         as `[CLS]` are left out: they stand for no word.
         """
-        found: list[Embeddings] = self._outputs(texts, role, token_embeddings)
+        outputs = partial(token_embeddings, normalize=not by_dot(self))
+        found: list[Embeddings] = self._outputs(texts, role, outputs)
         return found
 
     def _outputs(self, texts: Sequence[str], role: Role, outputs: Outputs) -> Any:
@@ -147,22 +175,24 @@ class SentenceTransformerEncoder(Reducible):
     def _computed(self, texts: Sequence[str], role: Role, outputs: Outputs) -> Any:
         texts = [text.replace("\f", " ") for text in texts]  # BERT drops page breaks: the words around would be one
         model = _load(self.folder, str(self.device), self.backend, self.precision, self.store)
-        encode = partial(outputs, model, model.encode_query if role == "query" else model.encode_document)
+        encode = model.encode_query if role == "query" else model.encode_document
+        encode = partial(outputs, model, partial(encode, prompt=self.prompt(role)))
         if self._kind == "cpu":
             if role == "passage" and self.backend == "torch" and type(model[0]).__name__ == "Transformer":
-                names = ("document", "passage", "corpus", model.default_prompt_name)  # as `encode_document` takes them
-                prompt = next((model.prompts[name] for name in names if name in model.prompts), None)
-                groups, options = groups_of(model, texts, prompt)
+                groups, options = groups_of(model, texts, self.prompt(role))
             else:
                 groups, options = [[row] for row in longest_first(texts)], {}
             return by_threads(partial(encode, batch_size=GROUP, **options), texts, groups)
         return in_batches(model, partial(encode, batch_size=self.batch_size), texts)
 
 
-def _sentence_embeddings(model: Any, encode: Callable[..., Any], texts: list[str], **options: Any) -> Embeddings:
-    """Embeddings, with equal components where a static model found no token in a text and gave zeros."""
-    found: Embeddings = np.array(encode(texts, show_progress_bar=False, normalize_embeddings=True, **options))
-    found[~found.any(axis=1)] = found.shape[1] ** -0.5
+def _sentence_embeddings(
+    model: Any, encode: Callable[..., Any], texts: list[str], *, normalize: bool, **options: Any
+) -> Embeddings:
+    """Embeddings; normalised, equal components replace the zeros that a static model gives to a text without tokens."""
+    found: Embeddings = np.array(encode(texts, show_progress_bar=False, normalize_embeddings=normalize, **options))
+    if normalize:
+        found[~found.any(axis=1)] = found.shape[1] ** -0.5
     return found
 
 

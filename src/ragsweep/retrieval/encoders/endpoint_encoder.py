@@ -18,6 +18,8 @@ from ragsweep.core.progress import progress
 from ragsweep.core.terminal import counted
 from ragsweep.retrieval.encoders.embedding_rows import read_rows
 from ragsweep.retrieval.encoders.encoder import Embeddings, Role
+from ragsweep.retrieval.encoders.prompts import Prompted
+from ragsweep.retrieval.encoders.similarity import Similarity, by_dot
 from ragsweep.retrieval.language_models.endpoint_user import EndpointUser
 from ragsweep.retrieval.language_models.sending import Endpoint, Kind, tokens_of
 
@@ -25,10 +27,11 @@ TEXTS_PER_MB = 8  # of a response; a text of 4096 numbers takes 0.1 MB
 
 
 @dataclass(frozen=True, kw_only=True)
-class OpenAIEncoder(EndpointUser):
+class OpenAIEncoder(EndpointUser, Prompted):
     """Embeddings of a model behind an OpenAI-compatible endpoint, such as OpenAI's own, vLLM or Ollama.
 
-    What arrives is normalised. The store keeps embeddings as soon as `concurrency` requests have ended, so that a start
+    Endpoints do not know of roles: prompts are put before the texts here. What arrives is normalised, unless
+    `similarity` is `dot`. The store keeps embeddings as soon as `concurrency` requests have ended, so that a start
     after a failure asks for no more than the rest. Besides each text once, some queries are sent again, one by one, to
     time what encoding a query takes.
 
@@ -37,6 +40,7 @@ class OpenAIEncoder(EndpointUser):
         batch_size: Texts of a request.
         truncate: The most characters of a text that are sent; the rest of it does not enter its embedding. None sends
             all of it, and a server that reads less refuses it or cuts it by itself.
+        similarity: By which embeddings are compared. With `dot` they keep the length with which they arrive.
     """
 
     group: ClassVar[str] = "encoder"
@@ -46,6 +50,13 @@ class OpenAIEncoder(EndpointUser):
     dimensions: Annotated[int, Between(1)] | None = None
     batch_size: Annotated[int, Between(1, 2048)] = 64
     truncate: Annotated[int, Between(1)] | None = None
+    similarity: Similarity | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.similarity is None:
+            object.__setattr__(self, "similarity", "cosine")
+        self._fill_prompts(self.model, own={})
 
     @property
     def without_effect(self) -> tuple[str, ...]:
@@ -60,7 +71,8 @@ class OpenAIEncoder(EndpointUser):
     @property
     def fingerprint(self) -> str:
         """Digest of what determines the embeddings, as far as this side knows; never of the key."""
-        return digest([self.asked, self.model, self.dimensions, self.truncate, dict(self.extra_body)])
+        asked = [self.asked, self.model, self.dimensions, self.truncate, dict(self.extra_body)]
+        return digest([*asked, self.similarity, dict(self.prompts)])
 
     @property
     def piece(self) -> int:
@@ -77,12 +89,13 @@ class OpenAIEncoder(EndpointUser):
         print(f"{self.model}: {asked}, about {tokens:,} tokens{price}{begins}", file=sys.stderr)
 
     def encode(self, texts: Sequence[str], role: Role) -> Embeddings:
-        """Embeddings of length 1, shape [texts, dimensions]; endpoints do not know of roles.
+        """Embeddings, shape [texts, dimensions], of the texts with the prompt for the role.
 
         Raises:
             ModelError: The endpoint cannot be used, or the limit on tokens is reached.
             EncoderError: It returned embeddings of different dimensions.
         """
+        texts = [self.prompt(role) + text for text in texts]
         starts = range(0, len(texts), self.batch_size)
         batches = {start: texts[start : start + self.batch_size] for start in starts}
         kind = Kind("embeddings", _most_tokens, self._read, largest_mb=1 + self.batch_size // TEXTS_PER_MB)
@@ -102,7 +115,7 @@ class OpenAIEncoder(EndpointUser):
         return embeddings
 
     def _read(self, body: bytes, request: Mapping[str, Any], secrets: tuple[str, ...]) -> dict[str, Any]:
-        """The embeddings of a response in the order of the texts, normalised; keys are not in numbers."""
+        """The embeddings of a response in the order of the texts; keys are not in numbers."""
         numbers, tokens_in = read_rows(body, len(request["input"]))
         try:
             embeddings = np.array(numbers, dtype=np.float64)
@@ -117,7 +130,9 @@ class OpenAIEncoder(EndpointUser):
             lengths = np.linalg.norm(embeddings, axis=1, keepdims=True)
         if not (np.isfinite(lengths) & (lengths > 0)).all():
             raise MalformedError("has an embedding with a number that is not finite, or of zeros only")
-        return {"embeddings": (embeddings / lengths).astype(np.float32), "tokens_in": tokens_in, "tokens_out": 0}
+        if not by_dot(self):
+            embeddings = embeddings / lengths
+        return {"embeddings": embeddings.astype(np.float32), "tokens_in": tokens_in, "tokens_out": 0}
 
 
 def _most_tokens(request: Mapping[str, Any]) -> tuple[int, int]:

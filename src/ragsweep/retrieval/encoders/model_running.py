@@ -38,7 +38,7 @@ def longest_first(texts: Sequence[str]) -> list[int]:
     return rows
 
 
-def groups_of(model: Any, inputs: Sequence[Any], prompt: str | None) -> tuple[list[list[int]], dict[str, Any]]:
+def groups_of(model: Any, inputs: Sequence[Any], prompt: str) -> tuple[list[list[int]], dict[str, Any]]:
     """Rows of inputs that share a width, `GROUP` at a time, and the options with which the model pads them to it.
 
     A group that is not full repeats a row: all that enters the computation of an input is the input.
@@ -84,9 +84,9 @@ def by_threads(compute: Callable[[list[Input]], Any], inputs: Sequence[Input], g
 
 
 def token_embeddings(
-    model: Any, encode: Callable[..., Any], texts: list[str], **options: Any
+    model: Any, encode: Callable[..., Any], texts: list[str], *, normalize: bool, **options: Any
 ) -> list[npt.NDArray[np.float32]]:
-    """Normalised embeddings of the tokens of texts, shape [tokens, dimensions] each; no padding, no special tokens."""
+    """Embeddings of the tokens of texts, shape [tokens, dimensions] each; no padding, no special tokens."""
     import torch
 
     outputs = encode(texts, output_value=None, show_progress_bar=False, **options)
@@ -97,7 +97,8 @@ def token_embeddings(
     for each in outputs:
         ids, vectors = each["input_ids"].cpu(), each["token_embeddings"].float().cpu()
         words = each["attention_mask"].cpu().bool() & ~torch.isin(ids, special)
-        found.append(torch.nn.functional.normalize(vectors[words], dim=1).numpy())
+        kept = torch.nn.functional.normalize(vectors[words], dim=1) if normalize else vectors[words]
+        found.append(kept.numpy())
     return found
 
 

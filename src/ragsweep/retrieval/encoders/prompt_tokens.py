@@ -63,6 +63,11 @@ def token_counts(texts: Sequence[str], tokenizer: str, store: Store, needed: Ind
         return store.get("tokens", inputs, build)["tokens"]
 
 
-def room(model: str, window: int) -> int:
-    """How many tokens of a text fit into a model's window beside the special ones that the model adds."""
-    return window - int(opened(file_of(model)).num_special_tokens_to_add(is_pair=False))
+def room(model: str, window: int, prompt: str = "") -> int:
+    """How many tokens of a text fit into a model's window beside the special ones that the model adds and a prompt."""
+    tokenizer = opened(file_of(model))
+    return (
+        window
+        - tokenizer.num_special_tokens_to_add(is_pair=False)
+        - len(tokenizer.encode(prompt, add_special_tokens=False))
+    )

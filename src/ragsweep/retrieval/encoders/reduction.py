@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ragsweep.core.constraints import Between
 from ragsweep.core.errors import EncoderError
+from ragsweep.retrieval.encoders.similarity import by_dot
 
 Quantization = Literal["int8", "binary"]
 T = TypeVar("T")
@@ -22,8 +23,9 @@ class Reducible:
     Embeddings are kept in full, so that a sweep over these settings encodes every text once.
 
     Attributes:
-        dimensions: How many of the first dimensions are kept, of length 1 again: for models that were trained for this
-            (Matryoshka representation learning, Kusupati et al. 2022, arXiv:2205.13147). None keeps all.
+        dimensions: How many of the first dimensions are kept, of length 1 again for cosines: for models that were
+            trained for this (Matryoshka representation learning, Kusupati et al. 2022, arXiv:2205.13147). None keeps
+            all.
         quantize: How dense retrieval keeps the passages: `int8` has a byte a dimension, `binary` a bit. None keeps
             four bytes.
         rescore: Whether the best passages by their codes are ranked again by their embeddings in full.
@@ -36,6 +38,11 @@ class Reducible:
     quantize: Quantization | None = None
     rescore: bool = True
     oversample: Annotated[int, Between(1, 1000)] = 4
+
+    def __post_init__(self) -> None:
+        if self.quantize == "binary" and by_dot(self):
+            found = "found 'binary', which keeps no lengths of embeddings, but encoder.similarity=dot compares them"
+            raise EncoderError(f"encoder.quantize: {found}; expected int8 or null")
 
     @property
     def without_effect(self) -> tuple[str, ...]:
@@ -56,7 +63,7 @@ def unreduced(encoder: T) -> T:
 
 
 def shortened(embeddings: npt.NDArray[np.float32], encoder: object) -> npt.NDArray[np.float32]:
-    """The dimensions of the embeddings that the encoder's settings ask for, of length 1 again.
+    """The dimensions of the embeddings that the encoder's settings ask for, of length 1 again for cosines.
 
     Where all of these are 0, they stay 0. Raises `EncoderError` if there are not that many.
     """
@@ -67,5 +74,7 @@ def shortened(embeddings: npt.NDArray[np.float32], encoder: object) -> npt.NDArr
     if wanted > there_are:
         raise EncoderError(f"encoder.dimensions: found {wanted}, expected at most the model's {there_are}")
     first = embeddings[:, :wanted]
+    if by_dot(encoder):
+        return first
     shortened: npt.NDArray[np.float32] = first / np.linalg.norm(first, axis=1, keepdims=True).clip(min=1e-12)
     return shortened

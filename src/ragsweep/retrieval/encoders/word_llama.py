@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -36,6 +37,12 @@ class WordLlamaEncoder(Reducible):
 
     def __post_init__(self) -> None:
         wordllama_file(WEIGHTS)  # refuses a missing package now, before anything runs
+        super().__post_init__()
+
+    @property
+    def tokenizer_file(self) -> Path:
+        """The tokenizer of the package."""
+        return file_of(self.model)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Protocol
 
 import numpy as np
 
 from ragsweep.core.errors import RetrieverError
 from ragsweep.retrieval.encoders.encoder import Embeddings
-from ragsweep.retrieval.indexes.exact import canonical_scores
+from ragsweep.retrieval.indexes.exact import canonical_scores, longest_of
 from ragsweep.retrieval.indexes.index import Nearest
 from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, ranked
 
@@ -22,7 +23,8 @@ class Corpus:
     """The passages that an engine stores.
 
     Attributes:
-        embeddings: Of length 1, shape [passages, dimensions].
+        embeddings: Shape [passages, dimensions]; of length 1 if they are compared by cosine. Engines compare them by
+            inner products, which is the same then.
         digest: Of the texts and of the encoder. A collection of another digest holds another corpus.
         texts: The text of each passage.
         documents: The document of each passage, for payload and filters; None if the search has no names.
@@ -32,6 +34,11 @@ class Corpus:
     digest: str
     texts: tuple[str, ...]
     documents: tuple[str, ...] | None = None
+
+    @cached_property
+    def longest(self) -> float:
+        """The largest length of an embedding."""
+        return longest_of(self.embeddings)
 
 
 class Engine(Protocol):
@@ -55,7 +62,7 @@ class Engine(Protocol):
         ...
 
 
-def ranked_by_engine(ask: Ask, passages: Embeddings, queries: Embeddings, depth: int) -> Ranking:
+def ranked_by_engine(ask: Ask, passages: Embeddings, queries: Embeddings, depth: int, longest: float = 1.0) -> Ranking:
     """Rank what an engine finds by scores that are computed here, so that they are the same for every engine.
 
     Which of several passages with the same score an engine returns last is chance. So it is asked for more until the
@@ -66,11 +73,12 @@ def ranked_by_engine(ask: Ask, passages: Embeddings, queries: Embeddings, depth:
         passages: Embeddings of the corpus, shape [passages, dimensions].
         queries: Embeddings of the queries, shape [queries, dimensions].
         depth: The most passages to return for a query.
+        longest: The largest length of an embedding of a passage.
 
     Raises:
         RetrieverError: The engine has found a passage that the corpus does not have.
     """
-    rounding = np.finfo(np.float32).eps * queries.shape[1]
+    rounding = np.finfo(np.float32).eps * queries.shape[1] * longest * np.linalg.norm(queries, axis=1)
     depth = wanted = min(depth, len(passages))
     best = Ranking(np.full((len(queries), depth), NOTHING), np.full((len(queries), depth), -np.inf))
     rows = np.arange(len(queries))  # a query is asked again by itself: its ranking must not depend on the others
@@ -84,6 +92,6 @@ def ranked_by_engine(ask: Ask, passages: Embeddings, queries: Embeddings, depth:
         ranking = ranked(found, canonical_scores(queries[rows], passages, found), wanted)
         best.passages[rows], best.scores[rows] = ranking.passages[:, :depth], ranking.scores[:, :depth]
         last = ranking.scores[:, -1]
-        tied = np.isfinite(last) & (last >= best.scores[rows, -1] - rounding)
+        tied = np.isfinite(last) & (last >= best.scores[rows, -1] - rounding[rows])
         rows = rows[tied] if wanted < len(passages) else rows[:0]
     return best

@@ -69,8 +69,13 @@ class ExactSearch:
 
     @cached_property
     def _longest(self) -> float:
-        starts = range(0, len(self.passages), self.block)
-        return max(float(np.linalg.norm(self.passages[at : at + self.block], axis=1).max()) for at in starts)
+        return longest_of(self.passages)
+
+
+def longest_of(embeddings: Embeddings) -> float:
+    """The largest length of an embedding, a block at a time."""
+    starts = range(0, len(embeddings), BLOCK)
+    return max(float(np.linalg.norm(embeddings[at : at + BLOCK], axis=1).max()) for at in starts)
 
 
 def canonical_scores(queries: Embeddings, passages: Embeddings, found: Indices) -> Scores:

@@ -231,7 +231,7 @@ class LanceDbIndex:
         def nearest(queries: Embeddings, depth: int, _open: object = folder) -> Ranking:
             most = min(depth, self.ef_search) if self._has_graph else depth
             try:
-                ranking = ranked_by_engine(ask, corpus.embeddings, queries, most)
+                ranking = ranked_by_engine(ask, corpus.embeddings, queries, most, corpus.longest)
             except ENGINE_ERRORS as error:
                 raise RetrieverError(f"index=lancedb: cannot search in {place} ({first_line(error)})") from error
             return replace(ranking, index_bytes=np.array([size]))

@@ -132,7 +132,7 @@ class PgvectorIndex:
                         connection.execute(f"DROP TABLE {table}")
                 if not _exists(connection, table):
                     self._build(connection, table, label, corpus.embeddings)
-        return self._search(table, corpus.embeddings)
+        return self._search(table, corpus)
 
     def delete(self, corpus_digest: str) -> None:
         """Drop the tables of a corpus, whatever their settings."""
@@ -188,7 +188,7 @@ class PgvectorIndex:
         ).fetchall()
         check_manifest(noted, passages, {row: from_json(vector) for row, vector in rows})
 
-    def _search(self, table: str, embeddings: Embeddings) -> Nearest:
+    def _search(self, table: str, corpus: Corpus) -> Nearest:
         connection = _connect()
         with _told():
             connection.execute(f"SET {'enable_indexscan' if self.exact else 'enable_seqscan'} = off")
@@ -207,7 +207,7 @@ class PgvectorIndex:
         def nearest(queries: Embeddings, depth: int) -> Ranking:
             with _told():
                 most = depth if self.exact else min(depth, self.ef_search)
-                ranking = ranked_by_engine(ask, embeddings, queries, most)
+                ranking = ranked_by_engine(ask, corpus.embeddings, queries, most, corpus.longest)
             return replace(ranking, index_bytes=np.array([size]))
 
         weakref.finalize(nearest, connection.close)

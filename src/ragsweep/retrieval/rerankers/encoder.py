@@ -11,6 +11,7 @@ from ragsweep.core.store import Store
 from ragsweep.retrieval.checks import expect_encoder
 from ragsweep.retrieval.encoders.embeddings import encoding_ms
 from ragsweep.retrieval.encoders.encoder import Encoder
+from ragsweep.retrieval.encoders.similarity import name_of_similarity
 from ragsweep.retrieval.indexes.exact import canonical_scores
 from ragsweep.retrieval.ranking import Ranking, Search, ranked, sample, timed
 from ragsweep.retrieval.rerankers.candidates import embed_candidates
@@ -18,9 +19,9 @@ from ragsweep.retrieval.rerankers.candidates import embed_candidates
 
 @dataclass(frozen=True)
 class EncoderReranker:
-    """Orders passages by the cosine of their embedding and the query's: dense retrieval among the candidates.
+    """Orders passages by the similarity of their embedding and the query's: dense retrieval among the candidates.
 
-    Passages are embedded ahead, as for a dense retriever; a query costs its own embedding and the cosines.
+    Passages are embedded ahead, as for a dense retriever; a query costs its own embedding and the similarities.
 
     Attributes:
         encoder: Gives the embeddings; another one than the retriever's, or the order is the retriever's own.
@@ -28,7 +29,6 @@ class EncoderReranker:
         candidates: How many passages of the first ranking are reranked; None reranks all.
     """
 
-    formula: ClassVar[str] = "cosine of the query's and the passage's embeddings by the reranker's encoder"
     at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}  # `candidates` must not be smaller than `k`
 
     encoder: Encoder
@@ -38,12 +38,18 @@ class EncoderReranker:
     def __post_init__(self) -> None:
         expect_encoder(self.encoder)
 
+    @property
+    def formula(self) -> str:
+        """How the score is made."""
+        similarity = name_of_similarity(self.encoder)
+        return f"{similarity} of the query's and the passage's embeddings by the reranker's encoder"
+
     def rerank(self, search: Search, ranking: Ranking, depth: int) -> Ranking:
-        """The passages of a ranking by cosine, at most `depth` of them."""
+        """The passages of a ranking by similarity, at most `depth` of them."""
         queries, passages, rows = embed_candidates(self.encoder, self.store, search, ranking)
         scores = canonical_scores(queries, passages, rows)
-        cosines_ms = timed(
+        comparing_ms = timed(
             lambda row: canonical_scores(queries[[row]], passages, rows[[row]]), sample(len(queries)).tolist()
         )
-        latency_ms = encoding_ms(self.encoder, self.store, search.queries) + cosines_ms
+        latency_ms = encoding_ms(self.encoder, self.store, search.queries) + comparing_ms
         return ranked(ranking.passages, scores, depth, latency_ms)

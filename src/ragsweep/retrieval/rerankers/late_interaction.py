@@ -17,6 +17,7 @@ from ragsweep.core.identity import identity, own_settings
 from ragsweep.core.store import Store
 from ragsweep.retrieval.checks import expect_encoder
 from ragsweep.retrieval.encoders.encoder import Embeddings, Encoder
+from ragsweep.retrieval.encoders.similarity import name_of_similarity
 from ragsweep.retrieval.ranking import Ranking, Scores, Search, ranked, sample, timed
 from ragsweep.retrieval.rerankers.pair_scores import Pair, pair_scores, pairs_of
 
@@ -27,9 +28,10 @@ PASSAGES = 64  # whose tokens are embedded and kept in memory at once
 class LateInteractionReranker:
     """Orders passages by MaxSim over embeddings of tokens (Khattab and Zaharia 2020, arXiv:2004.12832).
 
-    The score is the sum over the query's tokens of the largest cosine to a token of the passage. Any encoder can do
-    this that has a method `token_embeddings(texts, role)`, which returns an array [tokens, dimensions] of length 1 each
-    for every text. ColBERT was trained for it; a model for whole sentences was not.
+    The score is the sum over the query's tokens of the largest cosine to a token of the passage, or of the largest
+    inner product if the encoder's similarity is that. Any encoder can do this that has a method
+    `token_embeddings(texts, role)`, which returns an array [tokens, dimensions] for every text, of length 1 each for
+    cosines. ColBERT was trained for it; a model for whole sentences was not.
 
     Embeddings of tokens take a hundred times the space of embeddings of passages. So scores are kept and not
     embeddings, and a query costs embedding its candidates.
@@ -40,7 +42,6 @@ class LateInteractionReranker:
         candidates: How many passages of the first ranking are reranked; None reranks all.
     """
 
-    formula: ClassVar[str] = "sum over the query's tokens of the largest cosine to a token of the passage (MaxSim)"
     at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}  # `candidates` must not be smaller than `k`
 
     encoder: Encoder
@@ -54,6 +55,12 @@ class LateInteractionReranker:
                 f"encoder: {kind_of(self.encoder)} has no method 'token_embeddings', which late interaction needs; "
                 "encoder=minilm has it"
             )
+
+    @property
+    def formula(self) -> str:
+        """How the score is made."""
+        similarity = name_of_similarity(self.encoder)
+        return f"sum over the query's tokens of the largest {similarity} to a token of the passage (MaxSim)"
 
     def rerank(self, search: Search, ranking: Ranking, depth: int) -> Ranking:
         """The passages of a ranking by MaxSim, at most `depth` of them."""

@@ -15,6 +15,7 @@ from ragsweep.core.run_settings import Seed
 from ragsweep.retrieval.checks import expect_method, expect_ranker
 from ragsweep.retrieval.encoders.embeddings import embed, encoding_ms
 from ragsweep.retrieval.encoders.encoder import Embeddings
+from ragsweep.retrieval.encoders.similarity import of_length_1
 from ragsweep.retrieval.judgments import padded, taken
 from ragsweep.retrieval.lessons import Lesson
 from ragsweep.retrieval.ranking import (
@@ -101,7 +102,8 @@ class RoutedRetriever:
         types[lesson.learn_from] = [names.index(each) if each is not None else -1 for each in lesson.types]
         values = np.full((len(rankings), queries), np.nan)
         values[:, lesson.learn_from] = [lesson.values(ranking, self.metric) for ranking in rankings]
-        embeddings = embed(self.classifier.encoder, self.classifier.store, lesson.search.queries, "query")
+        encoder = self.classifier.encoder
+        embeddings = of_length_1(embed(encoder, self.classifier.store, lesson.search.queries, "query"), encoder)
         predicted = predict(self.classifier, embeddings, types, lesson.rank_for)
         choice = choose(values, types, len(names), self.least)
         route = np.full(queries, choice.single)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, is_dataclass, replace
+from dataclasses import asdict, replace
 from functools import cache
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -24,18 +24,21 @@ from ragsweep.datasets.audit.swapped import swapped_judgments
 from ragsweep.datasets.audit.undetectable import undetectable
 from ragsweep.datasets.audit.unit_ranks import UnitRanks, relevant
 from ragsweep.datasets.audit.unjudged import find_unjudged
+from ragsweep.datasets.audit.unknown import unknown_text
 from ragsweep.datasets.audit.unread_text import unread_text
 from ragsweep.datasets.audit.wording import copied_queries, dependent_queries
 from ragsweep.datasets.dataset import Indices
 from ragsweep.datasets.pdf_fonts import Font
 from ragsweep.retrieval import Encoder, ExplainsSilence, Ranker, SparseRetriever
 from ragsweep.retrieval.encoders.prompt_tokens import room, token_counts
+from ragsweep.retrieval.encoders.prompts import Prompted
+from ragsweep.retrieval.encoders.unknown_tokens import HasTokenizer, unknown_tokens
 from ragsweep.tasks.ranking import nothing_found
 from ragsweep.tasks.ranking.audit_settings import AuditSettings, Kind
 from ragsweep.tasks.ranking.nothing_found import silent_queries
 from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep.tasks.ranking.unlike_rankings import MOST_PASSAGES, unlike_rankings
-from ragsweep.tasks.search import search_of
+from ragsweep.tasks.search import components_within, search_of
 from ragsweep.text.tokens import Tokenizer
 
 KINDS: Sequence[str] = get_args(Kind)
@@ -52,6 +55,7 @@ def audit(
     store: Store,
     retriever: Ranker | None,
     *,
+    ranker: Ranker | None = None,
     pictures: Sequence[str] = (),
     fonts: Mapping[str, Sequence[Font]] = NO_FONTS,
 ) -> Audit:
@@ -64,11 +68,14 @@ def audit(
         store: Keeps the findings.
         retriever: Its encoders are compared with the length of the passages, and the first one tells which judgments
             are missing; None if nothing is retrieved.
+        ranker: The retriever with the stages around it, whose encoders must know the language, too.
         pictures: Those of the pages without text that have a picture.
         fonts: The fonts that documents need and do not contain, by the name of the document.
     """
-    encoder = next((each for each in _within(retriever) if callable(getattr(each, "encode", None))), None)
-    thresholds = {name: value for name, value in asdict(settings).items() if name not in ("fail_on", "unread")}
+    encoder = next((each for each in components_within(retriever) if callable(getattr(each, "encode", None))), None)
+    thresholds = {
+        name: value for name, value in asdict(settings).items() if name not in ("fail_on", "unread", "unknown")
+    }
     of_queries = items.digest_of_all if items.references else items.digest  # references are judged by the chunks
     ranks = cache(lambda: unit_ranks(items, relevance_level, store))
     found = [
@@ -84,6 +91,7 @@ def audit(
             lambda: _of_queries(items, settings, relevance_level),
         ),
         *_unread(items, settings, store, retriever),
+        *_unknown(items, settings, store, ranker or retriever),
     ]
     if isinstance(retriever, ExplainsSilence):
         found += _kept(store, ["silent", items.digest_of_all, identity(retriever)], lambda: _silent(items, retriever))
@@ -227,11 +235,22 @@ def unit_ranks(items: Dataset, relevance_level: int, store: Store) -> UnitRanks:
 
 def _unread(items: Dataset, settings: AuditSettings, store: Store, retriever: Ranker | None) -> Iterator[Finding]:
     """A finding for each model of an encoder that does not read all passages to their end."""
-    windows = {each.model: each.window for each in _within(retriever) if _tells_window(each)}
-    for model, window in windows.items():
+    encoders = {each.model: each for each in components_within(retriever) if _tells_window(each)}
+    for model, encoder in encoders.items():
         tokens = token_counts(items.texts, model, store)
         if tokens is not None:
-            yield from unread_text(items, tokens, room(model, window), model, settings.unread)
+            prompt = encoder.prompt("passage") if isinstance(encoder, Prompted) else ""
+            yield from unread_text(items, tokens, room(model, encoder.window, prompt), model, settings.unread)
+
+
+def _unknown(items: Dataset, settings: AuditSettings, store: Store, ranker: Ranker | None) -> Iterator[Finding]:
+    """A finding for each model that does not know the tokens of the texts."""
+    models = {each.model: each.tokenizer_file for each in components_within(ranker) if isinstance(each, HasTokenizer)}
+    queries = [query.text for query in items.queries]
+    for model, file in models.items():
+        if file is not None:
+            counts = [unknown_tokens(texts, file, store) for texts in (items.texts, queries)]
+            yield from unknown_text(*counts, len(items.texts) + len(queries), model, settings.unknown)
 
 
 def _unjudged(items: Dataset, relevance_level: int, store: Store, encoder: Encoder | None) -> Iterator[Finding]:
@@ -261,14 +280,3 @@ def _asking(items: Dataset, queries: Indices) -> Dataset:
 
 def _tells_window(part: object) -> bool:
     return isinstance(getattr(part, "window", None), int) and isinstance(getattr(part, "model", None), str)
-
-
-def _within(part: object) -> Iterator[Any]:
-    """A component and all those in its fields."""
-    if isinstance(part, Mapping | list | tuple):
-        for each in part.values() if isinstance(part, Mapping) else part:
-            yield from _within(each)
-    elif not isinstance(part, str):
-        yield part
-        for field in fields(part) if is_dataclass(part) and not isinstance(part, type) else ():
-            yield from _within(getattr(part, field.name))

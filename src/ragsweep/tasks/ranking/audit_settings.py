@@ -26,6 +26,7 @@ Kind = Literal[
     "dependent_queries",
     "garbled_text",
     "unread_text",
+    "unknown_tokens",
     "unjudged",
 ]
 
@@ -42,6 +43,7 @@ class AuditSettings(Group):
         copied: Least share of a query's words that stand in a row in the text that answers it.
         garbled: Least share of damaged words in a passage.
         unread: Least share of the text that lies beyond the encoder's window.
+        unknown: Least share of the tokens that an encoder does not know.
     """
 
     fail_on: Sequence[Kind] = ()
@@ -51,3 +53,4 @@ class AuditSettings(Group):
     copied: Annotated[float, Between(0, 1)] = 0.8
     garbled: Annotated[float, Between(0, 1)] = 0.05
     unread: Annotated[float, Between(0, 1)] = 0.001
+    unknown: Annotated[float, Between(0, 1)] = 0.05

@@ -20,6 +20,7 @@ from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import Chunker, Collection, Dataset, DatasetFormat, Judgment
 from ragsweep.datasets.audit.coverage import but_graded
 from ragsweep.datasets.audit.finding import Audit
+from ragsweep.datasets.audit.unknown import KIND as UNKNOWN
 from ragsweep.datasets.generated_questions import caution_of_generated
 from ragsweep.datasets.pdf_fonts import NeedsFonts
 from ragsweep.retrieval import Encoder, Ranker, Ranking, Reranker, Rewriter, rank
@@ -144,7 +145,9 @@ class RankingTask:
         """What is wrong with the dataset."""
         scanned, level = scanned_pages(self.dataset, items), self.evaluation.relevance_level
         fonts = self.dataset.fonts() if isinstance(self.dataset, NeedsFonts) else {}
-        return audit(items, self.audit, level, self.store, self.retriever, pictures=scanned, fonts=fonts)
+        return audit(
+            items, self.audit, level, self.store, self.retriever, ranker=self._ranker, pictures=scanned, fonts=fonts
+        )
 
     def measure(self, items: Dataset) -> Measurement:
         """Retrieve, judge and measure."""
@@ -235,6 +238,7 @@ class RankingTask:
             sections |= learning.sections(items, judgments, self.evaluation, self.k)
             facts |= {"learns_from_judgments": [*judgments.learners]}
         generated = caution_of_generated([items.queries[row] for row in evaluation.judged.queries])
+        unknown = [each.text for each in audited.findings if each.kind == UNKNOWN]
         lost = index_recall.lost_neighbours(ranking, min(self._depth, len(items.passages)))
         details = {name: [column[row] for row in evaluation.judged.queries] for name, column in texts.items()}
         return Measurement(
@@ -252,12 +256,13 @@ class RankingTask:
             cutoff=self.cutoff,
             facts=facts,
             findings=audited.sentences,
-            notices=[*lost, *decided_by, *silent.notices, *([generated] if generated else [])],
-            caution=" ".join(filter(None, (*lost, silent.caution, generated))),
+            notices=[*lost, *decided_by, *silent.notices, *unknown, *([generated] if generated else [])],
+            caution=" ".join(filter(None, (*lost, silent.caution, *unknown, generated))),
             sections={
                 **({index_recall.HEADING: lost} if lost else {}),
                 **({HEADING: decided_by} if decided_by else {}),
                 **silent.sections,
+                **({"Tokens that the encoder does not know": unknown} if unknown else {}),
                 **tables.answerable_sections(evaluation, facts["answerable"]),
                 **sections,
             },

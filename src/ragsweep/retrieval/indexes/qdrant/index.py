@@ -103,7 +103,8 @@ class QdrantIndex:
             return found
 
         def nearest(queries: Embeddings, depth: int) -> Ranking:
-            return replace(ranked_by_engine(ask, corpus.embeddings, queries, depth), index_bytes=size)
+            ranking = ranked_by_engine(ask, corpus.embeddings, queries, depth, corpus.longest)
+            return replace(ranking, index_bytes=size)
 
         return nearest
 
