@@ -151,6 +151,24 @@ STATED = [
     ),
     ("Therefore, the cause of his fatigue in this case is:\n\n**B. Iron-deficiency anaemia**", "B"),
     ("**Answer: (B) Iron-deficiency anaemia** - [likely dietary or another loss]", "B"),
+    # letters of other scripts
+    ("\u0627\u0644\u0625\u062c\u0627\u0628\u0629 \u0627\u0644\u0646\u0647\u0627\u0626\u064a\u0629: \u0628", "B"),
+    (
+        "\u0627\u0644\u0625\u062c\u0627\u0628\u0629 \u0647\u064a [\u0628]",
+        "B",
+    ),
+    ("\u041f\u0440\u0430\u0432\u0438\u043b\u044c\u043d\u044b\u0439 \u043e\u0442\u0432\u0435\u0442 \u2014 \u0410", "A"),
+    ("\u041e\u0442\u0432\u0435\u0442: \u0412) Iron-deficiency anaemia", "B"),
+    ("\u0989\u09a4\u09cd\u09a4\u09b0: B", "B"),
+    # verdicts in passing
+    ("Option (B) accurately describes these findings.", "B"),
+    ("(B) best encapsulates the picture. (A) does not.", "B"),
+    ("It is clear that option (B) is the only one that truly explains the ferritin.", "B"),
+    ("a: \u8aa4\u308a\u3002b: \u6b63\u3057\u3044\u3002c: \u8aa4\u308a\u3002", "B"),
+    ("Option (B), though, that fits.\nAnd finally, (D), both at once. No.\nOption (B) is the clear winner.", "B"),
+    ("\\boxed{Malaria}\n\nAnswer: A", "A"),
+    ("A alternativa correta \u00e9:\n\n**2. Iron-deficiency anaemia**", "B"),
+    ("La respuesta correcta es b: Iron-deficiency anaemia.", "B"),
 ]
 
 NOT_STATED = [
@@ -285,6 +303,10 @@ NOT_ONE_LETTER = [
     "The first letter of the answer is A",
     "Answer: A. Baumannii",
     "Resposta: A, C e D",
+    "A) Malaria\n\n\u041e\u0442\u0432\u0435\u0442: \u0412",  # B, or the third in Russian
+    "The points are mapped so: (0, 3) \u2192 (malaria)",
+    "Finally, (D), a viral infection: that is rare here.",
+    "\u89e3\u7b54\na\nb \u6b63\u89e3\nc\nd",
     "Answer: A\nThis is incorrect because the fever is high.",
     "Answer: A\n\nThat is wrong, since the smear is normal.\nAnswer:",
     "Answer: A+",
@@ -385,12 +407,13 @@ def test_a_statement_is_found_anywhere_in_a_long_text(statement, before, after):
 
 
 WORDS = (
-    "A a I B C D E patient with hepatitis B vitamin C the of fever and is was not cells virus type T E. coli "
+    "A a I B C D E patient with hepatitis B vitamin C the of fever and is was cells virus type T E. coli "
     "C. difficile, pale: group grade (stage) D-dimer 12 A. shows"
 ).split()
 
 
 @given(st.text(), st.integers(2, 26))
+@example("\ue002", 2)
 def test_the_result_is_none_or_the_letter_of_an_option(text, count):
     assert read_letter(text, options(*map(str, range(count)))) in {None, *LETTERS[:count]}
 

@@ -16,10 +16,10 @@ ANSWER = (
     r"(?:\b(?:answers?|ans|answer\s+(?:choice|option|letter)|choice|option|selection|solution|pick|guess|verdict"
     r"|antwort|lösung|wahl|réponse|reponse|choix|respuesta|opción|elección|alternativa|risposta|opzione|resposta"
     r"|letra|ответ|відповідь|вариант|выбор|cevap|yan\u0131t|jawaban|jawapan|đáp\s+án|antwoord|odpowiedź|odpověď|svar|vastaus"
-    r"|răspuns|jibu|απάντηση)\b|答案|选项|選項|选择|選擇|正解|正答|答え|解答|回答|選択肢|정답|답|الإجابة|الجواب|پاسخ|उत्तर|คำตอบ|תשובה)"
+    r"|răspuns|jibu|απάντηση)\b|答案|选项|選項|选择|選擇|正解|正答|答え|解答|回答|選択肢|정답|답|الإجابة|الجواب|پاسخ|উত্তর|సమాధానం|பதில்|उत्तर|คำตอบ|תשובה)"
 )
 AFTER_NOUN = (  # "réponse finale"
-    r"(?:\s+(?:finale?|corrigée|correcte?|correct[ao]|corretta|définitive|definitiva|yang\s+(?:benar|tepat)|đúng|الصحيحة"
+    r"(?:\s+(?:finale?|corrigée|correcte?|correct[ao]|corretta|définitive|definitiva|yang\s+(?:benar|tepat)|đúng|الصحيحة|النهائية"
     r"|صحیح))"
 )
 LABEL = (  # such a word with a colon at the start of a line
@@ -38,9 +38,12 @@ IS = (
     r"(?:(?:\b|(?<=n'))(?:is|was|are|be|being|remains|ist|sind|sont|son|lautet|adalah|ialah|jest|är|er|là|wäre|sei|est|serait|es|sería|è|é"
     r"|seems?(?:\s+to\s+be)?|appears?\s+to\s+be)\b|'s\b|应该是|應該是|才是|就是|是|为|為|は|은|는|هي|هو|(?<=\s)-(?=\s))"
 )
+FINALLY = r"finally(?!,?\s*[(\[]?[\ue000-\ue3ff][)\]]*[,:])"  # but not "Finally, (D): it is a vitamin"
 SURELY = (
     r"(?:\b(?:therefore|thus|then|hence|indeed|still|now|most|also|certainly|clearly|definitely|likely|probably"
-    r"|obviously|surely|simply|actually|really|undoubtedly|evidently|ultimately|finally|almost|consequently"
+    r"|obviously|surely|simply|actually|really|undoubtedly|evidently|ultimately"
+    rf"|{FINALLY}"
+    r"|almost|consequently"
     r"|accordingly|equally|best|again|instead|am\s+ehesten|wahrscheinlich|also|daher|donc|probablement|probablemente"
     r"|in\s+fact"
     r"|of\s+course|going\s+to\s+be|indicated\s+by|represented\s+by|given\s+by|labeled|labelled)\b(?:\s*,)?\s*)"
@@ -65,11 +68,12 @@ IT = (
     r"|(?:'s|\s+has)\s+got\s+to\s+be)|^\W*must\s+be\b|\bc'est|\bes(?=\s+la)|\best-ce)"
 )
 SO = (  # what opens a conclusion, or a correction
-    r"(?:\b(?:so|therefore|thus|hence|(?<!,\s)(?<!and\s)then|consequently|accordingly|ultimately|finally"
+    r"(?:\b(?:so|therefore|thus|hence|(?<!,\s)(?<!and\s)then|consequently|accordingly|ultimately"
+    rf"|{FINALLY}"
     r"|in\s+conclusion|overall|no|nope"
     r"|wait|actually|rather|correction|sorry|instead|yes|by\s+elimination|by\s+exclusion|daher|deshalb|folglich|somit"
     r"|donc|ainsi|entonces|luego|por\s+lo\s+tanto|portanto|quindi|значит|следовательно|итак|таким\s+образом)\b"
-    r"|(?<![\ue000-\ue1ff])(?<![\ue000-\ue1ff]\s)→|∴|所以|因此|故|应|應|本题|本題|したがって|よって)"
+    r"|(?<![\ue000-\ue1ff])(?<![\ue000-\ue1ff]\s)(?<!\))(?<!\)\s)→|∴|所以|因此|故|应|應|本题|本題|したがって|よって)"
 )
 LEAVES = r"(?:\b(?:leaves|leaving|left\s+with)\b(?:\s+(?:us|only|me|with|just))*)"
 GIVE = (  # what is done, where only the texts of options are named
@@ -90,7 +94,7 @@ GOOD = (
     r"|(?:the\s+)?most\s+(?:likely|appropriate|suitable|probable|accurate|consistent|plausible|fitting|reasonable)"
     r"|the\s+(?:best(?!\s+(?:known|\w+ed)\b)|most\s+(?:likely|appropriate|suitable|probable|accurate|consistent"
     r"|plausible))(?:\s+\w+){1,4}?"
-    r"|(?:the\s+)?better|the\s+(?:preferred|recommended|ideal|optimal)(?:\s+\w+)?|favou?red"
+    r"|the\s+(?:clear|obvious)\s+(?:winner|choice|answer)|(?:the\s+)?better|the\s+(?:preferred|recommended|ideal|optimal)(?:\s+\w+)?|favou?red"
     r"|richtig|korrekt|die\s+(?:richtige|korrekte|beste|passende)\s+(?:antwort|wahl|option|lösung)"
     r"|(?:la\s+)?correcte?|la\s+(?:bonne\s+|meilleure\s+)?(?:réponse|option)|le\s+(?:bon|meilleur)\s+choix|juste"
     r"|correct[ao]|la\s+(?:mejor\s+)?(?:respuesta|opción)|верен|верно|правильн\w*)\b"
@@ -100,6 +104,8 @@ FITS = (
     r"(?:\b(?:fits|matches|explains|works|suits)\b(?:\s+\w+){0,3}?\s+(?:best|better|perfectly|well)\b(?!\s+than)"
     r"|\bbest\s+(?:fits|matches|explains|suits|describes|represents|accounts\s+for|addresses|answers)\b"
     r"|\bmakes\s+(?:the\s+most\s+)?sense\b(?=\s*(?:[.,;!]|$|here|given|because|as|in|for))"
+    r"|\b(?:best|accurately|correctly|perfectly|clearly)\s+(?:describes|captures|encapsulates|reflects|aligns|summarizes)\b"
+    r"|\bthe\s+only\s+(?:one|option|choice|answer)\s+that\s+(?:truly|accurately|correctly|fully|directly|really)\b"
     r"|\btakes\s+(?:priority|precedence)\b)"
 )
 BAD = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ragsweep.answering.answer_words import AFTER_NOUN, ANSWER, BAD, GOOD
+from ragsweep.answering.answer_words import AFTER_NOUN, ANSWER, BAD, GOOD, IS
 
 # A letter, but not that of B12, I'm, D-dimer, A/B or i.e. A letter within a sentence is an option only between words
 # that are said of options: not "hepatitis B", "a drug" or "B cells".
@@ -45,13 +45,12 @@ AFTER = re.compile(  # B | is correct
 )
 PRONOUN_AFTER = re.compile(r"\s+(?!(?:is|was|isn't|seems|and|or|because|fits|matches)\b)[a-z]", re.I)  # I would
 LABEL_BEFORE = re.compile(  # Answer: | b
-    rf"(?:(?:\b(?:answers?|ans|choice|option)\b[\"')\]]*\s*is\s*:?|(?:\b(?:choice|option)\b|{ANSWER}{AFTER_NOUN}?)"
-    r"[\"')\]]*\s*(?P<label>[:=-]))\s*|^\W*)$",
+    rf"(?:(?:\b(?:choice|option)\b|{ANSWER}{AFTER_NOUN}?)[\"')\]]*\s*(?:{IS}\s*:?|(?P<label>[:=-]))\s*|(?:^|\.\s)\W*)$",
     re.I,
 )
 ENUMERATED = re.compile(r"[)\]]+\s*|\.\s+(?![a-z])|\s+-+\s")  # b) Beta blockers | b. Beta blockers | b - they
 ARTICLE_AFTER = re.compile(r"\s+(?:best|better|correct|incorrect|wrong|right|true|false)\b", re.I)  # a better drug
-ALONE = re.compile(r"[)\].:,;!\s]*$")
+ALONE = re.compile(r"[)\].:,;!\s]*(?:$|正しい|正解|正确|正確|誤り|錯誤|错误)")
 NAME_AFTER = re.compile(r"\.\s?(?=(?-i:[a-z]))")  # C. difficile
 PROSE = re.compile(  # B. because ...
     rf"\b(?:this|that|these|the|it|is|are|was|you|I|we|hope|thanks?|please|note|explanation|reason|reasoning|rationale"

@@ -15,13 +15,16 @@ HEADING = re.compile(
     rf"{ANSWER}[^\w?\ue000-\ue3ff]*",
     re.I,
 )
-LABELLED = re.compile(r"\W*(?:(?:the|my|final|correct|best)\s+){0,3}answer\b", re.I)  # Final answer: B
+LABELLED = re.compile(rf"\W*(?:(?:the|my|final|correct|best)\s+){{0,3}}{ANSWER}", re.I)  # Final answer: B
 GOES_ON = re.compile(r"(?::|\bis|\bbe)[\s\"'(\[]*$", re.I)
 SENTENCE_END = re.compile(r"(?<=[.!?;])[)\]\"']*\s+|(?<=[\u3002])")
 ABBREVIATION = re.compile(r"\b(e\.g|i\.e|vs|etc|approx|ans|Dr|Mr|Mrs)\.(?=[\s,])", re.I)
 ANSWER_DASH = re.compile(r"^\W*(?:ans|answer)\s*-\s*(?=\W?[a-z]\b)", re.I)  # Ans-a
 COMPARED = re.compile(rf"^(?:between|of|among)\s+{M}\s*(?:,|and|or|und|oder)\s*{M},\s+(?=\W?{M})", re.I)  # Of A and B,
 QUOTED = re.compile(r"[>#\s-]+(?=\S)")  # the marks of a quote, a heading or a list
+ENUMERATOR = re.compile(
+    r"(?<=:\s)\(?(?:\d{1,2}|[ivx]{1,4}|[\u03b1-\u03c9])[.)]\s+(?=[\ue200-\ue2ff])"
+)  # is: 2) Malaria
 QUESTION = "\0"  # stands for a line that begins another question
 NUMBERED = re.compile(r"^(?P<number>\d{1,2})[.)]\s+(?P<mark>[\ue000-\ue1ff])?")
 LINE = re.compile(r"[^\n]{1,1999}(?:\s|\Z)|[^\n]{1,2000}")  # longer ones are read in parts, so that time stays linear
@@ -58,7 +61,7 @@ def lines_with_marks(plain: str, letters: Letters) -> list[str]:
         if heading and not open_line:
             lines[-1] = "Answer:"
         open_line = not open_line and bool(heading or GOES_ON.search(marked))
-    return lines
+    return [ENUMERATOR.sub("", line) for line in lines]
 
 
 def _numbered(found: re.Match[str]) -> str:

@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from itertools import islice
 from typing import NamedTuple
 
-from ragsweep.answering.answer_words import AFTER_NOUN, ANSWER, LT, OTHER, L, T
+from ragsweep.answering.answer_words import LT, OTHER, L, T
 from ragsweep.answering.letters_in_prose import LETTER, PROSE, is_among_words_of_answers, is_labelled
 from ragsweep.answering.raw_text import SIMPLER, plain_text
 from ragsweep.datasets.cases import Option
@@ -29,10 +29,6 @@ TOKEN = re.compile(
 SEPARATOR = re.compile(r"[\s:,;-]*(?P<dot>\.)?[\s:,-]*\(?")
 ENDS = re.compile(r"[)\"'\]}\s]*(?:$|[.;!?,<|(]|-\s)")
 PHRASE = re.compile(r"(?:[.:)\-]|\s-)*\s*(?P<phrase>(?:[^\W\d_][\w'-]{0,40}[ ,/]*){1,4})(?=$|[.;!?<(])")
-NUMBERED_ANSWER = re.compile(  # 정답: 3번 | 答案:③
-    rf"(?P<answer>{ANSWER}{AFTER_NOUN}?\W{{0,4}}(?:[은는は为是]\s*)?)(?:(?P<circled>[\u2460-\u2473])|(?P<number>\d{{1,2}})번)",
-    re.I,
-)
 LONGEST_OPTION = 1000  # characters
 ASIDE = re.compile(r"\s*\([^()]{1,60}\)")
 LIKE = 0.75  # similarity of two words that are taken for one, misspelt
@@ -80,7 +76,6 @@ class Letters:
 
     def __init__(self, options: Sequence[Option]) -> None:
         self.known = "".join(option.letter for option in options)
-        self._plain = [option.text for option in options]
         self._ambiguous = {letter for letter in self.known if has_two_meanings(letter, options)}
         self._own = {option.letter: _tokens(plain_text(option.text)) for option in options}
         shared = Counter(self._own.values())
@@ -91,18 +86,8 @@ class Letters:
         self._beginnings = {option.letter: " ".join(self._own[option.letter]) for option in options}
 
     def letter(self, mark: str) -> str:
-        """The letter of a mention; "" if it is none of the options."""
-        return "" if mark >= OTHER else self.known[ord(mark) % 0x100]
-
-    def with_letters(self, plain: str) -> str:
-        """The text with a letter for the number of an option that stands behind "answer", as in "정답: 3번"."""
-        if any(re.search(r"[\u2460-\u2473]|\d번", text) for text in self._plain):
-            return plain
-        return NUMBERED_ANSWER.sub(self._letter_of_number, plain)
-
-    def _letter_of_number(self, found: re.Match[str]) -> str:
-        number = ord(found["circled"]) - ord("\u2460") if found["circled"] else int(found["number"]) - 1
-        return f"{found['answer']}({self.known[number]}) " if 0 <= number < len(self.known) else found[0]
+        """The letter of a mention; "" if it names none."""
+        return "" if not mark or mark >= OTHER else self.known[ord(mark) % 0x100]
 
     def is_whole(self, plain: str) -> str | None:
         """The letter of the option whose text this is."""

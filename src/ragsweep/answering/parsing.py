@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ragsweep.answering.answer_words import LT, M
+from ragsweep.answering.foreign_labels import with_letters
 from ragsweep.answering.marked_sentences import QUESTION, Sentence, lines_with_marks, sentences_of
 from ragsweep.answering.option_letters import Letters, bare_letter, has_two_meanings
 from ragsweep.answering.raw_text import plain_text, spoken
@@ -67,7 +68,7 @@ def read_letter(text: str, options: Sequence[Option]) -> str | None:
     plain = plain_text(_of_field(spoken(text)))
     if whole := letters.is_whole(plain):
         return whole
-    lines = lines_with_marks(letters.with_letters(plain), letters)
+    lines = lines_with_marks(with_letters(plain, options), letters)
     stated = _stated(lines, letters)
     return stated if stated in (*letters.known,) else None
 
@@ -152,7 +153,7 @@ class _Reading:
                 self._answer(Claim("", "answer", self._last.strength, 0))
         for claim in found:
             labels = claim.kind == "label" and self._last and self._last.kind == "label"
-            several = labels and self._last and self._last.mark != claim.mark
+            several = labels and self._last and self.letters.letter(self._last.mark) != self.letters.letter(claim.mark)
             self._take(claim._replace(mark="") if several else claim)
         self._line = sentence.line
         self._last = positive[-1] if positive and positive[-1].says == "answer" else None
@@ -167,7 +168,7 @@ class _Reading:
         return found.pop() if found is not None and len(found) == 1 else None
 
     def _take(self, claim: Claim) -> None:
-        letter = self.letters.letter(claim.mark) if claim.mark else ""
+        letter = self.letters.letter(claim.mark)
         if claim.says == "wrong":
             self.denied.add(letter)
             self.firm = self.firm and self.firm - {letter}
@@ -181,7 +182,7 @@ class _Reading:
             self.passing = (self.passing or set()) - {""} | {letter}
 
     def _answer(self, claim: Claim) -> None:
-        letter = self.letters.letter(claim.mark) if claim.mark else ""
+        letter = self.letters.letter(claim.mark)
         if claim.strength == 2:
             self.firm = {letter}
         else:

@@ -26,7 +26,7 @@ ANSWER_TAG = re.compile(r"<(?:(?:final|correct|my|best)[_-]?)?(?:answer|ans|choi
 TAG = re.compile(r"</?[A-Za-z][\w-]{0,30}\s*/?>")
 BOXED = re.compile(r"\\f?box(?:ed)?\s*\{")
 LATEX_TEXT = re.compile(r"\\(?:text(?:bf|it|rm|sf)?|mathrm|mathbf|mathsf|bf|rm)\s*(?:\{([^{}]*)\}|(?=[ (]))")
-LATEX_AND_MARKS = re.compile(r"[*`$\u200b-\u200d\u2060\ufeff]|~~|\\[()\[\],;!]")
+LATEX_AND_MARKS = re.compile(r"[*`$\u200b-\u200d\u2060\ue000-\ue3ff\ufeff]|~~|\\[()\[\],;!]")
 SIGNS = "".join(map(chr, (0x2018, 0x2019, 0x201C, 0x201D, 0x2013, 0x2014, 0x2011, 0x2212, 0x0130, 0x3010, 0x3011)))
 SIMPLER = str.maketrans(
     dict(zip(SIGNS, "''\"\"----I[]", strict=True))  # quotes, dashes, dotted I, brackets
