@@ -16,6 +16,7 @@ from ragsweep.tasks.answers.measures.confidence import ConfidenceSummary
 from ragsweep.tasks.answers.proxies import grounding, pitfalls, reasoning_quality, safety
 from ragsweep.tasks.task import Measure, Score
 
+ANSWERS = "Answers"  # the heading of what a single run prints
 SOURCES = {
     "retrieved": "the retrieved evidence",
     "none": "no evidence",
@@ -49,7 +50,7 @@ def sections(
     """
     named = {each.metric.name: each.value for each in measures}
     found = {
-        "Answers": [*_accuracy(evaluation, asked), *_lost(evaluation), *_controls(evaluation, source)],
+        ANSWERS: [*_accuracy(evaluation, asked), *_lost(evaluation), *_controls(evaluation, source)],
         "Confidence of the answers": list(_confidence(evaluation, scores, known, scaled=scaled)),
         "Errors of the answers": list(_errors(evaluation)),
         "Reasoning and safety": list(_reasoning(evaluation, named)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import ClassVar
 
@@ -20,7 +21,6 @@ from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import Chunker, Collection, Dataset, DatasetFormat, Judgment
 from ragsweep.datasets.audit.coverage import but_graded
 from ragsweep.datasets.audit.finding import Audit
-from ragsweep.datasets.pdf_fonts import NeedsFonts
 from ragsweep.retrieval import Encoder, Ranker, Ranking, Reranker, Rewriter, rank
 from ragsweep.retrieval.encoders.prompt_tokens import token_counts
 from ragsweep.retrieval.encoders.tokenizer import WORDS
@@ -29,7 +29,7 @@ from ragsweep.retrieval.stages import check_search, details_of, sections_of
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import Metric, metric_of
 from ragsweep.tasks.ranking import charts, costs, index_recall, learning, nothing_found, tables, trec
-from ragsweep.tasks.ranking.audit import as_json, audit, refuse, scanned_pages
+from ragsweep.tasks.ranking.audit import as_json, audit, fonts_of, refuse, scanned_pages
 from ragsweep.tasks.ranking.audit_settings import AuditSettings
 from ragsweep.tasks.ranking.conventions import HEADING, conventions
 from ragsweep.tasks.ranking.evaluation import Evaluation, evaluate
@@ -140,7 +140,7 @@ class RankingTask:
     def audited(self, items: Dataset) -> Audit:
         """What is wrong with the dataset."""
         scanned, level = scanned_pages(self.dataset, items), self.evaluation.relevance_level
-        fonts = self.dataset.fonts() if isinstance(self.dataset, NeedsFonts) else {}
+        fonts = fonts_of(self.dataset)
         return audit(items, self.audit, level, self.store, self.retriever, pictures=scanned, fonts=fonts)
 
     def measure(self, items: Dataset) -> Measurement:
@@ -225,9 +225,10 @@ class RankingTask:
         asked = items.left_out.of_all(len(evaluation.judged.queries), "query")
         search, judgments = search_of(items), self._judgments(items)
         with dealing(judgments):
-            texts, sections = details_of(self._ranker, search), {**sections_of(self._ranker, search)}
+            texts, of_ranker = details_of(self._ranker, search), sections_of(self._ranker, search)
             silent = nothing_found.told(self._ranker, search, items, evaluation.judged.queries, ranking)
             decided_by = conventions(self._ranker, search, items, evaluation.judged.queries, self.k)
+        sections = tables.answerable_sections(evaluation, facts["answerable"])
         if judgments is not None:
             sections |= learning.sections(items, judgments, self.evaluation, self.k)
             facts |= {"learns_from_judgments": [*judgments.learners]}
@@ -248,15 +249,16 @@ class RankingTask:
             cutoff=self.cutoff,
             facts=facts,
             findings=audited.sentences,
-            notices=[*lost, *decided_by, *silent.notices],
+            notices=[*lost, *decided_by, *silent.notices, *chain.from_iterable(of_ranker.values())],
             caution=" ".join(filter(None, (*lost, silent.caution))),
             sections={
                 **({index_recall.HEADING: lost} if lost else {}),
                 **({HEADING: decided_by} if decided_by else {}),
                 **silent.sections,
-                **tables.answerable_sections(evaluation, facts["answerable"]),
+                **of_ranker,
                 **sections,
             },
+            summary=next(iter(sections.values()), ()),
             method=self._method,
             files={
                 "ranking.trec": trec.run_lines(evaluation.judged, ranking.passages, ranking.scores, items, TAG),
