@@ -287,10 +287,9 @@ def test_a_store_that_cannot_write_says_so(tmp_path):
 
 def test_a_full_disk_is_said_once_however_it_shows(tmp_path):
     store = Store(str(tmp_path))
+    as_numpy_says_it = [OSError(f"{size} requested and 4096 written") for size in (131072, 34048)]  # without an errno
     with pytest.warns(UserWarning, match="No space left on device") as said:
-        store._warn(OSError("131072 requested and 4096 written"))  # as numpy raises it, without an errno
-        store._warn(OSError("34048 requested and 23520 written"))
-        store._warn(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+        [*map(store._warn, [*as_numpy_says_it, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))])]
     assert len(said) == 1
 
 
