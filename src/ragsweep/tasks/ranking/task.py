@@ -228,7 +228,7 @@ class RankingTask:
             texts, of_ranker = details_of(self._ranker, search), sections_of(self._ranker, search)
             silent = nothing_found.told(self._ranker, search, items, evaluation.judged.queries, ranking)
             decided_by = conventions(self._ranker, search, items, evaluation.judged.queries, self.k)
-        sections = tables.answerable_sections(evaluation, facts["answerable"])
+        sections: dict[str, Sequence[str]] = {**tables.answerable_sections(evaluation, facts["answerable"])}
         if judgments is not None:
             sections |= learning.sections(items, judgments, self.evaluation, self.k)
             facts |= {"learns_from_judgments": [*judgments.learners]}
