@@ -73,8 +73,7 @@ def run(config: DictConfig, job: tracking.Job) -> Result:
         experiment.log(measurement, job, record)
     for notice in measurement.notices:
         say_once(notice)
-    unsaid = (each for each in measurement.sections.values() if not {*each} <= {*measurement.notices})
-    return Result(measurement.values, record, next(unsaid, ()))
+    return Result(measurement.values, record, measurement.summary)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from read_strictly import read_strictly
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.parsing import MalformedError
@@ -23,7 +24,7 @@ TWO = (BOOK, NOTE)
 def judged(tmp_path, text, documents=(BOOK,), name="q.csv", **settings):
     """The judgments of a table: query, unit and grade."""
     (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-    asked = TableQuestions(str(tmp_path / name), **settings).read(documents)
+    asked = read_strictly(TableQuestions(str(tmp_path / name), **settings), documents)
     return [tuple(judgment) for judgment in asked.judgments]
 
 
@@ -146,7 +147,7 @@ def test_columns_that_number_the_rows_are_no_fields(tmp_path):
     pd.DataFrame({"query": ["what"], "relevant_docs": ["2"]}, index=["a"]).to_parquet(tmp_path / "q.parquet")
     (tmp_path / "q.csv").write_text("Unnamed: 0,query,relevant_docs\n0,what,2\n")
     for name in ("q.parquet", "q.csv"):
-        [query] = TableQuestions(str(tmp_path / name)).read((BOOK,)).queries
+        [query] = read_strictly(TableQuestions(str(tmp_path / name)), (BOOK,)).queries
         assert query.fields == ()
 
 
@@ -210,7 +211,7 @@ def test_pages_with_grades_keep_them_unless_the_row_has_one(tmp_path):
 
 def test_a_field_that_differs_between_the_rows_of_a_question_is_left_out_and_named(tmp_path, capsys):
     (tmp_path / "q.csv").write_text("query,relevant_docs,author,note\nwhat,1,Zoë,a\nwhat,2,Zoë,b\n")
-    [query] = TableQuestions(str(tmp_path / "q.csv")).read((BOOK,)).queries
+    [query] = read_strictly(TableQuestions(str(tmp_path / "q.csv")), (BOOK,)).queries
     assert query.fields == (("author", "Zoë"),)
     said = capsys.readouterr().err
     assert "2 rows are 1 question" in said
@@ -266,7 +267,7 @@ FRAME = pd.DataFrame({"query": ["what", "who"], "relevant_docs": [["1"], ["2"]]}
 def test_a_dataset_of_llama_index_is_a_corpus_and_questions_with_ids(tmp_path, indent):
     path = tmp_path / "qa.json"
     path.write_text(json.dumps(LLAMA, indent=indent))
-    asked = TableQuestions(str(path)).read(TableCorpus(str(path)).read())
+    asked = read_strictly(TableQuestions(str(path)), TableCorpus(str(path)).read())
     assert [(query.query_id, query.text) for query in asked.queries] == [("a1", "when"), ("a2", "when")]
     assert [tuple(judgment) for judgment in asked.judgments] == [("a1", "n1#1", 1), ("a2", "n2#1", 1)]
 
@@ -398,7 +399,7 @@ CLINICAL = '<topics><topic number="7">\nblue &amp; whales\n</topic></topics>'
 def asked(tmp_path, text, field):
     (tmp_path / "topics").write_text(text)
     (tmp_path / "qrels").write_text("7 0 book.pdf 1\n")
-    return TrecQuestions(str(tmp_path / "topics"), str(tmp_path / "qrels"), field=field).read((BOOK,)).queries
+    return read_strictly(TrecQuestions(str(tmp_path / "topics"), str(tmp_path / "qrels"), field=field), (BOOK,)).queries
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from read_strictly import read_strictly
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import (
@@ -229,19 +230,19 @@ def test_a_malformed_text(tmp_path, name, content, said):
 @pytest.mark.parametrize(("name", "content", "said"), QUESTIONS, ids=range(len(QUESTIONS)))
 def test_a_malformed_table_of_questions(tmp_path, name, content, said):
     path = write(tmp_path, name, content)
-    expect(lambda: TableQuestions(str(path)).read(DOCUMENTS), path, said)
+    expect(lambda: read_strictly(TableQuestions(str(path)), DOCUMENTS), path, said)
 
 
 @pytest.mark.parametrize(("name", "content", "said"), SPANS, ids=range(len(SPANS)))
 def test_malformed_spans(tmp_path, name, content, said):
     path = write(tmp_path, name, content)
-    expect(lambda: SpanQuestions(str(path)).read(DOCUMENTS), path, said)
+    expect(lambda: read_strictly(SpanQuestions(str(path)), DOCUMENTS), path, said)
 
 
 @pytest.mark.parametrize(("topics", "qrels", "said"), TOPICS, ids=range(len(TOPICS)))
 def test_malformed_topics_and_qrels(tmp_path, topics, qrels, said):
     paths = write(tmp_path, "topics", topics), write(tmp_path, "qrels", qrels)
-    expect(lambda: TrecQuestions(*map(str, paths)).read(DOCUMENTS), tmp_path, said)
+    expect(lambda: read_strictly(TrecQuestions(*map(str, paths)), DOCUMENTS), tmp_path, said)
 
 
 BODY = "<DOC>\n<DOCNO>a</DOCNO>{}\n</DOC>\n"
@@ -277,10 +278,10 @@ READERS = {
     "trec": lambda path: TrecCorpus(path).read(),
     "text": lambda path: TextCorpus(path).read(),
     "pdf": lambda path: PdfDocuments(path).read(),
-    "questions": lambda path: TableQuestions(path).read(DOCUMENTS),
-    "spans": lambda path: SpanQuestions(path).read(DOCUMENTS),
-    "topics": lambda path: TrecQuestions(path, path).read(DOCUMENTS),
-    "beir": lambda path: BeirQuestions(path).read(DOCUMENTS),
+    "questions": lambda path: read_strictly(TableQuestions(path), DOCUMENTS),
+    "spans": lambda path: read_strictly(SpanQuestions(path), DOCUMENTS),
+    "topics": lambda path: read_strictly(TrecQuestions(path, path), DOCUMENTS),
+    "beir": lambda path: read_strictly(BeirQuestions(path), DOCUMENTS),
 }
 SINGLE = [name for name in READERS if name not in ("beir", "trec", "text", "pdf")]  # the others also read folders
 

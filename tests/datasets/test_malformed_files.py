@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow.parquet import write_table
+from read_strictly import read_strictly
 from reportlab.pdfgen.canvas import Canvas
 
 from ragsweep.core.errors import DatasetError
@@ -242,9 +243,9 @@ ASKED = st.builds(
 LOADERS = {
     "table": lambda path: TableCorpus(path, title="title", page="page").read(),
     "trec": lambda path: TrecCorpus(path).read(),
-    "questions": lambda path: TableQuestions(path).read(DOCUMENTS),
-    "documents": lambda path: TableQuestions(path, "document", id="id").read(DOCUMENTS),
-    "spans": lambda path: SpanQuestions(path).read(DOCUMENTS),
+    "questions": lambda path: read_strictly(TableQuestions(path), DOCUMENTS),
+    "documents": lambda path: read_strictly(TableQuestions(path, "document", id="id"), DOCUMENTS),
+    "spans": lambda path: read_strictly(SpanQuestions(path), DOCUMENTS),
 }
 
 
@@ -262,7 +263,7 @@ def test_values_that_json_lacks_are_refused(tmp_path, field, value):
     write_table(pyarrow.Table.from_pylist([row]), tmp_path / "a.parquet")
     reader = TableQuestions if field == "relevant_docs" else SpanQuestions
     with pytest.raises(DatasetError, match=rf"a\.parquet, row 1: .*({field}|reference)") as refused:
-        reader(str(tmp_path / "a.parquet")).read(DOCUMENTS)
+        read_strictly(reader(str(tmp_path / "a.parquet")), DOCUMENTS)
     assert len(str(refused.value).splitlines()) == 1
 
 
@@ -292,7 +293,7 @@ def test_odd_topics_and_qrels_are_read_or_refused_in_one_line(tmp_path, topics, 
     (tmp_path / "qrels").write_text(f"1 0 m 1\n{qrels}")
     said = ""
     try:
-        TrecQuestions(str(tmp_path / "topics"), str(tmp_path / "qrels")).read(DOCUMENTS)
+        read_strictly(TrecQuestions(str(tmp_path / "topics"), str(tmp_path / "qrels")), DOCUMENTS)
     except DatasetError as error:
         said = str(error)
     assert len(said.splitlines()) <= 1

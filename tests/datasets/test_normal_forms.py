@@ -7,6 +7,7 @@ from unicodedata import normalize
 
 import pytest
 import small
+from read_strictly import read_strictly
 
 import ragsweep
 from ragsweep.core.errors import DatasetError
@@ -90,7 +91,7 @@ def test_a_document_that_has_the_id_of_a_query_is_left_out(tmp_path, ours, their
 def test_trec(tmp_path, ours, theirs):
     (tmp_path / "topics.tsv").write_text(normalize(ours, "qö\tTee?\n"))
     (tmp_path / "qrels.txt").write_text(normalize(theirs, f"qö 0 {NAME} 1\n"))
-    asked = TrecQuestions(str(tmp_path / "topics.tsv"), str(tmp_path / "qrels.txt")).read((document(ours),))
+    asked = read_strictly(TrecQuestions(str(tmp_path / "topics.tsv"), str(tmp_path / "qrels.txt")), (document(ours),))
     collection = Collection("t", asked.unit, asked.documents, asked.queries, asked.judgments)
     assert collection.judgments[0].query_id == asked.queries[0].query_id
     assert Dataset.from_collection(collection, PageChunker()).coverage() == 1.0
@@ -100,7 +101,7 @@ def test_trec(tmp_path, ours, theirs):
 @pytest.mark.parametrize("key", ["Übersicht", f"{NAME}#Übersicht"])
 def test_pages_and_their_labels_in_a_table(tmp_path, ours, theirs, key):
     (tmp_path / "q.json").write_text(json.dumps([{"query": "?", "relevant_docs": [normalize(theirs, key)]}]))
-    asked = TableQuestions(str(tmp_path / "q.json")).read((document(ours),))
+    asked = read_strictly(TableQuestions(str(tmp_path / "q.json")), (document(ours),))
     assert asked.judgments[0].unit == asked.documents[0].pages[0].unit
 
 
@@ -115,7 +116,7 @@ def test_quotes_have_offsets_that_are_true_in_the_document(tmp_path, ours, their
         quote |= {"start_index": start, "end_index": start + len(normalize(form, "beträgt fünf"))}
     row = {"question": "?", "corpus_id": normalize(theirs, NAME.removesuffix(".pdf")), "references": [quote]}
     (tmp_path / "q.json").write_text(json.dumps([row]))
-    [reference] = SpanQuestions(str(tmp_path / "q.json")).read((document(ours, text),)).references
+    [reference] = read_strictly(SpanQuestions(str(tmp_path / "q.json")), (document(ours, text),)).references
     assert text[reference.start : reference.end] == normalize(ours, "beträgt fünf")
 
 
@@ -124,7 +125,7 @@ def test_a_quote_beside_its_offsets_is_still_refused(tmp_path):
     row = {"question": "?", "corpus_id": NAME, "references": [quote]}
     (tmp_path / "q.json").write_text(json.dumps([row]))
     with pytest.raises(DatasetError, match="characters 5 to 11"):
-        SpanQuestions(str(tmp_path / "q.json")).read((document("NFD"),))
+        read_strictly(SpanQuestions(str(tmp_path / "q.json")), (document("NFD"),))
 
 
 @forms

@@ -1,5 +1,6 @@
 """PDF files without their fonts: what is kept of them belongs to the machine's fonts, and the audit names them."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -7,9 +8,12 @@ from pathlib import Path
 import matplotlib
 from application import PROJECT
 
+from ragsweep.answering import RecordedAnswerer
 from ragsweep.core.store import NO_STORE
-from ragsweep.datasets import PageChunker, PdfDataset, PdfDocuments
+from ragsweep.datasets import CaseColumns, CasesDataset, PageChunker, PdfDataset, PdfDocuments
 from ragsweep.retrieval import SparseRetriever
+from ragsweep.tasks.answers.settings import AnswerSettings
+from ragsweep.tasks.answers.task import AnswersTask
 from ragsweep.tasks.ranking.audit_settings import AuditSettings
 from ragsweep.tasks.ranking.metrics import ndcg
 from ragsweep.tasks.ranking.settings import EvaluationSettings
@@ -79,6 +83,19 @@ def test_the_audit_names_files_and_fonts(tmp_path):
     [finding] = [each for each in task.audited(task.load()).findings if each.kind == "fonts_of_machine"]
     assert (finding.count, finding.out_of, finding.examples) == (1, 2, ("b.pdf",))
     assert finding.details == {"fonts": {"b.pdf": ["LiberationSans"]}}
+
+
+def test_the_audit_of_cases_names_them_too(tmp_path):
+    without_font(tmp_path / "b.pdf")
+    case = {"question": "Which?", "options": ["a", "b"], "answer": "A", "pages": ["b.pdf#1"]}
+    (tmp_path / "cases.json").write_text(json.dumps([case]))
+    columns = CaseColumns(relevant="pages")
+    dataset = CasesDataset("small", str(tmp_path / "cases.json"), columns, documents=str(tmp_path))
+    settings, retriever = AnswerSettings("after_cutoff", 1, 10, 10, 0.8, 0.5, []), SparseRetriever(NO_STORE)
+    task = AnswersTask(
+        dataset, PageChunker(), retriever, RecordedAnswerer("a.json"), settings, 1, 0, NO_STORE, audit=AuditSettings()
+    )
+    assert "fonts_of_machine" in {each.kind for each in task.audited(task.load()).findings}
 
 
 SCRIPT = """

@@ -106,7 +106,7 @@ def test_a_bad_original_file_is_named_with_the_question(load, content, message):
         ),
         (lines({**HUB, "context": 3}), r"train\.jsonl, line 1: the abstract is 3; expected a list of paragraphs"),
         (lines({**HUB, "context": {}}), r"train\.jsonl, line 1: the field 'contexts' is missing; found none"),
-        (lines({"question": "Why?"}), r"train\.jsonl, line 1: the field 'context' is missing; found 'question'"),
+        (lines({"question": "Why?"}), r"train\.jsonl, line 1: the field 'pubid' is missing; found 'question'"),
         ("", r"train\.jsonl: contains no cases; expected at least one"),
     ],
 )

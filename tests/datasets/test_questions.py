@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from read_strictly import read_strictly
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import (
@@ -58,7 +59,7 @@ def written(tmp_path, rows, name="questions.json", **settings):
 
 
 def judged(questions, documents=DOCUMENTS):
-    return [(judgment.unit, judgment.grade) for judgment in questions.read(documents).judgments]
+    return [(judgment.unit, judgment.grade) for judgment in read_strictly(questions, documents).judgments]
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ def test_a_list_may_be_zipped(tmp_path):
 @pytest.mark.parametrize("name", ["questions.csv", "questions.parquet", "questions.json"])
 def test_questions_are_read_from_each_kind_of_table(tmp_path, name):
     rows = [{"query": "What of iron?", "relevant_docs": "m#1", "query_type": "plain"}]
-    asked = written(tmp_path, rows, name).read(DOCUMENTS)
+    asked = read_strictly(written(tmp_path, rows, name), DOCUMENTS)
     assert [(each.query_id, each.text, each.query_type) for each in asked.queries] == [("1", "What of iron?", "plain")]
     assert asked.judgments == (Judgment("1", "m#1", 1),)
 
@@ -106,7 +107,7 @@ def test_questions_are_read_from_each_kind_of_table(tmp_path, name):
 )
 def test_csv_is_read_as_spreadsheets_write_it(tmp_path, table):
     (tmp_path / "questions.csv").write_text(table)
-    asked = TableQuestions(str(tmp_path / "questions.csv")).read(DOCUMENTS)
+    asked = read_strictly(TableQuestions(str(tmp_path / "questions.csv")), DOCUMENTS)
     assert asked.queries == (Query("1", "What, of iron?", fields=(("author", "Zoë"),)),)
     assert [judgment.unit for judgment in asked.judgments] == ["m#1", "n.txt#7"]
 
@@ -119,34 +120,34 @@ def test_two_names_of_one_page_must_agree(tmp_path):
 def test_further_fields_are_kept_as_texts(tmp_path):
     further = {"author": "Zoë", "year": 1990, "tags": ["a"], "none": None, "metadata": {}}
     rows = [{"query": "q", "relevant_docs": ["7"], **further}]
-    [query] = written(tmp_path, rows).read(DOCUMENTS).queries
+    [query] = read_strictly(written(tmp_path, rows), DOCUMENTS).queries
     assert query.fields == (("author", "Zoë"), ("year", "1990"), ("tags", '["a"]'))
 
 
 def test_any_field_can_be_the_type(tmp_path):
     rows = [{"query": "q", "relevant_docs": ["7"], "author": "Zoë"}, {"query": "r", "relevant_docs": ["7"]}]
-    asked = written(tmp_path, rows, type="author").read(DOCUMENTS)
+    asked = read_strictly(written(tmp_path, rows, type="author"), DOCUMENTS)
     assert [query.query_type for query in asked.queries] == ["Zoë", None]
     assert asked.queries[0].fields == ()
 
 
 def test_the_type_must_be_a_field(tmp_path):
     with pytest.raises(DatasetError, match=r"no query has the field 'author' \(questions\.type\)"):
-        written(tmp_path, [{"query": "q", "relevant_docs": ["7"]}], type="author").read(DOCUMENTS)
+        read_strictly(written(tmp_path, [{"query": "q", "relevant_docs": ["7"]}], type="author"), DOCUMENTS)
 
 
 def test_ids_are_taken_from_a_column_and_differ(tmp_path):
     rows = [{"query": "q", "relevant_docs": ["7"], "key": 3}]
-    assert written(tmp_path, rows, id="key").read(DOCUMENTS).queries[0].query_id == "3"
+    assert read_strictly(written(tmp_path, rows, id="key"), DOCUMENTS).queries[0].query_id == "3"
     with pytest.raises(DatasetError, match=r"the id '3' is in the file twice, first in .*entry 1, with another text"):
-        written(tmp_path, [*rows, {**rows[0], "query": "r"}], id="key").read(DOCUMENTS)
+        read_strictly(written(tmp_path, [*rows, {**rows[0], "query": "r"}], id="key"), DOCUMENTS)
 
 
 @pytest.mark.parametrize(
     ("unit", "key", "expected"), [("page", "m#2", "m#2"), ("page_number", "2", "2"), ("document", "n.txt", "n.txt")]
 )
 def test_the_unit_says_what_is_named(tmp_path, unit, key, expected):
-    asked = written(tmp_path, [{"query": "q", "relevant_docs": [key]}], unit=unit).read(DOCUMENTS)
+    asked = read_strictly(written(tmp_path, [{"query": "q", "relevant_docs": [key]}], unit=unit), DOCUMENTS)
     assert asked.judgments == (Judgment("1", expected, 1),)
     assert expected in {page.unit for document in asked.documents for page in document.pages}
 
@@ -159,45 +160,45 @@ def topics(tmp_path, text=TOPICS, qrels=QRELS, **settings):
 
 @pytest.mark.parametrize("text", [TOPICS, "1\tIron & tea\n2\tWorms\n"])
 def test_topics_are_sgml_or_lines(tmp_path, text):
-    asked = topics(tmp_path, text).read(DOCUMENTS)
+    asked = read_strictly(topics(tmp_path, text), DOCUMENTS)
     assert [(query.query_id, query.text) for query in asked.queries] == [("1", "Iron & tea"), ("2", "Worms")]
     assert asked.judgments == (Judgment("1", "m", 2), Judgment("2", "n.txt", 1), Judgment("2", "absent", -1))
     assert asked.unit == "document"
 
 
 def test_the_other_fields_of_a_topic_are_kept(tmp_path):
-    first, second = topics(tmp_path).read(DOCUMENTS).queries
+    first, second = read_strictly(topics(tmp_path), DOCUMENTS).queries
     assert (first.fields, second.fields) == ((("desc", "Does tea matter?"),), ())
 
 
 def test_only_a_tag_of_topics_ends_a_field(tmp_path):
     text = "<top>\n<num> Number: 1\n<title> dose <5 mg of <b>aspirin\n<desc> Description:\nd\n</top>\n"
-    [query] = topics(tmp_path, text, qrels="1 0 m 1\n").read(DOCUMENTS).queries
+    [query] = read_strictly(topics(tmp_path, text, qrels="1 0 m 1\n"), DOCUMENTS).queries
     assert (query.text, query.fields) == ("dose <5 mg of <b>aspirin", (("desc", "d"),))
 
 
 def test_the_fields_of_the_first_topics_of_trec_end_the_others(tmp_path):
     text = "<top>\n<head> Tipster\n<num> Number:  051\n<dom> Domain: Economics\n<title> Topic:  Airbus\n"
     text += "<desc> Description:\nAid.\n<smry> Summary:\nAid.\n<narr> Narrative:\nLoans.\n<con> Concept(s):\n1\n<fac>\n"
-    [query] = topics(tmp_path, f"{text}</fac>\n</top>\n", qrels="051 0 m 1\n").read(DOCUMENTS).queries
+    [query] = read_strictly(topics(tmp_path, f"{text}</fac>\n</top>\n", qrels="051 0 m 1\n"), DOCUMENTS).queries
     assert query == Query("051", "Airbus", fields=(("desc", "Aid."), ("narr", "Loans.")))
 
 
 def test_the_query_may_be_another_field_of_a_topic(tmp_path):
     text = TOPICS.replace("<title>Worms</title>", "<desc>Which worms?</desc>")
-    assert [each.text for each in topics(tmp_path, text, field="desc").read(DOCUMENTS).queries] == [
+    assert [each.text for each in read_strictly(topics(tmp_path, text, field="desc"), DOCUMENTS).queries] == [
         "Does tea matter?",
         "Which worms?",
     ]
 
 
 def test_qrels_may_name_pages(tmp_path):
-    asked = topics(tmp_path, qrels="1 0 m#2 1\n", unit="page").read(DOCUMENTS)
+    asked = read_strictly(topics(tmp_path, qrels="1 0 m#2 1\n", unit="page"), DOCUMENTS)
     assert (asked.unit, asked.judgments) == ("page", (Judgment("1", "m#2", 1),))
 
 
 def test_the_same_judgment_may_be_repeated(tmp_path):
-    assert topics(tmp_path, qrels="1 0 m 1\n1 0 m 1\n").read(DOCUMENTS).judgments == (Judgment("1", "m", 1),)
+    assert read_strictly(topics(tmp_path, qrels="1 0 m 1\n1 0 m 1\n"), DOCUMENTS).judgments == (Judgment("1", "m", 1),)
 
 
 def references(*spans, question="q", corpus="n", extra=""):
@@ -212,7 +213,7 @@ def spans(tmp_path, *rows):
 
 
 def test_references_are_spans_of_the_document_with_or_without_its_ending(tmp_path):
-    asked = spans(tmp_path, references((7, 13), (0, 6)), references((0, 6), corpus="n.txt")).read(DOCUMENTS)
+    asked = read_strictly(spans(tmp_path, references((7, 13), (0, 6)), references((0, 6), corpus="n.txt")), DOCUMENTS)
     assert asked.references == (
         Reference("1", "n.txt", 0, 6),
         Reference("1", "n.txt", 7, 13),
@@ -224,7 +225,7 @@ def test_references_are_spans_of_the_document_with_or_without_its_ending(tmp_pat
 @pytest.mark.parametrize("name", [".", "..", "a/."])
 def test_a_document_may_have_the_id_of_a_folder(tmp_path, name):
     documents = (Document.from_pages(name, [("1", name, DOCUMENTS[1].text)]),)
-    asked = spans(tmp_path, references((0, 6), corpus=name)).read(documents)
+    asked = read_strictly(spans(tmp_path, references((0, 6), corpus=name)), documents)
     assert asked.references == (Reference("1", name, 0, 6),)
 
 
@@ -240,16 +241,16 @@ def test_a_document_may_have_the_id_of_a_folder(tmp_path, name):
 )
 def test_a_reference_gets_the_offsets_of_its_only_place_or_keeps_its_text(tmp_path, reference, expected):
     row = {"question": "q", "corpus_id": "n", "references": json.dumps([reference])}
-    assert spans(tmp_path, row).read(DOCUMENTS).references == (expected,)
+    assert read_strictly(spans(tmp_path, row), DOCUMENTS).references == (expected,)
 
 
 def test_a_reference_without_offsets_needs_words(tmp_path):
     with pytest.raises(DatasetError, match=r"line 2: found the reference '\.\.\.'; expected some words"):
-        spans(tmp_path, {"question": "q", "corpus_id": "n", "references": '["..."]'}).read(DOCUMENTS)
+        read_strictly(spans(tmp_path, {"question": "q", "corpus_id": "n", "references": '["..."]'}), DOCUMENTS)
 
 
 def test_further_columns_of_spans_are_kept(tmp_path):
-    [query] = spans(tmp_path, {**references((0, 6)), "author": "Zoë"}).read(DOCUMENTS).queries
+    [query] = read_strictly(spans(tmp_path, {**references((0, 6)), "author": "Zoë"}), DOCUMENTS).queries
     assert query.fields == (("author", "Zoë"),)
 
 
@@ -257,7 +258,7 @@ def test_a_question_that_the_documents_do_not_answer_has_no_references(tmp_path)
     """In a table its value is a text."""
     for yes, no in ((True, False), ("true", "false"), ("", "false")):
         rows = {**references((0, 6)), "answerable": yes}, {**references(), "answerable": no}
-        asked = spans(tmp_path, *rows).read(DOCUMENTS)
+        asked = read_strictly(spans(tmp_path, *rows), DOCUMENTS)
         assert {reference.query_id for reference in asked.references} == {"1"}
         assert [query.query_id for query in asked.queries] == ["1", "2"]
 
@@ -275,14 +276,14 @@ def test_a_question_that_the_documents_do_not_answer_has_no_references(tmp_path)
 )
 def test_references_and_answerable_must_agree(tmp_path, row, message):
     with pytest.raises(DatasetError, match=message):
-        spans(tmp_path, row).read(DOCUMENTS)
+        read_strictly(spans(tmp_path, row), DOCUMENTS)
 
 
 def test_further_columns_of_spans_are_kept_and_the_type_is_that_of_the_query(tmp_path):
     row = {**references((0, 6)), "query_type": "factual", "easy": True}
-    [query] = spans(tmp_path, row).read(DOCUMENTS).queries
+    [query] = read_strictly(spans(tmp_path, row), DOCUMENTS).queries
     assert (query.query_type, query.fields) == ("factual", (("easy", "True"),))
-    [query] = spans(tmp_path, references((0, 6))).read(DOCUMENTS).queries
+    [query] = read_strictly(spans(tmp_path, references((0, 6))), DOCUMENTS).queries
     assert query.query_type == "n"  # the document
 
 
@@ -322,7 +323,7 @@ def test_corpus_and_questions_of_beir_give_the_same_dataset_apart(real_data):
 def test_the_questions_of_financebench_have_their_answers_as_a_field(real_data):
     folder = real_data / "financebench"
     documents = PdfDocuments(str(folder / "documents")).read()
-    asked = TableQuestions(str(folder / "test_queries.json")).read(documents)
+    asked = read_strictly(TableQuestions(str(folder / "test_queries.json")), documents)
     assert len(asked.queries) == 28
     assert all([name for name, _ in query.fields] == ["answer"] for query in asked.queries)
 
@@ -332,7 +333,7 @@ def test_written_qrels_are_read_back(tmp_path_factory, grades):
     folder = tmp_path_factory.mktemp("any")
     documents = tuple(Document.from_pages(name, [("1", name, "text")]) for name in grades)
     qrels = "".join(f"1\t0\t{name}\t{grade}\n" for name, grade in grades.items())
-    asked = topics(folder, qrels=qrels).read(documents)
+    asked = read_strictly(topics(folder, qrels=qrels), documents)
     assert {judgment.unit: judgment.grade for judgment in asked.judgments} == grades
 
 

@@ -61,6 +61,14 @@ class Nothing:
 
 
 @dataclass(frozen=True)
+class Talkative(Everything):
+    """Has something to say."""
+
+    def sections(self, search):
+        return {"What was found": ["Some texts are of other pages."]}
+
+
+@dataclass(frozen=True)
 class Translated:
     def rewrite(self, queries):
         return [{"Eisen": "tea"}.get(query, query) for query in queries]
@@ -106,6 +114,13 @@ def test_a_run_says_for_how_many_queries_nothing_is_found_and_why(retriever, que
 def test_words_from_right_to_left_that_a_pdf_file_has_as_they_are_drawn_are_named(word):
     [silence] = silences_of(SPARSE, Search(("there is " + word[::-1], "rest", "sleep"), (word,)))
     assert ("in reverse order" in silence.reason) == (word != "live")
+
+
+def test_what_a_ranker_says_is_printed_once_and_in_the_report():
+    measurement = measured(items_of(FOUND), Talkative())
+    assert "Some texts are of other pages." in measurement.notices
+    assert measurement.sections["What was found"] == ["Some texts are of other pages."]
+    assert not measurement.summary
 
 
 def test_where_something_is_found_for_every_query_nothing_is_said():

@@ -106,10 +106,10 @@ class RecordedAnswerer:
         asked = {question.question_id: question for question in questions}
         answers: dict[str, Answer] = {}
         places: dict[str, str] = {}
-        faults, usable, others = Faults(self.path, "answerer", "answers"), 0, 0
+        faults, usable, others, left_ids = Faults(self.path, "answerer", "answers"), 0, 0, {*left_out}
         for where, case, answer in self._log.answers(asked):
             if isinstance(answer, UnknownCaseError) and (
-                not {*left_out}.isdisjoint(answer.ids) if answer.ids else others < len(left_out)
+                not left_ids.isdisjoint(answer.ids) if answer.ids else others < len(left_out)
             ):
                 others += 1
                 continue

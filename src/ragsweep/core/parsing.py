@@ -101,7 +101,7 @@ def read_text(path: Path, most_mb: float, *, utf_16: bool = False) -> str:
     try:
         return content.decode("utf-8-sig" if encoding == "UTF-8" else encoding)
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
+        line = content[: error.start].decode(encoding, "replace").count("\n") + 1
         raise MalformedError(f"not {encoding} (line {line})") from error
 
 
@@ -125,14 +125,17 @@ def read_lines(path: Path, most_mb: float) -> Iterator[tuple[int, str]]:
                 if number == 1:
                     encoding = "UTF-16" if file.read(2) in UTF_16 else encoding
                     file.seek(0)
-                    lines = io.TextIOWrapper(file, encoding, newline="\n") if encoding == "UTF-16" else file
+                    # Many lines are decoded at once: half a character is let pass, to be found in its own line.
+                    if encoding == "UTF-16":
+                        lines = io.TextIOWrapper(file, encoding, errors="surrogatepass", newline="\n")
                 line = lines.readline(longest + 1)
                 if len(line) > longest:
                     raise MalformedError(f"larger than {most_mb:g} MB (line {number})")
-                text = line if isinstance(line, str) else line.decode("utf-8-sig" if number == 1 else "utf-8")
+                raw = line.encode() if isinstance(line, str) else line
+                text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
             except (gzip.BadGzipFile, EOFError, zlib.error) as error:
                 raise MalformedError(f"cannot be unzipped to its end ({error})") from error
-            except UnicodeDecodeError as error:
+            except UnicodeError as error:
                 raise MalformedError(f"not {encoding} (line {number})") from error
             if not line:
                 return

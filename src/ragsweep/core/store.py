@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -22,7 +23,6 @@ from filelock import FileLock
 from ragsweep.core.code import code_of_call
 from ragsweep.core.constraints import Between, Text
 from ragsweep.core.digest import digest, digest_file
-from ragsweep.core.errors import first_line
 from ragsweep.core.parsing import from_json, read_text
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -204,7 +204,9 @@ class Store:
             self._warn(error)
 
     def _warn(self, error: OSError) -> None:
-        _say(f"the store cannot write to {self.path} ({error.strerror or first_line(error)}): going on without it")
+        is_full = error.errno in (None, errno.ENOSPC)  # numpy counts the bytes that found no room, and has no number
+        reason = os.strerror(errno.ENOSPC) if is_full else error.strerror
+        _say(f"the store cannot write to {self.path} ({reason}): going on without it")
 
 
 NO_STORE = Store(path="", enabled=False)

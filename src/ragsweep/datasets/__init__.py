@@ -17,6 +17,7 @@ from ragsweep.datasets.corpora.table import TableCorpus
 from ragsweep.datasets.corpora.text import TextCorpus
 from ragsweep.datasets.corpora.trec import TrecCorpus
 from ragsweep.datasets.dataset import Dataset, Passage, Qrels
+from ragsweep.datasets.faults import Faults
 from ragsweep.datasets.irds import IrDatasetsDataset
 from ragsweep.datasets.own import Asked, Corpus, OwnDataset, Questions
 from ragsweep.datasets.pdf import PdfDataset
@@ -39,6 +40,7 @@ __all__ = [
     "Dataset",
     "DatasetFormat",
     "Document",
+    "Faults",
     "FixedChunker",
     "IrDatasetsDataset",
     "Judgment",

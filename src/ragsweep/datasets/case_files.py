@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from ragsweep.datasets.entry_files import read_entries
 from ragsweep.datasets.faults import Faults
 from ragsweep.datasets.pages import OF_PDF, Match, Pages, keys_of, with_keys
 from ragsweep.datasets.pdf_documents import PageNumbers, PdfDocuments, checked_skip
+from ragsweep.datasets.pdf_fonts import Font
 from ragsweep.datasets.selecting import Selecting
 
 
@@ -56,12 +57,25 @@ class CasesDataset(Selecting):
             return (*super().without_effect, "page_numbers", "match", "skip")
         return (*super().without_effect, *(() if self.skip else ("skip",)))
 
+    def pictures(self, pages: Sequence[str]) -> list[str]:
+        """Those of the pages, each as `source#page_number`, that have a picture."""
+        return self._corpus.pictures(pages) if self._corpus else []
+
+    def fonts(self) -> Mapping[str, Sequence[Font]]:
+        """The fonts that each document needs and does not contain."""
+        return self._corpus.fonts() if self._corpus else {}
+
+    @property
+    def _corpus(self) -> PdfDocuments | None:
+        if self.documents is None:
+            return None
+        return PdfDocuments(self.documents, self.page_numbers, self.skip, self.store)
+
     def load(self) -> Collection:
         """Read the documents and the cases. The pages that the cases name must exist in the documents."""
         documents: tuple[Document, ...] = ()
-        if self.documents is not None:
-            read = PdfDocuments(self.documents, self.page_numbers, self.skip, self.store)
-            documents = with_keys(read.read("dataset", "documents"), keys_of("page", self.match))
+        if self._corpus:
+            documents = with_keys(self._corpus.read("dataset", "documents"), keys_of("page", self.match))
         pages = Pages(documents, "page", OF_PDF)
         cases: list[Case] = []
         judgments: list[Judgment] = []

@@ -95,8 +95,8 @@ def graded_by_row(grades: dict[str, int], row: Entry, field: str, where: str) ->
     fields = {name: row[name] for name in grade_columns_of(row, field)}
     if not fields or len(grades) != 1:
         return grades
-    [key] = grades
-    return {key: _only(fields, GRADE, where, _grade_of(key, where), 1)}
+    [key], graded = grades, _only(fields, GRADE, where)
+    return {key: 1 if graded is None else _grade(graded, key, where)}
 
 
 def _of_text(text: str, where: str) -> Any:
@@ -128,20 +128,21 @@ def _judgment(item: object, where: str) -> tuple[str, int]:
     if unknown := [name for name in item if name not in (*KNOWN, *REMARKS)]:
         expected = f"a document ({', '.join(SOURCE)}), a page, and a grade ({', '.join(GRADE)})"
         raise DatasetError(f"{where}: a judgment has the field {listed(unknown)}; expected {expected}")
-    source = _only(item, SOURCE, where, lambda value: _name(value, "document", where), "")
-    page = _only(item, PAGE, where, lambda value: _name(value, "page", where), "")
+    named, paged, graded = (_only(item, names, where) for names in (SOURCE, PAGE, GRADE))
+    source = "" if named is None else _name(named, "document", where)
+    page = "" if paged is None else _name(paged, "page", where)
     key = f"{source}#{page}" if source and page else source or page
     if not key:
         raise DatasetError(f"{where}: a judgment names neither a document nor a page; found {listed(item)}")
-    return key, _only(item, GRADE, where, _grade_of(key, where), 1)
+    return key, 1 if graded is None else _grade(graded, key, where)
 
 
-def _only(fields: Mapping[str, Any], names: Iterable[str], where: str, read: Any, default: Any) -> Any:
-    """The value of the only one of these fields that has one."""
+def _only(fields: Mapping[str, object], names: Iterable[str], where: str) -> object:
+    """The value of the only one of these fields that has one; None if none has."""
     given = [name for name in names if not _is_blank(fields.get(name))]
     if len(given) > 1:
         raise DatasetError(f"{where}: a judgment has the fields {listed(given)}; expected one of them")
-    return read(fields[given[0]]) if given else default
+    return fields[given[0]] if given else None
 
 
 def _is_blank(value: object) -> bool:
@@ -155,10 +156,6 @@ def _name(value: object, what: str, where: str) -> str:
     if (number := whole(value)) is not None:
         return str(number)
     raise DatasetError(f"{where}: the {what} is {shown_value(value)}; expected a text or a whole number")
-
-
-def _grade_of(key: str, where: str) -> Any:
-    return lambda value: _grade(value, key, where)
 
 
 def _grade(value: object, key: str, where: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +24,16 @@ NO_ITERATION = ("0", "Q0")  # in the second column of TREC
 JSON = (".json", ".jsonl", ".ndjson")
 
 
+class _Row(NamedTuple):
+    """A judgment as it is in a file, with its number there, and its place for error messages."""
+
+    number: int
+    where: str
+    query: str
+    document: str
+    grade: Any
+
+
 class _Layout(NamedTuple):
     """Where a line has the query, the document and the grade, of how many cells."""
 
@@ -30,8 +41,8 @@ class _Layout(NamedTuple):
     cells: int
 
 
-def read_qrels(path: Path, setting: str) -> Iterator[tuple[str, Judgment]]:
-    """The judgments in a file, each with its place.
+def read_qrels(path: Path, setting: str) -> Iterator[tuple[int, Judgment]]:
+    """The judgments in a file, each with the number of its line or row, from 1.
 
     The name of the file tells its format:
 
@@ -50,7 +61,7 @@ def read_qrels(path: Path, setting: str) -> Iterator[tuple[str, Judgment]]:
     ending = ending_of(path)
     rows = _of_entries(path, setting) if ending in (".parquet", *JSON) else _of_lines(path, setting)
     earlier: dict[tuple[str, str], tuple[int, str]] = {}
-    for where, query, document, value in rows:
+    for number, where, query, document, value in rows:
         for what, name in (("query", query), ("document", document)):
             if flaw := flaw_of_name(name):
                 raise DatasetError(f"{where}: the {what} {name[:80]!r} {flaw}")
@@ -63,35 +74,39 @@ def read_qrels(path: Path, setting: str) -> Iterator[tuple[str, Judgment]]:
         if other != grade:
             found = f"{document!r} has the grade {grade} for query {query!r}, but {other}"
             raise DatasetError(f"{where}: {found} in {place.removeprefix(f'{path}, ')}; expected one")
-        yield where, Judgment(query, document, grade)
+        yield number, Judgment(query, document, grade)
 
 
-def _of_entries(path: Path, setting: str) -> Iterator[tuple[str, str, str, Any]]:
-    """The place, the query, the document and the grade of each judgment of a Parquet or JSON file."""
-    value = None if ending_of(path) == ".parquet" else one_object(path, "judgments", setting)
-    if value is None and ending_of(path) != ".parquet":
-        value = _only_mapping(path, setting)
-    if value is not None and all(isinstance(grades, dict | list) for grades in value.values()):
-        for query, grades in value.items():
-            by_document = grades if isinstance(grades, dict) else dict.fromkeys(map(str, grades), 1)
-            for document, grade in by_document.items():
-                yield f"{path}, query {query[:80]!r}", query, document, grade
+def _of_entries(path: Path, setting: str) -> Iterator[_Row]:
+    """The judgments of a Parquet or JSON file."""
+    if (by_query := _one_mapping(path, setting)) is not None:
+        pairs = (
+            (query, document, grade)
+            for query, grades in by_query.items()
+            for document, grade in (grades if isinstance(grades, dict) else dict.fromkeys(map(str, grades), 1)).items()
+        )
+        for number, (query, document, grade) in enumerate(pairs, start=1):
+            yield _Row(number, f"{path}, query {query[:80]!r}", query, document, grade)
         return
-    for where, row in read_entries(path, "judgments", setting=setting):
+    for number, (where, row) in enumerate(read_entries(path, "judgments", setting=setting), start=1):
         names = [_named(row, known) for known in COLUMNS]
         if None in names:
             found = ", ".join(map(repr, row))[:200]
             raise DatasetError(f"{where}: found the fields {found}; expected {EXPECTED}")
         query, document, grade = (row[str(name)] for name in names)
-        yield where, _text(query, where), _text(document, where), grade
+        yield _Row(number, where, _text(query, where), _text(document, where), grade)
 
 
-def _only_mapping(path: Path, setting: str) -> Entry | None:
-    """The object of a file with one line, if it has grades by document by query."""
-    entries = read_entries(path, "judgments", setting=setting) if ending_of(path) in JSON else iter(())
-    first, second = next(entries, None), next(entries, None)
-    alone = first is not None and second is None and not any(_named(first[1], known) for known in COLUMNS)
-    return first[1] if alone and first is not None else None
+def _one_mapping(path: Path, setting: str) -> Entry | None:
+    """The only object of a JSON file, if it has grades by document, or lists of documents, by query."""
+    if ending_of(path) not in JSON:
+        return None
+    value = one_object(path, "judgments", setting)
+    if value is None:
+        entries = read_entries(path, "judgments", setting=setting)
+        (_, value), *others = [*islice(entries, 2)] or [("", {})]
+        value = None if others else value
+    return value if value and all(isinstance(grades, dict | list) for grades in value.values()) else None
 
 
 def _named(row: Mapping[str, Any], known: Sequence[str]) -> str | None:
@@ -108,12 +123,12 @@ def _text(value: object, where: str) -> str:
     raise DatasetError(f"{where}: found {shown_value(value)}; expected an id")
 
 
-def _of_lines(path: Path, setting: str) -> Iterator[tuple[str, str, str, str]]:
-    """The place, the query, the document and the grade of each line."""
+def _of_lines(path: Path, setting: str) -> Iterator[_Row]:
+    """The judgments of a file with one on each line."""
     layout: _Layout | None = None
     documents: set[str] = set()
-    where = str(path)
-    for where, cells in _cells(path, setting):
+    for number, cells in _cells(path, setting):
+        where = f"{path}, line {number}"
         if layout is None:
             named = _layout_of_names(cells)
             layout = named or _layout_of(cells, where)
@@ -124,7 +139,7 @@ def _of_lines(path: Path, setting: str) -> Iterator[tuple[str, str, str, str]]:
         query, document, grade = (cells[place] for place in layout.places)
         if len(documents) < 2:
             documents.add(document)
-        yield where, query, document, grade
+        yield _Row(number, where, query, document, grade)
     if documents and documents <= {*NO_ITERATION} and layout == _Layout((0, 1, 2), 3):
         raise DatasetError(
             f"{path}: the second of three columns is {min(documents)!r} in all lines; expected {EXPECTED}"
@@ -149,13 +164,12 @@ def _layout_of(cells: Sequence[str], where: str) -> _Layout:
     raise DatasetError(f"{where}: found {len(cells)} columns, expected {EXPECTED}")
 
 
-def _cells(path: Path, setting: str) -> Iterator[tuple[str, list[str]]]:
-    """The cells of each line that is not blank, with its place."""
+def _cells(path: Path, setting: str) -> Iterator[tuple[int, list[str]]]:
+    """The cells of each line that is not blank, with its number."""
     delimiter = DELIMITERS.get(ending_of(path))
     for number, line in lines_of(path, setting, "judgments"):
         if not line.strip():
             continue
-        where = f"{path}, line {number}"
         if line.count("\t") >= len(COLUMNS) - 1:
             cells = line.split("\t")
         elif delimiter == "," or len(line.split()) == 1:
@@ -163,7 +177,7 @@ def _cells(path: Path, setting: str) -> Iterator[tuple[str, list[str]]]:
             try:
                 cells = next(csv.reader([line], delimiter=separator, strict=True))
             except csv.Error as error:
-                raise DatasetError(f"{where}: not CSV ({error})") from error
+                raise DatasetError(f"{path}, line {number}: not CSV ({error})") from error
         else:
             cells = line.split()
-        yield where, [cell.strip() for cell in cells]
+        yield number, [cell.strip() for cell in cells]

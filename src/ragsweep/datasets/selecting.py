@@ -76,6 +76,7 @@ def selected(collection: Collection, ids: Ids, faults: Faults, on_error: OnError
     faulty = chosen.left_out(on_error, len(kept))
     if not kept:
         raise DatasetError(f"{SETTING}: selects no question of {collection.name}")
+    left = {*faulty}
     others = (query.query_id for query in collection.queries if composed(query.query_id) not in wanted)
     return replace(
         collection,
@@ -85,7 +86,7 @@ def selected(collection: Collection, ids: Ids, faults: Faults, on_error: OnError
         cases=tuple(each for each in collection.cases if composed(each.query_id) in wanted),
         left_out=LeftOut(
             faulty,
-            (*others, *(each.name for each in faults.found if each not in faulty)),
+            (*others, *(each.name for each in faults.found if each not in left)),
             tuple(each for each in collection.left_out.documents if composed(each.query_id) in wanted),
         ),
     )

@@ -140,8 +140,8 @@ class Measurement:
         notices: What is printed at once, such as for which items nothing could be measured; one sentence each.
         caution: One or two sentences without which the values would mislead: the first ones wherever a sweep names this
             configuration. Empty if there is nothing of this kind.
-        sections: What the report says of this configuration besides its scores: sentences by heading. A single run
-            prints those of the first section.
+        sections: What the report says of this configuration besides its scores: sentences by heading.
+        summary: Those of these sentences that a single run prints below its scores, without its notices.
         method: How the configuration works.
         condition: What all values depend on, for chart titles, such as `at k = 5`.
         control: Why this configuration is measured for comparison only and must not be chosen, as it needs what nobody
@@ -164,6 +164,7 @@ class Measurement:
     notices: Sequence[str] = ()
     caution: str = ""
     sections: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    summary: Sequence[str] = ()
     method: Method = field(default_factory=Method)
     condition: str = ""
     control: str = ""

@@ -131,7 +131,8 @@ class TableQuestions:
         has_type = self.type in (None, QUERY_TYPE)
         for where, row in read_entries(Path(self.path), "queries", setting=settings.questions):
             has_type = has_type or self.type in row
-            question, name, id_column = None, str(len(questions) + nameless + 1), self._id_in(row)
+            question = None
+            name, id_column = str(len(questions) + nameless + 1), self._id_in(row)
             try:
                 name = id_of(row, id_column, where) if id_column else name
                 query = self._query(row, where, name)

@@ -43,7 +43,7 @@ from ragsweep.tasks.answers.measures.retrieved import EvidenceQuality, as_units,
 from ragsweep.tasks.answers.scores import ACCURACY, MEASURES
 from ragsweep.tasks.answers.settings import AnswerSettings
 from ragsweep.tasks.metric import Metric
-from ragsweep.tasks.ranking.audit import as_json, audit, refuse, scanned_pages
+from ragsweep.tasks.ranking.audit import as_json, audit, fonts_of, refuse, scanned_pages
 from ragsweep.tasks.ranking.audit_settings import AuditSettings
 from ragsweep.tasks.ranking.explain import find
 from ragsweep.tasks.ranking.units import units_of_ranking
@@ -140,7 +140,8 @@ class AnswersTask:
         if not items.passages or not len(items.qrels.grade):
             return Audit()
         retriever, scanned = self.retriever if self._retrieves else None, scanned_pages(self.dataset, items)
-        found = audit(items, self.audit, self._level, self.store, retriever, pictures=scanned)
+        fonts = fonts_of(self.dataset)
+        found = audit(items, self.audit, self._level, self.store, retriever, pictures=scanned, fonts=fonts)
         return replace(found, findings=tuple(each for each in found.findings if each.kind not in OF_RANKING))
 
     def measure(self, items: Dataset) -> Measurement:
@@ -248,6 +249,7 @@ class AnswersTask:
                 [answered.known(lambda each: each.tokens_in), answered.known(lambda each: each.tokens_out)],
             ),
         ]
+        sections = words.sections(evaluation, self.evidence, found, counted, summary, asked=asked, scaled=scaled)
         return Measurement(
             items=tables.items(items),
             scores=found,
@@ -256,7 +258,8 @@ class AnswersTask:
             measures=counted,
             facts=tables.facts(answered, evaluation, found, counted, summary.facts() if summary else {}),
             findings=[*self._unusual(items, answered), *same, *(each.text for each in audited.findings)],
-            sections=words.sections(evaluation, self.evidence, found, counted, summary, asked=asked, scaled=scaled),
+            sections=sections,
+            summary=sections.get(words.ANSWERS, ()),
             method=self._method,
             tables=tables.tables(answered, evaluation),
             files={

@@ -18,6 +18,7 @@ from ragsweep.tasks.answers.measures.confidence import ConfidenceSummary
 from ragsweep.tasks.answers.proxies import grounding, pitfalls, reasoning_quality, safety
 from ragsweep.tasks.task import Measure, Score
 
+ANSWERS = "Answers"  # the heading of what a single run prints
 SOURCES = {
     "retrieved": "the retrieved evidence",
     "none": "no evidence",
@@ -51,7 +52,7 @@ def sections(
     """
     named = {each.metric.name: each.value for each in measures}
     found = {
-        "Answers": [
+        ANSWERS: [
             *_accuracy(evaluation, asked),
             *_causes(evaluation),
             *_lost(evaluation),

@@ -28,7 +28,7 @@ from ragsweep.datasets.audit.unknown import unknown_text
 from ragsweep.datasets.audit.unread_text import unread_text
 from ragsweep.datasets.audit.wording import copied_queries, dependent_queries
 from ragsweep.datasets.dataset import Indices
-from ragsweep.datasets.pdf_fonts import Font
+from ragsweep.datasets.pdf_fonts import Font, NeedsFonts
 from ragsweep.retrieval import Encoder, ExplainsSilence, Ranker, SparseRetriever
 from ragsweep.retrieval.encoders.prompt_tokens import room, token_counts
 from ragsweep.retrieval.encoders.prompts import Prompted
@@ -54,8 +54,8 @@ def audit(
     relevance_level: int,
     store: Store,
     retriever: Ranker | None,
-    *,
     ranker: Ranker | None = None,
+    *,
     pictures: Sequence[str] = (),
     fonts: Mapping[str, Sequence[Font]] = NO_FONTS,
 ) -> Audit:
@@ -114,6 +114,11 @@ def scanned_pages(dataset: DatasetFormat, items: Dataset) -> Sequence[str]:
     pictures = getattr(dataset, "pictures", None)
     found: Sequence[str] = pictures(items.empty_pages) if pictures and items.empty_pages else ()
     return found
+
+
+def fonts_of(dataset: DatasetFormat) -> Mapping[str, Sequence[Font]]:
+    """The fonts that each document needs and does not contain, if the dataset can tell."""
+    return dataset.fonts() if isinstance(dataset, NeedsFonts) else {}
 
 
 def refuse(name: str, findings: Sequence[Finding], fail_on: Sequence[str]) -> None:

@@ -170,8 +170,7 @@ def _file(path: Path, kind: InputKind) -> Iterator[tuple[int, Row]]:
     """The rows of a TREC file, or of qrels with the header of BEIR, each with its line number."""
     places = [kind.line.index(column) for column in ("query", "document", kind.number)]
     if kind is QRELS and _begins_with(HEADER, path):
-        for where, judgment in read_qrels(path, kind.name):
-            yield int(where.rpartition(" ")[2]), judgment
+        yield from read_qrels(path, kind.name)
         return
     hint = f", or BEIR's {' '.join(HEADER)!r} in line 1" if kind is QRELS else ""
     for number, cells in trec_lines(path, kind.line, kind.number, kind.name, hint):

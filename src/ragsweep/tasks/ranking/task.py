@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import ClassVar
 
@@ -22,7 +23,6 @@ from ragsweep.datasets.audit.coverage import but_graded
 from ragsweep.datasets.audit.finding import Audit
 from ragsweep.datasets.audit.unknown import KIND as UNKNOWN
 from ragsweep.datasets.generated_questions import caution_of_generated
-from ragsweep.datasets.pdf_fonts import NeedsFonts
 from ragsweep.retrieval import Encoder, Ranker, Ranking, Reranker, Rewriter, rank
 from ragsweep.retrieval.encoders.prompt_tokens import token_counts
 from ragsweep.retrieval.encoders.tokenizer import WORDS
@@ -31,7 +31,7 @@ from ragsweep.retrieval.stages import check_search, details_of, sections_of
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import Metric, metric_of
 from ragsweep.tasks.ranking import charts, costs, index_recall, learning, nothing_found, tables, trec
-from ragsweep.tasks.ranking.audit import as_json, audit, refuse, scanned_pages
+from ragsweep.tasks.ranking.audit import as_json, audit, fonts_of, refuse, scanned_pages
 from ragsweep.tasks.ranking.audit_settings import AuditSettings
 from ragsweep.tasks.ranking.conventions import HEADING, conventions
 from ragsweep.tasks.ranking.evaluation import Evaluation, evaluate
@@ -116,9 +116,8 @@ class RankingTask:
         irrelevant = dataset.without_relevant(level)
         unjudged = set(range(len(dataset.queries))) - set(dataset.qrels.query.tolist())
         absent = set(dataset.qrels.unit.tolist()) - set(dataset.found_units.tolist())
-        no_relevant = (
-            f"queries without a {dataset.unit} of grade {level} or more, scoring 0{but_graded(dataset, irrelevant)}"
-        )
+        graded = but_graded(dataset, irrelevant)
+        no_relevant = f"queries without a {dataset.unit} of grade {level} or more, scoring 0{graded}"
         if dataset.left_out.number:
             say_once(f"measured: {dataset.left_out.of_all(len(dataset.queries) - len(unjudged))}")
         _notice([each.text for each in dataset.left_out.faulty], "questions left out by dataset.on_error=skip")
@@ -143,11 +142,9 @@ class RankingTask:
 
     def audited(self, items: Dataset) -> Audit:
         """What is wrong with the dataset."""
-        scanned, level = scanned_pages(self.dataset, items), self.evaluation.relevance_level
-        fonts = self.dataset.fonts() if isinstance(self.dataset, NeedsFonts) else {}
-        return audit(
-            items, self.audit, level, self.store, self.retriever, ranker=self._ranker, pictures=scanned, fonts=fonts
-        )
+        pictures, fonts = scanned_pages(self.dataset, items), fonts_of(self.dataset)
+        level = self.evaluation.relevance_level
+        return audit(items, self.audit, level, self.store, self.retriever, self._ranker, pictures=pictures, fonts=fonts)
 
     def measure(self, items: Dataset) -> Measurement:
         """Retrieve, judge and measure."""
@@ -231,14 +228,16 @@ class RankingTask:
         asked = items.left_out.of_all(len(evaluation.judged.queries), "query")
         search, judgments = search_of(items), self._judgments(items)
         with dealing(judgments):
-            texts, sections = details_of(self._ranker, search), {**sections_of(self._ranker, search)}
+            texts, of_ranker = details_of(self._ranker, search), sections_of(self._ranker, search)
             silent = nothing_found.told(self._ranker, search, items, evaluation.judged.queries, ranking)
             decided_by = conventions(self._ranker, search, items, evaluation.judged.queries, self.k)
+        sections: dict[str, Sequence[str]] = {**tables.answerable_sections(evaluation, facts["answerable"])}
         if judgments is not None:
             sections |= learning.sections(items, judgments, self.evaluation, self.k)
             facts |= {"learns_from_judgments": [*judgments.learners]}
         generated = caution_of_generated([items.queries[row] for row in evaluation.judged.queries])
         unknown = [each.text for each in audited.findings if each.kind == UNKNOWN]
+        of_data = [*unknown, *([generated] if generated else [])]
         lost = index_recall.lost_neighbours(ranking, min(self._depth, len(items.passages)))
         details = {name: [column[row] for row in evaluation.judged.queries] for name, column in texts.items()}
         return Measurement(
@@ -256,16 +255,17 @@ class RankingTask:
             cutoff=self.cutoff,
             facts=facts,
             findings=audited.sentences,
-            notices=[*lost, *decided_by, *silent.notices, *unknown, *([generated] if generated else [])],
-            caution=" ".join(filter(None, (*lost, silent.caution, *unknown, generated))),
+            notices=[*lost, *decided_by, *silent.notices, *chain.from_iterable(of_ranker.values()), *of_data],
+            caution=" ".join(filter(None, (*lost, silent.caution, *of_data))),
             sections={
                 **({index_recall.HEADING: lost} if lost else {}),
                 **({HEADING: decided_by} if decided_by else {}),
                 **silent.sections,
                 **({"Tokens that the encoder does not know": unknown} if unknown else {}),
-                **tables.answerable_sections(evaluation, facts["answerable"]),
+                **of_ranker,
                 **sections,
             },
+            summary=next(iter(sections.values()), ()),
             method=self._method,
             files={
                 "ranking.trec": trec.run_lines(evaluation.judged, ranking.passages, ranking.scores, items, TAG),

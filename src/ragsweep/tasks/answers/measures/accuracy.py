@@ -86,10 +86,19 @@ class AgainstChance(NamedTuple):
 
         Answers are not worse than guessing if those that could not be read could explain it.
         """
-        if self.p_worse <= LEVEL:
+        if self.worse:
             return "worse than guessing"
-        better = self.p <= LEVEL and self.accuracy.value > self.chance
-        return f"{'better' if better else 'no better'} than guessing"
+        return f"{'better' if self.better else 'no better'} than guessing"
+
+    @property
+    def better(self) -> bool:
+        """Whether more is correct than by guessing, and that is no chance."""
+        return self.p <= LEVEL and self.accuracy.value > self.chance
+
+    @property
+    def worse(self) -> bool:
+        """Whether less is correct than by guessing, however the unread answers count, and that is no chance."""
+        return self.p_worse <= LEVEL
 
 
 def against_chance(correct: Array, chance: Array, unread: Array | None = None) -> AgainstChance:
@@ -118,8 +127,8 @@ def chance_sentence(result: AgainstChance) -> str:
     """How the answers compare with guessing, as `no better than guessing: .28 [.18, .41], chance .25, p = .678`."""
     accuracy, low, high = (_short(each) for each in result.accuracy[:3])
     compared = f"{result.verdict}: {accuracy} [{low}, {high}], chance {_short(result.chance)}"
-    p = result.p if result.p_worse > LEVEL else result.p_worse
-    if result.p <= LEVEL and result.verdict.startswith("no better"):
+    p = result.p_worse if result.worse else result.p
+    if result.p <= LEVEL and not (result.better or result.worse):
         return f"{compared}; the {result.unread} that could not be read could explain that it is below"
     return f"{compared}, p {'< .001' if p < 0.001 else f'= {_short(p, 3)}'}"
 
