@@ -5,6 +5,7 @@ from ragsweep.statistics.best import (
     compare_aggregates_with_best,
     compare_with_best,
     not_worse_than_best,
+    worse_for_any_spread,
 )
 from ragsweep.statistics.bounded_mean import least_margin, least_queries
 from ragsweep.statistics.breakdown import Breakdown, breakdown
@@ -65,4 +66,5 @@ __all__ = [
     "standings",
     "standings_by_aggregate",
     "win_frequency",
+    "worse_for_any_spread",
 ]
