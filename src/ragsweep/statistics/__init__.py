@@ -12,7 +12,7 @@ from ragsweep.statistics.breakdown import Breakdown, breakdown
 from ragsweep.statistics.certificate import Certificate, certify
 from ragsweep.statistics.comparison import Comparison, compare_with_reference, holm, randomisation_test
 from ragsweep.statistics.front import pareto_front
-from ragsweep.statistics.intervals import LEVEL, confidence_intervals
+from ragsweep.statistics.intervals import LEVEL, affordable_resamples, confidence_intervals
 from ragsweep.statistics.margin import AgainstBaseline, against_baseline
 from ragsweep.statistics.mcnemar import mcnemar_of_pairs, mcnemar_p
 from ragsweep.statistics.power import detectable_difference, queries_needed
@@ -42,6 +42,7 @@ __all__ = [
     "SelectionByType",
     "SelectionForAll",
     "Standings",
+    "affordable_resamples",
     "against_baseline",
     "breakdown",
     "certify",
