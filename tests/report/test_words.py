@@ -171,6 +171,16 @@ def test_a_clear_winner_is_named_with_its_interval():
     assert first.endswith("Better than each of the other 2 (p <= 0.05).")
 
 
+def test_a_difference_that_few_lost_queries_could_reverse_says_so():
+    """.05 better on each of 12 queries: one query with a loss of 1 outweighs them, and may be missing."""
+    decision = over(np.array([np.full(12, 0.5), np.linspace(0.53, 0.57, 12)]), [0.3, 0.5])
+    assert "12 queries may lack the few that would reverse it" in headline(decision)[0]
+    assert as_record(decision, "")["choices"][0]["worse_for_any_spread"] == []
+    many = over(noisy([0.3, 0.7]), [0.3, 0.5])
+    assert "would reverse it" not in headline(many)[0]
+    assert as_record(many, "")["choices"][0]["worse_for_any_spread"] == ["alpha 0.3"]
+
+
 def test_a_tie_is_called_a_tie():
     first = headline(over(noisy([0.2, 0.6, 0.61, 0.6, 0.2]), [0, 0.3, 0.5, 0.7, 1]))[0]
     assert "These cannot be told apart: alpha 0.3 to 0.7. The other 2 are worse (p <= 0.05)." in first

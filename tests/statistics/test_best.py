@@ -15,6 +15,7 @@ from ragsweep.statistics import (
     compare_with_reference,
     not_worse_than_best,
     randomisation_test,
+    worse_for_any_spread,
 )
 from ragsweep.statistics.bounded_mean import p_above
 
@@ -288,3 +289,22 @@ def test_a_larger_margin_is_kept_more_easily(scores, span):
 
 def test_a_configuration_alone_is_not_worse():
     assert not_worse_than_best(np.ones((2, 5)), 0.1, 1.0).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("queries", [15, 30, 100])
+def test_a_loss_that_few_queries_carry_is_found_nowhere_and_called_worse_only_by_signs(queries):
+    """The first gains .05 on 19 of 20 queries and loses .95 on the other: the two are equally good."""
+    sweeps, rng = 300, np.random.default_rng(3)
+    sets = [np.array([np.where(rng.random(queries) < 0.05, 0.0, 1.0), np.full(queries, 0.95)]) for _ in range(sweeps)]
+    signs = np.mean([not compare_with_best(each, resamples=199).tied.all() for each in sets])
+    bounds = np.mean([worse_for_any_spread(each, 1.0).any() for each in sets])
+    assert bounds <= at_most(0.05, sweeps)
+    assert signs > 0.1 or queries > 30
+
+
+def test_what_is_far_worse_is_worse_for_any_spread():
+    scores = np.clip(np.random.default_rng(4).normal([[0.8], [0.3], [0.79], [0.3]], 0.1, (4, 60)), 0, 1)
+    assert worse_for_any_spread(scores, 1.0).tolist() == [False, True, False, True]
+    assert not worse_for_any_spread(scores, np.inf).any()
+    assert not worse_for_any_spread(scores[:, :4], 1.0).any()
+    assert not worse_for_any_spread(scores[:1], 1.0).any()

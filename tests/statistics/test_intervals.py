@@ -5,7 +5,9 @@ import pytest
 from scipy.stats import binom, bootstrap
 from simulated import f1_like, mean_f1
 
-from ragsweep.statistics import confidence_intervals
+from ragsweep.statistics import affordable_resamples, confidence_intervals, win_frequency
+from ragsweep.statistics.comparison import sign_patterns
+from ragsweep.statistics.intervals import MANY_QUERIES, resample_weights
 
 
 @pytest.mark.parametrize("queries", [100, 2000])
@@ -55,3 +57,23 @@ def test_95_percent_intervals_cover_the_truth_93_to_97_percent_of_the_time(hit):
     bounds = [confidence_intervals(part) for part in np.split(sets, 8)]  # 8 parts to save memory
     low, high = np.concatenate(bounds, axis=1)
     assert 0.93 <= ((low <= mean_f1(hit)) & (mean_f1(hit) <= high)).mean() <= 0.97
+
+
+def test_the_resamples_of_usual_sizes_are_those_of_a_multinomial_draw():
+    """Recorded intervals stay what they are."""
+    [weights] = resample_weights(133, 50, seed=3)
+    draws = np.random.default_rng((3, 0)).multinomial(133, np.full(133, 1 / 133), size=50)
+    assert np.array_equal(weights, draws.T / 133)
+
+
+def test_many_queries_have_fewer_resamples_of_the_same_distribution():
+    assert [affordable_resamples(10_000, each) for each in (MANY_QUERIES, 60_000, 10**7)] == [10_000, 3_333, 1_000]
+    queries = MANY_QUERIES + 1
+    values = np.random.default_rng(2).normal(0, 1, queries)
+    weights = np.concatenate([*resample_weights(queries, 250, seed=1)], axis=1)
+    assert weights.shape == (queries, 250)
+    assert weights.sum(axis=0) == pytest.approx(np.ones(250))
+    assert (weights[:, 0] * queries).var() == pytest.approx(1, abs=0.05)  # Binomial(n, 1/n)
+    assert (values @ weights).std() * np.sqrt(queries) == pytest.approx(1, rel=0.15)
+    assert win_frequency(np.stack([values, values]), resamples=5).tolist() == [0.5, 0.5]
+    assert [block.shape[1] for block in sign_patterns(40_000, 700, seed=0)] == [1, 500, 200]

@@ -262,14 +262,14 @@ def test_the_scores_are_in_the_order_of_the_runs():
     ("paths", "labels"),
     [
         (("/a/good.jsonl", "/a/bad.jsonl"), ("path good.jsonl", "path bad.jsonl")),
-        (("/a/run.jsonl", "/b/run.jsonl"), ("path /a/run.jsonl", "path /b/run.jsonl")),
+        (("/a/run.jsonl", "/b/run.jsonl"), ("path a/run.jsonl", "path b/run.jsonl")),
         (("http://a/v1.0", "http://b/v1.0"), ("path http://a/v1.0", "path http://b/v1.0")),
     ],
 )
 def test_a_file_is_shown_without_its_folders_if_that_tells_the_files_apart(paths, labels):
     runs = [of_scores(path, [0.1, 0.2], {"answerer.path": path}) for path in paths]
-    sweep = decided(*runs).sweep
-    assert tuple(map(sweep.label, runs)) == labels
+    sweep = decided(*with_own_columns(runs)).sweep
+    assert tuple(map(sweep.label, sweep.outcomes)) == labels
 
 
 def test_runs_side_by_side_are_named_by_fingerprints_only_if_nothing_else_tells_them_apart():

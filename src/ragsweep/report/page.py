@@ -31,6 +31,7 @@ from ragsweep.report.tables import (
     unread,
 )
 from ragsweep.report.words import at, headline, interval
+from ragsweep.statistics import affordable_resamples
 from ragsweep.sweeps import Decision, Outcome, Sweep
 
 if TYPE_CHECKING:
@@ -139,6 +140,7 @@ def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
     where = at(sweep, decision.headline)
     levels = [choice.allowed for choice in decision.choices.values()]
     baselines = [each for each in levels if each.fixed_baseline is not None]
+    resamples = affordable_resamples(sweep.resamples, len(sweep.queries))
     return {
         "title": _title(sweep),
         "facts": f"{counted(len(sweep.outcomes), 'configuration')}, {_queries(sweep)}, "
@@ -176,7 +178,7 @@ def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
         "about_disputed": f"The configurations{where} disagree most on these queries:",
         "dataset_findings": decision.named.facts.findings,
         "commands": _commands(origin),
-        "about_numbers": f"Dataset digest {decision.named.facts.digest[:DIGITS]}; {sweep.resamples:,} "
+        "about_numbers": f"Dataset digest {decision.named.facts.digest[:DIGITS]}; {resamples:,} "
         f"resamples, seed {sweep.seed}. Metrics are computed per query, then averaged.",
     }
 

@@ -77,6 +77,7 @@ def _choice(decision: Decision, choice: Choice) -> dict[str, Any]:
         "cannot_be_told_apart": [sweep.label(outcome) for outcome in choice.tied],
         "not_worse_by_margin": None if not_worse is None else [sweep.label(outcome) for outcome in not_worse],
         "worse": choice.worse,
+        "worse_for_any_spread": [sweep.label(outcome) for outcome in choice.worse_for_any_spread],
         "left_out": dict(choice.excluded),
         "expected": choice.expected,
         "wrong_judgments": _wrong_judgments(choice),

@@ -8,6 +8,7 @@ from ragsweep.core.style import INTERVALS
 from ragsweep.core.terminal import counted, one_line
 from ragsweep.report.settings_words import tied_in_words, values_in_words
 from ragsweep.report.unread_words import unread_in_words
+from ragsweep.report.worse_words import worse_in_words
 from ragsweep.sweeps import Choice, Decision, Outcome, Promise, Sweep, not_shipped
 
 MOST_UNANSWERED = 0.5  # of the queries; with more, that is the news
@@ -127,22 +128,7 @@ def _which_of(choice: Choice) -> str:
             f"worse by {sweep.settings.margin:g} {sweep.metric_title} or more."
         )
     tied = f" These cannot be told apart: {tied_in_words(sweep)}." if choice.distinct > 1 and choice.others else ""
-    return f"{measured}.{tied}{_worse(choice)}"
-
-
-def _worse(choice: Choice) -> str:
-    if not choice.worse:
-        several = len(choice.allowed.outcomes) > 1
-        return " Those that meet the requirements measure the same." if several and choice.distinct == 1 else ""
-    if len(choice.tied) == 1:
-        return (
-            f" Better than {'the other one' if choice.worse == 1 else f'each of the other {choice.worse}'} (p <= 0.05)."
-        )
-    once = len(choice.allowed.outcomes) - len(choice.tied) > choice.worse
-    return (
-        f" The other {'one is' if choice.worse == 1 else f'{choice.worse} are'} worse (p <= 0.05)"
-        f"{'; those that measure the same count once' if once else ''}."
-    )
+    return f"{measured}.{tied}{worse_in_words(choice)}"
 
 
 def _always_tied(decision: Decision) -> list[Outcome]:

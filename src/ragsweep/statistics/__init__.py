@@ -5,13 +5,14 @@ from ragsweep.statistics.best import (
     compare_aggregates_with_best,
     compare_with_best,
     not_worse_than_best,
+    worse_for_any_spread,
 )
 from ragsweep.statistics.bounded_mean import least_margin, least_queries
 from ragsweep.statistics.breakdown import Breakdown, breakdown
 from ragsweep.statistics.certificate import Certificate, certify
 from ragsweep.statistics.comparison import Comparison, compare_with_reference, holm, randomisation_test
 from ragsweep.statistics.front import pareto_front
-from ragsweep.statistics.intervals import LEVEL, confidence_intervals
+from ragsweep.statistics.intervals import LEVEL, affordable_resamples, confidence_intervals
 from ragsweep.statistics.margin import AgainstBaseline, against_baseline
 from ragsweep.statistics.mcnemar import mcnemar_of_pairs, mcnemar_p
 from ragsweep.statistics.power import detectable_difference, queries_needed
@@ -41,6 +42,7 @@ __all__ = [
     "SelectionByType",
     "SelectionForAll",
     "Standings",
+    "affordable_resamples",
     "against_baseline",
     "breakdown",
     "certify",
@@ -65,4 +67,5 @@ __all__ = [
     "standings",
     "standings_by_aggregate",
     "win_frequency",
+    "worse_for_any_spread",
 ]

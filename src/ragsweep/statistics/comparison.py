@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.statistics.intervals import EQUAL, Array, confidence_intervals
+from ragsweep.statistics.intervals import EQUAL, MANY_QUERIES, Array, affordable_resamples, confidence_intervals
 
 Counts = npt.NDArray[np.int64]
 
@@ -167,14 +167,17 @@ def _deviation(differences: Array) -> Array:
 def sign_patterns(queries: int, resamples: int, seed: int) -> Iterator[Array]:
     """Sign patterns, in blocks of shape [queries, patterns]. The very first pattern is all 1.
 
-    If there are at most `resamples` patterns (2^queries), all of them. Otherwise the first and `resamples` random ones.
+    If there are at most `resamples` patterns (2^queries), all of them. Otherwise the first and `resamples` random ones;
+    of many queries fewer (`affordable_resamples`), with which the tests keep their level.
     """
+    resamples = affordable_resamples(resamples, queries)
+    step = STEP if queries <= MANY_QUERIES else max(1, STEP * MANY_QUERIES // queries)
     if 2**queries <= resamples:
         flipped = np.arange(2**queries) >> np.arange(queries)[:, None] & 1
         yield np.where(flipped, -1.0, 1.0)
         return
     yield np.ones((queries, 1))
-    for start in range(0, resamples, STEP):
-        size = (queries, min(STEP, resamples - start))
+    for start in range(0, resamples, step):
+        size = (queries, min(step, resamples - start))
         flipped = np.random.default_rng((seed, start)).integers(0, 2, size=size, dtype=np.int8)
         yield np.where(flipped, -1.0, 1.0)

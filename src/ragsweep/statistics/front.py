@@ -63,7 +63,7 @@ def pareto_front(
         cheaper, not_dearer = cost < cost[:, None], cost <= (1 + tolerance) * cost[:, None]
     else:
         cheaper, not_dearer = _shown(-cost, tolerance * cost.mean(axis=1), resamples, seed, share)
-    beaten: Mask = (better & not_dearer).any(axis=1)  # [i, j]: j beats i
+    beaten: Mask = np.asarray((better & not_dearer).any(axis=1))  # [i, j]: j beats i
     if bounded:
         beaten |= _nearly_as_good(quality, cheaper & ~beaten[:, None], margin, span, share / 2)
     else:

@@ -15,6 +15,9 @@ COVERAGE = 0.95  # share of the resampled values within an interval
 LEVEL = 0.05  # of tests: the probability of finding a difference where there is none
 EQUAL = 1e-12  # smaller differences between metric values are rounding errors
 BLOCK = 4_000_000  # weights in memory at once; bounds memory for many queries
+MANY_QUERIES = 20_000  # of more, fewer resamples are drawn, and in a faster way
+DRAWS_OF_MANY = 200_000_000  # queries x resamples
+FEWEST_RESAMPLES = 1_000
 
 
 def confidence_intervals(
@@ -56,9 +59,19 @@ def wilson(correct: npt.ArrayLike, questions: npt.ArrayLike) -> tuple[Array, Arr
     return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)
 
 
+def affordable_resamples(resamples: int, queries: int) -> int:
+    """The number of resamples for so many queries: fewer for more than `MANY_QUERIES`, whose intervals are narrow."""
+    if queries <= MANY_QUERIES:
+        return resamples
+    return min(resamples, max(FEWEST_RESAMPLES, DRAWS_OF_MANY // queries))
+
+
 def resample_weights(queries: int, resamples: int, seed: int) -> Iterator[Array]:
-    """The weight of each query in each bootstrap resample, in blocks of shape [queries, resamples of the block]."""
-    block = max(1, BLOCK // queries)
+    """The weight of each query in each bootstrap resample, in blocks of shape [queries, resamples of the block].
+
+    There are `affordable_resamples` of them.
+    """
+    block, resamples = max(1, BLOCK // queries), affordable_resamples(resamples, queries)
     for number, start in enumerate(range(0, resamples, block)):
         yield _weights_of_block(queries, min(block, resamples - start), (seed, number))
 
@@ -73,7 +86,7 @@ def resample_statistic(statistic: Callable[[Array], float], items: int, resample
         seed: Seed of the draws.
 
     Returns:
-        Shape [resamples].
+        Shape [resamples], with `affordable_resamples`.
     """
     weights = resample_weights(items, resamples, seed)
     return np.array([statistic(weight) for block in weights for weight in block.T], dtype=np.float64)
@@ -88,5 +101,9 @@ def first_best(means: Array) -> Indices:
 @lru_cache(maxsize=8)  # the runs of a sweep share their queries and query types
 def _weights_of_block(queries: int, resamples: int, seed: tuple[int, int]) -> Array:
     """The weight of each query in each resample, shape [queries, resamples]."""
-    draws = np.random.default_rng(seed).multinomial(queries, np.full(queries, 1 / queries), size=resamples)
+    rng = np.random.default_rng(seed)
+    if queries > MANY_QUERIES:  # the same distribution as below, in a tenth of the time
+        drawn = (rng.integers(0, queries, queries, dtype=np.int32) for _ in range(resamples))
+        return np.array([np.bincount(rows, minlength=queries) for rows in drawn]).T / queries
+    draws = rng.multinomial(queries, np.full(queries, 1 / queries), size=resamples)
     return np.ascontiguousarray(draws.T / queries)

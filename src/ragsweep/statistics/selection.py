@@ -8,7 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.statistics.intervals import BLOCK, EQUAL, Array, Indices, first_best, resample_weights
+from ragsweep.statistics.intervals import (
+    BLOCK,
+    EQUAL,
+    Array,
+    Indices,
+    affordable_resamples,
+    first_best,
+    resample_weights,
+)
 
 Mask = npt.NDArray[np.bool_]
 
@@ -206,7 +214,7 @@ def win_frequency(scores: Array, *, resamples: int = 10_000, seed: int = 0) -> A
         means = scores @ weights
         is_best = means >= means.max(axis=0) - EQUAL
         shares += (is_best / is_best.sum(axis=0)).sum(axis=1)
-    return shares / resamples
+    return shares / affordable_resamples(resamples, scores.shape[1])
 
 
 def _types_matter(scores: Array, of_type: Mask, resamples: int, seed: int) -> float:
@@ -217,6 +225,7 @@ def _types_matter(scores: Array, of_type: Mask, resamples: int, seed: int) -> fl
         return 1.0
     observed = (scores @ of_type.T).max(axis=0).sum() - EQUAL * queries
     codes = of_type.argmax(axis=0)
+    resamples = affordable_resamples(resamples, queries)
     step = max(1, BLOCK // max(1, kinds * max(scores.shape)))
     as_much = 0
     for start in range(0, resamples, step):

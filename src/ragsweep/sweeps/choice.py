@@ -10,7 +10,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.statistics import LEVEL, Breakdown, breakdown, least_margin, least_queries, not_worse_than_best
+from ragsweep.statistics import (
+    LEVEL,
+    Breakdown,
+    breakdown,
+    least_margin,
+    least_queries,
+    not_worse_than_best,
+    worse_for_any_spread,
+)
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
 
@@ -69,6 +77,18 @@ class Choice:
     def tied(self) -> list[Outcome]:
         """The configurations that cannot be told apart from the best, including the best."""
         return self._where(self.allowed.standings.with_best.tied)
+
+    @cached_property
+    def worse_for_any_spread(self) -> list[Outcome]:
+        """The configurations that are shown to be worse than the best also where few queries carry the difference.
+
+        Only those that are told apart from the best. None of them without bounds of the metric.
+        """
+        metric = self.allowed.decided_by
+        if not self.allowed.is_mean(metric):
+            return []
+        scores, span = self.allowed.sign(metric) * self.allowed.scores(metric), self.allowed.metric_info[metric].span
+        return self._where(worse_for_any_spread(scores, span) & ~self.allowed.standings.with_best.tied)
 
     @cached_property
     def not_worse(self) -> list[Outcome] | None:
