@@ -155,3 +155,21 @@ def test_a_threshold_cuts_the_ranking_at_its_score(splade, store):
     threshold = float(np.median(full.scores[np.isfinite(full.scores)]))
     cut = rank(LearnedSparseRetriever(splade, store, score_threshold=threshold), SEARCH, 10)
     assert cut.passages.tolist() == np.where(full.scores >= threshold, full.passages, NOTHING).tolist()
+
+
+def test_prompts_are_those_of_the_settings_or_else_the_models_own(splade, model):
+    for prompts, given in (({}, "malaria "), ({"query": "hands "}, "hands "), ({"query": ""}, "")):
+        retriever = LearnedSparseRetriever(splade, NO_STORE, prompts=prompts)
+        assert retriever.prompts == {"query": given, "passage": ""}
+        expected = model.encode_query(["iron"], prompt=given).to_dense().numpy()
+        np.testing.assert_allclose(retriever.weights(["iron"], "query").toarray(), expected, rtol=1e-5)
+
+
+def test_a_prompt_of_queries_encodes_no_passage_again(splade, store):
+    first = LearnedSparseRetriever(splade, store)
+    first.weights(PASSAGES, "passage")
+    stages = {entry.stage for entry in store.entries()}
+    other = LearnedSparseRetriever(splade, store, prompts={"query": "hands "})
+    other.weights(PASSAGES, "passage")
+    assert {entry.stage for entry in store.entries()} == stages
+    assert first.fingerprint != other.fingerprint

@@ -22,7 +22,7 @@ from omegaconf import OmegaConf
 from ragsweep.core.errors import ConfigError, EncoderError, ModelError
 from ragsweep.core.identity import identity
 from ragsweep.core.project import SWEEP_ID
-from ragsweep.core.store import Store
+from ragsweep.core.store import NO_STORE, Store
 from ragsweep.retrieval import DenseRetriever, OpenAIEncoder, Search, rank
 from ragsweep.retrieval.encoders.embeddings import embed
 from ragsweep.retrieval.language_models import sending
@@ -93,6 +93,22 @@ def failure(encoder, texts=TEXTS):
     assert "\n" not in str(caught.value)
     assert KEY not in str(caught.value)
     return str(caught.value)
+
+
+def test_a_prompt_precedes_each_text_of_its_role(server, encoder):
+    prompted = replace(encoder, prompts={"query": "ask: "})
+    assert (prompted.encode(["iron"], "query") == encoder.encode(["ask: iron"], "query")).all()
+    assert (prompted.encode(["iron"], "passage") == encoder.encode(["iron"], "passage")).all()
+    assert asked(server) == {"ask: iron": 2, "iron": 2}
+    assert prompted.fingerprint != encoder.fingerprint
+
+
+def test_embeddings_for_inner_products_keep_the_lengths_with_which_they_arrive(encoder):
+    by_dot = replace(encoder, similarity="dot")
+    assert by_dot.encode(TEXTS, "passage").tolist() == [vector(text) for text in TEXTS]
+    assert by_dot.fingerprint != encoder.fingerprint
+    found = rank(DenseRetriever(by_dot, NO_STORE), Search(tuple(TEXTS), ("corpus",)), 1)
+    assert found.scores[0, 0] == max(float(np.dot(vector(text), vector("corpus"))) for text in TEXTS)
 
 
 class TestOpenAI(EncoderContract):
@@ -355,7 +371,7 @@ def test_the_limit_on_tokens_keeps_what_was_paid_for_and_a_new_start_goes_on(enc
 
 PROGRAM = """
 import sys
-from ragsweep.core.store import Store
+from ragsweep.core.store import NO_STORE, Store
 from ragsweep.retrieval import OpenAIEncoder
 from ragsweep.retrieval.encoders.embeddings import embed
 url, folder, *texts = sys.argv[1:]

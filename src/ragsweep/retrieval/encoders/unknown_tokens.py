@@ -16,6 +16,7 @@ from ragsweep.core.store import Arrays, Store
 from ragsweep.retrieval.encoders.tokenizer import digest_of, opened
 
 MOST_COUNTED = 10_000  # texts whose tokens are counted, which takes seconds; of more, so many that are evenly spread
+NO_TOKEN = -1
 AT_ONCE = 1_000  # texts whose tokens are in memory
 
 
@@ -74,11 +75,11 @@ def unknown_tokens(texts: Sequence[str], file: Path, store: Store) -> Counted:
 
 
 @cache
-def _unknown(file: Path) -> int | None:
-    """The id of the unknown token; None if the tokenizer has none."""
+def _unknown(file: Path) -> int:
+    """The id of the unknown token, or `NO_TOKEN`."""
     tokenizer = opened(file)
     if hasattr(tokenizer.model, "unk_token"):
-        token = tokenizer.model.unk_token
-        return None if token is None else tokenizer.token_to_id(token)
-    unknown: int | None = from_json(tokenizer.to_str())["model"].get("unk_id")  # SentencePiece's Unigram
-    return unknown
+        found = tokenizer.token_to_id(tokenizer.model.unk_token or "")
+    else:  # SentencePiece's Unigram
+        found = from_json(tokenizer.to_str())["model"].get("unk_id")
+    return NO_TOKEN if found is None else int(found)

@@ -254,8 +254,8 @@ def _unknown(items: Dataset, settings: AuditSettings, store: Store, ranker: Rank
     queries = [query.text for query in items.queries]
     for model, file in models.items():
         if file is not None:
-            counts = [unknown_tokens(texts, file, store) for texts in (items.texts, queries)]
-            yield from unknown_text(*counts, len(items.texts) + len(queries), model, settings.unknown)
+            passages, asked = (unknown_tokens(texts, file, store) for texts in (items.texts, queries))
+            yield from unknown_text(passages, asked, len(items.texts) + len(queries), model, settings.unknown)
 
 
 def _unjudged(items: Dataset, relevance_level: int, store: Store, encoder: Encoder | None) -> Iterator[Finding]:
