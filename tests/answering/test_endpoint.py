@@ -602,6 +602,7 @@ def test_a_response_in_a_locked_file_is_not_paid_for_again(server, answerer, mon
         {"time_ms": None},
         {"time_ms": 10**400},
         {"other": 1},
+        {"cause": "tired"},
         None,
     ],
 )

@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from ragsweep.answering.fields import AnswerFields
 from ragsweep.answering.json_answer import read_json_answer
+from ragsweep.answering.raw_text import spoken
 from ragsweep.retrieval.language_models.endpoint_model import EndpointModel
 from ragsweep.retrieval.language_models.language_model import Message
+from ragsweep.retrieval.language_models.reasoning_marks import split
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
@@ -88,3 +90,57 @@ def test_the_schema_asks_for_every_field_in_its_type():
         "answer": "string",
         "confidence": "number",
     }
+
+
+OBJECT = '{"answer": "B", "confidence": 0.7}'
+THOUGHTS = {  # what precedes the object, and what follows
+    "with both marks": ("<think>\nIs it A?\n</think>\n\n", ""),
+    "without the start": ("Is it A? No.\n</think>\n", ""),
+    "by another name": ("[THINK]Is it A?[/THINK]", ""),
+    "within others": ("<thinking>a <think>b</think></thinking>", ""),
+    "in Harmony's channels": (
+        "<|channel|>analysis<|message|>A?<|end|><|start|>assistant<|channel|>final<|message|>",
+        "",
+    ),
+    "in a constrained channel": ("<|channel|>final <|constrain|>json<|message|>", "<|return|>"),
+    "in channels without their tokens": ("analysisThe user asks. Is it A?assistantfinal", ""),
+    "none": ("", ""),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), THOUGHTS.values(), ids=THOUGHTS)
+def test_every_reader_leaves_out_the_same_thoughts(before, after):
+    text = f"{before}{OBJECT}{after}"
+    assert split(text).text == OBJECT
+    assert spoken(text).strip() == OBJECT
+    assert read_json_answer(text).answer == "B"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<think>Is it A?",
+        f"<think>{OBJECT}",
+        f"{OBJECT}</thi",
+        "<|channel|>analysis<|message|>The answer is A.",
+        "◁think▷A",
+    ],
+)
+def test_no_reader_takes_a_thought_without_its_end_for_an_answer(text):
+    assert split(text).text == ""
+    assert spoken(text) == ""
+    assert read_json_answer(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("The answer is B. <think>Or is it A?", "The answer is B."),
+        ("Final answer: B <think>Wait, the answer is A", "Final answer: B"),
+        ("The tag <think> is used here. B", "The tag <think> is used here. B"),
+        ("<reasoning>Is it A?</reasoning>\n<answer>B</answer>", "<answer>B</answer>"),
+    ],
+)
+def test_a_mark_in_the_middle_begins_a_thought_unless_a_sentence_speaks_of_it(text, said):
+    assert split(text).text == said
+    assert spoken(text).strip() == said

@@ -3,12 +3,14 @@
 import json
 
 import pytest
-from answering.endpoint_server import EndpointServer, Reply, completion
+from answering.endpoint_server import EndpointServer, Reply, completion, questions
 from application import PROJECT
 from hydra import compose, initialize_config_dir
 
+from ragsweep.core.components import build
 from ragsweep.core.errors import ModelError
 from ragsweep.core.project import SWEEP_ID, register_resolvers
+from ragsweep.core.settings import effective_settings
 from ragsweep.experiment import Experiment, checked
 
 pytestmark = pytest.mark.extra("openai")
@@ -135,3 +137,30 @@ def test_a_run_without_usable_responses_has_failed_with_the_cause(application):
     assert "were cut off at answerer.max_tokens=1024" in run.data.tags["error"]
     assert "Traceback" not in found.stderr
     assert len(server.requests) <= 10 + 8
+
+
+def test_an_endpoint_of_azure_is_reached_by_settings(monkeypatch, tmp_path):
+    """As docs/answers.md says it; what changes no response counts in no digest."""
+    monkeypatch.setenv("AZURE_KEY", "0123456789abcdef")
+    register_resolvers()
+    with EndpointServer(lambda prompt, times: completion(FIELDS % "0.7")) as server:
+        with initialize_config_dir(str(PROJECT / "conf"), version_base="1.3"):
+            config = compose(
+                "config",
+                [
+                    *("task=answers", "answerer=openai", "answerer.model=mine", f"answerer.base_url={server.url}"),
+                    *("answerer.api_version=2024-10-21", "answerer.api_key_env=null", f"store.path={tmp_path}"),
+                    *("+answerer.headers_env.api-key=AZURE_KEY", "+answerer.headers.X-Title=mine"),
+                    *("+answerer.extra_body.reasoning_effort=low", "+answerer.headers_in_digest.X-Tier=flex"),
+                ],
+            )
+        config = checked(config)
+        answerer = build(config.answerer, "answerer")
+        settings = effective_settings(config, {"answerer": answerer})
+        answerer.answer(questions(1))
+    assert server.path == "/v1/chat/completions?api-version=2024-10-21"
+    assert (server.headers["api-key"], server.headers["Authorization"]) == ("0123456789abcdef", None)
+    assert server.requests[0]["reasoning_effort"] == "low"
+    given = {"api_version", "extra_body.reasoning_effort", "headers_in_digest.X-Tier"}
+    assert {f"answerer.{name}" for name in given} <= settings.keys()
+    assert not [name for name in settings if "headers_env" in name or "headers." in name or "X-Title" in name]

@@ -12,7 +12,9 @@ from outcomes import FACTS as F1_FACTS
 from ragsweep.core.parsing import MalformedError
 from ragsweep.tasks.facts import Facts, facts_of, read_facts
 
-FACTS = F1_FACTS | {"metrics": {"f1": F1_FACTS["metrics"]["f1"] | {"guessing": {"value": 0.25, "p": 0.5}}}}
+FACTS = F1_FACTS | {
+    "metrics": {"f1": F1_FACTS["metrics"]["f1"] | {"guessing": {"value": 0.25, "p": 0.5, "p_worse": 0.4}}}
+}
 PLAIN = st.none() | st.booleans() | st.integers() | st.just(10**400) | st.floats() | st.text()
 JSON = st.recursive(PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3))
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ragsweep.core.parsing import MalformedError, from_json
+from ragsweep.retrieval.language_models.reasoning_marks import split
 
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")  # float() also takes 1_000
 WHOLE = re.compile(r"\s*\[?\s*([0-9]{1,4})\s*\]?\s*")  # 3 or [3]
@@ -64,7 +65,7 @@ def read_json_answer(text: str, *, scale: float = 1) -> JsonAnswer | None:
 
 def _bare(text: str) -> str:
     """A text without what a model thought before it, and without the fence of a code block around it."""
-    text = text.rpartition("</think>")[2].strip()
+    text = split(text).text.strip()
     return text.partition("\n")[2].removesuffix("```") if text.startswith("```") else text
 
 

@@ -8,13 +8,10 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from ragsweep.retrieval.language_models.reasoning_marks import split
+
 LONGEST_READ = 50_000  # characters at the end of a text
 
-THOUGHTS = r"(?:think|thinking|thought|thoughts|reasoning|analysis|scratchpad|reflection)"
-FINAL_CHANNEL = re.compile(r"<\|channel\|>\s*final[^<]{0,40}<\|message\|>")  # of Harmony
-AFTER_THOUGHTS = re.compile(rf"</{THOUGHTS}>|\u25c1/think\u25b7|\[/THINK\]", re.I)
-UNFINISHED_END = re.compile(r"</(?:t(?:h(?:i(?:n(?:k(?:i(?:ng?)?)?)?)?)?)?)?$", re.I)  # cut off within "</think>"
-OPEN_THOUGHTS = re.compile(r"<(?:think|thinking)>|\u25c1think\u25b7|\[THINK\]", re.I)
 HEADERS = re.compile(
     r"\s*(?:<\|?(?:start_header_id|im_start|start_of_turn|start|assistant|model|begin_of_text|bos)\|?>|<s>|\[/INST\]"
     r"|(?:assistant|model)(?=\s*(?:<|\n))|<\|(?:end_header_id|message)\|>|\s)*"
@@ -38,13 +35,7 @@ SIMPLER = str.maketrans(
 
 def spoken(text: str) -> str:
     """What a model says, without its thoughts and the tokens of its template. Empty if it only thought."""
-    if "<|channel|>" in text:
-        text = text[found[-1].end() :] if (found := list(FINAL_CHANNEL.finditer(text))) else ""
-    if UNFINISHED_END.search(text):
-        return ""
-    for end_of_thoughts in list(AFTER_THOUGHTS.finditer(text))[-1:]:
-        text = text[end_of_thoughts.end() :]
-    text = OPEN_THOUGHTS.split(text, maxsplit=1)[0]
+    text = split(text).text
     start = HEADERS.match(text)
     text = text[start.end() if start else 0 :]
     end = TURN_END.search(text)

@@ -159,8 +159,7 @@ def _aggregate(about: Mapping[str, Any]) -> Aggregate:
 
 
 def _guessing(about: Mapping[str, Any]) -> Guessing:
-    known = {"p_worse": about.get("p"), **about}  # earlier versions did not record it
-    value, p, p_worse = (_numbers({name: [known.get(name)]}, name)[0] for name in ("value", "p", "p_worse"))
+    value, p, p_worse = (_numbers({name: [about.get(name)]}, name)[0] for name in ("value", "p", "p_worse"))
     if not 0 <= min(p, p_worse) <= max(p, p_worse) <= 1:
         raise MalformedError(f"p: found {p:g} and {p_worse:g}, expected numbers from 0 to 1")
     return Guessing(value, p, p_worse)

@@ -13,7 +13,9 @@ from ragsweep.core.errors import ConfigError, ModelError
 LEAST_SECRET = 8  # characters; shorter ones, such as EMPTY, are no secret and may be words of an answer
 HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110, 5.6.2
 OWN_HEADERS = ("host", "content-type", "content-length", "accept-encoding", "transfer-encoding", "connection")
-SECRET_HEADER = re.compile(r"auth|cookie|key|token|secret|passw|credential|signature", re.IGNORECASE)
+SECRET_HEADER = re.compile(
+    r"authori|authenti|\bauth\b|cookie|key\b|token\b|secret|passw|credential|signature", re.IGNORECASE
+)
 
 
 class Access(NamedTuple):

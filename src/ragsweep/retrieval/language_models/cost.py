@@ -50,20 +50,17 @@ class Cost:
         """The cost in words. The tokens of prompts are estimated, and later prompts hold earlier responses."""
         again = [each for each in self.planned if each.as_json]  # with its response and what is wrong with that
         most = len(self.planned) + len(again)
-        tokens_in = sum(each.tokens_in for each in (*self.planned, *again)) + len(again) * (
-            self.max_tokens + CORRECTION
-        )
+        tokens_in = sum(each.tokens_in for each in (*self.planned, *again))
+        tokens_in += len(again) * (self.max_tokens + CORRECTION)
         tokens_out = most * self.max_tokens
         line = f"{self.model}: at most {counted(most, 'request')} to {self.url}"
-        line += (
-            f" ({len(again):,} of them only for responses that are not the JSON that was asked for)" if again else ""
-        )
+        only = f" ({len(again):,} of them only for responses that are not the JSON that was asked for)"
+        line += only if again else ""
         line += f", about {tokens_in:,} tokens in and at most {tokens_out:,} out"
         if self.price_in is None or self.price_out is None:
             return line
-        return (
-            f"{line}, at the given prices about {(tokens_in * self.price_in + tokens_out * self.price_out) / 1e6:.2f}"
-        )
+        price = (tokens_in * self.price_in + tokens_out * self.price_out) / 1e6
+        return f"{line}, at the given prices about {price:.2f}"
 
 
 def total(costs: Iterable[Cost]) -> Cost | None:

@@ -166,9 +166,7 @@ class EndpointClient(EndpointUser):
 
     def _read(self, response: Response) -> Response:
         """A response as those who ask see it: what was cut off has no text, unless its start will do."""
-        if response.get("cause") != Cause.CUT_OFF:
-            return response if response.get("cause") or not response["refused"] else {**response, "cause": "refused"}
-        return response if self.start_will_do else {**response, "text": ""}
+        return response if response["cause"] != Cause.CUT_OFF or self.start_will_do else {**response, "text": ""}
 
     @property
     def after_failure(self) -> str:

@@ -7,16 +7,20 @@ from typing import NamedTuple
 
 from ragsweep.core.parsing import MalformedError, from_json
 
-NAMES = r"(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning|begin_of_thought|end_of_thought)"
+NAMES = r"(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning|analysis|scratchpad|reflection|(?:begin|end)_of_thought)"
 MARK = re.compile(
     rf"(?P<open><(?:{NAMES})(?:\s[^<>]*)?>|\[THINK\]|◁think▷|<\|begin_of_thought\|>)"
     rf"|<(?:/\s*{NAMES}\s*)>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>",
     re.IGNORECASE,
 )
+UNFINISHED_END = re.compile(r"</(?:t(?:h(?:i(?:n(?:k(?:i(?:ng?)?)?)?)?)?)?)?$", re.IGNORECASE)  # a cut off end mark
+SENTENCE_END = re.compile(r"(?:^|\n|[.!?:)\]*\"'])\s*$")
+WITHIN_SENTENCE = re.compile(r" [a-z]")
 CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>")
 CHANNEL_END = re.compile(r"<\|(?:end|return|call|start|channel)\|>")
 BARE_CHANNELS = re.compile(r"\s*analysis(?=\W|[A-Z])(.*?)assistant\s*final(.*)", re.DOTALL)  # without special tokens
 FINAL = "final"
+NEAR = 20  # characters before a mark in which a sentence may end
 
 
 class Split(NamedTuple):
@@ -32,11 +36,17 @@ class Split(NamedTuple):
 
 
 def split(text: str) -> Split:
-    """Part a text. A JSON object is left alone, whatever marks its texts contain."""
+    """Part a text. A JSON object is left alone, whatever marks its texts contain.
+
+    The start of the reasoning may be missing, as it may stand in the prompt, and so may its end: the response was cut
+    off then, and says nothing after it.
+    """
     if "<|channel|>" in text:
         return _of_channels(text)
     if bare := BARE_CHANNELS.fullmatch(text):
         return Split(bare[2].strip(), bare[1].strip())
+    if UNFINISHED_END.search(text):
+        return Split("", text.strip())
     if not MARK.search(text) or _is_json(text):
         return Split(text, "")
     said: list[str] = []
@@ -44,6 +54,10 @@ def split(text: str) -> Split:
     start, inside = 0, False
     for mark in MARK.finditer(text):
         piece = text[start : mark.start()]
+        if mark["open"] and not inside and _is_mentioned(text, mark):
+            said.append(text[start : mark.end()])
+            start = mark.end()
+            continue
         if mark["open"]:
             (thoughts if inside else said).append(piece)
         elif inside:
@@ -52,11 +66,13 @@ def split(text: str) -> Split:
             thoughts += [*said, piece]
             said = []
         start, inside = mark.end(), bool(mark["open"])
-    before = "".join(said).rstrip(" ")
-    if inside and before and not before.endswith("\n") and not thoughts:  # prose that speaks of a mark
-        return Split(text, "")
     (thoughts if inside else said).append(text[start:])
     return Split("".join(said).strip(), "\n".join(filter(None, map(str.strip, thoughts))))
+
+
+def _is_mentioned(text: str, mark: re.Match[str]) -> bool:
+    """Whether a sentence speaks of a mark, and goes on after it."""
+    return bool(WITHIN_SENTENCE.match(text, mark.end())) and not SENTENCE_END.search(text[: mark.start()][-NEAR:])
 
 
 def _of_channels(text: str) -> Split:

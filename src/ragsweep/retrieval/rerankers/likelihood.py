@@ -70,8 +70,8 @@ class LikelihoodReranker:
         expect_method(self.model, "ask_each", "reranker.model")
         if not getattr(self.model, "has_likelihoods", True):
             raise ConfigError(
-                f"reranker.model: {name_of(self.model)} does not tell how likely a given text is, which "
-                "reranker=likelihood needs; use language_model=smollm2"
+                f"reranker.model: {name_of(self.model)} does not tell how likely a given text is (a chat returns no "
+                "logprobs of what is sent), which reranker=likelihood needs; use language_model=smollm2"
             )
 
     def rerank(self, search: Search, ranking: Ranking, depth: int) -> Ranking:
