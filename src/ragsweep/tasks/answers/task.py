@@ -51,8 +51,7 @@ from ragsweep.tasks.search import STAGES, in_stages, search_of
 from ragsweep.tasks.task import Measurement, Record
 
 LEAST_DEPTH = 100  # a ranking has at least this many passages, and at least k
-# Findings that do not change how answers count.
-OF_RANKING = ("queries_without_judgments", "queries_without_relevant", "questions_left_out")
+OF_RANKING = ("queries_without_judgments", "queries_without_relevant", "questions_left_out")  # change no answer
 
 
 @dataclass(frozen=True)
@@ -150,8 +149,7 @@ class AnswersTask:
         ranking = self._rank(items, self._source, *controls)
         answered, *compared = self._answered(items, ranking, self._source, *controls)
         others: dict[str, Array] = {each.source: each.correct_as_control for each in compared}
-        quality = self._quality(items, answered, ranking)
-        evaluation = evaluate(answered, quality, others, self.evaluation, items.name)
+        evaluation = evaluate(answered, self._quality(items, answered, ranking), others, self.evaluation, items.name)
         return self._measured(items, answered, evaluation, [*without_difference(answered, compared)])
 
     def explain(self, items: Dataset, query: str, record: Record, width: int) -> Iterator[str]:
@@ -161,11 +159,10 @@ class AnswersTask:
         asked = questions(items, passages)
         asks = asked if self._recorded else [asked[row]]  # a file is read as a whole
         announce(self.answerer, {query: asks})
-        answers = self._ask(items, asks, self._source)
         qrels = items.qrels
         relevant = qrels.unit[(qrels.query == row) & (qrels.grade >= self._level)]
         units = frozenset(items.units[unit] for unit in relevant)
-        given = answers[row if self._recorded else 0]
+        given = self._ask(items, asks, self._source)[row if self._recorded else 0]
         [question] = with_own_evidence(items, [asked[row]], [given])
         return Explanation(record, items.cases[row], question, given, units).text(width)
 
@@ -274,9 +271,8 @@ class AnswersTask:
 
     def _context_tokens(self, items: Dataset, answered: Answered) -> Array | None:
         """Tokens of the evidence of each question, shape [cases]; None if they are not known."""
-        own = self._recorded or answered.retrieved
-        counts = None if own else token_counts(items.texts, self.tokenizer, self.store)
-        if counts is None:
+        known = not (self._recorded or answered.retrieved)
+        if not known or (counts := token_counts(items.texts, self.tokenizer, self.store)) is None:
             return None
         tokens = dict(zip(items.texts, counts.tolist(), strict=True))
         totals = [sum(tokens[passage.text] for passage in each.evidence) for each in answered.questions]

@@ -54,8 +54,8 @@ def audit(
     relevance_level: int,
     store: Store,
     retriever: Ranker | None,
-    ranker: Ranker | None = None,
     *,
+    ranker: Ranker | None = None,
     pictures: Sequence[str] = (),
     fonts: Mapping[str, Sequence[Font]] = NO_FONTS,
 ) -> Audit:

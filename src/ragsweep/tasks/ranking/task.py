@@ -127,9 +127,7 @@ class RankingTask:
         _notice([dataset.queries[row].text for row in irrelevant], no_relevant)
         units = [dataset.units[unit] for unit in sorted(absent)]
         _notice(units, f"judged {dataset.unit}s without a passage, never found")
-        _notice(
-            tables.without_offsets(dataset), "references that are not at one place of their document, found by words"
-        )
+        _notice(tables.without_offsets(dataset), "references not at one place of their document, found by words")
         return dataset
 
     def check(self, items: Dataset) -> None:
@@ -144,7 +142,9 @@ class RankingTask:
         """What is wrong with the dataset."""
         pictures, fonts = scanned_pages(self.dataset, items), fonts_of(self.dataset)
         level = self.evaluation.relevance_level
-        return audit(items, self.audit, level, self.store, self.retriever, self._ranker, pictures=pictures, fonts=fonts)
+        return audit(
+            items, self.audit, level, self.store, self.retriever, ranker=self._ranker, pictures=pictures, fonts=fonts
+        )
 
     def measure(self, items: Dataset) -> Measurement:
         """Retrieve, judge and measure."""
