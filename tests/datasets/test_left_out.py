@@ -242,6 +242,12 @@ def test_queries_without_judgments_are_not_among_the_measured_ones(tmp_path, cap
     assert "measured: 1 of 2 questions" in capsys.readouterr().err
 
 
+def test_a_row_whose_id_cannot_be_read_takes_no_id_of_another(tmp_path):
+    path = written(tmp_path, "q.csv", "id,query,relevant_docs\n2,what,1\n,who,1\n3,why,2\n")
+    dataset = OwnDataset("own", CORPUS, TableQuestions(path, id="id"), ids=["2"])
+    assert [each.query_id for each in dataset.load().queries] == ["2"]
+
+
 def test_an_accuracy_says_of_how_many_questions_it_is(tmp_path):
     dataset = cases(tmp_path, [case(number, same=number == 2) for number in range(1, 5)], on_error="skip")
     path = written(tmp_path, "a.json", json.dumps([{"id": f"c{number}", "answer": "A"} for number in (1, 3, 4)]))
@@ -289,11 +295,13 @@ def test_answers_to_questions_that_the_dataset_leaves_out_are_left_out_and_count
             answer(RecordedAnswerer(path), QUESTIONS, left_out=left_out)
 
 
-def test_a_sample_of_the_harness_keeps_its_number_where_earlier_cases_are_left_out(tmp_path):
+@pytest.mark.parametrize("names", [{}, {"id": "dev-%"}, {"id": " "}], ids=["no ids", "other ids", "blank ids"])
+def test_a_sample_of_the_harness_keeps_its_number_where_earlier_cases_are_left_out(tmp_path, names):
     samples = [
         {
             "doc_id": place,
-            "doc": {"question": f"Which {place}?", "options": ["yes", "no"]},
+            "doc": {name: text.replace("%", str(place)) for name, text in names.items()}
+            | {"question": f"Which {place}?", "options": ["yes", "no"]},
             "arguments": [["", " yes"], ["", " no"]],
             "resps": [],
             "filtered_resps": [[-2.0, False], [-1.0, True]],

@@ -95,12 +95,15 @@ def _question(row: Row, asked: Mapping[str, Question], questions: Sequence[Quest
     """The question of a sample: by an id in its document, else by its position in the dataset."""
     document = row.fields["doc"]
     found = [document.get(name) for name in IDS] if isinstance(document, dict) else []
-    ids = [str(each).strip() for each in found if isinstance(each, str | int)]
+    ids = [text for each in found if isinstance(each, str | int) and (text := str(each).strip())]
     if known := [each for each in ids if each in asked]:
         return asked[known[0]]
     position: int | None = row.field("doc_id", int, "a whole number")
+    told = (
+        [*ids, *([] if position is None else [str(position + 1)])] if ids else []
+    )  # cases without ids are numbered, whatever the log calls them
     if position is None or (not 0 <= position < len(questions) and str(position + 1) not in asked):
-        raise unknown_case(row.where, next(filter(None, ids), f"number {position}"), asked, ids)
+        raise unknown_case(row.where, next(iter(ids), f"number {position}"), asked, told)
     by_place = questions[position] if 0 <= position < len(questions) else None
     by_number = asked.get(str(position + 1))  # cases without ids are numbered, and some may have been left out
     candidates = [each for each in dict.fromkeys((by_number, by_place)) if each is not None]
@@ -111,7 +114,7 @@ def _question(row: Row, asked: Mapping[str, Question], questions: Sequence[Quest
         raise UnknownCaseError(
             f"{row.where}: the text of sample {position} does not have the {kind} of case "
             f"{question.question_id[:SHOWN]!r}; expected the samples in the order of the cases, or with their ids",
-            ids,
+            told,
         )
     return fitting[0]
 

@@ -132,9 +132,10 @@ class TableQuestions:
         for where, row in read_entries(Path(self.path), "queries", setting=settings.questions):
             has_type = has_type or self.type in row
             question = None
-            name, id_column = str(len(questions) + nameless + 1), self._id_in(row)
+            number, id_column = str(len(questions) + nameless + 1), self._id_in(row)
+            name = None if id_column else number
             try:
-                name = id_of(row, id_column, where) if id_column else name
+                name = id_of(row, id_column, where) if id_column else number
                 query = self._query(row, where, name)
                 key = (query.text, query.query_type) if id_column is None else (name, None)
                 question = questions.setdefault(key, _Question(query, where))
