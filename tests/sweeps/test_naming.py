@@ -19,6 +19,9 @@ from ragsweep.sweeps.naming import told_apart
         (["a.jsonl", "old/a.jsonl"], ["a.jsonl", "old/a.jsonl"]),
         (["/trec8/input.acsys", "/trec8/CL99SD"], ["input.acsys", "CL99SD"]),  # many runs of TREC have no ending
         (["BAAI/bge-small-en", "intfloat/e5-small"], ["BAAI/bge-small-en", "intfloat/e5-small"]),
+        (["BAAI/bge-small-en-v1.5", "intfloat/e5-small"], ["BAAI/bge-small-en-v1.5", "intfloat/e5-small"]),
+        (["/models/e5/", "/models/bge/"], ["e5", "bge"]),
+        (["/a/e5/", "/b/e5/", "//", "/"], ["a/e5", "b/e5", "//", "/"]),
         (
             ["http://host/v1/m.gguf", "{a: b/c.txt}", 0.5, None],
             ["http://host/v1/m.gguf", "{a: b/c.txt}", "0.5", "null"],
