@@ -6,7 +6,7 @@ from outcomes import of_scores
 
 from ragsweep.app.naming import named, values_shown
 from ragsweep.report.record import as_record
-from ragsweep.sweeps import DecisionSettings, decide, side_by_side
+from ragsweep.sweeps import DecisionSettings, Sweep, decide, side_by_side, with_own_columns
 from ragsweep.sweeps.naming import told_apart
 
 
@@ -60,3 +60,17 @@ def test_two_systems_with_files_of_one_name_are_two_methods_and_keep_their_paths
     assert decision.sweep.label(decision.named) == "path llama/answers.jsonl"
     assert {*decision.sweep.table["method"]} == {"gpt/answers.jsonl", "llama/answers.jsonl"}
     assert as_record(decision, "")["choice"]["settings"] == {"retriever.path": paths[1]}
+
+
+def test_tables_and_records_keep_whole_values_whatever_the_settings_are_called():
+    """The override's name is not that of a used setting: a group takes the value to its own place."""
+    values = ["/runs/one/a.trec", "/runs/two/a.trec", "BAAI/bge-small-en-v1.5"]
+    runs = [of_scores(f"run {at}", [0.1 * at] * 20, {"mine": value}) for at, value in enumerate(values)]
+    twice = with_own_columns(with_own_columns(runs))  # runs of one sweep, then side by side
+    decision = decide(Sweep(twice, {}, DecisionSettings("f1")))
+    assert [decision.sweep.label(each) for each in twice] == [
+        f"mine {each}" for each in ("one/a.trec", "two/a.trec", values[2])
+    ]
+    assert {*decision.summary_statistics["mine"]} == {*decision.sweep.per_query["mine"]} == {*values}
+    choices = [as_record(decide(Sweep([each], {}, DecisionSettings("f1"))), "")["choice"] for each in twice]
+    assert [each["settings"]["mine"] for each in choices] == values
