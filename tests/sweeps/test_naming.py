@@ -1,10 +1,12 @@
 """Files are shown by their own names, with the folders that tell them apart."""
 
+import json
+
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from outcomes import of_scores
 
-from ragsweep.app.naming import named, values_shown
+from ragsweep.app.naming import keep_shown, named, shown_in, values_shown
 from ragsweep.report.record import as_record
 from ragsweep.sweeps import DecisionSettings, Sweep, decide, side_by_side, with_own_columns
 from ragsweep.sweeps.naming import told_apart
@@ -42,6 +44,17 @@ def test_jobs_over_files_of_one_name_have_names_of_their_own():
     names = [named(each, swept, values_shown(parsed, swept))[0] for each in parsed]
     assert names == ["path=one/bm25.trec k=5", "path=two/bm25.trec k=5", "path=c.trec k=5"]
     assert values_shown(jobs("/x/a.trec", "/x/b.trec"), swept) == {"retriever.path": {}, "k": {}}  # nothing to send
+
+
+def test_what_names_the_jobs_of_a_wide_sweep_is_not_in_the_environment(tmp_path):
+    """Of which one string may have 128 KiB on Linux."""
+    swept, parsed = ["retriever.path"], jobs(*(f"/a/{'long/' * 40}way/{at}/bm25.trec" for at in range(300)))
+    shown = values_shown(parsed, swept)
+    assert len(json.dumps(shown)) > 2**16
+    kept = keep_shown(shown, tmp_path)
+    assert len(kept) < 2**12
+    assert named(parsed[-1], swept, shown_in(kept))[0] == "path=299/bm25.trec"
+    assert shown_in(keep_shown({"k": {}}, tmp_path)) == shown_in(str(tmp_path / "elsewhere.json")) == {}
 
 
 def recorded(paths, **more):
