@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import permutations
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from ragsweep.statistics import LEVEL, certify, compare_with_best, pareto_front
+from ragsweep.statistics import LEVEL, certify, compare_with_best, pareto_front, worse_for_any_spread
 from ragsweep.statistics.bounded_mean import p_above
 from ragsweep.statistics.intervals import Array
 
@@ -117,11 +119,23 @@ def worse(rng: np.random.Generator, found: list[Array], queries: int) -> Rates:
             yield float(np.mean([not compare_with_best(each, resamples=PATTERNS).tied.all() for each in sets]))
 
 
-def worse_power(rng: np.random.Generator, found: list[Array], queries: int) -> Rates:
+def _called_worse(differences: Array, any_spread: bool) -> npt.NDArray[np.bool_]:
+    """Whether each of two configurations is called worse, by sign flips or also for any spread of the differences."""
+    both = np.array([differences, np.zeros_like(differences)])
+    return worse_for_any_spread(both, 1.0) if any_spread else ~compare_with_best(both, resamples=PATTERNS).tied
+
+
+def worse_shifted(rng: np.random.Generator, found: list[Array], queries: int, any_spread: bool = False) -> Rates:
+    """One of two is called worse whose differences are shifted until few large losses outweigh all small gains."""
+    for values in pairs(rng, found, -LOSSES[1], -LOSSES[0]):
+        sets = drawn(rng, values - values.mean(), queries)
+        yield float(np.mean([_called_worse(each, any_spread).any() for each in sets]))
+
+
+def worse_power(rng: np.random.Generator, found: list[Array], queries: int, any_spread: bool = False) -> Rates:
     """The worse one of two is called worse; the true difference is within `WORSE`."""
     for values in pairs(rng, found, -WORSE[1], -WORSE[0]):
-        sets = drawn(rng, np.array([values, np.zeros_like(values)]), queries)
-        yield float(np.mean([not compare_with_best(each, resamples=PATTERNS).tied[0] for each in sets]))
+        yield float(np.mean([_called_worse(each, any_spread)[0] for each in drawn(rng, values, queries)]))
 
 
 def certified(rng: np.random.Generator, found: list[Array], queries: int, spare: float = 0.0) -> Rates:
@@ -145,6 +159,9 @@ CLAIMS: dict[str, Claim] = {
     "power ": front_power,
     "worse, of two": worse_of_two,
     "power  ": worse_power,
+    "worse, of two, shifted": worse_shifted,
+    "the same, for any spread": partial(worse_shifted, any_spread=True),
+    "power, for any spread": partial(worse_power, any_spread=True),
     "worse, of all": worse,
     "certified k": certified,
     "power   ": certified_power,

@@ -236,6 +236,92 @@ def test_one_configuration_leaves_nothing_to_choose():
     assert evidence(decided(alpha_k(0.7, 5, 0.3))) == []
 
 
+# A tie besides controls and configurations that do not meet the requirements
+
+
+def as_control(run):
+    return replace(run, facts=replace(run.facts, control="nobody has the judged pages"))
+
+
+def with_control(*means):
+    """The last one is a control."""
+    *runs, last = over(noisy(means), [0.3, 0.5, 0.7][: len(means)]).sweep.outcomes
+    return decided(*runs, as_control(last))
+
+
+def said_of(decision):
+    return as_record(decision, "")["not_shipped"], headline(decision)[0]
+
+
+def test_a_control_makes_no_winner_of_a_tie():
+    why, first = said_of(with_control(0.5, 0.5, 0.9))
+    assert why == "tied"
+    assert first.startswith("No winner: the 2 configurations cannot be told apart. ")
+    assert said_of(with_control(0.3, 0.5, 0.9))[0] is None
+    scores = noisy([0.5, 0.9])[[0, 0, 1]]
+    *same, last = over(scores).sweep.outcomes
+    why, first = said_of(decided(*same, as_control(last)))
+    assert why == "same values"
+    assert first.startswith("No winner: both configurations measure the same")
+
+
+def test_one_configuration_and_a_control_leave_nothing_to_choose():
+    why, first = said_of(with_control(0.5, 0.9))
+    assert why == "one configuration"
+    assert first.startswith("alpha=0.3: F1 0.4")
+
+
+def test_an_unmet_requirement_makes_no_winner_of_a_tie():
+    required = replace(SETTINGS, require={"latency/mean_ms": 25})
+    tied = with_latency(10, 20, 30, settings=required)
+    why, first = said_of(tied)
+    assert why == "tied"
+    assert first.startswith("No winner: the 2 configurations that meet the requirements cannot be told apart. ")
+    same = decided(
+        *(replace(run, per_query=tied.sweep.outcomes[0].per_query) for run in tied.sweep.outcomes), settings=required
+    )
+    why, first = said_of(same)
+    assert why == "same values"
+    assert first.startswith("No winner: both configurations that meet the requirements measure the same, F1")
+    assert any(line.startswith("Left out at k 5, as they do not meet the requirements") for line in evidence(same))
+
+
+def test_the_only_one_that_meets_the_requirements_is_shipped():
+    alone = with_latency(10, 20, 30, settings=replace(SETTINGS, require={"latency/mean_ms": 15}))
+    why, first = said_of(alone)
+    assert why is None
+    assert first.startswith("Ship alpha=0.3")
+    assert first.endswith("Nothing else meets the requirements.")
+
+
+def test_a_cutoff_at_which_nothing_meets_the_requirements_shows_no_winner():
+    """At k 3 one is far worse, but all are too slow there."""
+    runs = [
+        of_scores(f"{alpha} {k}", scores, {"retriever.alpha": alpha, "k": k}, latency=latency, k=str(k))
+        for k, latency, means in ((3, 90, [0.2, 0.8]), (5, 10, [0.5, 0.5]))
+        for alpha, scores in zip((0.3, 0.5), noisy(means), strict=True)
+    ]
+    why, first = said_of(decided(*runs, settings=replace(SETTINGS, require={"latency/mean_ms": 25})))
+    assert why == "tied"
+    assert first.startswith("No winner at k 5: the 2 configurations cannot be told apart.")
+    assert first.endswith("At k 3 none meets the requirements.")
+
+
+@pytest.mark.parametrize(("same", "count"), [([0, 0], "the 2 configurations cannot"), ([0, 0, 1], "none of the 3 ")])
+def test_a_tie_counts_the_configurations_where_some_measure_the_same(same, count):
+    """At k 3 all measure the same; at k 5 some do, and the others are tied with them."""
+    scores = noisy([0.5, 0.5])
+    runs = [
+        of_scores(f"{alpha} {k}", scores[row], {"retriever.alpha": alpha, "k": k}, k=str(k))
+        for k, rows in ((3, [0] * len(same)), (5, [*same[1:], 1]))
+        for alpha, row in zip((0.3, 0.5, 0.7), rows, strict=False)
+    ]
+    why, first = said_of(decided(*runs))
+    assert why == "tied"
+    assert first.startswith(f"No winner at any k: {count}")
+    assert "measured best" not in first
+
+
 # Several cutoffs
 
 
@@ -446,7 +532,8 @@ def test_one_configuration_for_every_cutoff_is_the_choice_at_every_cutoff_if_a_c
 def test_a_cutoff_at_which_nothing_meets_the_requirements_is_named():
     decision = over_k_and_cost(replace(SETTINGS, require={"f1": 0.65}))
     first, second, _ = headline(decision)
-    assert first == "At k 3: none meets the requirements; at k 5 and 10: alpha 0.5."
+    assert first.startswith("No winner at k 5 and 10: the 2 configurations that meet the requirements cannot be told ")
+    assert first.endswith("At k 3 none meets the requirements.")
     assert second.startswith("k buys recall: 5 gives 0.7")
     assert cells(decision)[1][3:] == ["", "", "", ""]
     there = headline(over_k_and_cost(replace(SETTINGS, require={"f1": 0.65}, at=3)))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from simulated import alike, f1_like
 
-from ragsweep.statistics import compare_with_reference, detectable_difference, queries_needed, standings
+from ragsweep.statistics import compare_with_reference, detectable_difference, intervals, queries_needed, standings
 
 
 @pytest.fixture(scope="module")
@@ -54,3 +54,12 @@ def test_many_comparisons_with_a_baseline_get_enough_patterns_to_be_significant(
     better = np.random.default_rng(0).normal(1, 0.1, (600, 40))
     better[0] -= 1
     assert standings(better, [None] * 40, baseline=0, resamples=100).baseline.p_holm[1:].max() < 0.05
+
+
+def test_many_comparisons_are_significant_of_many_queries_too(monkeypatch):
+    """Of which fewer patterns are drawn: here, 40 queries are already many."""
+    monkeypatch.setattr(intervals, "MANY_QUERIES", 30)
+    monkeypatch.setattr(intervals, "DRAWS_OF_MANY", 1)
+    better = np.random.default_rng(0).normal(1, 0.1, (60, 40))
+    better[0] -= 1
+    assert standings(better, [None] * 40, baseline=0).baseline.p_holm[1:].max() < 0.05

@@ -1,12 +1,14 @@
 """Files are shown by their own names, with the folders that tell them apart."""
 
+import json
+
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from outcomes import of_scores
 
-from ragsweep.app.naming import named, values_shown
+from ragsweep.app.naming import keep_shown, named, shown_in, values_shown
 from ragsweep.report.record import as_record
-from ragsweep.sweeps import DecisionSettings, decide, side_by_side
+from ragsweep.sweeps import DecisionSettings, Sweep, decide, side_by_side, with_own_columns
 from ragsweep.sweeps.naming import told_apart
 
 
@@ -19,6 +21,9 @@ from ragsweep.sweeps.naming import told_apart
         (["a.jsonl", "old/a.jsonl"], ["a.jsonl", "old/a.jsonl"]),
         (["/trec8/input.acsys", "/trec8/CL99SD"], ["input.acsys", "CL99SD"]),  # many runs of TREC have no ending
         (["BAAI/bge-small-en", "intfloat/e5-small"], ["BAAI/bge-small-en", "intfloat/e5-small"]),
+        (["BAAI/bge-small-en-v1.5", "intfloat/e5-small"], ["BAAI/bge-small-en-v1.5", "intfloat/e5-small"]),
+        (["/models/e5/", "/models/bge/"], ["e5", "bge"]),
+        (["/a/e5/", "/b/e5/", "//", "/"], ["a/e5", "b/e5", "//", "/"]),
         (
             ["http://host/v1/m.gguf", "{a: b/c.txt}", 0.5, None],
             ["http://host/v1/m.gguf", "{a: b/c.txt}", "0.5", "null"],
@@ -41,6 +46,17 @@ def test_jobs_over_files_of_one_name_have_names_of_their_own():
     assert values_shown(jobs("/x/a.trec", "/x/b.trec"), swept) == {"retriever.path": {}, "k": {}}  # nothing to send
 
 
+def test_what_names_the_jobs_of_a_wide_sweep_is_not_in_the_environment(tmp_path):
+    """Of which one string may have 128 KiB on Linux."""
+    swept, parsed = ["retriever.path"], jobs(*(f"/a/{'long/' * 40}way/{at}/bm25.trec" for at in range(300)))
+    shown = values_shown(parsed, swept)
+    assert len(json.dumps(shown)) > 2**16
+    kept = keep_shown(shown, tmp_path)
+    assert len(kept) < 2**12
+    assert named(parsed[-1], swept, shown_in(kept))[0] == "path=299/bm25.trec"
+    assert shown_in(keep_shown({"k": {}}, tmp_path)) == shown_in(str(tmp_path / "elsewhere.json")) == {}
+
+
 def recorded(paths, **more):
     settings = [{"retriever": "RunFileRetriever", "retriever.path": path} for path in paths]
     method = {"name": "answers.jsonl", "is_baseline": False, "vary": "", "stands_for": {}, "chosen_by": ["retriever"]}
@@ -57,3 +73,17 @@ def test_two_systems_with_files_of_one_name_are_two_methods_and_keep_their_paths
     assert decision.sweep.label(decision.named) == "path llama/answers.jsonl"
     assert {*decision.sweep.table["method"]} == {"gpt/answers.jsonl", "llama/answers.jsonl"}
     assert as_record(decision, "")["choice"]["settings"] == {"retriever.path": paths[1]}
+
+
+def test_tables_and_records_keep_whole_values_whatever_the_settings_are_called():
+    """The override's name is not that of a used setting: a group takes the value to its own place."""
+    values = ["/runs/one/a.trec", "/runs/two/a.trec", "BAAI/bge-small-en-v1.5"]
+    runs = [of_scores(f"run {at}", [0.1 * at] * 20, {"mine": value}) for at, value in enumerate(values)]
+    twice = with_own_columns(with_own_columns(runs))  # runs of one sweep, then side by side
+    decision = decide(Sweep(twice, {}, DecisionSettings("f1")))
+    assert [decision.sweep.label(each) for each in twice] == [
+        f"mine {each}" for each in ("one/a.trec", "two/a.trec", values[2])
+    ]
+    assert {*decision.summary_statistics["mine"]} == {*decision.sweep.per_query["mine"]} == {*values}
+    choices = [as_record(decide(Sweep([each], {}, DecisionSettings("f1"))), "")["choice"] for each in twice]
+    assert [each["settings"]["mine"] for each in choices] == values

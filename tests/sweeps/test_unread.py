@@ -105,7 +105,20 @@ def test_a_configuration_that_is_worse_only_because_it_was_not_read_changes_the_
     decision = decided(run("read", right, np.zeros(200)), run("cut off", right, np.arange(200) < 60))
     assert decision.headline.worse == 1
     assert [each.counted_as for each in decision.unread.changing] == ["left out"]
+    assert not decision.unread.replacing  # equal is not better
     assert "on the 140 queries that both have answered, model cut off has 0." in said(decision)
+
+
+def test_the_choice_stands_where_less_of_the_difference_is_left():
+    """.50 against .34; on the 140 queries that both have answered, 2 of them apart."""
+    right, _ = drawn(0.5, 200)
+    close = right & (np.cumsum(right) <= right.sum() - 2)
+    decision = decided(run("read", right, np.zeros(200)), run("cut off", close, np.arange(200) < 60))
+    [left_out] = [each for each in decision.unread.recounts if each.counted_as == "left out"]
+    assert (left_out.changes, left_out.replaces) == (True, False)
+    record = as_record(decision, "")
+    assert (record["not_shipped"], record["unread"]["choice_depends"]) == (None, False)
+    assert "The choice stands" in said(decision)
 
 
 def test_a_metric_whose_unread_answers_cannot_count_otherwise_says_how_many_there_are():
@@ -115,6 +128,8 @@ def test_a_metric_whose_unread_answers_cannot_count_otherwise_says_how_many_ther
     decision = decided(*(replace(each, facts=replace(each.facts, unread=about)) for each in runs))
     assert "could not be read, and have the worst Accuracy: model cut off 9, model whole 0 of 60" in said(decision)
     assert [each.counted_as for each in decision.unread.recounts] == ["left out"]
+    assert not decision.unread.changing
+    assert said(decision).count("be the same if they were left out.") == 1
 
 
 def test_where_everything_was_read_nothing_is_said():

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ragsweep.tracking import Job
 
 SWEEP = "RAGSWEEP_SWEEP"  # in the environment: what every job needs to know about its sweep, as JSON
+SHOWN = "shown.json"  # in the folder of a sweep: its `Shown`, which may be longer than the environment takes
 UNNAMED = ("dataset", "corpus", "questions", "tracking", "store", "hydra", "dry_run")  # do not name a run
 Shown = Mapping[str, Mapping[str, str]]  # what stands for the values of swept settings
 ABOUT_THIS_START = ("tracking.resume", "dry_run")  # settings that another start of the same sweep need not have
@@ -66,7 +67,28 @@ def _named_single(config: DictConfig, overrides: Sequence[str]) -> tuple[str, di
 
 
 def _named_job(overrides: Sequence[str], sweep: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    return named(OverridesParser.create().parse_overrides(list(overrides)), sweep["swept"], sweep["shown"])
+    return named(OverridesParser.create().parse_overrides(list(overrides)), sweep["swept"], shown_in(sweep["shown"]))
+
+
+def keep_shown(shown: Shown, folder: Path) -> str:
+    """Write what stands for swept values into the folder of a sweep, for its jobs.
+
+    Returns:
+        The path of the file; empty if there is nothing to write.
+    """
+    if not any(shown.values()):
+        return ""
+    path = folder.absolute() / SHOWN
+    path.write_text(json.dumps(shown), encoding="utf-8")
+    return str(path)
+
+
+def shown_in(path: str) -> Shown:
+    """What `keep_shown` wrote; empty on a machine that cannot read it, whose jobs are told apart by their numbers."""
+    with suppress(OSError):
+        kept: Shown = json.loads(Path(path).read_text(encoding="utf-8")) if path else {}
+        return kept
+    return {}
 
 
 def sweep_of_job() -> dict[str, Any] | None:

@@ -33,6 +33,7 @@ def _evidence(decision: Decision) -> Iterator[str]:
     asked, used = decision.sweep.settings.at, decision.headline.cutoff
     if asked is not None and asked != used:
         yield f"decision.at is {asked}, at which no run finished: the headline is about {decision.sweep.cutoff} {used}."
+    yield from _left_out(decision)
     if not_shipped(decision) == "same values":
         return
     yield from _rule(decision)
@@ -86,6 +87,11 @@ def _rule(decision: Decision) -> Iterator[str]:
         yield f"Shown to be {within} (p <= 0.05): {names}."
     if choice.not_worse is not None:
         yield from _limits_of_the_margin(choice)
+
+
+def _left_out(decision: Decision) -> Iterator[str]:
+    """The configurations at the headline's cutoff that could not be chosen."""
+    sweep, choice = decision.sweep, decision.headline
     controls = {outcome.name for outcome in sweep.outcomes if outcome.facts.control}
     for why, some in (("do not meet the requirements", choice.excluded.keys() - controls), ("are controls", controls)):
         if choice.meets and (left_out := [name for name in choice.excluded if name in some]):

@@ -30,9 +30,9 @@ def unread_in_words(decision: Decision) -> str:
         return said
     if not found.changing:
         ways = [each.counted_as for each in found.recounts if each.counted_as != LEFT_OUT]
-        counted_as = f"counted as {' or '.join(ways)}" if ways else ""
+        counted_as = [f"counted as {' or '.join(ways)}"] if ways else []
         left_out = ["were left out"] if len(ways) < len(found.recounts) else []
-        return f"{said} The choice would be the same if they {', or '.join([counted_as, *left_out])}."
+        return f"{said} The choice would be the same if they {', or '.join([*counted_as, *left_out])}."
     named = [_instead(each) for each in found.changing[:MOST_WAYS]]
     more = [f"and {len(found.changing) - MOST_WAYS} more"] if len(found.changing) > MOST_WAYS else []
     what = (

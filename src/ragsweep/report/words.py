@@ -9,7 +9,7 @@ from ragsweep.core.terminal import counted, one_line
 from ragsweep.report.settings_words import tied_in_words, values_in_words
 from ragsweep.report.unread_words import unread_in_words
 from ragsweep.report.worse_words import worse_in_words
-from ragsweep.sweeps import Choice, Decision, Outcome, Promise, Sweep, not_shipped
+from ragsweep.sweeps import Choice, Decision, Outcome, Promise, Sweep, alone_meets, not_shipped, requirements_exclude
 
 MOST_UNANSWERED = 0.5  # of the queries; with more, that is the news
 MOST_NAMED = 4  # configurations that the headline lists
@@ -65,7 +65,7 @@ def _than_guessing(decision: Decision) -> str:
 def _which(decision: Decision) -> str:
     sweep, choices, why = decision.sweep, list(decision.choices.values()), not_shipped(decision)
     if why == "one configuration":
-        only = sweep.outcomes[0]
+        only = decision.named
         return f"{only.name}: {_measured(sweep, only)}. There is only one configuration, so there is nothing to choose."
     if why == "requirements":
         excluded = "; ".join(
@@ -74,7 +74,7 @@ def _which(decision: Decision) -> str:
         return f"No configuration meets the requirements. The best without them, {excluded}."
     if why in NO_WINNER:
         return _no_winner(decision)
-    chosen = _which_of(choices[0]) if len(choices) == 1 else _which_at_each(decision)
+    chosen = _which_of(decision, choices[0]) if len(choices) == 1 else _which_at_each(decision)
     if why == "guessing":
         return f"Nothing to ship: what measures best is not shown to be better than guessing. Measured: {chosen}"
     if why == "unread answers":
@@ -85,26 +85,29 @@ def _which(decision: Decision) -> str:
 def _no_winner(decision: Decision) -> str:
     """That nothing can be told apart, and what was measured, so that it does not sound like a winner."""
     sweep, choice, several = decision.sweep, decision.headline, len(decision.choices) > 1
-    number = max(len(each.allowed.outcomes) for each in decision.choices.values())
+    meeting = {cutoff: each for cutoff, each in decision.choices.items() if each.meets}
+    number = max(len(each.allowed.outcomes) for each in meeting.values())
     if number == 1:
-        return f"One configuration at {counted(len(decision.choices), 'cutoff')}: only {sweep.cutoff} is to be chosen."
+        return f"One configuration at {counted(len(meeting), 'cutoff')}: only {sweep.cutoff} is to be chosen."
     measured = f"{_measured(sweep, choice.named)}{at(sweep, choice)}"
+    those = " that meet the requirements" if requirements_exclude(decision, *meeting.values()) else ""
+    none = [cutoff for cutoff in decision.choices if cutoff not in meeting]
+    nowhere = f" At {sweep.cutoff} {_cutoffs(none)} none meets the requirements." if none else ""
     if not_shipped(decision) == "same values":
         only_k = f" Only {sweep.cutoff} is to be chosen." if several else " Choose by cost."
         which = "both" if number == 2 else f"all {number}"
-        return f"No winner: {which} configurations measure the same, {measured}.{only_k}"
-    value = "The value measured best, perhaps by chance,"
+        return f"No winner: {which} configurations{those} measure the same, {measured}.{only_k}{nowhere}"
+    value = f"The value measured best, perhaps by chance, is that of {sweep.label(choice.named)}: {measured}"
     if choice.named is not choice.best:
-        value = f"The best {in_sentence(sweep.title(sweep.settings.prefer or ''))}"
-    anywhere = f" at any {sweep.cutoff}" if several else ""
-    which = (
-        "the 2 configurations cannot" if choice.distinct == 2 else f"none of the {choice.distinct} configurations can"
-    )
-    than = "" if choice.distinct == 2 else " from the best"
-    return (
-        f"No winner{anywhere}: {which} be told apart{than}. Choose by cost. {value} is that of "
-        f"{sweep.label(choice.named)}: {measured}."
-    )
+        best = in_sentence(sweep.title(sweep.settings.prefer or ""))
+        value = f"The best {best} is that of {sweep.label(choice.named)}: {measured}"
+    elif choice.distinct == 1:
+        value = f"Measured for {sweep.label(choice.named)}: {measured}"
+    anywhere = f" at {f'{sweep.cutoff} {_cutoffs([*meeting])}' if none else f'any {sweep.cutoff}'}" if several else ""
+    which = f"none of the {number} configurations{those} can be told apart from the best"
+    if number == 2:
+        which = f"the 2 configurations{those} cannot be told apart"
+    return f"No winner{anywhere}: {which}. Choose by cost. {value}.{nowhere}"
 
 
 def _which_at_each(decision: Decision) -> str:
@@ -114,11 +117,11 @@ def _which_at_each(decision: Decision) -> str:
         return f"At every {sweep.cutoff}: {_with_others(decision, decision.for_all.label, _always_tied(decision))}."
     each = [f"at {sweep.cutoff} {_cutoffs(group)}: {label}" for label, group in _by_label(decision)]
     sentence = "; ".join(each)
-    alone = all(choice.distinct == 1 and choice.meets for choice in choices)
+    alone = all(alone_meets(decision, choice) for choice in choices)
     return f"{sentence[:1].upper()}{sentence[1:]}.{' Nothing else meets the requirements.' if alone else ''}"
 
 
-def _which_of(choice: Choice) -> str:
+def _which_of(decision: Decision, choice: Choice) -> str:
     """The choice of a sweep with one cutoff."""
     sweep = choice.allowed
     measured = f"{sweep.label(choice.named)}: {_measured(sweep, choice.named)}"
@@ -128,7 +131,8 @@ def _which_of(choice: Choice) -> str:
             f"worse by {sweep.settings.margin:g} {sweep.metric_title} or more."
         )
     tied = f" These cannot be told apart: {tied_in_words(sweep)}." if choice.distinct > 1 and choice.others else ""
-    return f"{measured}.{tied}{worse_in_words(choice)}"
+    alone = " Nothing else meets the requirements." if alone_meets(decision, choice) else ""
+    return f"{measured}.{tied}{alone or worse_in_words(choice)}"
 
 
 def _always_tied(decision: Decision) -> list[Outcome]:

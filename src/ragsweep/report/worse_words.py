@@ -7,10 +7,7 @@ from ragsweep.sweeps import Choice
 
 
 def worse_in_words(choice: Choice) -> str:
-    """How many configurations are worse than the best, after a space; empty if there are none."""
-    if not choice.worse:
-        several = len(choice.allowed.outcomes) > 1
-        return " Those that meet the requirements measure the same." if several and choice.distinct == 1 else ""
+    """How many configurations are worse than the best, after a space."""
     p = f"p <= 0.05{_if_symmetric(choice)}"
     if len(choice.tied) == 1:
         return f" Better than {'the other one' if choice.worse == 1 else f'each of the other {choice.worse}'} ({p})."

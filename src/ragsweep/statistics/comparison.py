@@ -8,11 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.statistics.intervals import EQUAL, MANY_QUERIES, Array, affordable_resamples, confidence_intervals
+from ragsweep.statistics.intervals import (
+    EQUAL,
+    FEWEST_RESAMPLES,
+    MANY_QUERIES,
+    Array,
+    affordable_resamples,
+    confidence_intervals,
+)
 
 Counts = npt.NDArray[np.int64]
 
 STEP = 1_000  # sign patterns in memory at once
+PATTERNS_PER_TEST = 100  # with fewer sign patterns, Holm's correction of many tests cannot find anything
 
 
 @dataclass(frozen=True)
@@ -72,7 +80,8 @@ def compare_with_reference(scores: Array, reference: int, *, resamples: int = 10
     differences = _differences(scores, reference)
     difference, deviation = differences.mean(axis=1), _deviation(differences)
     low, high = confidence_intervals(differences, resamples=resamples, seed=seed)
-    p = randomisation_test(differences, resamples=resamples, seed=seed)
+    at_least = max(FEWEST_RESAMPLES, PATTERNS_PER_TEST * len(scores))
+    p = randomisation_test(differences, resamples=resamples, seed=seed, at_least=at_least)
     others = np.delete(np.arange(len(scores)), reference)
     p_holm = np.ones_like(p)
     p_holm[others] = holm(p[others])
@@ -91,7 +100,9 @@ def compare_with_reference(scores: Array, reference: int, *, resamples: int = 10
     )
 
 
-def randomisation_test(differences: Array, *, resamples: int = 10_000, seed: int = 0) -> Array:
+def randomisation_test(
+    differences: Array, *, resamples: int = 10_000, seed: int = 0, at_least: int = FEWEST_RESAMPLES
+) -> Array:
     """Two-sided p-values of the paired randomisation test (Fisher 1935; Smucker, Allan and Carterette 2007).
 
     If two configurations are equal, the difference on each query is as likely to have the opposite sign. The p-value is
@@ -105,6 +116,7 @@ def randomisation_test(differences: Array, *, resamples: int = 10_000, seed: int
         differences: Shape [comparisons, queries].
         resamples: Number of sign patterns to try.
         seed: Seed of the draws.
+        at_least: How many of them to try of many queries, too.
 
     Returns:
         Values in (0, 1], shape [comparisons].
@@ -119,7 +131,7 @@ def randomisation_test(differences: Array, *, resamples: int = 10_000, seed: int
     for rows in (few, ~few):
         queries = int(different[rows].max(initial=0))
         as_far, patterns = np.zeros(rows.sum()), 0
-        for signs in sign_patterns(queries, resamples, seed):
+        for signs in sign_patterns(queries, resamples, seed, at_least):
             as_far += (np.abs(sizes[rows, :queries] @ signs) >= observed[rows, None]).sum(axis=1)
             patterns += signs.shape[1]
         p[rows] = as_far / patterns
@@ -164,13 +176,14 @@ def _deviation(differences: Array) -> Array:
     return deviation
 
 
-def sign_patterns(queries: int, resamples: int, seed: int) -> Iterator[Array]:
+def sign_patterns(queries: int, resamples: int, seed: int, at_least: int = FEWEST_RESAMPLES) -> Iterator[Array]:
     """Sign patterns, in blocks of shape [queries, patterns]. The very first pattern is all 1.
 
     If there are at most `resamples` patterns (2^queries), all of them. Otherwise the first and `resamples` random ones;
-    of many queries fewer (`affordable_resamples`), with which the tests keep their level.
+    of many queries fewer (`affordable_resamples`), with which the tests keep their level. P-values that are corrected
+    for many tests can then be too large to find anything, which `at_least` patterns prevent.
     """
-    resamples = affordable_resamples(resamples, queries)
+    resamples = affordable_resamples(resamples, queries, at_least)
     step = STEP if queries <= MANY_QUERIES else max(1, STEP * MANY_QUERIES // queries)
     if 2**queries <= resamples:
         flipped = np.arange(2**queries) >> np.arange(queries)[:, None] & 1

@@ -59,11 +59,14 @@ def wilson(correct: npt.ArrayLike, questions: npt.ArrayLike) -> tuple[Array, Arr
     return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)
 
 
-def affordable_resamples(resamples: int, queries: int) -> int:
-    """The number of resamples for so many queries: fewer for more than `MANY_QUERIES`, whose intervals are narrow."""
+def affordable_resamples(resamples: int, queries: int, at_least: int = FEWEST_RESAMPLES) -> int:
+    """The number of resamples for so many queries: fewer for more than `MANY_QUERIES`, whose intervals are narrow.
+
+    It is never cut below `at_least`.
+    """
     if queries <= MANY_QUERIES:
         return resamples
-    return min(resamples, max(FEWEST_RESAMPLES, DRAWS_OF_MANY // queries))
+    return min(resamples, max(at_least, DRAWS_OF_MANY // queries))
 
 
 def resample_weights(queries: int, resamples: int, seed: int) -> Iterator[Array]:

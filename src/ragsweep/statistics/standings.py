@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ragsweep.statistics.best import ComparisonWithBest, compare_aggregates_with_best, compare_with_best
-from ragsweep.statistics.comparison import Comparison, compare_with_reference
+from ragsweep.statistics.comparison import PATTERNS_PER_TEST, Comparison, compare_with_reference
 from ragsweep.statistics.intervals import COVERAGE, EQUAL, LEVEL, Array, confidence_intervals
 from ragsweep.statistics.power import detectable_difference, queries_needed
 from ragsweep.statistics.selection import (
@@ -19,7 +19,6 @@ from ragsweep.statistics.selection import (
     win_frequency,
 )
 
-PATTERNS_PER_TEST = 100  # with fewer sign patterns, Holm's correction of many tests cannot find anything
 WORTHWHILE = 0.02  # a difference that is worth detecting: `Power.needed` queries detect it
 
 

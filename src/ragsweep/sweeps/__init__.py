@@ -7,7 +7,7 @@ from ragsweep.sweeps.decision import Decision, ForAll, decide
 from ragsweep.sweeps.naming import short_names
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.settings import DecisionSettings, check_at, check_decision, check_margin
-from ragsweep.sweeps.shipping import NotShipped, not_shipped
+from ragsweep.sweeps.shipping import NotShipped, alone_meets, not_shipped, requirements_exclude
 from ragsweep.sweeps.side_by_side import side_by_side
 from ragsweep.sweeps.sweep import Sweep
 from ragsweep.sweeps.tradeoff import CostFront, Promise
@@ -27,11 +27,13 @@ __all__ = [
     "Sweep",
     "UnreadAnswers",
     "ablation",
+    "alone_meets",
     "check_at",
     "check_decision",
     "check_margin",
     "decide",
     "not_shipped",
+    "requirements_exclude",
     "short_names",
     "side_by_side",
     "with_own_columns",

@@ -20,21 +20,25 @@ def with_own_columns(outcomes: Sequence[Outcome]) -> list[Outcome]:
 
     Without that, one of the two columns would be lost: a user may have a config group `query`, or a setting `f1`.
 
-    Swept files have their own names, without the folders that are not needed to tell them apart. `settings` keeps their
-    paths.
+    Swept files are shown without the folders that are not needed to tell them apart; `given` keeps their paths.
     """
-    swept = dict.fromkeys(name for outcome in outcomes for name in outcome.swept)
+    given = [outcome.given for outcome in outcomes]
+    swept = dict.fromkeys(name for each in given for name in each)
     names = setting_columns(swept, set(_columns(outcomes)))
-    shown = {name: told_apart(each.swept[name] for each in outcomes if name in each.swept) for name in swept}
+    shown = {name: told_apart(each[name] for each in given if name in each) for name in swept}
     return [
         replace(
             outcome,
             swept={
-                names[name]: shown[name][value] if isinstance(value, str) else value
-                for name, value in outcome.swept.items()
+                names[name]: shown[name][value] if isinstance(value, str) else value for name, value in each.items()
+            },
+            paths={
+                names[name]: value
+                for name, value in each.items()
+                if isinstance(value, str) and value != shown[name][value]
             },
         )
-        for outcome in outcomes
+        for outcome, each in zip(outcomes, given, strict=True)
     ]
 
 

@@ -221,6 +221,9 @@ class Decision:
         outcomes = [self.sweep.outcomes[position] for position in self.sweep.table["outcome"]]
         rows = [self.compared.get(outcome, nothing) for outcome in outcomes]
         columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+        for name in dict.fromkeys(name for outcome in outcomes for name in outcome.paths):
+            shown = self.sweep.table[name]
+            columns[name] = [each.paths.get(name, value) for each, value in zip(outcomes, shown, strict=True)]
         return self.sweep.table.drop(columns=["method", "outcome"]).assign(**columns)
 
     @cached_property

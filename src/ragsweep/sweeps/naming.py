@@ -9,9 +9,8 @@ from math import isfinite
 
 from ragsweep.core.style import is_number
 
-FILE = re.compile(  # no list, mapping, address or quoted text; a relative path without an ending could be a model
-    r"[^\[\]{}'\",:]*/[^\[\]{}'\",:/]+\.\w+|(~|\.{1,2})?/[^\[\]{}'\",:]+"
-)
+# No list, mapping, address or quoted text. A relative path without an ending could be a model, as owner/model-v1.5.
+FILE = re.compile(r"[^\[\]{}'\",:]*/[^\[\]{}'\",:/]+\.[^\W\d]\w*|(~|\.{1,2})?/[^\[\]{}'\",:]+")
 
 
 def short(name: str) -> str:
@@ -46,7 +45,8 @@ def told_apart(values: Iterable[object]) -> dict[str, str]:
 
 def _ends(text: str) -> list[str]:
     """A path of a file, by its last part, its last two parts and so on; any other text is its only end."""
-    parts = text.split("/") if FILE.fullmatch(text) else [text]
+    path = text.rstrip("/")  # of a folder, often written with one
+    parts = path.split("/") if path and FILE.fullmatch(text) else [text]
     return ["/".join(parts[-number:]) for number in range(1, len(parts) + 1)]
 
 

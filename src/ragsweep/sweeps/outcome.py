@@ -34,6 +34,7 @@ class Outcome:
         per_query: A row per query, with its metrics.
         facts: Contents of `results/evaluation.json`.
         resampled: Values of each aggregate metric in the bootstrap resamples, shape [resamples].
+        paths: Of the swept settings that `swept` has without their folders, the whole values.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Outcome:
     per_query: pd.DataFrame
     facts: Facts
     resampled: Mapping[str, Array] = field(default_factory=dict)
+    paths: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def cutoff(self) -> int | None:
@@ -140,12 +142,7 @@ class Outcome:
     @property
     def given(self) -> dict[str, Any]:
         """The swept settings and their values, files with their whole paths."""
-        return {
-            name: used
-            if isinstance(value, str) and (used := self.settings.get(name, "")).endswith(f"/{value}")
-            else value
-            for name, value in self.swept.items()
-        }
+        return {**self.swept, **self.paths}
 
     @property
     def order(self) -> float:

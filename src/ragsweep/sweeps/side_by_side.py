@@ -58,7 +58,7 @@ def _by_differences(outcomes: Sequence[Outcome]) -> list[Outcome]:
             " ".join(f"{shortened[setting]}={shown[setting][as_text(value)]}" for setting, value in own.items())
             or outcome.name
         )
-        renamed.append(replace(outcome, name=name, swept=own))
+        renamed.append(replace(outcome, name=name, swept=own, paths={}))
     return renamed
 
 

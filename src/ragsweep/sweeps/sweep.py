@@ -267,7 +267,7 @@ class Sweep:
         table = pd.concat([outcome.per_query for outcome in self.outcomes], ignore_index=True)
         queries = [len(outcome.per_query) for outcome in self.outcomes]
         names = [outcome.name for outcome in self.outcomes]
-        columns = {name: [outcome.swept.get(name) for outcome in self.outcomes] for name in self.swept}
+        columns = {name: [outcome.given.get(name) for outcome in self.outcomes] for name in self.swept}
         for place, (name, values) in enumerate({"name": names, **columns}.items()):
             table.insert(place, name, np.repeat(np.array(values, dtype=object), queries))
         return table

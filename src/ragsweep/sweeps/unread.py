@@ -99,7 +99,11 @@ def unread_queries(outcome: Outcome, metric: str) -> npt.NDArray[np.bool_] | Non
 
 
 def recounts(choice: Choice) -> Iterator[Recount]:
-    """The choice by each way to count what could not be read; none if everything could be read or is not known."""
+    """The choice by each way to count what could not be read; none if everything could be read or is not known.
+
+    Where they are left out, no test is made: it would find less on fewer queries, whatever they say. There, one that is
+    shown to be worse now would not be if less than `SMALLER` of the difference is left.
+    """
     level, metric = choice.allowed, choice.allowed.decided_by
     found = {outcome: unread_queries(outcome, metric) for outcome in level.outcomes}
     unread = {outcome: each for outcome, each in found.items() if each is not None}
@@ -117,8 +121,10 @@ def recounts(choice: Choice) -> Iterator[Recount]:
         if rival is not choice.best and LEAST_QUERIES <= answered.sum() < len(answered):
             both = [replace(each, per_query=each.per_query[answered]) for each in (choice.best, rival)]
             then = Choice(choice.cutoff, level.only(both), choice.excluded)
-            overtakes = _overtakes(choice, rival, *both)
-            yield Recount(LEFT_OUT, int(answered.sum()), then, overtakes, overtakes)
+            before, after = _lead(choice.allowed, choice.best, rival), _lead(then.allowed, *both)
+            replaces = after < -EQUAL  # of two equal ones, the chosen one stands
+            shrinks = rival not in choice.tied and after < SMALLER * before
+            yield Recount(LEFT_OUT, int(answered.sum()), then, replaces or shrinks, replaces)
 
 
 def _otherwise(outcome: Outcome, metric: str, words: str) -> Outcome:
@@ -148,15 +154,7 @@ def _pairs(now: Choice, then: Choice) -> dict[Outcome, Outcome]:
     return dict(zip(now.allowed.outcomes, then.allowed.outcomes, strict=True))
 
 
-def _overtakes(now: Choice, rival: Outcome, best_then: Outcome, rival_then: Outcome) -> bool:
-    """Whether a rival is better than the best on the queries that both have answered, or nearly as good.
-
-    Nearly as good is one that is shown to be worse on all queries, if less than `SMALLER` of the difference is left. No
-    test is made: it would find less on fewer queries, whatever they say.
-    """
-    sweep, metric = now.allowed, now.allowed.decided_by
-    pairs = ((now.best, rival), (best_then, rival_then))
-    before, after = (
-        sweep.sign(metric) * (sweep.statistic(best, metric) - sweep.statistic(other, metric)) for best, other in pairs
-    )
-    return after < -EQUAL or (rival not in now.tied and after < SMALLER * before)
+def _lead(level: Sweep, first: Outcome, second: Outcome) -> float:
+    """By how much one configuration is better than another one."""
+    metric = level.decided_by
+    return level.sign(metric) * (level.statistic(first, metric) - level.statistic(second, metric))

@@ -157,7 +157,7 @@ def _decided(decision: Decision) -> Iterator[tuple[str, str]]:
     """Tags for the named configuration: its settings, its interval, how many are tied with it, its expected score."""
     sweep, named = decision.sweep, decision.named
     for name in sweep.swept:
-        yield f"best.{name}", str(decision.best[name])
+        yield f"best.{name}", str(named.paths.get(name, decision.best[name]))
     yield "best.configuration", named.name
     for end in ("", "_low", "_high"):
         yield f"best.{sweep.decided_by}{end}", f"{sweep.statistic(named, sweep.decided_by, end):.6f}"
