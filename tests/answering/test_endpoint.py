@@ -804,11 +804,15 @@ def test_settings_that_change_a_response_ask_again(server, answerer, setting, va
         ("headers", {"Host": "example.org"}, "headers: 'Host' is not the name"),
         ("headers", {"X: Y": "z"}, "headers: 'X: Y' is not the name"),
         ("headers_env", {"api-key": "gsk_0123456789"}, "headers_env.api-key: expected the name of an environment"),
-        ("api_version", "2024&api-key=gsk_0123456789", "api_version: expected letters"),
+        ("api_version", "2024&api-key=gsk_0123456789", "api_version: expected a version"),
+        ("api_version", "sk-0123456789", "api_version: expected a version"),
+        ("api_version", KEY, "api_version: contains the key in OPENAI_API_KEY"),
         ("extra_body", {"temperature": 1}, "extra_body: temperature belongs to answerer.temperature"),
         ("extra_body", {"stream": True}, "extra_body: stream belongs to this request"),
         ("extra_body", {"source": [{"api_key": "gsk_0123456789"}]}, "extra_body: api_key may be a key"),
         ("extra_body", {"user": KEY}, "extra_body: contains the key in OPENAI_API_KEY"),
+        ("extra_body", {"tools": [{"url": "https://u:gsk_0@h/v1"}]}, "extra_body: url may be a key"),
+        ("headers", {"X-Title": "Bearer gsk_0123456789"}, "headers.X-Title: may be a key"),
     ],
 )
 def test_settings_that_hold_a_secret_or_cannot_be_sent_are_refused(answerer, setting, value, expected):
@@ -818,6 +822,21 @@ def test_settings_that_hold_a_secret_or_cannot_be_sent_are_refused(answerer, set
     shown = "".join(traceback.format_exception(caught.value))
     assert KEY not in shown
     assert "gsk_" not in shown
+
+
+@pytest.mark.parametrize("changed", ["headers", "headers_in_digest"])
+def test_a_key_is_found_in_a_header_that_two_settings_have(answerer, changed):
+    both = {"headers": {"X-A": "a"}, "headers_in_digest": {"X-A": "a"}}
+    with pytest.raises(ConfigError) as caught:
+        replace(answerer, **both | {changed: {"X-A": f"of {KEY}"}})
+    assert str(caught.value).startswith(f"answerer.{changed}.X-A: contains the key in OPENAI_API_KEY")
+
+
+@pytest.mark.parametrize("field", [{"user": 'of pass"word\\1'}, {"a": [{'pass"word\\1': 1}]}])
+def test_a_key_with_characters_that_json_escapes_is_found(answerer, monkeypatch, field):
+    monkeypatch.setenv("OPENAI_API_KEY", 'pass"word\\1')
+    with pytest.raises(ConfigError, match=r"^answerer\.extra_body: contains the key in OPENAI_API_KEY"):
+        replace(answerer, extra_body=field)
 
 
 @pytest.mark.parametrize("key", [None, "", "  "])

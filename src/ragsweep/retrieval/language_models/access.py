@@ -9,13 +9,11 @@ from urllib.parse import urlsplit
 
 from ragsweep.core.environment import variable
 from ragsweep.core.errors import ConfigError, ModelError
+from ragsweep.retrieval.language_models.likely_keys import is_like_key, is_named_like_key
 
 LEAST_SECRET = 8  # characters; shorter ones, such as EMPTY, are no secret and may be words of an answer
 HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110, 5.6.2
 OWN_HEADERS = ("host", "content-type", "content-length", "accept-encoding", "transfer-encoding", "connection")
-SECRET_HEADER = re.compile(
-    r"authori|authenti|\bauth\b|cookie|key\b|token\b|secret|passw|credential|signature", re.IGNORECASE
-)
 
 
 class Access(NamedTuple):
@@ -80,7 +78,7 @@ def check_headers(headers: Mapping[str, str], setting: str, *, named: bool = Fal
     for name, value in headers.items():
         if not HEADER.fullmatch(name) or name.lower() in OWN_HEADERS:
             raise ConfigError(f"{setting}: {name!r} is not the name of a header that can be set")
-        if not named and SECRET_HEADER.search(name):
+        if not named and (is_named_like_key(name) or is_like_key(value)):
             raise ConfigError(
                 f"{setting}.{name}: may be a key, and every run records it; set headers_env.{name} to the name of the "
                 "environment variable that holds it"
