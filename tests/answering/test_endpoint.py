@@ -846,6 +846,18 @@ def test_a_missing_key_is_one_line_before_any_request(server, answerer, monkeypa
     assert server.requests == []
 
 
+def test_keys_of_headers_are_named_where_they_are_missing_or_refused(server, answerer, monkeypatch):
+    azure = replace(answerer, api_key_env=None, headers_env={"api-key": "AZURE_KEY"})
+    line = failure(azure)
+    assert "answerer.headers_env.api-key: AZURE_KEY is not set" in line
+    assert "any text" not in line
+    monkeypatch.setenv("AZURE_KEY", KEY)
+    server.reply = lambda prompt, times: problem(401, "no access")
+    assert "401 the key in the variable answerer.headers_env.api-key is not accepted" in failure(azure)
+    other = replace(answerer, headers_env={"authorization": "AZURE_KEY"})  # instead of that of api_key_env
+    assert "401 the key in the variable answerer.headers_env.authorization is not accepted" in failure(other)
+
+
 def test_what_is_kept_needs_no_key(server, answerer, monkeypatch):
     answerer.answer(questions(1))
     monkeypatch.delenv("OPENAI_API_KEY")

@@ -22,10 +22,12 @@ class Access(NamedTuple):
     Attributes:
         headers: Of every request, with the keys.
         secrets: What nothing may repeat.
+        settings: Those that name the variables of the keys that are sent.
     """
 
     headers: Mapping[str, str]
     secrets: tuple[str, ...]
+    settings: tuple[str, ...]
 
 
 def check_access(base_url: str | None, variables: Mapping[str, str], texts: Mapping[str, str], group: str) -> None:
@@ -102,24 +104,26 @@ def access_of(
         ConfigError: The file `.env` cannot be read.
         ModelError: A variable is not set, or holds what cannot be sent. The error does not repeat it.
     """
-    found, secrets = dict(headers), []
+    found, secrets, settings = dict(headers), list[str](), {}
     if api_key_env is not None:
-        key = _value(api_key_env, f"{group}.api_key_env", "[!-~]+")
-        found, secrets = {"Authorization": f"Bearer {key}", **found}, [key]
+        setting = f"{group}.api_key_env"
+        key = _value(api_key_env, setting, "[!-~]+", f"{setting}=null sends no key")
+        found, secrets, settings = {"Authorization": f"Bearer {key}", **found}, [key], {"authorization": setting}
     for name, named in headers_env.items():
-        value = _value(named, f"{group}.headers_env.{name}", "[ -~]+")
+        setting = f"{group}.headers_env.{name}"
+        value = _value(named, setting, "[ -~]+", f"without {setting} none is sent")
         found = {other: each for other, each in found.items() if other.lower() != name.lower()} | {name: value}
         secrets += _parts(value)
-    return Access(found, tuple(secrets))
+        settings[name.lower()] = setting
+    return Access(found, tuple(secrets), tuple(settings.values()))
 
 
-def _value(name: str, setting: str, allowed: str) -> str:
+def _value(name: str, setting: str, allowed: str, otherwise: str) -> str:
+    """The value of a variable; `otherwise` is what to do where there is none."""
     found = variable(name)
     if not found:
-        raise ModelError(
-            f"{setting}: {name} is not set; set it in the environment or in the file .env of the project folder, to "
-            "any text if the server asks for no key"
-        )
+        place = "set it in the environment or in the file .env of the project folder"
+        raise ModelError(f"{setting}: {name} is not set; {place}; {otherwise}")
     if not re.fullmatch(allowed, found):
         raise ModelError(f"{setting}: {name} contains a character that no key has, such as a space")
     return found
