@@ -88,9 +88,9 @@ class EndpointUser:
         if taken := [name for name in self.extra_body if name in self.own_fields]:
             own = f"{self.group}.{taken[0]}" if hasattr(self, taken[0]) else "this request"
             raise ConfigError(f"{self.group}.extra_body: {taken[0]} belongs to {own}")
-        if name := likely_key(self.extra_body):
+        if secret := likely_key(self.extra_body):
             raise ConfigError(
-                f"{self.group}.extra_body: {name} may be a key, and every run records it; send keys as headers, by "
+                f"{self.group}.extra_body: {secret} may be a key, and every run records it; send keys as headers, by "
                 "headers_env"
             )
 
