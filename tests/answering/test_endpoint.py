@@ -804,11 +804,15 @@ def test_settings_that_change_a_response_ask_again(server, answerer, setting, va
         ("headers", {"Host": "example.org"}, "headers: 'Host' is not the name"),
         ("headers", {"X: Y": "z"}, "headers: 'X: Y' is not the name"),
         ("headers_env", {"api-key": "gsk_0123456789"}, "headers_env.api-key: expected the name of an environment"),
-        ("api_version", "2024&api-key=gsk_0123456789", "api_version: expected letters"),
+        ("api_version", "2024&api-key=gsk_0123456789", "api_version: expected a version"),
+        ("api_version", "sk-0123456789", "api_version: expected a version"),
+        ("api_version", KEY, "api_version: contains the key in OPENAI_API_KEY"),
         ("extra_body", {"temperature": 1}, "extra_body: temperature belongs to answerer.temperature"),
         ("extra_body", {"stream": True}, "extra_body: stream belongs to this request"),
         ("extra_body", {"source": [{"api_key": "gsk_0123456789"}]}, "extra_body: api_key may be a key"),
         ("extra_body", {"user": KEY}, "extra_body: contains the key in OPENAI_API_KEY"),
+        ("extra_body", {"tools": [{"url": "https://u:gsk_0@h/v1"}]}, "extra_body: url may be a key"),
+        ("headers", {"X-Title": "Bearer gsk_0123456789"}, "headers.X-Title: may be a key"),
     ],
 )
 def test_settings_that_hold_a_secret_or_cannot_be_sent_are_refused(answerer, setting, value, expected):
@@ -820,11 +824,38 @@ def test_settings_that_hold_a_secret_or_cannot_be_sent_are_refused(answerer, set
     assert "gsk_" not in shown
 
 
+@pytest.mark.parametrize("changed", ["headers", "headers_in_digest"])
+def test_a_key_is_found_in_a_header_that_two_settings_have(answerer, changed):
+    both = {"headers": {"X-A": "a"}, "headers_in_digest": {"X-A": "a"}}
+    with pytest.raises(ConfigError) as caught:
+        replace(answerer, **both | {changed: {"X-A": f"of {KEY}"}})
+    assert str(caught.value).startswith(f"answerer.{changed}.X-A: contains the key in OPENAI_API_KEY")
+
+
+@pytest.mark.parametrize("field", [{"user": 'of pass"word\\1'}, {"a": [{'pass"word\\1': 1}]}])
+def test_a_key_with_characters_that_json_escapes_is_found(answerer, monkeypatch, field):
+    monkeypatch.setenv("OPENAI_API_KEY", 'pass"word\\1')
+    with pytest.raises(ConfigError, match=r"^answerer\.extra_body: contains the key in OPENAI_API_KEY"):
+        replace(answerer, extra_body=field)
+
+
 @pytest.mark.parametrize("key", [None, "", "  "])
 def test_a_missing_key_is_one_line_before_any_request(server, answerer, monkeypatch, key):
     monkeypatch.delenv("OPENAI_API_KEY") if key is None else monkeypatch.setenv("OPENAI_API_KEY", key)
     assert "OPENAI_API_KEY is not set; set it in the environment or in the file .env" in failure(answerer)
     assert server.requests == []
+
+
+def test_keys_of_headers_are_named_where_they_are_missing_or_refused(server, answerer, monkeypatch):
+    azure = replace(answerer, api_key_env=None, headers_env={"api-key": "AZURE_KEY"})
+    line = failure(azure)
+    assert "answerer.headers_env.api-key: AZURE_KEY is not set" in line
+    assert "any text" not in line
+    monkeypatch.setenv("AZURE_KEY", KEY)
+    server.reply = lambda prompt, times: problem(401, "no access")
+    assert "401 the key in the variable answerer.headers_env.api-key is not accepted" in failure(azure)
+    other = replace(answerer, headers_env={"authorization": "AZURE_KEY"})  # instead of that of api_key_env
+    assert "401 the key in the variable answerer.headers_env.authorization is not accepted" in failure(other)
 
 
 def test_what_is_kept_needs_no_key(server, answerer, monkeypatch):

@@ -131,7 +131,7 @@ def test_a_run_without_usable_responses_has_failed_with_the_cause(application):
     with EndpointServer(lambda prompt, times: cut_off) as server:
         settings = ["answerer=openai", "answerer.model=m", f"answerer.base_url={server.url}", "retriever=sparse"]
         found = application.run("task=answers", *settings, "store.enabled=false", OPENAI_API_KEY="sk-test-12345678")
-    assert found.returncode != 0
+    assert found.returncode == 1
     [run] = application.runs()
     assert run.info.status == "FAILED"
     assert "were cut off at answerer.max_tokens=1024" in run.data.tags["error"]

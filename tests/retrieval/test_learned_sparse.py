@@ -1,6 +1,8 @@
 """Learned sparse retrieval with a small model, held against sentence-transformers."""
 
+import json
 from pathlib import Path
+from shutil import copytree
 
 import numpy as np
 import pytest
@@ -163,6 +165,12 @@ def test_prompts_are_those_of_the_settings_or_else_the_models_own(splade, model)
         assert retriever.prompts == {"query": given, "passage": ""}
         expected = model.encode_query(["iron"], prompt=given).to_dense().numpy()
         np.testing.assert_allclose(retriever.weights(["iron"], "query").toarray(), expected, rtol=1e-5)
+
+
+def test_a_sparse_model_has_no_prompts_by_its_name(splade, tmp_path):
+    named = copytree(splade, tmp_path / "e5-base-sparse")
+    (named / "config_sentence_transformers.json").write_text(json.dumps({"model_type": "SparseEncoder"}))
+    assert set(LearnedSparseRetriever(str(named), NO_STORE).prompts.values()) == {""}
 
 
 def test_a_prompt_of_queries_encodes_no_passage_again(splade, store):

@@ -12,7 +12,7 @@ from ragsweep.datasets.delimited_rows import Entry
 from ragsweep.datasets.entry_files import read_entries
 from ragsweep.datasets.fields import SHOWN, flaw_of_text, listed, shown_value
 
-Sample = TypeVar("Sample")
+Scored = TypeVar("Scored")
 
 
 class Row(NamedTuple):
@@ -66,7 +66,7 @@ def unknown_case(where: str, case: str, known: Iterable[str], ids: Sequence[str]
     return UnknownCaseError(found, [case] if ids is None else ids)
 
 
-def samples_of(name: str | None, samples: dict[str, list[Sample]], kind: str, path: Path) -> tuple[Sample, ...]:
+def samples_of(name: str | None, samples: dict[str, list[Scored]], kind: str, path: Path) -> tuple[Scored, ...]:
     """The samples of a log, as one filter or scorer left them.
 
     Args:

@@ -17,7 +17,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ragsweep.app.groups import about_unused, groups, is_listed, is_swept, users_of
-from ragsweep.core.errors import AuditError, JobFailed, RagsweepError, first_line
+from ragsweep.core.errors import AuditError, JobFailed, RagsweepError, UnusableError, first_line
 from ragsweep.core.project import CONF, conf_folders, options_of
 from ragsweep.core.settings import nearest
 from ragsweep.core.terminal import BAD_INPUT, FAILED, NOT_ACCEPTED, interrupted
@@ -40,6 +40,8 @@ def explained(error: BaseException) -> int:
     print(f"ragsweep: {in_one_line(error)}", file=sys.stderr)
     if isinstance(error, AuditError):
         return NOT_ACCEPTED
+    if isinstance(error, UnusableError):  # its run is recorded as FAILED
+        return FAILED
     bad_input = isinstance(error, RagsweepError | HydraException | OmegaConfBaseException) or _is_from_hydra(error)
     return BAD_INPUT if bad_input else FAILED
 

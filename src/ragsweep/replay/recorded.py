@@ -38,7 +38,11 @@ DECISION: dict[str, Any] = {field.name: None for field in fields(DecisionSetting
 PARTIAL = "_partial_"
 STATIC = "ragsweep.retrieval.WordLlamaEncoder"  # its model comes with a package
 KEY, DEFAULT_KEY = ".api_key_env", "OPENAI_API_KEY"  # the environment variable with the key of an endpoint
-HEADERS = ("headers", "headers_in_digest", "headers_env")  # of an endpoint, which may carry a key or name a server
+HEADER_SETTINGS = (
+    "headers",
+    "headers_in_digest",
+    "headers_env",
+)  # of an endpoint; may carry a key or name a server
 NAMED = {"model": "language_model", "rewriter": "query"}  # groups of components whose setting has another name
 # groups that other groups refer to by interpolation
 SHARED = ("encoder", "index", "fusion", "language_model", "reasoning", "corpus", "questions")
@@ -201,7 +205,7 @@ def _check_text(name: str, value: str, outside: dict[str, str]) -> None:
     counts = name.endswith((".tokenizer", ".tokenizer.model")) and value == WORDLLAMA
     if name.endswith((".model", ".tokenizer")) and value not in (MINILM, WORDS) and not counts:
         raise ConfigError(f"{name}: found {value!r}; a record loads no model but {MINILM}: allow it by {name}=MODEL")
-    in_header = any(f".{setting}." in name for setting in HEADERS)
+    in_header = any(f".{setting}." in name for setting in HEADER_SETTINGS)
     if "://" in value or in_header or (name.endswith(KEY) and value != DEFAULT_KEY):
         raise ConfigError(f"{name}: found {value!r}; a record names no server and no key: allow it by {name}={value}")
 

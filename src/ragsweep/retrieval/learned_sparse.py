@@ -80,7 +80,7 @@ class LearnedSparseRetriever(Prompted):
             with settings_of("retriever"):
                 check_device(str(self.device))
         with settings_of("retriever"):
-            self._fill_prompts(self.model, prompts_of(self.folder), "retriever")
+            self._fill_prompts(None, prompts_of(self.folder), "retriever")  # the families are of dense models
 
     @property
     def _kind(self) -> str:

@@ -295,8 +295,32 @@ def test_of_a_long_text_only_the_beginning_is_sent(encoder, server, capfd):
     found = cut.encode(texts, "passage")
     assert server.requests[-1]["input"] == ["tea" * 10, "iron"]
     np.testing.assert_array_equal(found, encoder.encode(["tea" * 10, "iron"], "passage"))
-    cut.announce(texts)
+    cut.announce(texts, "passage")
     assert "; of 1 text only the first 30 characters" in capfd.readouterr().err
+
+
+def test_the_announced_cost_includes_the_prompts(encoder, server, capfd):
+    prompted = replace(encoder, prompts={"query": "ask: "}, truncate=LIMIT, price_in=1e6)
+    texts = ["tea" * 9, "iron" * 4]
+    prompted.encode(texts, "query")
+    sent = server.requests[-1]["input"]
+    assert sent == ["ask: " + "tea" * 8 + "t", "ask: " + "iron" * 4]
+    prompted.announce(texts, "query")
+    said = capfd.readouterr().err
+    tokens = sum(len(text) // 4 for text in sent)
+    assert f"about {tokens} tokens, at the given price {tokens}.00; of 1 text only the first 25 characters" in said
+
+
+def test_a_cut_that_leaves_only_the_prompt_is_refused(encoder):
+    prompts = {"query": "ask: "}
+    assert replace(encoder, prompts=prompts, truncate=6).truncate == 6
+    with pytest.raises(ConfigError, match=r"^encoder\.truncate: found 5, expected more than the 5 characters.*query"):
+        replace(encoder, prompts=prompts, truncate=5)
+
+
+def test_what_is_encoded_is_announced_with_its_prompt(encoder, store, capfd):
+    embed(replace(encoder, prompts={"query": "q" * 400}), store, ["iron"], "query")
+    assert "about 101 tokens" in capfd.readouterr().err
 
 
 def test_settings_that_change_an_embedding_change_the_fingerprint(encoder, server):

@@ -34,3 +34,12 @@ def test_a_model_without_a_tokenizer_is_refused_when_it_is_needed(tmp_path):
     (tmp_path / "tokenizer.json").write_text("{}")
     with pytest.raises(EncoderError, match=r"tokenizer\.json: cannot be read"):
         ModelTokenizer(str(tmp_path)).offsets(["a"])
+
+
+def test_the_tokenizer_may_be_in_the_folder_of_a_module(tmp_path):
+    file = model_folder(MINILM) / "tokenizer.json"
+    module = tmp_path / "0_StaticEmbedding"
+    module.mkdir()
+    (module / file.name).write_bytes(file.read_bytes())
+    found, expected = (ModelTokenizer(model).offsets(TEXTS) for model in (str(tmp_path), MINILM))
+    assert [each.tolist() for each in found] == [each.tolist() for each in expected]

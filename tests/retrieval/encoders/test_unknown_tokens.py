@@ -54,7 +54,7 @@ def test_the_unknown_token_is_found_in_tokenizers_of_every_kind(tmp_path, model,
 
 def test_tokens_are_counted_once_and_of_many_texts_only_some(tmp_path, monkeypatch):
     store = Store(str(tmp_path))
-    monkeypatch.setattr(module, "MOST_COUNTED", 3)
+    monkeypatch.setattr(module, "TEXTS_SAMPLED", 3)
     assert unknown_tokens(["图 iron", "tea", "tea", "tea", "图 iron"], MINILM, store) == (2, 5, 3)
     monkeypatch.setattr(module, "opened", None)  # nothing is counted again
     assert unknown_tokens(["图 iron", "tea", "tea", "tea", "图 iron"], MINILM, store) == (2, 5, 3)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ragsweep.retrieval.language_models.refusals import help_of, is_too_long, read_refusal
+from ragsweep.retrieval.language_models.refusals import about_keys, help_of, is_too_long, read_refusal
 
 CHAT = {
     "model": "m",
@@ -166,6 +166,16 @@ def test_a_passage_that_is_too_long_is_shown_with_its_length():
     assert "the longest of the 2 texts of this request has 252 characters" in said
     assert "a long passage about {iron}" in said
     assert "chunker.size" in said
+    alone = help_of(read_refusal(json.dumps(openai(TOO_MANY)).encode()), 400, {"input": ["short"]}, "g")
+    assert "the only text of this request has 5 characters" in alone
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_key_that_is_not_accepted_is_named_by_the_settings_that_held_it(status):
+    both = ["g.api_key_env", "g.headers_env.api-key"]
+    said = [about_keys(status, settings, "g") for settings in ([], both[:1], both[1:], both)]
+    assert said[0].startswith("no key was sent")
+    assert [[name in each for name in both] for each in said[1:]] == [[True, False], [False, True], [True, True]]
 
 
 @pytest.mark.parametrize(

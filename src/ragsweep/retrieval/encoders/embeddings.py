@@ -37,8 +37,8 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role, *, c
     there. As far as the encoder embeds a text the same in any company, the result is that of one fresh encoding.
 
     Args:
-        encoder: Is asked for what is missing, for no text twice. One that is paid for has `announce(texts)`, which says
-            first what that costs, and `piece`, the number of texts that are encoded before they are kept.
+        encoder: Is asked for what is missing, for no text twice. One that is paid for has `announce(texts, role)`,
+            which says first what that costs, and `piece`, the number of texts that are encoded before they are kept.
         store: Keeps an entry a corpus, under a stage of the encoder's own.
         texts: Passages or queries; the same text may be there several times.
         role: Which of the two.
@@ -69,7 +69,7 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role, *, c
         size = getattr(encoder, "piece", PIECE)
         announce = getattr(encoder, "announce", None)
         if callable(announce) and len(missing):
-            announce([texts[row] for row in missing])
+            announce([texts[row] for row in missing], role)
         with progress(f"encoding {len(missing):,} {PLURAL[role]}", len(missing)) as shown:
             for start in range(0, len(missing), size):
                 piece = [texts[row] for row in missing[start : start + size]]

@@ -12,7 +12,7 @@ import numpy as np
 
 from ragsweep.core.constraints import Between
 from ragsweep.core.digest import digest
-from ragsweep.core.errors import EncoderError
+from ragsweep.core.errors import ConfigError, EncoderError
 from ragsweep.core.parsing import MalformedError
 from ragsweep.core.progress import progress
 from ragsweep.core.terminal import counted
@@ -38,8 +38,8 @@ class OpenAIEncoder(EndpointUser, Prompted):
     Attributes:
         dimensions: Of the embeddings, where the model can shorten them; None takes the model's own.
         batch_size: Texts of a request.
-        truncate: The most characters of a text that are sent; the rest of it does not enter its embedding. None sends
-            all of it, and a server that reads less refuses it or cuts it by itself.
+        truncate: The most characters of a text, with its prompt, that are sent; the rest of it does not enter its
+            embedding. None sends all of it, and a server that reads less refuses it or cuts it by itself.
         similarity: By which embeddings are compared. With `dot` they keep the length with which they arrive.
     """
 
@@ -57,6 +57,12 @@ class OpenAIEncoder(EndpointUser, Prompted):
         if self.similarity is None:
             object.__setattr__(self, "similarity", "cosine")
         self._fill_prompts(self.model, own={})
+        for role, prompt in self.prompts.items():
+            if self.truncate is not None and prompt and self.truncate <= len(prompt):
+                raise ConfigError(
+                    f"encoder.truncate: found {self.truncate}, expected more than the {len(prompt)} characters of "
+                    f"encoder.prompts.{role} ({prompt!r}), which precedes each text and is cut with it"
+                )
 
     @property
     def without_effect(self) -> tuple[str, ...]:
@@ -79,13 +85,15 @@ class OpenAIEncoder(EndpointUser, Prompted):
         """How many texts are encoded before they are kept."""
         return self.batch_size * self.concurrency
 
-    def announce(self, texts: Sequence[str]) -> None:
-        """Print what encoding these texts will cost."""
-        cut = sum(len(text) > (self.truncate or len(text)) for text in texts)
-        tokens, requests = sum(tokens_of(text[: self.truncate]) for text in texts), -(-len(texts) // self.batch_size)
+    def announce(self, texts: Sequence[str], role: Role) -> None:
+        """Print what encoding these texts, with the prompt for the role, will cost."""
+        prompt = self.prompt(role)
+        read = None if self.truncate is None else self.truncate - len(prompt)  # of a text, in characters
+        cut = sum(len(text) > (read or len(text)) for text in texts)
+        tokens, requests = sum(tokens_of(prompt + text[:read]) for text in texts), -(-len(texts) // self.batch_size)
         price = "" if self.price_in is None else f", at the given price {tokens * self.price_in / 1e6:.2f}"
         asked = f"{counted(requests, 'request')} to {self.url} for {counted(len(texts), 'text')}"
-        begins = f"; of {counted(cut, 'text')} only the first {self.truncate:,} characters" if cut else ""
+        begins = f"; of {counted(cut, 'text')} only the first {read:,} characters" if cut else ""
         print(f"{self.model}: {asked}, about {tokens:,} tokens{price}{begins}", file=sys.stderr)
 
     def encode(self, texts: Sequence[str], role: Role) -> Embeddings:

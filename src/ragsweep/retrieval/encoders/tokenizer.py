@@ -13,7 +13,14 @@ import numpy as np
 from ragsweep.core.constraints import Text
 from ragsweep.core.digest import digest, digest_file, version
 from ragsweep.core.errors import EncoderError, first_line
-from ragsweep.retrieval.encoders.model_files import MINILM, WORDLLAMA, local_folder, wordllama_file
+from ragsweep.retrieval.encoders.model_files import (
+    MINILM,
+    TOKENIZER,
+    WORDLLAMA,
+    local_folder,
+    tokenizer_in,
+    wordllama_file,
+)
 from ragsweep.retrieval.ranking import Indices
 from ragsweep.text.tokens import word_spans
 
@@ -21,7 +28,6 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 WORDS = "words"  # counts words instead of tokens, and needs no model
-FILE = "tokenizer.json"
 
 
 @dataclass(frozen=True)
@@ -59,15 +65,15 @@ def file_of(model: str) -> Path:
         return wordllama_file("tokenizers/l2_supercat_tokenizer_config.json")
     folder = local_folder(model)
     if folder:
-        if not (folder / FILE).is_file():
-            raise EncoderError(f"{model}: has no {FILE}")
-        return folder / FILE
+        if (file := tokenizer_in(folder)) is None:
+            raise EncoderError(f"{model}: has no {TOKENIZER}")
+        return file
     import huggingface_hub
 
     try:
-        return Path(huggingface_hub.hf_hub_download(model, FILE))
+        return Path(huggingface_hub.hf_hub_download(model, TOKENIZER))
     except Exception as error:  # the hub's library raises many types of exceptions
-        raise EncoderError(f"{model}: its {FILE} cannot be found ({first_line(error)})") from error
+        raise EncoderError(f"{model}: its {TOKENIZER} cannot be found ({first_line(error)})") from error
 
 
 @cache

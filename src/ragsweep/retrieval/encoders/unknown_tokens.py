@@ -15,7 +15,7 @@ from ragsweep.core.parsing import from_json
 from ragsweep.core.store import Arrays, Store
 from ragsweep.retrieval.encoders.tokenizer import digest_of, opened
 
-MOST_COUNTED = 10_000  # texts whose tokens are counted, which takes seconds; of more, so many that are evenly spread
+TEXTS_SAMPLED = 10_000  # texts whose tokens are counted, which takes seconds; of more, so many that are evenly spread
 NO_TOKEN = -1
 AT_ONCE = 1_000  # texts whose tokens are in memory
 
@@ -55,11 +55,11 @@ def unknown_tokens(texts: Sequence[str], file: Path, store: Store) -> Counted:
     A tokenizer that falls back to bytes knows every token.
 
     Args:
-        texts: Of more than `MOST_COUNTED`, a part is counted.
+        texts: Of more than `TEXTS_SAMPLED`, a part is counted.
         file: The tokenizer.
         store: Keeps the counts.
     """
-    rows = np.unique(np.linspace(0, len(texts) - 1, min(len(texts), MOST_COUNTED)).round().astype(int)).tolist()
+    rows = np.unique(np.linspace(0, len(texts) - 1, min(len(texts), TEXTS_SAMPLED)).round().astype(int)).tolist()
     some = [texts[row].replace("\f", " ") for row in rows]  # as the encoder reads them
 
     def build() -> Arrays:

@@ -17,7 +17,7 @@ from ragsweep.retrieval.encoders.model_files import WORDLLAMA, wordllama_file
 from ragsweep.retrieval.encoders.reduction import Reducible
 from ragsweep.retrieval.encoders.tokenizer import digest_of, file_of, opened
 
-WEIGHTS = "weights/l2_supercat_256.safetensors"
+STATIC_WEIGHTS = "weights/l2_supercat_256.safetensors"
 UNKNOWN = 0  # the id of the token <unk>
 
 
@@ -36,7 +36,7 @@ class WordLlamaEncoder(Reducible):
     model: Literal["wordllama"] = WORDLLAMA
 
     def __post_init__(self) -> None:
-        wordllama_file(WEIGHTS)  # refuses a missing package now, before anything runs
+        wordllama_file(STATIC_WEIGHTS)  # refuses a missing package now, before anything runs
         super().__post_init__()
 
     @property
@@ -47,7 +47,7 @@ class WordLlamaEncoder(Reducible):
     @cached_property
     def fingerprint(self) -> str:
         """Digest over the weights and the tokenizer."""
-        files = [digest_of(wordllama_file(WEIGHTS)), digest_of(file_of(self.model))]
+        files = [digest_of(wordllama_file(STATIC_WEIGHTS)), digest_of(file_of(self.model))]
         return digest([files, version("tokenizers")])
 
     def encode(self, texts: Sequence[str], role: Role) -> Embeddings:
@@ -76,7 +76,7 @@ def _vectors() -> Embeddings:
     """The vector of every token, shape [tokens, 256]."""
     from safetensors.numpy import load_file
 
-    file = wordllama_file(WEIGHTS)
+    file = wordllama_file(STATIC_WEIGHTS)
     try:
         vectors: Embeddings = load_file(file)["embedding.weight"].astype(np.float32)
     except Exception as error:  # the library raises nothing more precise

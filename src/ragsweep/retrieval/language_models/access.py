@@ -9,13 +9,11 @@ from urllib.parse import urlsplit
 
 from ragsweep.core.environment import variable
 from ragsweep.core.errors import ConfigError, ModelError
+from ragsweep.retrieval.language_models.likely_keys import is_like_key, is_named_like_key
 
 LEAST_SECRET = 8  # characters; shorter ones, such as EMPTY, are no secret and may be words of an answer
 HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110, 5.6.2
 OWN_HEADERS = ("host", "content-type", "content-length", "accept-encoding", "transfer-encoding", "connection")
-SECRET_HEADER = re.compile(
-    r"authori|authenti|\bauth\b|cookie|key\b|token\b|secret|passw|credential|signature", re.IGNORECASE
-)
 
 
 class Access(NamedTuple):
@@ -24,10 +22,12 @@ class Access(NamedTuple):
     Attributes:
         headers: Of every request, with the keys.
         secrets: What nothing may repeat.
+        settings: Those that name the variables of the keys that are sent.
     """
 
     headers: Mapping[str, str]
     secrets: tuple[str, ...]
+    settings: tuple[str, ...]
 
 
 def check_access(base_url: str | None, variables: Mapping[str, str], texts: Mapping[str, str], group: str) -> None:
@@ -80,7 +80,7 @@ def check_headers(headers: Mapping[str, str], setting: str, *, named: bool = Fal
     for name, value in headers.items():
         if not HEADER.fullmatch(name) or name.lower() in OWN_HEADERS:
             raise ConfigError(f"{setting}: {name!r} is not the name of a header that can be set")
-        if not named and SECRET_HEADER.search(name):
+        if not named and (is_named_like_key(name) or is_like_key(value)):
             raise ConfigError(
                 f"{setting}.{name}: may be a key, and every run records it; set headers_env.{name} to the name of the "
                 "environment variable that holds it"
@@ -104,24 +104,26 @@ def access_of(
         ConfigError: The file `.env` cannot be read.
         ModelError: A variable is not set, or holds what cannot be sent. The error does not repeat it.
     """
-    found, secrets = dict(headers), []
+    found, secrets, settings = dict(headers), list[str](), {}
     if api_key_env is not None:
-        key = _value(api_key_env, f"{group}.api_key_env", "[!-~]+")
-        found, secrets = {"Authorization": f"Bearer {key}", **found}, [key]
+        setting = f"{group}.api_key_env"
+        key = _value(api_key_env, setting, "[!-~]+", f"{setting}=null sends no key")
+        found, secrets, settings = {"Authorization": f"Bearer {key}", **found}, [key], {"authorization": setting}
     for name, named in headers_env.items():
-        value = _value(named, f"{group}.headers_env.{name}", "[ -~]+")
+        setting = f"{group}.headers_env.{name}"
+        value = _value(named, setting, "[ -~]+", f"without {setting} none is sent")
         found = {other: each for other, each in found.items() if other.lower() != name.lower()} | {name: value}
         secrets += _parts(value)
-    return Access(found, tuple(secrets))
+        settings[name.lower()] = setting
+    return Access(found, tuple(secrets), tuple(settings.values()))
 
 
-def _value(name: str, setting: str, allowed: str) -> str:
+def _value(name: str, setting: str, allowed: str, otherwise: str) -> str:
+    """The value of a variable; `otherwise` is what to do where there is none."""
     found = variable(name)
     if not found:
-        raise ModelError(
-            f"{setting}: {name} is not set; set it in the environment or in the file .env of the project folder, to "
-            "any text if the server asks for no key"
-        )
+        place = "set it in the environment or in the file .env of the project folder"
+        raise ModelError(f"{setting}: {name} is not set; {place}; {otherwise}")
     if not re.fullmatch(allowed, found):
         raise ModelError(f"{setting}: {name} contains a character that no key has, such as a space")
     return found

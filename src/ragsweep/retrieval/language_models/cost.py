@@ -11,7 +11,7 @@ from ragsweep.core.terminal import counted
 CORRECTION = 50  # tokens that tell a model what is wrong with its JSON, roughly
 
 
-class Planned(NamedTuple):
+class PlannedRequest(NamedTuple):
     """A request that is not kept yet.
 
     Attributes:
@@ -43,7 +43,7 @@ class Cost:
     max_tokens: int
     price_in: float | None
     price_out: float | None
-    planned: tuple[Planned, ...]
+    planned: tuple[PlannedRequest, ...]
 
     @property
     def line(self) -> str:
@@ -68,6 +68,11 @@ def total(costs: Iterable[Cost]) -> Cost | None:
     listed = [*costs]
     if not listed:
         return None
-    each_sent = [one for cost in listed for one in cost.planned]
-    kept = {one.key: one for one in each_sent if one.key}
-    return replace(listed[0], planned=(*kept.values(), *(one for one in each_sent if not one.key)))
+    return replace(listed[0], planned=sent(one for cost in listed for one in cost.planned))
+
+
+def sent(planned: Iterable[PlannedRequest]) -> tuple[PlannedRequest, ...]:
+    """The requests that are sent of these: those of one key once."""
+    listed = [*planned]
+    kept = {one.key: one for one in listed if one.key}
+    return (*kept.values(), *(one for one in listed if not one.key))

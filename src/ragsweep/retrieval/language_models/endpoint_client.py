@@ -16,7 +16,7 @@ from ragsweep.core.run_settings import Seed
 from ragsweep.core.store import NO_STORE, Store
 from ragsweep.core.terminal import counted
 from ragsweep.retrieval.language_models.chat import CHAT, TOKEN_LIMITS, is_response, prompt_tokens
-from ragsweep.retrieval.language_models.cost import Cost, Planned, total
+from ragsweep.retrieval.language_models.cost import Cost, PlannedRequest, sent
 from ragsweep.retrieval.language_models.endpoint_model import Ask, EndpointModel, Response, response_format
 from ragsweep.retrieval.language_models.endpoint_user import EndpointUser, Item, Price, Result
 from ragsweep.retrieval.language_models.kept import KeptResponses
@@ -202,10 +202,9 @@ class EndpointClient(EndpointUser):
     def _cost(self, requests: Sequence[Request]) -> Cost:
         """What requests will cost that are not kept yet."""
         planned = [
-            Planned(
+            PlannedRequest(
                 digest(self._key(each)) if self.store.enabled else "", prompt_tokens(each), "response_format" in each
             )
             for each in requests
         ]
-        cost = Cost(self.model, self.url, self.max_tokens, self.price_in, self.price_out, tuple(planned))
-        return total([cost]) or cost
+        return Cost(self.model, self.url, self.max_tokens, self.price_in, self.price_out, sent(planned))

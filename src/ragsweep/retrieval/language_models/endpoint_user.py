@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -17,13 +16,11 @@ from ragsweep.core.project import sweep_id
 from ragsweep.core.terminal import counted
 from ragsweep.retrieval.language_models.access import access_of, check_access, check_headers
 from ragsweep.retrieval.language_models.budget import Budget, Spent, budget_of
+from ragsweep.retrieval.language_models.likely_keys import likely_key, texts_in
 from ragsweep.retrieval.language_models.sending import Endpoint, Kind, Stopped
 
 OPENAI = "https://api.openai.com/v1"
-SECRET_FIELD = re.compile(  # of a request
-    r'"((?:[\w-]*(?:api[_-]?key|secret|password|credential|authorization)[\w-]*|(?:[\w-]*access[_-]?)?token|key))":',
-    re.IGNORECASE,
-)
+VERSION = r"v?\d[\w.-]{,20}|preview|latest"  # of an API; keys are longer
 
 Price = Annotated[float, Between(0)]
 Item = TypeVar("Item")
@@ -81,18 +78,20 @@ class EndpointUser:
             check_headers(getattr(self, name), f"{self.group}.{name}", named=name == "headers_env")
         variables = {"api_key_env": self.api_key_env} if self.api_key_env else {}
         variables |= {f"headers_env.{name}": value for name, value in self.headers_env.items()}
-        texts = {"model": self.model, "extra_body": json.dumps(self.extra_body)}
-        texts |= {f"headers.{name}": value for name, value in {**self.headers, **self.headers_in_digest}.items()}
+        texts = {"model": self.model, "api_version": self.api_version or ""}
+        texts |= {f"headers.{name}": value for name, value in self.headers.items()}
+        texts |= {f"headers_in_digest.{name}": value for name, value in self.headers_in_digest.items()}
+        texts["extra_body"] = "\n".join(texts_in(self.extra_body))
         check_access(self.base_url, variables, texts, self.group)
-        if not re.fullmatch(r"[\w.-]+", self.api_version or "2024-10-21", re.ASCII):
-            raise ConfigError(f"{self.group}.api_version: expected letters, digits, dots and dashes")
+        if self.api_version is not None and not re.fullmatch(VERSION, self.api_version, re.ASCII):
+            raise ConfigError(f"{self.group}.api_version: expected a version, such as 2024-10-21 or v1")
         if taken := [name for name in self.extra_body if name in self.own_fields]:
             own = f"{self.group}.{taken[0]}" if hasattr(self, taken[0]) else "this request"
             raise ConfigError(f"{self.group}.extra_body: {taken[0]} belongs to {own}")
-        if secret := SECRET_FIELD.search(json.dumps(self.extra_body)):
+        if secret := likely_key(self.extra_body):
             raise ConfigError(
-                f"{self.group}.extra_body: {secret[1]} may be a key, and every run records it; send keys as headers, "
-                "by headers_env"
+                f"{self.group}.extra_body: {secret} may be a key, and every run records it; send keys as headers, by "
+                "headers_env"
             )
 
     @property
@@ -108,9 +107,8 @@ class EndpointUser:
 
     @property
     def asked(self) -> dict[str, Any]:
-        """What determines a response besides the request; an empty setting leaves the keys of responses as they are."""
-        found = {"url": self.url, "api_version": self.api_version, "headers": dict(self.headers_in_digest)}
-        return {name: value for name, value in found.items() if value}
+        """What determines a response besides the request."""
+        return {"url": self.url, "api_version": self.api_version, "headers": dict(self.headers_in_digest)}
 
     @property
     def url(self) -> str:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ragsweep.core.parsing import MalformedError, from_json
-from ragsweep.core.terminal import counted, one_line
+from ragsweep.core.terminal import one_line
 
-NOT_ACCEPTED = {  # by status, with the group of the settings; such a message may repeat a part of the key
-    401: "the key in the variable {group}.api_key_env is not accepted",
-    403: "the key in the variable {group}.api_key_env may not do this",
-}
+ABOUT_KEYS = {401: "is not accepted", 403: "may not do this"}  # by status
 NOT_FOUND = 404
 BAD_REQUEST = (400, 422)
-NEAR = 40  # characters between the name of a parameter and what is wrong with it
+FAULT_WITHIN = 40  # characters between the name of a parameter and what is wrong with it
 SHOWN_OF_TEXT = 40  # characters
 FAULT = (
     r"(?:unsupported|not (?:\w+ )?support\w*|n't support|unknown|unrecogni[sz]ed|unexpected|"
@@ -106,6 +103,20 @@ def is_too_long(refusal: Refusal, status: int) -> bool:
     return status == 413 or bool(TOO_LONG.search(refusal.about))
 
 
+def about_keys(status: int, settings: Sequence[str], group: str) -> str:
+    """What a status of `ABOUT_KEYS` means. The server's own message may repeat a part of a key.
+
+    Args:
+        status: The status.
+        settings: Those that name the variables of the keys that were sent.
+        group: Of the settings.
+    """
+    if not settings:
+        return f"no key was sent; set {group}.api_key_env or {group}.headers_env to the variable that holds it"
+    keys = "the key in the variable" if len(settings) == 1 else "a key in one of the variables"
+    return f"{keys} {', '.join(settings)} {ABOUT_KEYS[status]}"
+
+
 def help_of(refusal: Refusal, status: int, request: Mapping[str, Any], group: str) -> str:
     """The settings that help, each after a semicolon; empty if none is known to."""
     return "".join(f"; {each.format(group=group)}" for each in _helps(refusal, status, request))
@@ -126,7 +137,7 @@ def _helps(refusal: Refusal, status: int, request: Mapping[str, Any]) -> Iterato
 
 def _is_at_fault(parameter: Parameter, text: str) -> bool:
     """Whether a message says that something is wrong with a parameter, within a sentence."""
-    name, between = rf"(?<!\w)(?:{parameter.names})(?!\w)", rf"(?:(?!\.\s|\n|; ).){{0,{NEAR}}}?"
+    name, between = rf"(?<!\w)(?:{parameter.names})(?!\w)", rf"(?:(?!\.\s|\n|; ).){{0,{FAULT_WITHIN}}}?"
     return bool(re.search(rf"{name}{between}{FAULT}|{FAULT}{between}{name}", text, re.IGNORECASE))
 
 
@@ -142,8 +153,9 @@ def _shorter(request: Mapping[str, Any]) -> str:
         return "a smaller k, chunker.size or {group}.max_tokens makes the request shorter"
     longest = max(texts, key=len)
     shown = one_line(longest[:SHOWN_OF_TEXT]).replace("{", "{{").replace("}", "}}")
+    which = "the only text" if len(texts) == 1 else f"the longest of the {len(texts)} texts"
     return (
-        f"the longest of the {counted(len(texts), 'text')} of this request has {len(longest):,} characters "
+        f"{which} of this request has {len(longest):,} characters "
         f"({shown!r} ...): make passages shorter by chunker.size, or send less of them by {{group}}.truncate"
     )
 

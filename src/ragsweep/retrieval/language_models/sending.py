@@ -17,7 +17,14 @@ from ragsweep.core.parsing import MB, MalformedError
 from ragsweep.core.terminal import duration, one_line, shortened
 from ragsweep.retrieval.language_models.access import Access, hidden
 from ragsweep.retrieval.language_models.budget import Budget
-from ragsweep.retrieval.language_models.refusals import NOT_ACCEPTED, Refusal, help_of, is_too_long, read_refusal
+from ragsweep.retrieval.language_models.refusals import (
+    ABOUT_KEYS,
+    Refusal,
+    about_keys,
+    help_of,
+    is_too_long,
+    read_refusal,
+)
 from ragsweep.retrieval.language_models.response import Cause
 
 if TYPE_CHECKING:
@@ -114,7 +121,7 @@ class Endpoint:
         headers = {**access.headers, "Content-Type": "application/json", "Accept-Encoding": "identity"}
         self._http = openai.DefaultAsyncHttpxClient(follow_redirects=False, timeout=None, headers=headers)
         self._url, self._secrets, self._timeout_s, self._retries = url, access.secrets, timeout_s, retries
-        self._budget = budget
+        self._budget, self._key_settings = budget, access.settings
         self._address = f"{url}/{kind.path}{f'?api-version={api_version}' if api_version else ''}"
         self._kind, self._group = kind, group  # group: of the settings, for error messages
         self._portal: BlockingPortal
@@ -217,8 +224,8 @@ class Endpoint:
         if status == 400 and refusal.code == FILTERED and self._kind.filters:
             return {"text": "", "refused": True, "cause": Cause.REFUSED, "tokens_in": 0, "tokens_out": 0}
         what, too_long = shortened(one_line(hidden(refusal.message, *self._secrets)), LONGEST_MESSAGE), False
-        if status in NOT_ACCEPTED:
-            what = NOT_ACCEPTED[status].format(group=self._group)
+        if status in ABOUT_KEYS:
+            what = about_keys(status, self._key_settings, self._group)
         elif status < 400:
             what = f"a redirect, which is not followed; set {self._group}.base_url to where it leads"
         elif status not in AGAIN:

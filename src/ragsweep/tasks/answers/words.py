@@ -8,7 +8,7 @@ from math import isnan
 import numpy as np
 
 from ragsweep.core.terminal import counted
-from ragsweep.retrieval.language_models.response import CAUSES
+from ragsweep.retrieval.language_models.response import CAUSE_WORDS
 from ragsweep.retrieval.language_models.unusable import HELP
 from ragsweep.statistics import LEVEL, holm, mcnemar_p
 from ragsweep.tasks.answers.evaluation import Evaluation
@@ -87,7 +87,7 @@ def _causes(evaluation: Evaluation) -> Iterator[str]:
     if evaluation.causes:
         cases = counted(len(evaluation.correct), "question")
         named = [
-            f"{CAUSES[cause]} {count} ({HELP[cause].format(group='answerer')})"
+            f"{CAUSE_WORDS[cause]} {count} ({HELP[cause].format(group='answerer')})"
             for cause, count in evaluation.causes.items()
         ]
         yield (
