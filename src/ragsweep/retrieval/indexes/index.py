@@ -81,7 +81,8 @@ class HnswIndex:
 
         index = _loaded(keep([code_of(self), self.m, self.ef_construction, version("faiss-cpu")], build))
         index.hnsw.efSearch = self.ef_search
-        return lambda queries, depth: _approximate(index, passages, queries, min(depth, self.ef_search), depth)
+        # All candidates, also for a smaller depth: which of two equal passages FAISS drops depends on the processor.
+        return lambda queries, depth: _approximate(index, passages, queries, self.ef_search, depth)
 
 
 @dataclass(frozen=True)
