@@ -65,22 +65,3 @@ def near_copies(rng, configurations=5, queries=2_000, rare=0.2):
         few = rng.random(queries) < rare
         scores[row] = np.clip(scores[row] + np.where(few, -0.08, 0.02), 0, 1)
     return scores
-
-
-def reweighted(scores):
-    """Weights of the queries, adding up to 1, under which all configurations have the same mean, shape [queries].
-
-    Of all such weights, those of highest entropy: exponential tilting by the differences, solved by Newton's method.
-    Queries drawn by these weights are a null hypothesis that keeps the shape of the differences.
-    """
-    differences = (scores - scores[0])[1:]
-    slope = np.zeros(len(differences))
-    for _ in range(100):
-        weights = np.exp(slope @ differences)
-        weights /= weights.sum()
-        mean = differences @ weights
-        if np.abs(mean).max() < 1e-10:
-            return weights
-        spread = (differences * weights) @ differences.T - np.outer(mean, mean)
-        slope -= np.linalg.solve(spread + 1e-9 * np.eye(len(slope)), mean)
-    raise ValueError("no weights make all means equal")

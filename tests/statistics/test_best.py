@@ -4,10 +4,11 @@ from itertools import product
 
 import numpy as np
 import pytest
+from bench.levels import equally_good
 from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from simulated import F1, SCORES, alike, at_most, f1_like, near_copies, one_unlike, reweighted, sweep
+from simulated import F1, SCORES, alike, at_most, f1_like, near_copies, one_unlike, sweep
 
 from ragsweep.statistics import (
     compare_aggregates_with_best,
@@ -137,7 +138,7 @@ def test_near_copies_that_are_equal_are_rarely_told_apart(queries):
     """
     sweeps, rng = 300, np.random.default_rng(3)
     pool = near_copies(rng)
-    weights = reweighted(pool)
+    weights = equally_good(pool)
     samples = (pool[:, rng.choice(pool.shape[1], queries, p=weights)] for _ in range(sweeps))
     wrong = np.mean([not compare_with_best(sample, resamples=499).tied.all() for sample in samples])
     assert wrong <= at_most(LEVEL, sweeps)
@@ -145,7 +146,7 @@ def test_near_copies_that_are_equal_are_rarely_told_apart(queries):
 
 def test_weights_make_all_means_equal():
     pool = f1_like(np.random.default_rng(2), alike(5), 500, shift=np.array([0, 0.1, -0.1, 0.05, 0]))
-    means = pool @ reweighted(pool)
+    means = pool @ equally_good(pool)
     assert means == pytest.approx(means[0])
 
 
