@@ -13,17 +13,19 @@ import time
 import uuid
 import zlib
 from contextlib import closing
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 import requests
 from application import PROJECT, Application
 from mlflow.entities import Metric, Run, RunData, RunInfo, RunTag
+from omegaconf import OmegaConf
 from servers import free_port
 
 from ragsweep.tracking import print_latest_sweep
 from ragsweep.tracking.colours import colour
 from ragsweep.tracking.sweep_runs import StoredSweep, SweepRun
-from ragsweep.tracking.view import save_view
+from ragsweep.tracking.view import save_view, sweep_address
 
 SWEEP = ["-m", "retriever=sparse", "retriever.b=0.3,0.5", "k=1,2"]
 METRICS = ["ndcg", "precision", "recall", "f1", "mrr", "hit_rate", "map"]
@@ -283,3 +285,13 @@ def test_make_ui_serves_a_folder_of_any_name(swept, shared_application, tmp_path
 def test_every_run_of_a_sweep_has_its_colour(swept, shared_application):
     first = [run for run in shared_application.children() if run.info.run_name.startswith("b=0.3 k=1")]
     assert first[0].data.tags["mlflow.runColor"] == colour(0, 4)
+
+
+@pytest.mark.parametrize(("decided_by", "order"), [("ndcg", "false"), ("", None)])
+def test_an_address_without_a_view_sorts_by_the_metric_that_was_measured(tmp_path, decided_by, order):
+    tracking = OmegaConf.create({"uri": f"sqlite:///{tmp_path}/mlflow.db"})
+    page = urlsplit(urlsplit(sweep_address(tracking, "1", "a", decided_by, saved=False)).fragment)
+    settings = dict(parse_qsl(page.query))
+    assert settings["searchFilter"] == "tags.`mlflow.parentRunId` = 'a'"
+    assert settings.get("orderByAsc") == order
+    assert settings.get("orderByKey") == ("metrics.`ndcg`" if decided_by else None)

@@ -83,7 +83,7 @@ def sweep_address(tracking: DictConfig, experiment_id: str, parent_run_id: str, 
         tracking: The `tracking` group of the configuration.
         experiment_id: The parent's experiment.
         parent_run_id: The sweep's parent run.
-        decided_by: The metric that decides.
+        decided_by: The metric that decides. Empty if no run has it.
         saved: Whether its view was saved in the store.
     """
     base = ui_of(tracking.uri)
@@ -92,10 +92,10 @@ def sweep_address(tracking: DictConfig, experiment_id: str, parent_run_id: str, 
     view = {
         "workflowType": "machine_learning",
         "searchFilter": _children(parent_run_id),
-        "orderByKey": _column("metrics", decided_by),
-        "orderByAsc": "false",  # sorted by time, MLflow would hide child runs below their parent
         "compareRunsMode": "CHART",
     }
+    if decided_by:  # sorted by time, MLflow would hide child runs below their parent
+        view |= {"orderByKey": _column("metrics", decided_by), "orderByAsc": "false"}
     return f"{base}/#/experiments/{quote(experiment_id, safe='')}/runs?{urlencode(view, quote_via=quote)}"
 
 
