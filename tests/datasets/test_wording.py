@@ -37,6 +37,7 @@ from ragsweep.text.dependent_questions import flaw_of_context
         "Is it recommended?",
         "Is it recommended for children?",
         "Is it given to children?",
+        "HOW IS IT TREATED?",
     ],
 )
 def test_a_question_that_points_to_its_text_cannot_stand_alone(question):
@@ -66,6 +67,9 @@ def test_a_question_that_points_to_its_text_cannot_stand_alone(question):
         "keywords iron tea milk",
         "malaria test",
         "Was sagt das?",
+        "Who leads the IT department?",
+        "IT department phone number",
+        "ITS を用いた XML、PO 間の変換",
     ],
 )
 def test_a_question_that_names_its_subject_stands_alone(question):

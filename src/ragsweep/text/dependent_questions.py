@@ -66,8 +66,9 @@ def flaw_of_context(question: str) -> str | None:
         return f"{shortened(found[0], 80)!r} points to something that the question does not name"
     asked = words(question)
     named = _named(asked)
+    capitals = all(letter.isupper() for letter in question if letter.isalpha())
     for found in PRONOUNS.finditer(question):
-        if IMPERSONAL.match(question, found.start()):
+        if IMPERSONAL.match(question, found.start()) or (found[0].isupper() and not capitals):  # "the IT department"
             continue
         about_somebody = found["person"] or ABOUT_SOMEBODY.match(question, found.start())
         told = _named(words(question[: found.start()])) or (about_somebody and len(named) >= OF_PERSONS)
