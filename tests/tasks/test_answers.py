@@ -204,6 +204,18 @@ def test_no_answer_counts_as_wrong_and_is_said(files):
     assert found.facts["error_analysis"]["by_type"]["no answer"] == 2
 
 
+def test_answers_of_a_control_that_could_not_be_read_are_said(files):
+    class CutOffWithoutEvidence:
+        def answer(self, questions):
+            return [Answer("A") if each.evidence else Answer(None, causes=("cut_off",)) for each in questions]
+
+    found = measured(files, CutOffWithoutEvidence())
+    said = [each for each in found.findings if "could be read" in each]
+    assert len(said) == 1
+    assert "'none', 8 of 8 questions" in said[0]
+    assert "(cut off 8)" in said[0]
+
+
 def test_what_a_server_says_of_responses_is_counted_and_said(files):
     given = [Answer("A"), *[Answer(None, causes=("cut_off",))] * 3, Answer("B", causes=("empty", "empty"))]
     found = measured(files, Fixed([*given, *[Answer("A")] * 3]))

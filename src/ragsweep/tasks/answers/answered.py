@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +10,9 @@ from functools import cached_property
 import numpy as np
 
 from ragsweep.answering import Answer, Evidence, Question
+from ragsweep.core.terminal import counted
 from ragsweep.datasets.cases import Case
+from ragsweep.retrieval.language_models.response import CAUSE_WORDS, Cause
 from ragsweep.statistics.intervals import Array, Indices
 from ragsweep.tasks.answers.contexts import NEED_RANKING, Source
 from ragsweep.tasks.answers.measures.accuracy import NOT_ANSWERED
@@ -127,8 +130,8 @@ class Answered:
         return None if any(each is None for each in values) else np.array(values, dtype=float)
 
 
-def without_difference(answered: Answered, controls: Sequence[Answered]) -> Iterator[str]:
-    """A sentence for each control whose answers are all the same although the evidence is not."""
+def doubts_of_controls(answered: Answered, controls: Sequence[Answered]) -> Iterator[str]:
+    """Sentences on what a comparison with a control may not show: all answers are the same, or some cannot be read."""
     for control in controls:
         pairs = [
             _stated(one) == _stated(other)
@@ -143,6 +146,20 @@ def without_difference(answered: Answered, controls: Sequence[Answered]) -> Iter
                 f"{answered.source!r} and {control.source!r}: evidence changes nothing here, or the answerer keeps "
                 "answers by the text of the question, and then this control measures nothing."
             )
+        compared = ~np.isnan(control.correct_as_control)
+        if unread := int((compared & (control.chosen == NOT_ANSWERED)).sum()):
+            causes = causes_of([each for each, counts in zip(control.answers, compared, strict=True) if counts])
+            named = ", ".join(f"{CAUSE_WORDS[cause]} {count}" for cause, count in causes.items())
+            yield (
+                f"With the evidence {control.source!r}, {unread} of {counted(int(compared.sum()), 'question')} have no "
+                f"answer that could be read{named and f' ({named})'}, and count as wrong in the comparison with it."
+            )
+
+
+def causes_of(answers: Sequence[Answer]) -> dict[Cause, int]:
+    """For how many answers a response had no usable text, by cause; without those that no answer has."""
+    counts = Counter(cause for each in answers for cause in {*each.causes})
+    return {cause: counts[cause] for cause in Cause if counts[cause]}
 
 
 def _stated(given: Answer) -> tuple[object, ...]:

@@ -9,10 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
-from ragsweep.answering import Answer
 from ragsweep.retrieval.language_models.response import Cause
 from ragsweep.statistics.intervals import Array, Indices
-from ragsweep.tasks.answers.answered import Answered
+from ragsweep.tasks.answers.answered import Answered, causes_of
 from ragsweep.tasks.answers.measures.accuracy import (
     NOT_ANSWERED,
     AgainstChance,
@@ -154,12 +153,6 @@ class Evaluation:
 def _place(group: tuple[str, Share]) -> int:
     """Known levels of difficulty stand in their order, other groups in that of the alphabet."""
     return DIFFICULTIES.index(group[0]) if group[0] in DIFFICULTIES else len(DIFFICULTIES)
-
-
-def causes_of(answers: Sequence[Answer]) -> dict[Cause, int]:
-    """For how many answers a response had no usable text, by cause; without those that no answer has."""
-    counts = Counter(cause for each in answers for cause in {*each.causes})
-    return {cause: counts[cause] for cause in Cause if counts[cause]}
 
 
 def evaluate(

@@ -25,7 +25,7 @@ from ragsweep.retrieval.encoders.tokenizer import WORDS
 from ragsweep.retrieval.stages import check_search
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.answers import charts, scores, tables, words
-from ragsweep.tasks.answers.answered import Answered, without_difference
+from ragsweep.tasks.answers.answered import Answered, doubts_of_controls
 from ragsweep.tasks.answers.contexts import (
     CONTROLS,
     NEED_RANKING,
@@ -150,7 +150,7 @@ class AnswersTask:
         answered, *compared = self._answered(items, ranking, self._source, *controls)
         others: dict[str, Array] = {each.source: each.correct_as_control for each in compared}
         evaluation = evaluate(answered, self._quality(items, answered, ranking), others, self.evaluation, items.name)
-        return self._measured(items, answered, evaluation, [*without_difference(answered, compared)])
+        return self._measured(items, answered, evaluation, [*doubts_of_controls(answered, compared)])
 
     def explain(self, items: Dataset, query: str, record: Record, width: int) -> Iterator[str]:
         """Explain the answer to a case, line by line, for a terminal of `width` columns."""
@@ -226,7 +226,7 @@ class AnswersTask:
         collapse = self.evaluation.collapse
         return evidence_quality(ranked, given, items, self.k, collapse=collapse, relevance_level=self._level)
 
-    def _measured(self, items: Dataset, answered: Answered, evaluation: Evaluation, same: Sequence[str]) -> Measurement:
+    def _measured(self, items: Dataset, answered: Answered, evaluation: Evaluation, said: Sequence[str]) -> Measurement:
         """Everything that is recorded of the answers."""
         audited, asked, scaled = self.audited(items), items.left_out.of_all(len(items.cases)), answered.scaled
         bins, resamples = self.evaluation.bins, self.evaluation.resamples
@@ -254,7 +254,7 @@ class AnswersTask:
             curves=evaluation.evidence.curves if evaluation.evidence else {},
             measures=counted,
             facts=tables.facts(answered, evaluation, found, counted, summary.facts() if summary else {}),
-            findings=[*self._unusual(items, answered), *same, *(each.text for each in audited.findings)],
+            findings=[*self._unusual(items, answered), *said, *(each.text for each in audited.findings)],
             sections=sections,
             summary=sections.get(words.ANSWERS, ()),
             method=self._method,
