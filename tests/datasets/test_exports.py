@@ -329,12 +329,22 @@ def test_qrels_are_read_as_programs_write_them(tmp_path, kind):
         "query_id iteration doc_id relevance\nq1 0 d1 1\n",
         "q1,0,d1,1\n",
         " q1 0\td1 1 \n",
+        "qid,chunk_id,relevance_score\nq1,d1,1\n",
+        ",qid,docno,rel_score\n197,q1,d1,1\n",
+        '"query_id"\t"doc_id"\t"relevance"\n"q1"\t"d1"\t1\n',  # as R writes it
+        '"";"query_id";"doc_id";"relevance"\n"1";"q1";"d1";1\n',
     ],
 )
 def test_columns_of_qrels_are_found_where_they_can_be_told_apart(tmp_path, text):
     (tmp_path / "qrels.txt").write_text(text)
     [(_, judgment)] = read_qrels(tmp_path / "qrels.txt", "questions.qrels")
     assert judgment == ("q1", "d1", 1)
+
+
+def test_the_first_line_of_qrels_says_what_is_between_the_columns(tmp_path):
+    (tmp_path / "qrels.csv").write_text('query_id;doc_id;score\n"q1";"d1, page 2";1\nq1;d2;0\n')
+    found = [tuple(judgment) for _, judgment in read_qrels(tmp_path / "qrels.csv", "questions.qrels")]
+    assert found == [("q1", "d1, page 2", 1), ("q1", "d2", 0)]
 
 
 @pytest.mark.parametrize(
@@ -351,6 +361,13 @@ def test_columns_of_qrels_are_found_where_they_can_be_told_apart(tmp_path, text)
         ),
         ("a.jsonl", '{"query-id": "q", "corpus-id": "d", "score": 0.5}\n', "the grade is 0.5"),
         ("a.json", '{"q": {"d": "high"}}', "query 'q': the grade is 'high'"),
+        ("a.json", '{"q": [{"doc_id": "d", "relevance": 2}], "r": [{"doc_id": "e", "relevance": 1}]}', "the field"),
+        ("a.json", '{"q": {"query": "what", "relevant_docs": ["d"]}}', "the field"),
+        ("a.csv", "query_id,doc_id,score,relevance\nq,d,3,0\n", "'score' and 'relevance' could be the grade"),
+        ("a.jsonl", '{"qid": "q", "docno": "d", "score": 3, "label": 0}', "'score' and 'label' could be the grade"),
+        # Query, document, grade and iteration, as ir_datasets exports them.
+        ("a.tsv", "q1\t7067032\t1\t0\nq2\t7067056\t1\t0\n", "the last of four columns is '0' in all lines"),
+        ("a.csv", "topic,passage,importance\nq,d,1\n", "found the columns 'topic', 'passage', 'importance'"),
     ],
 )
 def test_qrels_that_cannot_be_understood_are_refused(tmp_path, name, text, said):
