@@ -45,6 +45,8 @@ def in_json(tmp_path, relevant, documents=TWO, **settings):
         ({"document": "book.pdf", "page": 4, "rel": "2"}, [("book.pdf#4", 2)]),
         ([{"doc_id": "book.pdf", "page": 1, "score": -1, "reason": "it says so"}], [("book.pdf#1", -1)]),
         ([{"source": None, "page": 2}, 3, "4", 5.0], [(f"book.pdf#{page}", 1) for page in (2, 3, 4, 5)]),
+        ([{"source": "book.pdf#6"}], [("book.pdf#6", 1)]),
+        ([["book.pdf#1"], ["2", "book.pdf#3"]], [(f"book.pdf#{page}", 1) for page in (1, 2, 3)]),  # AutoRAG
         (2, [("book.pdf#2", 1)]),
     ],
 )
@@ -252,6 +254,26 @@ def test_a_page_is_never_that_of_another_document_than_the_row_names(tmp_path):
         judged(tmp_path, "query,source,relevant_docs\nwhat,note.pdf,5\n", TWO)
 
 
+@pytest.mark.parametrize("row", ["doc_id", "document", "file"])
+def test_the_number_of_a_document_is_never_that_of_a_page(tmp_path, row):
+    with pytest.raises(DatasetError, match=r"line 2: document '3' is not in the documents \(there are 'book\.pdf'\)"):
+        judged(tmp_path, f"question,{row}\nwhat,3\n")
+    numbered = tuple(Document.from_pages(name, [("1", f"{name}#1", "text")]) for name in "123")
+    assert judged(tmp_path, f"question,{row}\nwhat,1\n", numbered) == [("1", "1#1", 1)]
+    assert judged(tmp_path, f"question,{row}\nwhat,3\n", numbered, unit="document") == [("1", "3", 1)]
+
+
+def test_a_document_of_several_pages_is_not_enough_for_a_page(tmp_path):
+    with pytest.raises(DatasetError, match=r"'book\.pdf' is judged without a page \(book\.pdf has pages 1 to 6\)"):
+        judged(tmp_path, "question,file,page_number\nwhat,book.pdf,2\n")
+
+
+def test_a_row_may_list_its_documents(tmp_path):
+    rows = [{"question": "what", "doc": ["book.pdf", "note.pdf"], "grade": 2}, {"question": "who", "doc": []}]
+    found = judged(tmp_path, json.dumps(rows), TWO, "q.json", unit="document")
+    assert found == [("1", "book.pdf", 2), ("1", "note.pdf", 2)]
+
+
 # Objects in JSON
 
 LLAMA = {
@@ -280,6 +302,42 @@ def test_a_table_of_pandas_is_read_however_it_is_oriented(tmp_path, orient):
         if orient in ("index", "table") and not indent:  # in one line, it could be one entry
             continue
         assert judged(tmp_path, text, name="q.json") == expected
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_grades_by_document_by_question_are_questions(tmp_path, indent):
+    text = json.dumps({"what": {"book.pdf": 2, "note.pdf": 0}, "who": {"book.pdf": 1, "note.pdf": 1}}, indent=indent)
+    asked = [("1", "book.pdf", 2), ("1", "note.pdf", 0), ("2", "book.pdf", 1), ("2", "note.pdf", 1)]
+    assert judged(tmp_path, text, TWO, "q.json", unit="document") == asked
+    assert [query.text for query in TableQuestions(str(tmp_path / "q.json"), "document").read(TWO).queries] == [
+        "what", "who"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_an_object_may_be_around_the_list(tmp_path, indent):
+    text = json.dumps({"test_cases": [{"query": "what", "relevant_docs": ["2"]}]}, indent=indent)
+    assert judged(tmp_path, text, name="q.json") == [("1", "book.pdf#2", 1)]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("q.xlsx", b"PK\x03\x04\x14\x00\x00\x00\x08\x00\xa5\xb1"),
+        ("q.pkl", b"\x80\x04\x95\x1e\x00\x00\x00\x00"),
+        ("q.yaml", b"tests:\n  - vars:\n      query: what\n"),
+        ("q.txt", "query\trelevant_docs\nwhat\t2\n".encode("utf-16")),
+    ],
+)
+def test_a_file_in_no_known_format_is_refused_with_those_that_are(tmp_path, name, content):
+    with pytest.raises(DatasetError, match=rf"{name}.*expected a JSON, CSV, TSV or Parquet file of queries"):
+        judged(tmp_path, content, name=name)
+
+
+def test_a_table_of_r_between_tabs_has_quotes(tmp_path):
+    text = '"query"\t"relevant_docs"\n"what ""is"" it"\t"2"\n'
+    assert judged(tmp_path, text, name="q.tsv") == [("1", "book.pdf#2", 1)]
+    assert TableQuestions(str(tmp_path / "q.tsv")).read((BOOK,)).queries[0].text == 'what "is" it'
 
 
 def test_an_object_of_another_kind_is_named_by_its_fields(tmp_path):
@@ -419,8 +477,20 @@ def asked(tmp_path, text, field):
     return read_strictly(TrecQuestions(str(tmp_path / "topics"), str(tmp_path / "qrels"), field=field), (BOOK,)).queries
 
 
+CLEF = "<topics><topic lang='en'><identifier>7</identifier><title>blue &amp; whales</title></topic></topics>"
+NAMED = "qid\tquery\n7\tblue & whales\n"
+
+
 @pytest.mark.parametrize(
-    ("text", "field"), [(WEB, "query"), (MICROBLOG, "query"), (NTCIR, "content"), (CLINICAL, "topic")]
+    ("text", "field"),
+    [
+        (WEB, "query"),
+        (MICROBLOG, "query"),
+        (NTCIR, "content"),
+        (CLINICAL, "topic"),
+        (CLEF, "title"),
+        (NAMED, "title"),
+    ],
 )
 def test_topics_of_later_tracks_are_read_by_the_name_of_a_field(tmp_path, text, field):
     [query] = asked(tmp_path, text, field)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.collection import Judgment
-from ragsweep.datasets.entry_files import DELIMITERS, ending_of, lines_of, one_object, read_entries
+from ragsweep.datasets.entry_files import DELIMITERS, JSON, ending_of, lines_of, one_object, read_entries
 from ragsweep.datasets.fields import LARGEST_GRADE, flaw_of_name, shown_value, whole
 from ragsweep.datasets.json_objects import Entry
 
@@ -24,7 +24,6 @@ GRADE = ("score", "grade", "relevance", "rel", "label", "relevance_score", "rel_
 COLUMNS = (QUERY, DOCUMENT, GRADE)
 EXPECTED = "query-id, corpus-id and score, or the four columns of TREC: query id, iteration, document and grade"
 NO_ITERATION = ("0", "Q0")  # in the second column of TREC
-JSON = (".json", ".jsonl", ".ndjson")
 
 
 class _Row(NamedTuple):
@@ -179,7 +178,7 @@ def _layout_of_names(cells: Sequence[str]) -> _Layout | None:
 
 
 def _layout_of(cells: Sequence[str], where: str) -> _Layout:
-    if 3 <= len(cells) <= 4 and cells[-1].isidentifier():
+    if len(cells) in (3, 4) and all(cell.replace("-", "_").isidentifier() for cell in cells if cell):
         raise DatasetError(f"{where}: found the columns {', '.join(map(repr, cells))[:200]}; expected {EXPECTED}")
     if len(cells) == 3:
         return _Layout((0, 1, 2), 3)
