@@ -274,6 +274,20 @@ def test_a_row_may_list_its_documents(tmp_path):
     assert found == [("1", "book.pdf", 2), ("1", "note.pdf", 2)]
 
 
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        # Goldens of DeepEval, and rows of RAG test sets.
+        ({"input": "what", "expected_output": "x"}, "the field 'query' is missing; found 'input', 'expected_output'"),
+        (dict.fromkeys(("question", *"abcde", "gold_ids"), "x"), "'gold_ids' (questions.relevant=FIELD takes another)"),
+    ],
+)
+def test_the_setting_for_another_column_is_named(tmp_path, row, said):
+    with pytest.raises(DatasetError) as refused:
+        judged(tmp_path, json.dumps([row]), name="q.json")
+    assert said in str(refused.value)
+
+
 # Objects in JSON
 
 LLAMA = {
