@@ -220,6 +220,13 @@ def test_a_field_that_differs_between_the_rows_of_a_question_is_left_out_and_nam
     assert "left out: 'note'" in said
 
 
+def test_columns_that_make_the_judgments_are_named(tmp_path, capsys):
+    judged(tmp_path, "question,source,kept\nwhat,note.pdf,x\n", TWO)
+    assert "judgments are taken from 'source'; questions.relevant=FIELD" in capsys.readouterr().err
+    judged(tmp_path, "question,source,relevant_docs\nwhat,note.pdf,1\n", TWO)
+    assert "judgments" not in capsys.readouterr().err
+
+
 def test_rows_of_one_question_must_agree(tmp_path):
     with pytest.raises(DatasetError, match=r"'1' has the grades 1 and 2 for the same question; expected one"):
         judged(tmp_path, "query,page,grade\nwhat,1,1\nwhat,1,2\n")

@@ -129,9 +129,11 @@ class TableQuestions:
         questions: dict[tuple[str, str | None], _Question] = {}
         nameless = 0  # rows of which not even the question can be read
         differing: dict[str, None] = {}
+        judging: dict[str, None] = {}  # the columns that make the judgments, if there is none for them
         has_type = self.type in (None, QUERY_TYPE)
         for where, row in read_entries(Path(self.path), "queries", setting=settings.questions):
             has_type = has_type or self.type in row
+            judging |= dict.fromkeys(judgment_columns(row) if self._relevant_in(row) is None else ())
             question = None
             number, id_column = str(len(questions) + nameless + 1), self._id_in(row)
             name = None if id_column else number
@@ -155,10 +157,16 @@ class TableQuestions:
             raise DatasetError(f"{self.path}: contains no queries; expected at least one")
         if not has_type:
             raise DatasetError(f"{self.path}: no query has the field {self.type!r} (questions.type)")
-        if (rows := sum(each.rows for each in questions.values())) > len(questions):
-            say_once(f"{self.path}: {rows:,} rows are {counted(len(questions), 'question')}, some with several rows")
-        if differing:
-            say_once(f"{self.path}: fields that differ between the rows of a question, left out: {listed(differing)}")
+        other = "; questions.relevant=FIELD takes another" if settings is OF_OWN else ""
+        rows = sum(each.rows for each in questions.values())
+        for is_so, what in (
+            # A column `source` can also say where a question comes from.
+            (judging, f"judgments are taken from {listed(judging)}{other}"),
+            (rows > len(questions), f"{rows:,} rows are {counted(len(questions), 'question')}, some with several rows"),
+            (differing, f"fields that differ between the rows of a question, left out: {listed(differing)}"),
+        ):
+            if is_so:
+                say_once(f"{self.path}: {what}")
         for each in questions.values():
             kept = tuple(one for one in each.query.fields if one[0] not in differing)
             each.query = each.query if len(kept) == len(each.query.fields) else replace(each.query, fields=kept)
