@@ -224,6 +224,7 @@ def test_columns_that_make_the_judgments_are_named(tmp_path, capsys):
     judged(tmp_path, "question,source,kept\nwhat,note.pdf,x\n", TWO)
     assert "judgments are taken from 'source'; questions.relevant=FIELD" in capsys.readouterr().err
     judged(tmp_path, "question,source,relevant_docs\nwhat,note.pdf,1\n", TWO)
+    judged(tmp_path, "question,source,page\nwhat,note.pdf,1\n", TWO)
     assert "judgments" not in capsys.readouterr().err
 
 

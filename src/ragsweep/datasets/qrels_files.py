@@ -114,8 +114,10 @@ def _one_mapping(path: Path, setting: str) -> Entry | None:
 
 def _is_of_query(value: object) -> bool:
     """Whether a value is grades by document or a list of documents, and not of fields or of objects."""
+    if not isinstance(value, dict | list):
+        return False
     items = value.values() if isinstance(value, dict) else value
-    return isinstance(value, dict | list) and not any(isinstance(item, dict | list) for item in items)
+    return not any(isinstance(item, dict | list) for item in items)
 
 
 def _refuse_several_grades(names: Iterable[str], where: str) -> None:

@@ -16,6 +16,7 @@ from ragsweep.datasets.faults import Faults
 from ragsweep.datasets.fields import QUERY_TYPE, listed
 from ragsweep.datasets.json_objects import Named
 from ragsweep.datasets.judgment_fields import (
+    PAGE,
     document_of_row,
     grade_columns_of,
     graded_by_row,
@@ -129,11 +130,12 @@ class TableQuestions:
         questions: dict[tuple[str, str | None], _Question] = {}
         nameless = 0  # rows of which not even the question can be read
         differing: dict[str, None] = {}
-        judging: dict[str, None] = {}  # the columns that make the judgments, if there is none for them
+        judging: dict[str, None] = {}  # the columns that make judgments of documents, where there is none for judgments
         has_type = self.type in (None, QUERY_TYPE)
         for where, row in read_entries(Path(self.path), "queries", setting=settings.questions):
             has_type = has_type or self.type in row
-            judging |= dict.fromkeys(judgment_columns(row) if self._relevant_in(row) is None else ())
+            if self._relevant_in(row) is None and PAGE[0] not in row:
+                judging |= dict.fromkeys(judgment_columns(row))
             question = None
             number, id_column = str(len(questions) + nameless + 1), self._id_in(row)
             name = None if id_column else number
