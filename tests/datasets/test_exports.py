@@ -296,6 +296,20 @@ def test_the_setting_for_another_column_is_named(tmp_path, row, said):
     assert said in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"doc_id": "a", "contents": "x"}, "the field 'id' is missing; found 'doc_id', 'contents' (corpus.id=FIELD"),
+        ({"id": "a", "page_content": "x"}, "(corpus.text=FIELD takes another)"),
+    ],
+)
+def test_the_setting_for_another_column_of_documents_is_named(tmp_path, row, said):
+    (tmp_path / "corpus.jsonl").write_text(json.dumps(row))
+    with pytest.raises(DatasetError) as refused:
+        TableCorpus(str(tmp_path / "corpus.jsonl")).read()
+    assert said in str(refused.value)
+
+
 # Objects in JSON
 
 LLAMA = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from ragsweep.datasets.parquet_files import parquet_rows
 LARGEST_MB = 100  # size of a JSON file that is one value, or of a line
 LARGEST_IN_ALL_MB = 1000  # size of a file that is read line by line, unzipped
 LARGEST_CORPUS_MB = 100_000
+FIELDS_SHOWN = 300  # characters of their names in a message
 SHORTEST_LINE = 200  # characters that a line counts for: a small zipped file can have a billion empty ones
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -147,6 +148,14 @@ def value_of(entry: Entry, field: str | None, where: str) -> Any:
     if field is not None and field not in entry:
         raise DatasetError(f"{where}: the field {field!r} is missing; found {listed(entry)}")
     return None if field is None else entry[field]
+
+
+def expect_fields(entry: Entry, fields: Mapping[str, str | None], where: str) -> None:
+    """Raise `DatasetError` unless an entry has these fields, each under the setting that names it (None: no field)."""
+    for setting, field in fields.items():
+        if field is not None and field not in entry:
+            found = f"the field {field!r} is missing; found {', '.join(map(repr, entry))[:FIELDS_SHOWN] or 'none'}"
+            raise DatasetError(f"{where}: {found} ({setting}=FIELD takes another)")
 
 
 def text_of(entry: Entry, field: str | None, where: str) -> str | None:

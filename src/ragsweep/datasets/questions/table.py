@@ -11,7 +11,7 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import counted, say_once
 from ragsweep.datasets.collection import Document, Judgment, Query, Unit
 from ragsweep.datasets.delimited_rows import Entry
-from ragsweep.datasets.entry_files import further_fields, id_of, read_entries, text_of, type_in
+from ragsweep.datasets.entry_files import expect_fields, further_fields, id_of, read_entries, text_of, type_in
 from ragsweep.datasets.faults import Faults
 from ragsweep.datasets.fields import QUERY_TYPE, listed
 from ragsweep.datasets.json_objects import Named
@@ -29,7 +29,6 @@ from ragsweep.datasets.own import Asked
 from ragsweep.datasets.pages import OF_OWN, Key, Pages, Settings, with_keys
 
 QUERY, OTHER_QUERY = "query", "question"  # the other name is read where the usual one is missing
-FIELDS_SHOWN = 300  # characters of their names
 RELEVANT, OTHER_RELEVANT = "relevant_docs", "relevant_pages"
 
 
@@ -142,7 +141,8 @@ class TableQuestions:
             try:
                 name = id_of(row, id_column, where) if id_column else number
                 if settings is OF_OWN:
-                    self._expect_columns(row, where)
+                    columns = {"questions.query": self._query_in(row), "questions.relevant": self._relevant_in(row)}
+                    expect_fields(row, columns, where)
                 query = self._query(row, where, name)
                 key = (query.text, query.query_type) if id_column is None else (name, None)
                 question = questions.setdefault(key, _Question(query, where))
@@ -206,13 +206,6 @@ class TableQuestions:
         if named not in sources and PurePosixPath(named).suffix not in endings:
             return grades
         return {key if "#" in key or key in sources else f"{named}#{key}": grade for key, grade in grades.items()}
-
-    def _expect_columns(self, row: Entry, where: str) -> None:
-        """Refuse a row without the columns of the question and its judgments, and name the settings for others."""
-        for setting, column in (("query", self._query_in(row)), ("relevant", self._relevant_in(row))):
-            if column is not None and column not in row:
-                found = f"the field {column!r} is missing; found {', '.join(map(repr, row))[:FIELDS_SHOWN]}"
-                raise DatasetError(f"{where}: {found} (questions.{setting}=FIELD takes another)")
 
     def _id_in(self, row: Entry) -> str | None:
         """The column of the ids."""
