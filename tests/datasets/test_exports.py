@@ -271,6 +271,13 @@ def test_the_number_of_a_document_is_never_that_of_a_page(tmp_path, row):
     assert judged(tmp_path, f"question,{row}\nwhat,3\n", numbered, unit="document") == [("1", "3", 1)]
 
 
+@pytest.mark.parametrize("relevant", ["C#", ["C#"], [{"source": "C#"}], {"C#": 1}])
+def test_the_name_of_a_document_may_end_in_a_number_sign(tmp_path, relevant):
+    document = Document.from_pages("C#", [("1", "C##1", "a language")])
+    assert in_json(tmp_path, relevant, (BOOK, document)) == [("C##1", 1)]
+    assert in_json(tmp_path, relevant, (BOOK, document), unit="document") == [("C#", 1)]
+
+
 def test_a_document_of_several_pages_is_not_enough_for_a_page(tmp_path):
     with pytest.raises(DatasetError, match=r"'book\.pdf' is judged without a page \(book\.pdf has pages 1 to 6\)"):
         judged(tmp_path, "question,file,page_number\nwhat,book.pdf,2\n")

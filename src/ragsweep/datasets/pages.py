@@ -110,10 +110,10 @@ class Pages:
             )
         if named:
             return named[0]
-        if key.endswith("#") and not self._is_known(key):
-            return self._alone(key[:-1], where)
         if (same := self._same(key)) is not None:
             return self.unit(same, where)
+        if key.endswith("#") and not self._is_known(key):
+            return self._alone(key[:-1], where)
         units = self._by_number.get(key, []) if self._unit_kind == "page" else []
         if len(units) == 1:
             return units[0] if same_name(units[0], key) else self.unit(units[0], where)
