@@ -45,6 +45,8 @@ def in_json(tmp_path, relevant, documents=TWO, **settings):
         ({"document": "book.pdf", "page": 4, "rel": "2"}, [("book.pdf#4", 2)]),
         ([{"doc_id": "book.pdf", "page": 1, "score": -1, "reason": "it says so"}], [("book.pdf#1", -1)]),
         ([{"source": None, "page": 2}, 3, "4", 5.0], [(f"book.pdf#{page}", 1) for page in (2, 3, 4, 5)]),
+        ([{"source": "book.pdf#6"}], [("book.pdf#6", 1)]),
+        ([["book.pdf#1"], ["2", "book.pdf#3"]], [(f"book.pdf#{page}", 1) for page in (1, 2, 3)]),  # AutoRAG
         (2, [("book.pdf#2", 1)]),
     ],
 )
@@ -218,6 +220,14 @@ def test_a_field_that_differs_between_the_rows_of_a_question_is_left_out_and_nam
     assert "left out: 'note'" in said
 
 
+def test_columns_that_make_the_judgments_are_named(tmp_path, capsys):
+    judged(tmp_path, "question,source,kept\nwhat,note.pdf,x\n", TWO)
+    assert "judgments are taken from 'source'; questions.relevant=FIELD" in capsys.readouterr().err
+    judged(tmp_path, "question,source,relevant_docs\nwhat,note.pdf,1\n", TWO)
+    judged(tmp_path, "question,source,page\nwhat,note.pdf,1\n", TWO)
+    assert "judgments" not in capsys.readouterr().err
+
+
 def test_rows_of_one_question_must_agree(tmp_path):
     with pytest.raises(DatasetError, match=r"'1' has the grades 1 and 2 for the same question; expected one"):
         judged(tmp_path, "query,page,grade\nwhat,1,1\nwhat,1,2\n")
@@ -252,6 +262,61 @@ def test_a_page_is_never_that_of_another_document_than_the_row_names(tmp_path):
         judged(tmp_path, "query,source,relevant_docs\nwhat,note.pdf,5\n", TWO)
 
 
+@pytest.mark.parametrize("row", ["doc_id", "document", "file"])
+def test_the_number_of_a_document_is_never_that_of_a_page(tmp_path, row):
+    with pytest.raises(DatasetError, match=r"line 2: document '3' is not in the documents \(there are 'book\.pdf'\)"):
+        judged(tmp_path, f"question,{row}\nwhat,3\n")
+    numbered = tuple(Document.from_pages(name, [("1", f"{name}#1", "text")]) for name in "123")
+    assert judged(tmp_path, f"question,{row}\nwhat,1\n", numbered) == [("1", "1#1", 1)]
+    assert judged(tmp_path, f"question,{row}\nwhat,3\n", numbered, unit="document") == [("1", "3", 1)]
+
+
+@pytest.mark.parametrize("relevant", ["C#", ["C#"], [{"source": "C#"}], {"C#": 1}])
+def test_the_name_of_a_document_may_end_in_a_number_sign(tmp_path, relevant):
+    document = Document.from_pages("C#", [("1", "C##1", "a language")])
+    assert in_json(tmp_path, relevant, (BOOK, document)) == [("C##1", 1)]
+    assert in_json(tmp_path, relevant, (BOOK, document), unit="document") == [("C#", 1)]
+
+
+def test_a_document_of_several_pages_is_not_enough_for_a_page(tmp_path):
+    with pytest.raises(DatasetError, match=r"'book\.pdf' is judged without a page \(book\.pdf has pages 1 to 6\)"):
+        judged(tmp_path, "question,file,page_number\nwhat,book.pdf,2\n")
+
+
+def test_a_row_may_list_its_documents(tmp_path):
+    rows = [{"question": "what", "doc": ["book.pdf", "note.pdf"], "grade": 2}, {"question": "who", "doc": []}]
+    found = judged(tmp_path, json.dumps(rows), TWO, "q.json", unit="document")
+    assert found == [("1", "book.pdf", 2), ("1", "note.pdf", 2)]
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        # Goldens of DeepEval, and rows of RAG test sets.
+        ({"input": "what", "expected_output": "x"}, "the field 'query' is missing; found 'input', 'expected_output'"),
+        (dict.fromkeys(("question", *"abcde", "gold_ids"), "x"), "'gold_ids' (questions.relevant=FIELD takes another)"),
+    ],
+)
+def test_the_setting_for_another_column_is_named(tmp_path, row, said):
+    with pytest.raises(DatasetError) as refused:
+        judged(tmp_path, json.dumps([row]), name="q.json")
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"doc_id": "a", "contents": "x"}, "the field 'id' is missing; found 'doc_id', 'contents' (corpus.id=FIELD"),
+        ({"id": "a", "page_content": "x"}, "(corpus.text=FIELD takes another)"),
+    ],
+)
+def test_the_setting_for_another_column_of_documents_is_named(tmp_path, row, said):
+    (tmp_path / "corpus.jsonl").write_text(json.dumps(row))
+    with pytest.raises(DatasetError) as refused:
+        TableCorpus(str(tmp_path / "corpus.jsonl")).read()
+    assert said in str(refused.value)
+
+
 # Objects in JSON
 
 LLAMA = {
@@ -280,6 +345,42 @@ def test_a_table_of_pandas_is_read_however_it_is_oriented(tmp_path, orient):
         if orient in ("index", "table") and not indent:  # in one line, it could be one entry
             continue
         assert judged(tmp_path, text, name="q.json") == expected
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_grades_by_document_by_question_are_questions(tmp_path, indent):
+    text = json.dumps({"what": {"book.pdf": 2, "note.pdf": 0}, "who": {"book.pdf": 1, "note.pdf": 1}}, indent=indent)
+    asked = [("1", "book.pdf", 2), ("1", "note.pdf", 0), ("2", "book.pdf", 1), ("2", "note.pdf", 1)]
+    assert judged(tmp_path, text, TWO, "q.json", unit="document") == asked
+    assert [query.text for query in TableQuestions(str(tmp_path / "q.json"), "document").read(TWO).queries] == [
+        "what", "who"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_an_object_may_be_around_the_list(tmp_path, indent):
+    text = json.dumps({"test_cases": [{"query": "what", "relevant_docs": ["2"]}]}, indent=indent)
+    assert judged(tmp_path, text, name="q.json") == [("1", "book.pdf#2", 1)]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("q.xlsx", b"PK\x03\x04\x14\x00\x00\x00\x08\x00\xa5\xb1"),
+        ("q.pkl", b"\x80\x04\x95\x1e\x00\x00\x00\x00"),
+        ("q.yaml", b"tests:\n  - vars:\n      query: what\n"),
+        ("q.txt", "query\trelevant_docs\nwhat\t2\n".encode("utf-16")),
+    ],
+)
+def test_a_file_in_no_known_format_is_refused_with_those_that_are(tmp_path, name, content):
+    with pytest.raises(DatasetError, match=rf"{name}.*expected a JSON, CSV, TSV or Parquet file of queries"):
+        judged(tmp_path, content, name=name)
+
+
+def test_a_table_of_r_between_tabs_has_quotes(tmp_path):
+    text = '"query"\t"relevant_docs"\n"what ""is"" it"\t"2"\n'
+    assert judged(tmp_path, text, name="q.tsv") == [("1", "book.pdf#2", 1)]
+    assert TableQuestions(str(tmp_path / "q.tsv")).read((BOOK,)).queries[0].text == 'what "is" it'
 
 
 def test_an_object_of_another_kind_is_named_by_its_fields(tmp_path):
@@ -329,12 +430,22 @@ def test_qrels_are_read_as_programs_write_them(tmp_path, kind):
         "query_id iteration doc_id relevance\nq1 0 d1 1\n",
         "q1,0,d1,1\n",
         " q1 0\td1 1 \n",
+        "qid,chunk_id,relevance_score\nq1,d1,1\n",
+        ",qid,docno,rel_score\n197,q1,d1,1\n",
+        '"query_id"\t"doc_id"\t"relevance"\n"q1"\t"d1"\t1\n',  # as R writes it
+        '"";"query_id";"doc_id";"relevance"\n"1";"q1";"d1";1\n',
     ],
 )
 def test_columns_of_qrels_are_found_where_they_can_be_told_apart(tmp_path, text):
     (tmp_path / "qrels.txt").write_text(text)
     [(_, judgment)] = read_qrels(tmp_path / "qrels.txt", "questions.qrels")
     assert judgment == ("q1", "d1", 1)
+
+
+def test_the_first_line_of_qrels_says_what_is_between_the_columns(tmp_path):
+    (tmp_path / "qrels.csv").write_text('query_id;doc_id;score\n"q1";"d1, page 2";1\nq1;d2;0\n')
+    found = [tuple(judgment) for _, judgment in read_qrels(tmp_path / "qrels.csv", "questions.qrels")]
+    assert found == [("q1", "d1, page 2", 1), ("q1", "d2", 0)]
 
 
 @pytest.mark.parametrize(
@@ -351,6 +462,13 @@ def test_columns_of_qrels_are_found_where_they_can_be_told_apart(tmp_path, text)
         ),
         ("a.jsonl", '{"query-id": "q", "corpus-id": "d", "score": 0.5}\n', "the grade is 0.5"),
         ("a.json", '{"q": {"d": "high"}}', "query 'q': the grade is 'high'"),
+        ("a.json", '{"q": [{"doc_id": "d", "relevance": 2}], "r": [{"doc_id": "e", "relevance": 1}]}', "the field"),
+        ("a.json", '{"q": {"query": "what", "relevant_docs": ["d"]}}', "the field"),
+        ("a.csv", "query_id,doc_id,score,relevance\nq,d,3,0\n", "'score' and 'relevance' could be the grade"),
+        ("a.jsonl", '{"qid": "q", "docno": "d", "score": 3, "label": 0}', "'score' and 'label' could be the grade"),
+        # Query, document, grade and iteration, as ir_datasets exports them.
+        ("a.tsv", "q1\t7067032\t1\t0\nq2\t7067056\t1\t0\n", "the last of four columns is '0' in all lines"),
+        ("a.csv", "topic,passage,importance\nq,d,1\n", "found the columns 'topic', 'passage', 'importance'"),
     ],
 )
 def test_qrels_that_cannot_be_understood_are_refused(tmp_path, name, text, said):
@@ -402,8 +520,20 @@ def asked(tmp_path, text, field):
     return read_strictly(TrecQuestions(str(tmp_path / "topics"), str(tmp_path / "qrels"), field=field), (BOOK,)).queries
 
 
+CLEF = "<topics><topic lang='en'><identifier>7</identifier><title>blue &amp; whales</title></topic></topics>"
+NAMED = "qid\tquery\n7\tblue & whales\n"
+
+
 @pytest.mark.parametrize(
-    ("text", "field"), [(WEB, "query"), (MICROBLOG, "query"), (NTCIR, "content"), (CLINICAL, "topic")]
+    ("text", "field"),
+    [
+        (WEB, "query"),
+        (MICROBLOG, "query"),
+        (NTCIR, "content"),
+        (CLINICAL, "topic"),
+        (CLEF, "title"),
+        (NAMED, "title"),
+    ],
 )
 def test_topics_of_later_tracks_are_read_by_the_name_of_a_field(tmp_path, text, field):
     [query] = asked(tmp_path, text, field)

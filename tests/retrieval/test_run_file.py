@@ -65,6 +65,20 @@ def test_a_line_names_a_unit_or_a_passage(tmp_path):
     assert found(tmp_path, "q1 Q0 m#2 1 0.9 me", "q1 Q0 m#1/1 2 0.8 me", "q1 Q0 a@b#1/0 3 0.7 me")[0] == [2, 1, 3]
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["qid Q0 docno rank score tag", "q1 Q0 a@b#1 1 3.5 s", "q1 Q0 m#2 2 2.5 s"],
+        ["q1 Q0 a@b#1 1 3.5", "q1 Q0 m#2 2 2.5"],
+        ["q1 Q0 a@b#1 1 3.5 my system", "q1 Q0 m#2 2 2.5 my system"],
+        ["q1 Q0 a@b#1 1 1.5E-3 s", "q1 Q0 m#2 2 9e-4 s"],
+    ],
+    ids=["names", "no tag", "a tag with a space", "exponents"],
+)
+def test_lines_are_read_as_other_systems_write_them(tmp_path, lines):
+    assert found(tmp_path, *lines)[0] == [3, 2]
+
+
 WITH_TIES = ["q1 Q0 m#1/0 1 -2 me", "q1 Q0 a@b#1 2 3e0 me", "q1 Q0 m#2 3 3 me", "q1 Q0 m#1/1 4 3.0000000001 me"]
 
 
@@ -134,6 +148,8 @@ def test_files_may_be_zipped_and_have_comments_and_the_line_ends_of_windows(tmp_
 MALFORMED = [
     ("q1 Q0 m#1 1 me", "line 1: found 5 columns, expected 'query Q0 document rank score tag'"),
     ("q1 Q0 m 1 1.0 2 me", "line 1: found 7 columns"),
+    ("q1,Q0,m#1,1,3.5,me", "line 1: found 1 columns, expected 'query Q0 document rank score tag'"),
+    ("q1\tm#1\t1", "line 1: found 3 columns, expected 'query Q0 document rank score tag'"),
     ("q1 Q0 m#1 1 nan me", "line 1: found the score 'nan', expected a number from -1e+30 to 1e+30"),
     ("q1 Q0 m#1 1 -inf me", "line 1: found the score '-inf'"),
     ("q1 Q0 m#1 1 1e31 me", "line 1: found the score '1e31'"),

@@ -31,7 +31,8 @@ def rows_of(
     """The rows of a table with this delimiter, by the names in its first one.
 
     If CSV has no comma between the names, but semicolons, tabs or bars, these are the delimiter, as spreadsheets write
-    it; so is what a line `sep=;` before the names says. Between tabs of a TSV file, there are no quotes.
+    it; so is what a line `sep=;` before the names says. Between tabs of a TSV file, there are no quotes, unless all
+    names are in quotes, as R writes them.
 
     Rows of empty cells are left out, and so are columns without a name: the first if it numbers the rows, as in tables
     of pandas, and those whose cells are empty, as spreadsheets write them after the last column.
@@ -82,6 +83,8 @@ def _opened(lines: Iterator[tuple[int, str]], delimiter: str) -> tuple[int, str,
         before.append(text)
         if text.strip("".join(QUOTES) + " \r\n"):
             break
+    names = [name.strip() for name in "".join(before[-1:]).split("\t")]
+    quoted = quoted or all(len(name) > 1 and name[0] == name[-1] == '"' for name in names)
     if delimiter == "," and before:
         delimiter = next((each for each in QUOTES if each in before[-1]), ",")
     return first_line, delimiter, quoted, chain(before, (text for _, text in lines))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,11 @@ from ragsweep.datasets.parquet_files import parquet_rows
 LARGEST_MB = 100  # size of a JSON file that is one value, or of a line
 LARGEST_IN_ALL_MB = 1000  # size of a file that is read line by line, unzipped
 LARGEST_CORPUS_MB = 100_000
+FIELDS_SHOWN = 300  # characters of their names in a message
 SHORTEST_LINE = 200  # characters that a line counts for: a small zipped file can have a billion empty ones
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
+JSON = (".json", ".jsonl", ".ndjson")
 FORMATS = "a JSON, CSV, TSV or Parquet file"
 
 
@@ -78,7 +80,12 @@ def read_entries(
             yield from parquet_rows(path)
     elif (ending := ending_of(path)) in DELIMITERS:
         yield from rows_of(path, lines_of(path, setting, contents, in_all_mb), DELIMITERS[ending])
-    elif _first_character(lines_of(path, setting, contents, in_all_mb)) == "[":
+    elif (first := _first_character(lines_of(path, setting, contents, in_all_mb))) not in (None, "[", "{") and (
+        ending not in JSON
+    ):
+        found = f"begins with {first!r}, so it is not JSON, and its name ends in {ending!r}"
+        raise DatasetError(f"{path}: {found}; expected {FORMATS} of {contents}, with the ending of its format")
+    elif first == "[":
         for number, value in enumerate(read_json(path, contents, setting=setting, allow_nan=allow_nan), start=1):
             yield _object(value, f"{path}, entry {number}")
     elif (whole_file := one_object(path, contents, setting, allow_nan=allow_nan)) is not None:
@@ -141,6 +148,14 @@ def value_of(entry: Entry, field: str | None, where: str) -> Any:
     if field is not None and field not in entry:
         raise DatasetError(f"{where}: the field {field!r} is missing; found {listed(entry)}")
     return None if field is None else entry[field]
+
+
+def expect_fields(entry: Entry, fields: Mapping[str, str | None], where: str) -> None:
+    """Raise `DatasetError` unless an entry has these fields, each under the setting that names it (None: no field)."""
+    for setting, field in fields.items():
+        if field is not None and field not in entry:
+            found = f"the field {field!r} is missing; found {', '.join(map(repr, entry))[:FIELDS_SHOWN] or 'none'}"
+            raise DatasetError(f"{where}: {found} ({setting}=FIELD takes another)")
 
 
 def text_of(entry: Entry, field: str | None, where: str) -> str | None:
@@ -236,8 +251,16 @@ def reading(path: Path, setting: str, file: str, expected: str) -> Iterator[None
     except MalformedError as error:
         where = f"{path}, line {error.line}" if error.line else path
         problem = str(error).replace(f"line {error.line}, ", "")
-        advice = "save it as UTF-8" if problem.startswith("not UTF-8") else f"expected {expected}"
+        advice = f"expected {expected}"
+        if problem.startswith("not UTF-8") and not _is_binary(path):
+            advice = "save it as UTF-8"
         raise DatasetError(f"{where}: {problem}; {advice}") from error
     except (OSError, ValueError) as error:  # a null character in the path raises ValueError
         reason = getattr(error, "strerror", error)
         raise DatasetError(f"{setting}: {str(path)!r} cannot be read ({reason})") from error
+
+
+def _is_binary(path: Path) -> bool:
+    """Whether a file, such as a workbook of Excel, is no text in any encoding of one byte."""
+    with path.open("rb") as file:
+        return path.suffix != ".gz" and b"\0" in file.read(512)

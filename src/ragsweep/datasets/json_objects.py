@@ -23,6 +23,8 @@ def is_table(value: Mapping[str, Any]) -> bool:
     if any(value.keys() >= names for names in (OF_LLAMA_INDEX, {"columns", "data"})):
         return True
     columns = [*value.values()]
+    if _is_graded(value) or (len(columns) == 1 and _are_objects(columns[0])):
+        return True
     return bool(columns) and all(isinstance(one, dict) and one and [*one] == _numbers(len(one)) for one in columns)
 
 
@@ -30,7 +32,7 @@ def entries_of_object(value: Mapping[str, Any], contents: str, path: Path) -> It
     """The entries of a file that is one object, each with its place for error messages.
 
     These are a dataset of questions of LlamaIndex, a table of pandas as any `orient` of `to_json` writes it, a table of
-    the datasets library as `to_dict` makes it, and an object with one list of objects.
+    the datasets library as `to_dict` makes it, an object with one list of objects, and grades by document by question.
 
     Args:
         value: The object.
@@ -43,6 +45,10 @@ def entries_of_object(value: Mapping[str, Any], contents: str, path: Path) -> It
     if value.keys() >= OF_LLAMA_INDEX and contents in ("documents", "queries"):
         yield from _of_llama_index(value, contents, path)
         return
+    if contents == "queries" and _is_graded(value):
+        for query, grades in value.items():
+            yield f"{path}, query {query[:SHOWN]!r}", {"query": query, "relevant_docs": grades}
+        return
     lists = {name: each for name, each in value.items() if isinstance(each, list)}
     mappings = {name: each for name, each in value.items() if isinstance(each, dict)}
     columns = value.get("columns")
@@ -51,7 +57,7 @@ def entries_of_object(value: Mapping[str, Any], contents: str, path: Path) -> It
             dict(zip(columns, row, strict=True)) if isinstance(row, list) and len(row) == len(columns) else row
             for row in lists["data"]
         ]
-    elif len(objects := [each for each in lists.values() if each and all(isinstance(one, dict) for one in each)]) == 1:
+    elif len(objects := [each for each in lists.values() if _are_objects(each)]) == 1:
         rows = objects[0]
     elif value and len(mappings) == len(value) and len({tuple(each) for each in mappings.values()}) == 1:
         first = next(iter(mappings.values()))
@@ -66,6 +72,18 @@ def entries_of_object(value: Mapping[str, Any], contents: str, path: Path) -> It
         raise DatasetError(f"{path}: is one object with the fields {listed(value)}; expected {expected}")
     for number, row in enumerate(rows, start=1):
         yield f"{path}, entry {number}", row
+
+
+def _are_objects(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
+
+
+def _is_graded(value: Mapping[str, Any]) -> bool:
+    """Whether an object has grades by document by question."""
+    return bool(value) and all(
+        isinstance(grades, dict) and grades and all(type(grade) is int for grade in grades.values())
+        for grades in value.values()
+    )
 
 
 def _numbers(length: int) -> list[str]:

@@ -12,7 +12,7 @@ from ragsweep.datasets.entry_files import value_of
 from ragsweep.datasets.fields import LARGEST_GRADE, listed, shown_value, whole
 from ragsweep.datasets.python_values import from_python
 
-SOURCE = ("source", "file", "doc", "document", "doc_id")  # fields of a judgment that name its document
+SOURCE = ("source", "file", "doc", "document", "doc_id", "document_id")  # fields of a judgment that name its document
 PAGE = ("page",)
 GRADE = ("grade", "score", "relevance", "rel")
 KNOWN = (*SOURCE, *PAGE, *GRADE)
@@ -25,8 +25,9 @@ def grades_in(entry: Entry, field: str | None, where: str) -> dict[str, int]:
     """The judgments in a field: grades by the keys of pages or documents.
 
     The field is a list of keys, grades by key like `{"34": 2}`, or one key. A key in a list is a text or a whole number
-    like `"34"` or `34`, which get grade 1, or has fields, like `{"source": "manual.pdf", "page": 34, "grade": 2}`. A
-    text is one of these as JSON or as Python writes it, or keys that are separated by semicolons. It may be null.
+    like `"34"` or `34`, which get grade 1, or has fields, like `{"source": "manual.pdf", "page": 34, "grade": 2}`. The
+    items of lists of texts count as those of one list. A text is one of these as JSON or as Python writes it, or keys
+    that are separated by semicolons. It may be null.
 
     Raises:
         DatasetError: The entry lacks the field, or it is none of these, or two grades of a key differ.
@@ -40,6 +41,8 @@ def grades_in(entry: Entry, field: str | None, where: str) -> dict[str, int]:
     if isinstance(found, dict) and not (found.keys() <= {*KNOWN, *REMARKS} and found.keys() & {*SOURCE, *PAGE}):
         return _grades(((str(key), _grade(grade, str(key), where)) for key, grade in found.items()), where)
     items = found if isinstance(found, list) else [found]
+    if all(isinstance(item, list) and item and all(isinstance(each, str) for each in item) for item in items):
+        items = [each for item in items for each in item]  # as AutoRAG writes alternatives
     if not all(isinstance(item, str | dict) or whole(item) is not None for item in items):
         raise DatasetError(f"{where} is {shown_value(found)}; expected {EXPECTED}")
     return _grades((_judgment(item, where) for item in items), where)
@@ -63,7 +66,7 @@ def document_of_row(row: Mapping[str, object]) -> str:
 
 
 def grades_of_row(row: Entry, where: str) -> dict[str, int]:
-    """The judgment that the columns of a row make, or those of several pages; none if the columns are empty.
+    """The judgment that the columns of a row make, or those of several pages or documents; none if they are empty.
 
     Raises:
         DatasetError: The columns make no judgment, or one that cannot be understood.
@@ -72,7 +75,9 @@ def grades_of_row(row: Entry, where: str) -> dict[str, int]:
     if all(_is_blank(fields[name]) for name in fields if name not in GRADE):
         return {}
     if _is_blank(fields.get(PAGE[0])):
-        return _grades([_judgment(fields, where)], where)
+        several = next((name for name in SOURCE if isinstance(fields.get(name), list)), None)
+        rows = [{**fields, several: each} for each in fields[several]] if several else [fields]
+        return _grades((_judgment(each, where) for each in rows), where)
     has_grade = not all(_is_blank(fields[name]) for name in grade_columns(row))
     judged = (
         (page, grade, *_judgment({**fields, PAGE[0]: page}, where))
@@ -122,7 +127,7 @@ def _grades(judgments: Iterable[tuple[str, int]], where: str) -> dict[str, int]:
 
 
 def _judgment(item: object, where: str) -> tuple[str, int]:
-    """The key and the grade of one judgment."""
+    """The key and the grade of one judgment. A document alone gets the key `document#`, as `3` is page 3."""
     if not isinstance(item, dict):
         return _name(item, "key", where), 1
     if unknown := [name for name in item if name not in (*KNOWN, *REMARKS)]:
@@ -131,7 +136,7 @@ def _judgment(item: object, where: str) -> tuple[str, int]:
     named, paged, graded = (_only(item, names, where) for names in (SOURCE, PAGE, GRADE))
     source = "" if named is None else _name(named, "document", where)
     page = "" if paged is None else _name(paged, "page", where)
-    key = f"{source}#{page}" if source and page else source or page
+    key = f"{source}#{page}" if source and (page or "#" not in source) else source or page
     if not key:
         raise DatasetError(f"{where}: a judgment names neither a document nor a page; found {listed(item)}")
     return key, 1 if graded is None else _grade(graded, key, where)

@@ -112,6 +112,8 @@ class Pages:
             return named[0]
         if (same := self._same(key)) is not None:
             return self.unit(same, where)
+        if key.endswith("#") and not self._is_known(key):
+            return self._alone(key[:-1], where)
         units = self._by_number.get(key, []) if self._unit_kind == "page" else []
         if len(units) == 1:
             return units[0] if same_name(units[0], key) else self.unit(units[0], where)
@@ -128,6 +130,16 @@ class Pages:
             f"{where}: {self._unit_kind} {key[:SHOWN]!r} is not in the documents "
             f"({self._instead(key)}{from_0}{several})"
         )
+
+    def _alone(self, source: str, where: str) -> str:
+        """The unit of a document that a judgment names without a page."""
+        if (document := self._documents.get(source)) is None:
+            found = f"document {source[:SHOWN]!r} is not in the documents"
+            raise DatasetError(f"{where}: {found} ({nearest(source, self._documents)})")
+        if self._unit_kind == "document" or len(document.pages) == 1:
+            return document.pages[0].unit
+        found = f"document {source[:SHOWN]!r} is judged without a page ({_extent(document)})"
+        raise DatasetError(f"{where}: {found}; expected a page, or the unit document")
 
     def judgments(self, query_id: str, grades: Mapping[str, int], where: str) -> list[Judgment]:
         """A judgment of each unit that the keys name, in the order of the units.

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.collection import Judgment
-from ragsweep.datasets.entry_files import DELIMITERS, ending_of, lines_of, one_object, read_entries
+from ragsweep.datasets.entry_files import DELIMITERS, JSON, ending_of, lines_of, one_object, read_entries
 from ragsweep.datasets.fields import LARGEST_GRADE, flaw_of_name, shown_value, whole
 from ragsweep.datasets.json_objects import Entry
 
-# What BEIR and MTEB, ranx, TREC, ir_datasets and PyTerrier call the columns.
+# What BEIR and MTEB, ranx, TREC, ir_datasets, PyTerrier and people call the columns.
 QUERY = ("query-id", "query_id", "q_id", "qid", "queryid", "topic", "topic_id", "query")
-DOCUMENT = ("corpus-id", "corpus_id", "doc_id", "doc-id", "docid", "docno", "document_id", "document", "doc", "did")
-GRADE = ("score", "grade", "relevance", "rel", "label")
+DOCUMENT = (
+    *("corpus-id", "corpus_id", "doc_id", "doc-id", "docid", "docno", "document_id", "document", "doc", "did"),
+    *("chunk_id", "passage_id"),
+)
+GRADE = ("score", "grade", "relevance", "rel", "label", "relevance_score", "rel_score")
 COLUMNS = (QUERY, DOCUMENT, GRADE)
 EXPECTED = "query-id, corpus-id and score, or the four columns of TREC: query id, iteration, document and grade"
 NO_ITERATION = ("0", "Q0")  # in the second column of TREC
-JSON = (".json", ".jsonl", ".ndjson")
 
 
 class _Row(NamedTuple):
@@ -93,6 +95,7 @@ def _of_entries(path: Path, setting: str) -> Iterator[_Row]:
         if None in names:
             found = ", ".join(map(repr, row))[:200]
             raise DatasetError(f"{where}: found the fields {found}; expected {EXPECTED}")
+        _refuse_several_grades(row, where)
         query, document, grade = (row[str(name)] for name in names)
         yield _Row(number, where, _text(query, where), _text(document, where), grade)
 
@@ -106,7 +109,21 @@ def _one_mapping(path: Path, setting: str) -> Entry | None:
         entries = read_entries(path, "judgments", setting=setting)
         (_, value), *others = [*islice(entries, 2)] or [("", {})]
         value = None if others else value
-    return value if value and all(isinstance(grades, dict | list) for grades in value.values()) else None
+    return value if value and all(map(_is_of_query, value.values())) else None
+
+
+def _is_of_query(value: object) -> bool:
+    """Whether a value is grades by document or a list of documents, and not of fields or of objects."""
+    if not isinstance(value, dict | list):
+        return False
+    items = value.values() if isinstance(value, dict) else value
+    return not any(isinstance(item, dict | list) for item in items)
+
+
+def _refuse_several_grades(names: Iterable[str], where: str) -> None:
+    """Tools for pooling write the score of a retriever beside the judgment: nobody can tell which is which."""
+    if len(grades := [name for name in names if name.strip().lower() in GRADE]) > 1:
+        raise DatasetError(f"{where}: {' and '.join(map(repr, grades))} could be the grade; expected one of them")
 
 
 def _named(row: Mapping[str, Any], known: Sequence[str]) -> str | None:
@@ -126,24 +143,30 @@ def _text(value: object, where: str) -> str:
 def _of_lines(path: Path, setting: str) -> Iterator[_Row]:
     """The judgments of a file with one on each line."""
     layout: _Layout | None = None
-    documents: set[str] = set()
+    has_names = False
+    second: set[str] = set()  # what is in the second column, and in that of the grades: the first two of each
+    graded: set[str] = set()
     for number, cells in _cells(path, setting):
         where = f"{path}, line {number}"
         if layout is None:
             named = _layout_of_names(cells)
-            layout = named or _layout_of(cells, where)
+            has_names, layout = named is not None, named or _layout_of(cells, where)
             if named:
+                _refuse_several_grades(cells, where)
                 continue
         if len(cells) != layout.cells:
             raise DatasetError(f"{where}: found {len(cells)} columns, expected {layout.cells} as in the first line")
         query, document, grade = (cells[place] for place in layout.places)
-        if len(documents) < 2:
-            documents.add(document)
+        for found, cell in ((second, cells[1]), (graded, grade)):
+            if len(found) < 2:
+                found.add(cell)
         yield _Row(number, where, query, document, grade)
-    if documents and documents <= {*NO_ITERATION} and layout == _Layout((0, 1, 2), 3):
-        raise DatasetError(
-            f"{path}: the second of three columns is {min(documents)!r} in all lines; expected {EXPECTED}"
-        )
+    if has_names or layout is None:
+        return
+    if second <= {*NO_ITERATION} and layout.cells == 3:
+        raise DatasetError(f"{path}: the second of three columns is {min(second)!r} in all lines; expected {EXPECTED}")
+    if graded == {"0"} and len(second) > 1 and layout.cells == 4:  # ir_datasets exports the iteration at the end
+        raise DatasetError(f"{path}: the last of four columns is '0' in all lines; expected {EXPECTED}")
 
 
 def _layout_of_names(cells: Sequence[str]) -> _Layout | None:
@@ -157,6 +180,8 @@ def _layout_of_names(cells: Sequence[str]) -> _Layout | None:
 
 
 def _layout_of(cells: Sequence[str], where: str) -> _Layout:
+    if len(cells) in (3, 4) and all(cell.replace("-", "_").isidentifier() for cell in cells if cell):
+        raise DatasetError(f"{where}: found the columns {', '.join(map(repr, cells))[:200]}; expected {EXPECTED}")
     if len(cells) == 3:
         return _Layout((0, 1, 2), 3)
     if len(cells) == 4:
@@ -165,19 +190,30 @@ def _layout_of(cells: Sequence[str], where: str) -> _Layout:
 
 
 def _cells(path: Path, setting: str) -> Iterator[tuple[int, list[str]]]:
-    """The cells of each line that is not blank, with its number."""
+    """The cells of each line that is not blank, with its number.
+
+    If all cells of the first line are in quotes, as R writes names, quotes are no part of a cell.
+    """
     delimiter = DELIMITERS.get(ending_of(path))
+    separator = ""
+    quoted: bool | None = None
     for number, line in lines_of(path, setting, "judgments"):
         if not line.strip():
             continue
         if line.count("\t") >= len(COLUMNS) - 1:
             cells = line.split("\t")
         elif delimiter == "," or len(line.split()) == 1:
-            separator = ";" if "," not in line else ","
+            separator = separator or (";" if line.count(";") > line.count(",") else ",")
             try:
                 cells = next(csv.reader([line], delimiter=separator, strict=True))
             except csv.Error as error:
                 raise DatasetError(f"{path}, line {number}: not CSV ({error})") from error
         else:
             cells = line.split()
-        yield number, [cell.strip() for cell in cells]
+        cells = [cell.strip() for cell in cells]
+        quoted = all(map(_is_quoted, cells)) if quoted is None else quoted
+        yield number, [cell[1:-1] if quoted and _is_quoted(cell) else cell for cell in cells]
+
+
+def _is_quoted(cell: str) -> bool:
+    return len(cell) > 1 and cell[0] == cell[-1] == '"'

@@ -8,7 +8,7 @@ from pathlib import Path
 from ragsweep.core.constraints import Text
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.collection import Document
-from ragsweep.datasets.entry_files import LARGEST_CORPUS_MB, id_of, read_entries, text_of
+from ragsweep.datasets.entry_files import LARGEST_CORPUS_MB, expect_fields, id_of, read_entries, text_of
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,9 @@ class TableCorpus:
         pages: dict[str, dict[str, str]] = {}
         path = Path(self.path)
         fields = [field for field in (self.title, self.text) if field]
+        named = {f"corpus.{each}": getattr(self, each) for each in ("id", "text", "title", "page")}
         for where, row in read_entries(path, "documents", setting="corpus.path", in_all_mb=LARGEST_CORPUS_MB):
+            expect_fields(row, named, where)
             source = id_of(row, self.id, where)
             number = id_of(row, self.page, where) if self.page else "1"
             parts = [text_of(row, field, where) for field in fields]

@@ -11,11 +11,12 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import counted, say_once
 from ragsweep.datasets.collection import Document, Judgment, Query, Unit
 from ragsweep.datasets.delimited_rows import Entry
-from ragsweep.datasets.entry_files import further_fields, id_of, read_entries, text_of, type_in
+from ragsweep.datasets.entry_files import expect_fields, further_fields, id_of, read_entries, text_of, type_in
 from ragsweep.datasets.faults import Faults
 from ragsweep.datasets.fields import QUERY_TYPE, listed
 from ragsweep.datasets.json_objects import Named
 from ragsweep.datasets.judgment_fields import (
+    PAGE,
     document_of_row,
     grade_columns_of,
     graded_by_row,
@@ -128,14 +129,20 @@ class TableQuestions:
         questions: dict[tuple[str, str | None], _Question] = {}
         nameless = 0  # rows of which not even the question can be read
         differing: dict[str, None] = {}
+        judging: dict[str, None] = {}  # the columns that make judgments of documents, where there is none for judgments
         has_type = self.type in (None, QUERY_TYPE)
         for where, row in read_entries(Path(self.path), "queries", setting=settings.questions):
             has_type = has_type or self.type in row
+            if self._relevant_in(row) is None and PAGE[0] not in row:
+                judging |= dict.fromkeys(judgment_columns(row))
             question = None
             number, id_column = str(len(questions) + nameless + 1), self._id_in(row)
             name = None if id_column else number
             try:
                 name = id_of(row, id_column, where) if id_column else number
+                if settings is OF_OWN:
+                    columns = {"questions.query": self._query_in(row), "questions.relevant": self._relevant_in(row)}
+                    expect_fields(row, columns, where)
                 query = self._query(row, where, name)
                 key = (query.text, query.query_type) if id_column is None else (name, None)
                 question = questions.setdefault(key, _Question(query, where))
@@ -152,10 +159,16 @@ class TableQuestions:
             raise DatasetError(f"{self.path}: contains no queries; expected at least one")
         if not has_type:
             raise DatasetError(f"{self.path}: no query has the field {self.type!r} (questions.type)")
-        if (rows := sum(each.rows for each in questions.values())) > len(questions):
-            say_once(f"{self.path}: {rows:,} rows are {counted(len(questions), 'question')}, some with several rows")
-        if differing:
-            say_once(f"{self.path}: fields that differ between the rows of a question, left out: {listed(differing)}")
+        other = "; questions.relevant=FIELD takes another" if settings is OF_OWN else ""
+        rows = sum(each.rows for each in questions.values())
+        for is_so, what in (
+            # A column `source` can also say where a question comes from.
+            (judging, f"judgments are taken from {listed(judging)}{other}"),
+            (rows > len(questions), f"{rows:,} rows are {counted(len(questions), 'question')}, some with several rows"),
+            (differing, f"fields that differ between the rows of a question, left out: {listed(differing)}"),
+        ):
+            if is_so:
+                say_once(f"{self.path}: {what}")
         for each in questions.values():
             kept = tuple(one for one in each.query.fields if one[0] not in differing)
             each.query = each.query if len(kept) == len(each.query.fields) else replace(each.query, fields=kept)

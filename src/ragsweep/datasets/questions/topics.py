@@ -22,7 +22,8 @@ LABELS = {
 ANY_TAG = re.compile(r"(?:^|(?<=>))[ \t]*<([A-Za-z][\w.-]{0,40})(?:\s[^<>]*)?>", re.MULTILINE)
 XML_TAG = re.compile(r"<(/?)([A-Za-z][\w.-]{0,40})((?:\s[^<>]*)?)>|<!--")
 NUMBER = re.compile(r"\b(?:number|num|id|qid)\s*=\s*[\"']([^\"'<>]*)[\"']", re.IGNORECASE)
-NUMBER_FIELDS = ("num", "number", "qid", "id")
+NUMBER_FIELDS = ("num", "number", "qid", "id", "identifier")
+IDS, TEXTS = ("qid", "query_id", "query-id", "id", "_id"), ("query", "text", "title", "question")  # names of columns
 WHOLE = "topic"  # the field of a topic in XML that has a text and no fields
 
 Topic = tuple[str, str, str, tuple[tuple[str, str], ...]]  # its place, id, query and further fields
@@ -148,9 +149,12 @@ def _topic(found: Mapping[str, str], field: str, where: str, there_is: list[str]
 
 
 def _of_tabs(path: Path, lines: list[tuple[int, str]]) -> Iterator[Topic]:
+    """The topics on lines of id, tab and text, after a line of names or without one."""
     for line_number, line in lines:
         if line.strip():
             number, tab, query = line.partition("\t")
+            if line_number == 1 and number.strip().lower() in IDS and query.strip().lower() in TEXTS:
+                continue
             if not tab:
                 found = f"found {line.strip()[:80]!r}, expected an id, a tab and the text of the query"
                 raise DatasetError(f"{path}, line {line_number}: {found}")
