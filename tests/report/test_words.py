@@ -358,6 +358,12 @@ def test_a_sweep_over_k_alone_compares_nothing():
     assert not any("worse" in sentence or "tied" in sentence for sentence in evidence(decision))
 
 
+def test_different_configurations_at_different_cutoffs_are_not_called_one():
+    first = headline(decided(alpha_k(0.2, 3, 0.6), alpha_k(0.5, 5, 0.5)))[0]
+    assert "One configuration" not in first
+    assert "only one configuration, and not all have the same one" in first
+
+
 def test_what_a_larger_cutoff_buys_is_said_of_one_configuration():
     """At k 10 another one is chosen, with less recall than at k 5; chosen apart, k would seem to cost recall."""
     decision = over_k([0.3, 0.4, 0.8], [0.6, 0.7, 0.5])
