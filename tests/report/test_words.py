@@ -601,6 +601,19 @@ def test_a_promise_is_kept_or_the_queries_that_could_show_it_are_named():
     )
 
 
+def test_a_promise_is_tested_up_to_the_largest_swept_cutoff():
+    """The headline is about k 3; the run at k 5 has measured two cutoffs more."""
+    curves = {3: (0.5, 0.6, 0.7), 5: (0.5, 0.6, 0.7, 0.9, 1.0), 10: (0.5, 0.6, 0.7, 0.9, 1.0)}
+    runs = [alpha_k(0.5, k, 0.5) for k in (3, 5)] + [alpha_k(0.3, k, 0.4) for k in (3, 10)]
+    measured = [
+        replace(run, facts=replace(run.facts, curves={**run.facts.curves, "hit": curves[run.cutoff]})) for run in runs
+    ]
+    decision = decided(*measured, settings=replace(SETTINGS, target={"hit": 0.8}, at=3))
+    [promise] = decision.promises
+    assert promise.largest == 5
+    assert promise.certificate.cutoff == 5  # 20 of 20: 0.05 / 2 configurations is .025 ** (1 / 20) = .83
+
+
 # Words
 
 
