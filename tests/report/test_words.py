@@ -345,6 +345,18 @@ def test_what_is_tied_at_every_cutoff_is_in_brackets():
     )
 
 
+def test_of_equal_configurations_the_one_that_is_best_at_most_cutoffs_is_named():
+    """At k 5 and 10 alpha 0.3 measures the same as 0.5, which alone is the best at k 3."""
+    values = {0.3: (0.3, 0.6, 0.7), 0.5: (0.6, 0.6, 0.7), 0.7: (0.2, 0.3, 0.3)}
+    decision = decided(
+        *[alpha_k(alpha, k, f1) for alpha, row in values.items() for k, f1 in zip((3, 5, 10), row, strict=True)]
+    )
+    assert headline(decision)[0] == "At every k: alpha 0.5."
+    assert [choice.named.swept["retriever.alpha"] for choice in decision.choices.values()] == [0.5, 0.5, 0.5]
+    assert decision.for_all.loss == [0, 0, 0]
+    assert not any(", of alpha" in sentence for sentence in headline(decision))
+
+
 def test_different_configurations_are_named_with_their_cutoffs():
     first = headline(over_k([0.3, 0.4, 0.8], [0.6, 0.7, 0.5]))[0]
     assert first == "At k 3 and 5: alpha 0.5; at k 10: alpha 0.3."
