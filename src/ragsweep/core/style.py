@@ -105,7 +105,8 @@ def whiskers(rows: pd.DataFrame, metric: str) -> list[Any]:
 
 def cutoff_ticks(largest: int) -> list[int]:
     """Ticks of an axis over the cutoffs: 1, and every fifth one; fewer of many."""
-    return [1, *range(5, largest + 1, 5 * max(1, largest // 50))]
+    step = 5 * max(1, largest // 50)
+    return [1, *range(step, largest + 1, step)]
 
 
 def panels(drawing: Figure, number: int, **space: float) -> tuple[list[Axes], list[Axes]]:

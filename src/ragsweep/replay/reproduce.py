@@ -18,7 +18,7 @@ from ragsweep import tracking
 from ragsweep.core.code import digest_of_code
 from ragsweep.core.project import project, sweep_id
 from ragsweep.core.terminal import one_line
-from ragsweep.experiment import Experiment
+from ragsweep.experiment import Experiment, decision_of
 from ragsweep.replay.recorded import composed_today, trusted
 
 SHOWN = 20  # differences that are printed
@@ -98,7 +98,8 @@ def _sweep_again(
                 job = _job(run, experiment, folder / str(number), run.run_id)
                 job = replace(job, parent_run_id=parent.run_id, number=number)
                 alike.append(_again(run, experiment, job, request.tolerance))
-            complete = tracking.finish(tracking.OpenSweep(sweep, parent, []), failed=False)
+            decided = decision_of(pairs[0][1].config)
+            complete = tracking.finish(tracking.OpenSweep(sweep, parent, [], decided), failed=False)
     else:
         alike = [_again(run, experiment, None, request.tolerance) for run, experiment in pairs]
     _say("all identical" if all(alike) else "not all identical")

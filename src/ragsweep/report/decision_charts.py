@@ -117,7 +117,7 @@ def draw_by_cutoff(decision: Decision, metric: str, axes: Axes) -> None:
     colours = shades(labels)
     longest = 0
     for index, (name, (_, row)) in enumerate(zip(labels, rows.iterrows(), strict=True)):
-        facts = sweep.outcomes[row["outcome"]].facts
+        facts = sweep.deepest(sweep.outcomes[row["outcome"]]).facts
         curve = facts.curves.get(metric, ())
         cutoffs = np.arange(1, len(curve) + 1)
         longest = max(longest, len(curve))
@@ -132,7 +132,7 @@ def draw_by_cutoff(decision: Decision, metric: str, axes: Axes) -> None:
     places = cutoff_ticks(longest)
     if cost:
         above = axes.secondary_xaxis("top")
-        tokens = decision.named.facts.curves[cost]
+        tokens = sweep.deepest(decision.named).facts.curves[cost]
         above.set_xticks(places, [f"{tokens[place - 1]:,.0f}" if place <= len(tokens) else "" for place in places])
         above.tick_params(length=0, labelsize=8, colors="#555555")
         above.spines["top"].set_visible(False)

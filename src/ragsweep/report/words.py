@@ -87,6 +87,11 @@ def _no_winner(decision: Decision) -> str:
     sweep, choice, several = decision.sweep, decision.headline, len(decision.choices) > 1
     meeting = {cutoff: each for cutoff, each in decision.choices.items() if each.meets}
     number = max(len(each.allowed.outcomes) for each in meeting.values())
+    if number == 1 and any(each.named.configuration != choice.named.configuration for each in meeting.values()):
+        return (
+            f"Each {sweep.cutoff} has only one configuration, and not all have the same one: nothing can be compared. "
+            f"Measure them at the same {sweep.cutoff}."
+        )
     if number == 1:
         return f"One configuration at {counted(len(meeting), 'cutoff')}: only {sweep.cutoff} is to be chosen."
     measured = f"{_measured(sweep, choice.named)}{at(sweep, choice)}"

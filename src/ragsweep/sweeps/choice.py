@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from ragsweep.statistics import (
     not_worse_than_best,
     worse_for_any_spread,
 )
+from ragsweep.statistics.intervals import EQUAL
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
 
@@ -70,7 +72,7 @@ class Choice:
 
     @property
     def best(self) -> Outcome:
-        """The configuration with the best value of the deciding metric. Of equal ones, the first."""
+        """The configuration with the best value of the deciding metric. Of equal ones, the first of `allowed`."""
         return self.allowed.outcomes[self.allowed.best]
 
     @cached_property
@@ -179,6 +181,28 @@ def choose(sweep: Sweep, cutoff: int | None) -> Choice:
     excluded = {outcome.name: why for outcome in here.outcomes for why in _unmet(sweep, outcome)}
     allowed = [outcome for outcome in here.outcomes if outcome.name not in excluded]
     return Choice(cutoff, here.only(allowed) if allowed else here, excluded)
+
+
+def choose_at_each(sweep: Sweep) -> dict[int | None, Choice]:
+    """The choice at each cutoff. Of configurations that are equally good at one, the one that is best at most cutoffs.
+
+    If the first of them were taken, other cutoffs could seem to need another configuration where one is best at all.
+    """
+    choices = [choose(sweep, cutoff) for cutoff in sweep.cutoffs]
+    equal = [_equal_to_best(choice.allowed) for choice in choices]
+    times = Counter(sweep.label(outcome) for some in equal for outcome in some)
+    first = [max(some, key=lambda outcome: times[sweep.label(outcome)]) for some in equal]
+    return {choice.cutoff: _with_first(choice, outcome) for choice, outcome in zip(choices, first, strict=True)}
+
+
+def _equal_to_best(level: Sweep) -> list[Outcome]:
+    values = np.array([level.statistic(outcome, level.decided_by) for outcome in level.outcomes])
+    return [level.outcomes[place] for place in np.flatnonzero(np.abs(values - values[level.best]) <= EQUAL).tolist()]
+
+
+def _with_first(choice: Choice, first: Outcome) -> Choice:
+    others = [outcome for outcome in choice.allowed.outcomes if outcome is not first]
+    return choice if first is choice.best else replace(choice, allowed=choice.allowed.only([first, *others]))
 
 
 def _unmet(sweep: Sweep, outcome: Outcome) -> Iterator[str]:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ragsweep.core.style import is_number
 from ragsweep.statistics import LEVEL, holm, mcnemar_of_pairs, select_for_all
-from ragsweep.sweeps.choice import Choice, choose
+from ragsweep.sweeps.choice import Choice, choose_at_each
 from ragsweep.sweeps.naming import as_text
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
@@ -297,4 +297,4 @@ class Decision:
 
 def decide(sweep: Sweep) -> Decision:
     """Decide a sweep: its runs must be on the same data, and at least one must have finished."""
-    return Decision(sweep, {cutoff: choose(sweep, cutoff) for cutoff in sweep.cutoffs})
+    return Decision(sweep, choose_at_each(sweep))

@@ -66,6 +66,11 @@ class Sweep:
         """The runs at one cutoff."""
         return self.only([outcome for outcome in self.outcomes if outcome.cutoff == cutoff])
 
+    def deepest(self, run: Outcome) -> Outcome:
+        """The run of the same configuration with the largest cutoff: its curves are the longest."""
+        same = [each for each in self.outcomes if each.configuration == run.configuration]
+        return max(same, key=lambda each: each.cutoff or 0)
+
     def only(self, outcomes: Sequence[Outcome]) -> Sweep:
         """Some of the runs."""
         return replace(self, outcomes=outcomes, unfinished={})

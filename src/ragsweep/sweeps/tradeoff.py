@@ -107,7 +107,7 @@ def promises(sweep: Sweep, named: Outcome, configurations: int) -> Iterator[Prom
         configurations: Number of configurations among which it was chosen by the same queries.
     """
     for metric, share in (sweep.settings.target or {}).items():
-        curve = named.facts.curves.get(metric, ())
+        curve = sweep.deepest(named).facts.curves.get(metric, ())
         queries = len(named.per_query)
         if curve:
             hits = [round(value * queries) for value in curve]

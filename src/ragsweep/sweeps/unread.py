@@ -112,10 +112,11 @@ def recounts(choice: Choice) -> Iterator[Recount]:
     ways = {outcome: outcome.facts.unread[metric].otherwise for outcome in level.outcomes}
     for words in ways[choice.best]:
         if all(way.get(words) in outcome.per_query for outcome, way in ways.items()):
-            counted = [_otherwise(outcome, metric, words) for outcome in level.outcomes]
-            then = Choice(choice.cutoff, level.only(counted), choice.excluded)
-            replaces = _replaces(choice, then)
-            yield Recount(words, len(level.queries), then, replaces or _ties_more(choice, then), replaces)
+            order = sorted(level.outcomes, key=lambda outcome: outcome is not choice.best)  # of equal ones, it stands
+            counted = {outcome: _otherwise(outcome, metric, words) for outcome in order}
+            then = Choice(choice.cutoff, level.only([*counted.values()]), choice.excluded)
+            replaces = _replaces(choice, then, counted)
+            yield Recount(words, len(level.queries), then, replaces or _ties_more(choice, then, counted), replaces)
     for rival in level.outcomes:
         answered = ~(unread[choice.best] | unread[rival])
         if rival is not choice.best and LEAST_QUERIES <= answered.sum() < len(answered):
@@ -135,23 +136,14 @@ def _otherwise(outcome: Outcome, metric: str, words: str) -> Outcome:
     return replace(outcome, per_query=outcome.per_query.assign(**{metric: values}), facts=facts)
 
 
-def _replaces(now: Choice, then: Choice) -> bool:
-    """Whether another configuration is the best, or the chosen one is no longer as good."""
-    pairs = _pairs(now, then)
-    return then.best.measured != pairs[now.best].measured or (
-        now.named in now.as_good and pairs[now.named] not in then.as_good
-    )
+def _replaces(now: Choice, then: Choice, counted: Mapping[Outcome, Outcome]) -> bool:
+    """Whether another configuration is better than the best, or the chosen one is no longer as good."""
+    return then.best is not counted[now.best] or (now.named in now.as_good and counted[now.named] not in then.as_good)
 
 
-def _ties_more(now: Choice, then: Choice) -> bool:
+def _ties_more(now: Choice, then: Choice, counted: Mapping[Outcome, Outcome]) -> bool:
     """Whether a configuration cannot be told apart from the best that is shown to be worse now."""
-    pairs = _pairs(now, then)
-    return any(pairs[outcome] in then.tied for outcome in now.allowed.outcomes if outcome not in now.tied)
-
-
-def _pairs(now: Choice, then: Choice) -> dict[Outcome, Outcome]:
-    """The configurations of two choices, which have the same ones in the same order."""
-    return dict(zip(now.allowed.outcomes, then.allowed.outcomes, strict=True))
+    return any(counted[outcome] in then.tied for outcome in now.allowed.outcomes if outcome not in now.tied)
 
 
 def _lead(level: Sweep, first: Outcome, second: Outcome) -> float:
