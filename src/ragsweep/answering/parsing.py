@@ -212,7 +212,7 @@ def _bare(sentence: str, *, may_be_longer: bool = False) -> str | None:
 def _goes_on(first: Sentence, second: Sentence) -> bool:
     """Whether a sentence explains the option that stands alone before it."""
     return not calls_wrong(second.text) and (
-        first.is_line or re.match(r"[A-Z][a-z']+\s|[^\x00-\u024f\ue000-\uf8ff]", second.text) is not None
+        first.is_line or re.match(r"[A-Z][a-z']+:?\s|[^\x00-\u024f\ue000-\uf8ff]", second.text) is not None
     )
 
 
