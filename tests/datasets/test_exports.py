@@ -351,6 +351,9 @@ def test_columns_of_qrels_are_found_where_they_can_be_told_apart(tmp_path, text)
         ),
         ("a.jsonl", '{"query-id": "q", "corpus-id": "d", "score": 0.5}\n', "the grade is 0.5"),
         ("a.json", '{"q": {"d": "high"}}', "query 'q': the grade is 'high'"),
+        ("a.json", '{"q": [["d", 1]]}', "query 'q': found [\"d\", 1]; expected an id"),
+        ("a.json", '{"q": [{"d": 1}]}', "query 'q': found an object; expected an id"),
+        ("a.json", '{"q": ["d", null]}', "query 'q': found null; expected an id"),
     ],
 )
 def test_qrels_that_cannot_be_understood_are_refused(tmp_path, name, text, said):

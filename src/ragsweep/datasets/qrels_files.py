@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -80,13 +80,10 @@ def read_qrels(path: Path, setting: str) -> Iterator[tuple[int, Judgment]]:
 def _of_entries(path: Path, setting: str) -> Iterator[_Row]:
     """The judgments of a Parquet or JSON file."""
     if (by_query := _one_mapping(path, setting)) is not None:
-        pairs = (
-            (query, document, grade)
-            for query, grades in by_query.items()
-            for document, grade in (grades if isinstance(grades, dict) else dict.fromkeys(map(str, grades), 1)).items()
-        )
-        for number, (query, document, grade) in enumerate(pairs, start=1):
-            yield _Row(number, f"{path}, query {query[:80]!r}", query, document, grade)
+        places = ((f"{path}, query {query[:80]!r}", query, grades) for query, grades in by_query.items())
+        rows = ((where, query, *judged) for where, query, grades in places for judged in _graded(grades, where))
+        for number, (where, query, document, grade) in enumerate(rows, start=1):
+            yield _Row(number, where, query, document, grade)
         return
     for number, (where, row) in enumerate(read_entries(path, "judgments", setting=setting), start=1):
         names = [_named(row, known) for known in COLUMNS]
@@ -95,6 +92,13 @@ def _of_entries(path: Path, setting: str) -> Iterator[_Row]:
             raise DatasetError(f"{where}: found the fields {found}; expected {EXPECTED}")
         query, document, grade = (row[str(name)] for name in names)
         yield _Row(number, where, _text(query, where), _text(document, where), grade)
+
+
+def _graded(grades: dict[str, Any] | list[Any], where: str) -> Iterable[tuple[str, Any]]:
+    """The documents of a query with their grades, which are 1 for those in a list."""
+    return (
+        grades.items() if isinstance(grades, dict) else dict.fromkeys((_text(one, where) for one in grades), 1).items()
+    )
 
 
 def _one_mapping(path: Path, setting: str) -> Entry | None:
