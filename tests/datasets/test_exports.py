@@ -209,6 +209,15 @@ def test_pages_with_grades_keep_them_unless_the_row_has_one(tmp_path):
     ]
 
 
+def test_a_grade_that_stands_beside_several_judgments_is_not_read_and_that_is_said(tmp_path, capsys):
+    """It could be of the question. A sweep that takes pages with the grade 0 for relevant has to say so."""
+    rows = 'query,relevant_docs,grade\nq,1,2\nr,1;2,0\ns,"{""1"": 2}",0\nt,1;2,\nu,,0\n'
+    (tmp_path / "q.csv").write_text(rows)
+    found = read_strictly(TableQuestions(str(tmp_path / "q.csv")), (BOOK,))
+    assert [each.grade for each in found.judgments] == [2, 1, 1, 2, 1, 1]
+    assert "not read for 2 rows with several judgments" in capsys.readouterr().err
+
+
 def test_a_field_that_differs_between_the_rows_of_a_question_is_left_out_and_named(tmp_path, capsys):
     (tmp_path / "q.csv").write_text("query,relevant_docs,author,note\nwhat,1,Zoë,a\nwhat,2,Zoë,b\n")
     [query] = read_strictly(TableQuestions(str(tmp_path / "q.csv")), (BOOK,)).queries

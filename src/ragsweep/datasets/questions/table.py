@@ -21,6 +21,7 @@ from ragsweep.datasets.judgment_fields import (
     graded_by_row,
     grades_in,
     grades_of_row,
+    is_grade_unread,
     judgment_columns,
 )
 from ragsweep.datasets.judgment_files import JudgmentFile, refuse_parquet, table_with
@@ -127,6 +128,7 @@ class TableQuestions:
         endings = {PurePosixPath(source).suffix for source in sources} - {""}
         questions: dict[tuple[str, str | None], _Question] = {}
         nameless = 0  # rows of which not even the question can be read
+        ungraded = 0  # rows whose grade is not read
         differing: dict[str, None] = {}
         has_type = self.type in (None, QUERY_TYPE)
         for where, row in read_entries(Path(self.path), "queries", setting=settings.questions):
@@ -140,6 +142,7 @@ class TableQuestions:
                 key = (query.text, query.query_type) if id_column is None else (name, None)
                 question = questions.setdefault(key, _Question(query, where))
                 question.rows += 1
+                ungraded += (relevant := self._relevant_in(row)) is not None and is_grade_unread(row, relevant)
                 differing |= _added(question, query, self._grades(row, where, sources, endings), where)
             except DatasetError as error:
                 if question is None or not question.faulty:
@@ -154,6 +157,9 @@ class TableQuestions:
             raise DatasetError(f"{self.path}: no query has the field {self.type!r} (questions.type)")
         if (rows := sum(each.rows for each in questions.values())) > len(questions):
             say_once(f"{self.path}: {rows:,} rows are {counted(len(questions), 'question')}, some with several rows")
+        if ungraded:
+            found = f"{counted(ungraded, 'row')} with several judgments, or with grades among them"
+            say_once(f"{self.path}: the grade in a column of its own is not read for {found}")
         if differing:
             say_once(f"{self.path}: fields that differ between the rows of a question, left out: {listed(differing)}")
         for each in questions.values():
