@@ -228,6 +228,10 @@ def number(value):
         (number(1e300), "not finite"),
         (number("iron"), "not numbers"),
         (lambda prompt, times: Reply(b"<html>"), "is no list of embeddings"),
+        (
+            lambda prompt, times: Reply(json.dumps({"error": {"message": f"no model, {KEY}"}}).encode()),
+            "is no list of embeddings: no model, ***;",
+        ),
         (lambda prompt, times: Reply(b"[" * 10**5), "is no list of embeddings"),
         (lambda prompt, times: Reply(b" " * 5_000_000), "larger than 1 MB"),
     ],
