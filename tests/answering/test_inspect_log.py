@@ -93,6 +93,18 @@ def test_cached_tokens_are_tokens_of_the_prompt(changed):
     assert [each.tokens_in - 1200 for each in answers(changed("quiz", cache))] == [each.tokens_in for each in plain]
 
 
+def test_tokens_and_times_that_cannot_be_are_not_known(changed):
+    def break_numbers(log):
+        sample = next(each for each in log.samples if each.id == CASES[0]["id"])
+        sample.working_time = -5.0
+        usage = next(iter(sample.model_usage.values()))
+        usage.input_tokens, usage.output_tokens = -3, 10**12
+
+    first, *others = answers(changed("quiz", break_numbers))
+    assert (first.tokens_in, first.tokens_out, first.time_ms) == (None, None, None)
+    assert None not in [each.tokens_in for each in others]
+
+
 def test_there_is_no_confidence():
     assert RecordedAnswerer(str(DATA / "quiz.eval")).has_confidence is False
 

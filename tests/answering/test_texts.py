@@ -155,10 +155,12 @@ def seconds(text):
     return min(times)
 
 
-@pytest.mark.parametrize("piece", PIECES, ids=repr)
-def test_a_text_four_times_as_long_takes_no_more_than_ten_times_as_long(piece):
+@pytest.mark.parametrize(
+    ("start", "piece"), [*(("", piece) for piece in PIECES), ("Confidence", '"'), ("<|channel|>", "x")], ids=repr
+)
+def test_a_text_four_times_as_long_takes_no_more_than_ten_times_as_long(start, piece):
     """Linear time takes 4 times as long, quadratic time 16 times."""
-    short, long = (seconds((piece * length)[:length]) for length in (3000, 12_000))
+    short, long = (seconds(start + (piece * length)[:length]) for length in (3000, 12_000))
     assert long < 10 * max(short, 0.002)
 
 

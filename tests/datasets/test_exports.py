@@ -211,6 +211,15 @@ def test_pages_with_grades_keep_them_unless_the_row_has_one(tmp_path):
     ]
 
 
+def test_a_grade_that_stands_beside_several_judgments_is_not_read_and_that_is_said(tmp_path, capsys):
+    """It could be of the question. A sweep that takes pages with the grade 0 for relevant has to say so."""
+    rows = 'query,relevant_docs,grade\nq,1,2\nr,1;2,0\ns,"{""1"": 2}",0\nt,1;2,\nu,,0\n'
+    (tmp_path / "q.csv").write_text(rows)
+    found = read_strictly(TableQuestions(str(tmp_path / "q.csv")), (BOOK,))
+    assert [each.grade for each in found.judgments] == [2, 1, 1, 2, 1, 1]
+    assert "not read for 2 rows with several judgments" in capsys.readouterr().err
+
+
 def test_a_field_that_differs_between_the_rows_of_a_question_is_left_out_and_named(tmp_path, capsys):
     (tmp_path / "q.csv").write_text("query,relevant_docs,author,note\nwhat,1,Zoë,a\nwhat,2,Zoë,b\n")
     [query] = read_strictly(TableQuestions(str(tmp_path / "q.csv")), (BOOK,)).queries
@@ -469,6 +478,9 @@ def test_the_first_line_of_qrels_says_what_is_between_the_columns(tmp_path):
         # Query, document, grade and iteration, as ir_datasets exports them.
         ("a.tsv", "q1\t7067032\t1\t0\nq2\t7067056\t1\t0\n", "the last of four columns is '0' in all lines"),
         ("a.csv", "topic,passage,importance\nq,d,1\n", "found the columns 'topic', 'passage', 'importance'"),
+        ("a.json", '{"q": [["d", 1]]}', "query 'q': found [\"d\", 1]; expected an id"),
+        ("a.json", '{"q": [{"d": 1}]}', "found the fields 'd'"),
+        ("a.json", '{"q": ["d", null]}', "query 'q': found null; expected an id"),
     ],
 )
 def test_qrels_that_cannot_be_understood_are_refused(tmp_path, name, text, said):

@@ -75,6 +75,27 @@ def test_answers_in_another_field_than_is_read_are_never_left_out(tmp_path, on_e
     assert [case.correct for case in by_text.load().cases] == ["B", "B", "B"]
 
 
+@pytest.mark.parametrize(("first", "other"), [(0, "position_from_0"), (1, "position_from_1")])
+def test_positions_that_are_counted_from_the_other_number_are_never_left_out(tmp_path, first, other):
+    """Only a quarter of the answers does not fit then; all others would mean the option beside the right one."""
+    right = {"position_from_0": "position_from_1", "position_from_1": "position_from_0"}[other]
+    rows = [{"question": "Which?", "options": [*"wxyz"], "cop": first + place, "id": f"c{place}"} for place in range(4)]
+    (tmp_path / "dev.json").write_text("\n".join(map(json.dumps, rows)))
+
+    def load(answer_is):
+        columns = CaseColumns(id="id", answer="cop", answer_is=answer_is)
+        return CasesDataset("medmcqa", str(tmp_path / "dev.json"), columns, on_error="skip").load()
+
+    with pytest.raises(DatasetError, match=f"; set dataset.columns.answer_is={other}$"):
+        load(right)
+    assert [case.correct for case in load(other).cases] == ["A", "B", "C", "D"]
+
+
+def test_a_single_answer_beside_its_options_is_left_out_where_the_others_show_how_they_are_counted(tmp_path):
+    rows = [{**case(number), "cop": (number % 3)} for number in range(1, 4)]  # 1, 2, 0
+    assert [one.correct for one in cases(tmp_path, rows, on_error="skip").load().cases] == ["A", "B"]
+
+
 def test_cases_without_ids_keep_their_numbers(tmp_path):
     rows = [case(number, same=number == 2) for number in range(1, 4)]
     (tmp_path / "dev.jsonl").write_text("\n".join(map(json.dumps, rows)))

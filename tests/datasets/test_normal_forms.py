@@ -57,6 +57,20 @@ def test_judgments_of_any_format_name_what_the_corpus_has(ours, theirs):
     )
 
 
+@forms
+def test_a_unit_that_is_judged_twice_counts_once_also_where_the_corpus_lacks_it(ours, theirs):
+    """Counted twice, it would halve the recall. Its two grades may not differ either."""
+    twice = [normalize(form, "Übersicht.pdf#1") for form in (ours, theirs)]
+    judgments = [Judgment("q", document("NFC").pages[0].unit, 1), *(Judgment("q", unit, 1) for unit in twice)]
+    collection = Collection("c", "page", (document("NFC"),), (Query("q", "?"),), tuple(judgments))
+    assert len(Dataset.from_collection(collection, PageChunker()).qrels.grade) == 2
+    differing = (*judgments[:2], judgments[2]._replace(grade=0))
+    with pytest.raises(DatasetError, match="found the grades 1 and 0, expected one"):
+        Dataset.from_collection(
+            Collection("c", "page", (document("NFC"),), (Query("q", "?"),), differing), PageChunker()
+        )
+
+
 def test_ids_that_are_the_same_in_nfc_are_refused_as_one_that_occurs_twice():
     queries = (Query("é", "?"), Query("e\u0301", "?"))
     collection = Collection("c", "page", (document("NFC"),), queries, (Judgment("é", "x", 1),))

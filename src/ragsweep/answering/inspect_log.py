@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from ragsweep.core.parsing import MB
 from ragsweep.datasets.cases import LETTERS
 from ragsweep.datasets.fields import SHOWN
 from ragsweep.retrieval.language_models.language_model import Exchange
+from ragsweep.retrieval.language_models.response import count
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalSample
@@ -172,9 +174,9 @@ def _sample(sample: EvalSample) -> Sample:
         {scorer: score.answer or "" for scorer, score in (sample.scores or {}).items()},
         prompt,
         sample.output.completion,
-        tokens_in if usages else None,
-        sum(usage.output_tokens for usage in usages) if usages else None,
-        None if seconds is None else seconds * 1000,
+        count(tokens_in) if usages else None,
+        count(sum(usage.output_tokens for usage in usages)) if usages else None,
+        seconds * 1000 if seconds is not None and 0 <= seconds < math.inf else None,
     )
 
 

@@ -23,7 +23,7 @@ LABELLED = (
     r"(?!\s+(?:interval|limit|bound|region|range))"
     r"(?:\s+(?:level|score|rating|value|estimate|in|of|that|is|about|approximately|around|roughly|the|my|this"
     r"|answer|at|being|correct|my|choice|would|be|i'd|say|b|a|c|d|e))*"
-    r"[\"']*(?P<scale>\s*[(\[][^()\[\]\n]{0,30}[)\]])?[\"']*(?:\s*(?:[:=]|is\b)|\s-\s)?[\s\"'(~≈]*"
+    r"[\"']*+(?P<scale>\s*[(\[][^()\[\]\n]{0,30}[)\]])?[\"']*+(?:\s*(?:[:=]|is\b)|\s-\s)?[\s\"'(~≈]*+"
 )
 ENDS = (
     r"(?=\s*(?:$|[\n;!)\]}\"'|<(]|,(?!\s*\d)|\.(?!\d)|(?:because|since|that|and|but|so|given|based|due|confident"

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import cache
+from socket import gethostname
 
 import psutil
 
@@ -49,8 +50,15 @@ def ignore_signals() -> None:
 
 
 @cache
-def end_with(driver: int) -> None:
-    """In a worker that the driver has started on this machine: end soon after the driver is gone, even if killed."""
+def end_with(driver: int, machine: str) -> None:
+    """In a worker that the driver has started on this machine: end soon after the driver is gone, even if killed.
+
+    Args:
+        driver: The process that started the sweep.
+        machine: Where it did.
+    """
+    if machine == gethostname() and not psutil.pid_exists(driver):  # it was gone before this worker was ready
+        os._exit(TERMINATED)
     if driver not in {parent.pid for parent in psutil.Process().parents()}:
         return
     alive = os.pidfd_open(driver)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from socket import gethostname
 from typing import TYPE_CHECKING, Any
 
 from hydra.core.utils import JobReturn
@@ -63,6 +64,7 @@ class SweepCallback(Callback):
                 "may_resume": first.tracking.resume or not here,
                 "stop": str(SweepCallback.sweep.stop),
                 "driver": os.getpid(),
+                "machine": gethostname(),
             }
             os.environ[SWEEP] = json.dumps(about)
             if not here:

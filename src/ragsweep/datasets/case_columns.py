@@ -16,9 +16,19 @@ from ragsweep.datasets.entry_files import id_of, text_of, value_of
 from ragsweep.datasets.fields import SHOWN, grade_of, shown_value
 from ragsweep.datasets.judgment_fields import grades_in
 
+OTHER_POSITIONS = {"position_from_1": "position_from_0", "position_from_0": "position_from_1"}
+
 
 class NoOptionError(DatasetError):
-    """The answer of a case is none of its options, as `answer_is` reads it."""
+    """The answer of a case is none of its options, as `answer_is` reads it.
+
+    Attributes:
+        is_beside: Whether it would be one if positions were counted from the other number.
+    """
+
+    def __init__(self, text: str, *, is_beside: bool) -> None:
+        super().__init__(text)
+        self.is_beside = is_beside
 
 
 @dataclass(frozen=True)
@@ -105,6 +115,15 @@ class CaseColumns:
             raise DatasetError(f"{where}: {flaw}")
         return case
 
+    @property
+    def advice(self) -> str:
+        """What to do where positions are counted from the other number."""
+        return f"; set dataset.columns.answer_is={OTHER_POSITIONS[self.answer_is]}"
+
+    def is_at_end(self, case: Case) -> bool:
+        """Whether the answer of a case is the option whose position only a count from the right number can have."""
+        return case.correct == case.letters[0 if self.answer_is == "position_from_0" else -1]
+
     def grades_of(self, row: Entry, where: str) -> dict[str, int]:
         """The grades of the pages that a row names as relevant. Raises `DatasetError` if they are malformed."""
         return grades_in(row, self.relevant, where)
@@ -127,7 +146,10 @@ class CaseColumns:
             letters = {str(position): option.letter for position, option in enumerate(options, start=first)}
         if answer not in letters:
             problem = f"the answer {shown_value(found)} is not {expected}"
-            raise NoOptionError(f"{where}: {problem} (dataset.columns.answer_is={self.answer_is})")
+            beside = {"position_from_1": "0", "position_from_0": str(len(options))}.get(self.answer_is)
+            raise NoOptionError(
+                f"{where}: {problem} (dataset.columns.answer_is={self.answer_is})", is_beside=answer == beside
+            )
         return letters[answer]
 
 

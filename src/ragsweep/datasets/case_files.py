@@ -80,7 +80,7 @@ class CasesDataset(Selecting):
         cases: list[Case] = []
         judgments: list[Judgment] = []
         earlier: dict[str, str] = {}
-        faults, number, other = Faults(self.cases), 0, 0
+        faults, number, other, beside = Faults(self.cases), 0, 0, 0
         for number, (where, row) in enumerate(read_entries(Path(self.cases), "cases"), start=1):
             name = None
             try:
@@ -93,12 +93,14 @@ class CasesDataset(Selecting):
                     judgments += pages.judgments(case.query_id, self.columns.grades_of(row, where), where)
                 cases.append(case)
             except DatasetError as error:
-                other += isinstance(error, NoOptionError)
+                if isinstance(error, NoOptionError):
+                    other, beside = other + 1, beside + error.is_beside
                 faults.add(error, name)
         if not number:
             raise DatasetError(f"{self.cases}: contains no cases; expected at least one")
-        if 2 * other > number and cases:  # the answers that fit, such as a text "A", would mean another option
-            raise faults.refusal(len(cases))
+        # The answers that fit, such as a text "A" or a position from the other number on, would mean another option.
+        if cases and (2 * other > number or (beside and not any(map(self.columns.is_at_end, cases)))):
+            raise faults.refusal(len(cases), self.columns.advice if beside else "")
         collection = Collection(
             name=self.name,
             unit="page",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Literal, NamedTuple, Protocol
 
 from ragsweep.core.digest import digest, digest_texts
@@ -180,7 +181,8 @@ class Collection:
         if all(str(name).isascii() for each in named for name in each[:2]):
             return
         queries = Spellings(query.query_id for query in self.queries)
-        units = Spellings(page.unit for document in self.documents for page in document.pages)
+        of_pages = (page.unit for document in self.documents for page in document.pages)
+        units = Spellings(chain(of_pages, (judgment.unit for judgment in self.judgments)))
         sources = Spellings(document.source for document in self.documents)
         judgments = tuple(
             each._replace(query_id=queries.of(each.query_id), unit=units.of(each.unit)) for each in self.judgments

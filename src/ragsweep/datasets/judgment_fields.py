@@ -95,6 +95,12 @@ def grade_columns_of(row: Mapping[str, object], field: str) -> list[str]:
     return grade_columns(row) if one_key else []
 
 
+def is_grade_unread(row: Mapping[str, object], field: str) -> bool:
+    """Whether a row has a grade that is not read, as its judgments are in a list, or have grades of their own."""
+    has_grade = not all(_is_blank(row[name]) for name in grade_columns(row))
+    return has_grade and not _is_blank(row.get(field)) and not grade_columns_of(row, field)
+
+
 def graded_by_row(grades: dict[str, int], row: Entry, field: str, where: str) -> dict[str, int]:
     """The judgment in a field, which has one key, with the grade in another column of the row if there is one."""
     fields = {name: row[name] for name in grade_columns_of(row, field)}

@@ -82,13 +82,10 @@ def read_qrels(path: Path, setting: str) -> Iterator[tuple[int, Judgment]]:
 def _of_entries(path: Path, setting: str) -> Iterator[_Row]:
     """The judgments of a Parquet or JSON file."""
     if (by_query := _one_mapping(path, setting)) is not None:
-        pairs = (
-            (query, document, grade)
-            for query, grades in by_query.items()
-            for document, grade in (grades if isinstance(grades, dict) else dict.fromkeys(map(str, grades), 1)).items()
-        )
-        for number, (query, document, grade) in enumerate(pairs, start=1):
-            yield _Row(number, f"{path}, query {query[:80]!r}", query, document, grade)
+        places = ((f"{path}, query {query[:80]!r}", query, grades) for query, grades in by_query.items())
+        rows = ((where, query, *judged) for where, query, grades in places for judged in _graded(grades, where))
+        for number, (where, query, document, grade) in enumerate(rows, start=1):
+            yield _Row(number, where, query, document, grade)
         return
     for number, (where, row) in enumerate(read_entries(path, "judgments", setting=setting), start=1):
         names = [_named(row, known) for known in COLUMNS]
@@ -98,6 +95,13 @@ def _of_entries(path: Path, setting: str) -> Iterator[_Row]:
         _refuse_several_grades(row, where)
         query, document, grade = (row[str(name)] for name in names)
         yield _Row(number, where, _text(query, where), _text(document, where), grade)
+
+
+def _graded(grades: dict[str, Any] | list[Any], where: str) -> Iterable[tuple[str, Any]]:
+    """The documents of a query with their grades, which are 1 for those in a list."""
+    return (
+        grades.items() if isinstance(grades, dict) else dict.fromkeys((_text(one, where) for one in grades), 1).items()
+    )
 
 
 def _one_mapping(path: Path, setting: str) -> Entry | None:
@@ -114,10 +118,9 @@ def _one_mapping(path: Path, setting: str) -> Entry | None:
 
 def _is_of_query(value: object) -> bool:
     """Whether a value is grades by document or a list of documents, and not of fields or of objects."""
-    if not isinstance(value, dict | list):
-        return False
-    items = value.values() if isinstance(value, dict) else value
-    return not any(isinstance(item, dict | list) for item in items)
+    if isinstance(value, list):
+        return not any(isinstance(item, dict) for item in value)
+    return isinstance(value, dict) and not any(isinstance(item, dict | list) for item in value.values())
 
 
 def _refuse_several_grades(names: Iterable[str], where: str) -> None:

@@ -228,6 +228,10 @@ def number(value):
         (number(1e300), "not finite"),
         (number("iron"), "not numbers"),
         (lambda prompt, times: Reply(b"<html>"), "is no list of embeddings"),
+        (
+            lambda prompt, times: Reply(json.dumps({"error": {"message": f"no model, {KEY}"}}).encode()),
+            "is no list of embeddings: no model, ***;",
+        ),
         (lambda prompt, times: Reply(b"[" * 10**5), "is no list of embeddings"),
         (lambda prompt, times: Reply(b" " * 5_000_000), "larger than 1 MB"),
     ],
@@ -238,6 +242,19 @@ def test_a_response_that_is_no_embeddings_is_one_line_and_not_paid_for_again(enc
     assert line.startswith(f"{server.url}: the response ")
     assert expected in line
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("value", [1e100, 1e-60])
+def test_embeddings_by_dot_are_finite_and_not_zero_in_the_precision_in_which_they_are_compared(encoder, server, value):
+    server.reply = wrong(lambda body: [row.update(embedding=[value, value]) for row in body["data"]])
+    assert "not finite in 32 bits, or of zeros only" in failure(replace(encoder, similarity="dot"), TEXTS[:4])
+
+
+@pytest.mark.parametrize("usage", [["12"], "none", 7])
+def test_embeddings_whose_usage_is_odd_are_read(encoder, server, usage):
+    expected = encoder.encode(TEXTS, "passage")
+    server.reply = wrong(lambda body: body.update(usage=usage))
+    np.testing.assert_array_equal(encoder.encode(TEXTS, "passage"), expected)
 
 
 def test_embeddings_without_an_index_are_in_the_order_of_the_texts(encoder, server):

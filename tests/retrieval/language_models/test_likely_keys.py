@@ -7,7 +7,7 @@ from ragsweep.retrieval.language_models.likely_keys import is_like_key, is_named
 KEYS = """
     Authorization Proxy-Authorization X-Authentication Cookie api-key apikey X-Api-Key X-Api-Keys x-goog-api-key
     Ocp-Apim-Subscription-Key X-Access-Token X-Access-Tokens X-Amz-Security-Token PRIVATE-TOKEN X_AUTH X-Auth JWT Bearer
-    X-Session X-Auth-Token X-Signature
+    X-Session X-Auth-Token X-Signature X-KEY-1
     key token api_key apiKey OPENAI_API_KEY api_token auth_token authToken hf_token HF_TOKEN access_token id_token
     connection_string connectionString private_key privateKey bearer jwt password db_password client_secret credentials
 """
@@ -35,6 +35,21 @@ def test_other_names_are_not(name):
         ("Authorization: bearer gsk_0123", True),
         ("postgresql://user:pass@host/db", True),
         ("redis://:pass@host", True),
+        ("Basic dXNlcjpwYXNzd29yZA==", True),
+        ("Token 0123456789", True),
+        ("ApiKey bXkta2V5", True),
+        ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dozjgNryP4J3jVmN", True),
+        ("sk-proj-0123456789abcdef", True),
+        ("ghp_0123456789abcdefghij", True),
+        ("hf_0123456789abcdefghij", True),
+        ("AKIAIOSFODNN7EXAMPLE", True),
+        ("Basic research of iron", False),
+        ("token by token", False),
+        ("Token", False),
+        ("sk-SK", False),
+        ("gpt-4o-mini-2024-07-18", False),
+        ("hf-internal-testing/tiny-random-gpt2-for-tests", False),
+        ("HuggingFaceTB/SmolLM2-135M-Instruct", False),
         ("https://host:8080/v1/@scope/name", False),
         ("the bearer of this letter", False),
         ("mail a@b.org", False),

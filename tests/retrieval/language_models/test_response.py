@@ -48,6 +48,12 @@ def test_a_response_without_usable_text_says_why(completion, cause):
     assert (found.text, found.cause) == ("", cause)
 
 
+@pytest.mark.parametrize("reason", ["error", "abort", "network_error", "insufficient_system_resource"])
+def test_the_start_of_a_response_within_which_the_server_failed_is_none(reason):
+    with pytest.raises(MalformedError, match=f"broke off at the server .*{reason}"):
+        read("It could be A", reason)
+
+
 def test_marks_in_the_texts_of_json_are_left_alone():
     text = '{"answer": "<think>A</think>B"}'
     assert read(text).text == text

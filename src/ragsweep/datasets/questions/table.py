@@ -22,6 +22,7 @@ from ragsweep.datasets.judgment_fields import (
     graded_by_row,
     grades_in,
     grades_of_row,
+    is_grade_unread,
     judgment_columns,
 )
 from ragsweep.datasets.judgment_files import JudgmentFile, refuse_parquet, table_with
@@ -128,6 +129,7 @@ class TableQuestions:
         endings = {PurePosixPath(source).suffix for source in sources} - {""}
         questions: dict[tuple[str, str | None], _Question] = {}
         nameless = 0  # rows of which not even the question can be read
+        ungraded = 0  # rows whose grade is not read
         differing: dict[str, None] = {}
         judging: dict[str, None] = {}  # the columns that make judgments of documents, where there is none for judgments
         has_type = self.type in (None, QUERY_TYPE)
@@ -147,6 +149,7 @@ class TableQuestions:
                 key = (query.text, query.query_type) if id_column is None else (name, None)
                 question = questions.setdefault(key, _Question(query, where))
                 question.rows += 1
+                ungraded += (relevant := self._relevant_in(row)) is not None and is_grade_unread(row, relevant)
                 differing |= _added(question, query, self._grades(row, where, sources, endings), where)
             except DatasetError as error:
                 if question is None or not question.faulty:
@@ -161,10 +164,12 @@ class TableQuestions:
             raise DatasetError(f"{self.path}: no query has the field {self.type!r} (questions.type)")
         other = "; questions.relevant=FIELD takes another" if settings is OF_OWN else ""
         rows = sum(each.rows for each in questions.values())
+        several = f"{counted(ungraded, 'row')} with several judgments, or with grades among them"
         for is_so, what in (
             # A column `source` can also say where a question comes from.
             (judging, f"judgments are taken from {listed(judging)}{other}"),
             (rows > len(questions), f"{rows:,} rows are {counted(len(questions), 'question')}, some with several rows"),
+            (ungraded, f"the grade in a column of its own is not read for {several}"),
             (differing, f"fields that differ between the rows of a question, left out: {listed(differing)}"),
         ):
             if is_so:

@@ -40,7 +40,8 @@ def read_rows(body: bytes, texts: int) -> EmbeddingRows:
         data = response["data"]
         indices = [row.get("index") for row in data]
         embeddings = [row["embedding"] for row in data]
-        tokens_in = count((response.get("usage") or {}).get("prompt_tokens"))
+        usage = response.get("usage")
+        tokens_in = count(usage.get("prompt_tokens")) if isinstance(usage, dict) else None
     except (UnicodeDecodeError, MalformedError, LookupError, TypeError, AttributeError) as error:
         raise MalformedError("is no list of embeddings") from error
     if len(data) != texts:

@@ -134,13 +134,14 @@ class OpenAIEncoder(EndpointUser, Prompted):
         if self.dimensions is not None and embeddings.shape[1] != self.dimensions:
             found = f"has embeddings of {embeddings.shape[1]} dimensions, expected {self.dimensions}"
             raise MalformedError(f"{found} (encoder.dimensions)")
-        with np.errstate(over="ignore", invalid="ignore"):
-            lengths = np.linalg.norm(embeddings, axis=1, keepdims=True)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            if not by_dot(self):
+                embeddings = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)
+            embeddings = embeddings.astype(np.float32)
+            lengths = np.linalg.norm(embeddings, axis=1)
         if not (np.isfinite(lengths) & (lengths > 0)).all():
-            raise MalformedError("has an embedding with a number that is not finite, or of zeros only")
-        if not by_dot(self):
-            embeddings = embeddings / lengths
-        return {"embeddings": embeddings.astype(np.float32), "tokens_in": tokens_in, "tokens_out": 0}
+            raise MalformedError("has an embedding with a number that is not finite in 32 bits, or of zeros only")
+        return {"embeddings": embeddings, "tokens_in": tokens_in, "tokens_out": 0}
 
 
 def _most_tokens(request: Mapping[str, Any]) -> tuple[int, int]:

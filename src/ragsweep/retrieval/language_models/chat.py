@@ -42,9 +42,10 @@ def prompt_tokens(request: Mapping[str, Any]) -> int:
 def _read_chat(body: bytes, request: Mapping[str, Any], secrets: tuple[str, ...]) -> dict[str, Any]:
     """What counts of a chat completion."""
     try:
-        found = read_response(from_json(body.decode(), allow_nan=True))
+        completion = from_json(body.decode(), allow_nan=True)
     except (UnicodeDecodeError, MalformedError) as error:
         raise MalformedError("is no chat completion") from error
+    found = read_response(completion)
     text = hidden(found.text.encode(errors="replace").decode(), *secrets)  # half a character becomes ?
     tokens = {"tokens_in": found.tokens_in, "tokens_out": found.tokens_out}
     return {"text": text, "refused": found.cause is Cause.REFUSED, "cause": found.cause, **tokens}

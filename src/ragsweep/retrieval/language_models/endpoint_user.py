@@ -74,8 +74,6 @@ class EndpointUser:
     def __post_init__(self) -> None:
         if find_spec("openai") is None:
             raise ModelError(f"{self.group}: openai is not installed here; run pip install 'ragsweep[openai]'")
-        for name in ("headers", "headers_in_digest", "headers_env"):
-            check_headers(getattr(self, name), f"{self.group}.{name}", named=name == "headers_env")
         variables = {"api_key_env": self.api_key_env} if self.api_key_env else {}
         variables |= {f"headers_env.{name}": value for name, value in self.headers_env.items()}
         texts = {"model": self.model, "api_version": self.api_version or ""}
@@ -83,6 +81,8 @@ class EndpointUser:
         texts |= {f"headers_in_digest.{name}": value for name, value in self.headers_in_digest.items()}
         texts["extra_body"] = "\n".join(texts_in(self.extra_body))
         check_access(self.base_url, variables, texts, self.group)
+        for name in ("headers", "headers_in_digest", "headers_env"):
+            check_headers(getattr(self, name), f"{self.group}.{name}", named=name == "headers_env")
         if self.api_version is not None and not re.fullmatch(VERSION, self.api_version, re.ASCII):
             raise ConfigError(f"{self.group}.api_version: expected a version, such as 2024-10-21 or v1")
         if taken := [name for name in self.extra_body if name in self.own_fields]:

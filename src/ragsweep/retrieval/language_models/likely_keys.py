@@ -10,12 +10,19 @@ KEY = re.compile(  # a name in lower case, with _ between its words
     r"authori[sz]|authenti|cookie|secret|passw|passphrase|credential|signature|connection_?str|auth(?![a-z])|"
     r"(?<![a-z])(?:bearers?|jwts?|pwd)(?![a-z])|(?<![a-z])sessions?$|"
     r"(?:api|access|auth|bearer|hf|private|refresh|session|subscription)_?(?:key|token)s?(?![a-z])|"
-    r"(?<![a-z])(?:key|token)\d*$"
+    r"(?<![a-z])(?:key|token)_?\d*$"
 )
 NO_KEY = re.compile(  # of caches and of vocabularies
     r"(?:^|_)(?:cache_key|(?:bos|cls|end|eos|mask|pad|per|sep|special|start|stop|unk)_token)$"
 )
-VALUE_OF_KEY = re.compile(r"(?:^|[:=])\s*bearer\s+\S|[a-z][a-z0-9+.-]*://[^\s/?#@]*:[^\s/?#@]+@", re.IGNORECASE)
+VALUE_OF_KEY = re.compile(  # as it is sent, in an address, as a signed token, or with what services begin theirs by
+    r"(?:^|[:=])\s*bearer\s+\S|^\s*(?:basic\s+[a-z0-9+/]{8,}={0,2}|(?:token|apikey|api-key|digest)\s+\S+)\s*$|"
+    r"[a-z][a-z0-9+.-]*://[^\s/?#@]*:[^\s/?#@]+@|"
+    r"(?<![\w-])(?:(?-i:eyJ)[\w-]{8,}\.[\w-]+\.[\w-]+|"
+    r"(?:(?:sk|xai|nvapi)-|(?:gsk|hf|gh[pousr]|github_pat)_)(?=[\w-]*\d)[\w-]{16,}|"
+    r"(?-i:AKIA[0-9A-Z]{16}|AIza[\w-]{35}))",
+    re.IGNORECASE,
+)
 
 
 def is_named_like_key(name: str) -> bool:
@@ -25,7 +32,7 @@ def is_named_like_key(name: str) -> bool:
 
 
 def is_like_key(value: str) -> bool:
-    """Whether a text holds a key as it is sent (`Bearer ...`), or an address with a password."""
+    """Whether a text holds a key as it is sent (`Bearer ...`) or issued (`sk-...`), or an address with a password."""
     return bool(VALUE_OF_KEY.search(value))
 
 

@@ -16,7 +16,7 @@ MARK = re.compile(
 UNFINISHED_END = re.compile(r"</(?:t(?:h(?:i(?:n(?:k(?:i(?:ng?)?)?)?)?)?)?)?$", re.IGNORECASE)  # a cut off end mark
 SENTENCE_END = re.compile(r"(?:^|\n|[.!?:)\]*\"'])\s*$")
 WITHIN_SENTENCE = re.compile(r" [a-z]")
-CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>")
+CHANNEL = re.compile(r"<\|channel\|>\s*+(\w++)[^<]*+(?:<\|constrain\|>[^<]*+)?<\|message\|>")  # in linear time
 CHANNEL_END = re.compile(r"<\|(?:end|return|call|start|channel)\|>")
 BARE_CHANNELS = re.compile(r"\s*analysis(?=\W|[A-Z])(.*?)assistant\s*final(.*)", re.DOTALL)  # without special tokens
 FINAL = "final"

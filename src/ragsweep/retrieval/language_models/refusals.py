@@ -98,6 +98,15 @@ def read_refusal(body: bytes) -> Refusal:
     return Refusal(said, code, f"{said}\n{code} {parameter}" if isinstance(code, str) and parameter else said)
 
 
+def read_error(body: bytes) -> Refusal | None:
+    """The error that the body of a response has, as servers send it with status 200, too; None if it has none."""
+    try:
+        found = from_json(body.decode(errors="replace"))
+    except MalformedError:
+        return None
+    return read_refusal(body) if isinstance(found, dict) and found.get("error") else None
+
+
 def is_too_long(refusal: Refusal, status: int) -> bool:
     """Whether a text of the request is longer than the server reads."""
     return status == 413 or bool(TOO_LONG.search(refusal.about))

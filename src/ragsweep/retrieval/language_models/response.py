@@ -36,9 +36,11 @@ FINISH_REASONS = {  # in lower case, of OpenAI, Anthropic, Gemini, Mistral and B
     **dict.fromkeys(("length", "max_tokens", "model_length", "max_output_tokens", "incomplete"), Cause.CUT_OFF),
     **dict.fromkeys(("model_context_window_exceeded",), Cause.CUT_OFF),
     **dict.fromkeys(("content_filter", "content_filtered", "safety", "refusal", "recitation"), Cause.REFUSED),
-    **dict.fromkeys(("prohibited_content", "blocklist", "spii", "guardrail_intervened"), Cause.REFUSED),
+    **dict.fromkeys(("prohibited_content", "blocklist", "spii", "guardrail_intervened", "sensitive"), Cause.REFUSED),
     **dict.fromkeys(("tool_calls", "function_call", "tool_use", "malformed_function_call"), Cause.TOOL_CALL),
 }
+
+BROKEN_OFF = ("error", "abort", "network_error", "insufficient_system_resource")  # of OpenRouter, vLLM, GLM, DeepSeek
 
 
 @dataclass(frozen=True)
@@ -66,11 +68,14 @@ def read_response(completion: Any) -> Response:
     """The first choice of a chat completion.
 
     Raises:
-        MalformedError: It is no chat completion.
+        MalformedError: It is no chat completion, or the server failed within it.
     """
     try:
         choice = completion["choices"][0]
-        finish = FINISH_REASONS.get(str(choice.get("finish_reason")).lower())
+        reason = str(choice.get("finish_reason")).lower()
+        if reason in BROKEN_OFF:
+            raise MalformedError(f"broke off at the server (finish_reason {reason})")
+        finish = FINISH_REASONS.get(reason)
         message = choice.get("message")
         if message is None and finish is None:
             raise MalformedError("is no chat completion")

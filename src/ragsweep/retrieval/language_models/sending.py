@@ -23,6 +23,7 @@ from ragsweep.retrieval.language_models.refusals import (
     about_keys,
     help_of,
     is_too_long,
+    read_error,
     read_refusal,
 )
 from ragsweep.retrieval.language_models.response import Cause
@@ -192,7 +193,8 @@ class Endpoint:
         try:
             return self._kind.read(reply.body, request, self._secrets)
         except MalformedError as error:
-            return Failure(f"the response {error}", may_pass=self._kind.again, billed=True)
+            said = f": {self._shown(refusal)}" if (refusal := read_error(reply.body)) else ""
+            return Failure(f"the response {error}{said}", may_pass=self._kind.again, billed=True)
 
     async def _reply(self, content: bytes) -> Reply:
         """Send a request and read the reply, within the limits of size and time: a server may send it byte by byte."""
@@ -223,7 +225,7 @@ class Endpoint:
         refusal = Refusal("", None, "") if reply.flaw else read_refusal(reply.body)  # a part may end within the key
         if status == 400 and refusal.code == FILTERED and self._kind.filters:
             return {"text": "", "refused": True, "cause": Cause.REFUSED, "tokens_in": 0, "tokens_out": 0}
-        what, too_long = shortened(one_line(hidden(refusal.message, *self._secrets)), LONGEST_MESSAGE), False
+        what, too_long = self._shown(refusal), False
         if status in ABOUT_KEYS:
             what = about_keys(status, self._key_settings, self._group)
         elif status < 400:
@@ -233,6 +235,10 @@ class Endpoint:
             what += help_of(refusal, status, request, self._group)
         may_pass = (status in AGAIN or status >= 500) and refusal.code != NO_CREDIT and not too_long
         return Failure(f"{status} {what}".strip(), may_pass, _retry_after_s(reply.headers))
+
+    def _shown(self, refusal: Refusal) -> str:
+        """The words of a server, without the keys that it may repeat."""
+        return shortened(one_line(hidden(refusal.message, *self._secrets)), LONGEST_MESSAGE)
 
 
 def tokens_of(text: str) -> int:
