@@ -257,3 +257,15 @@ def test_a_sample_that_does_not_fit_its_case_can_be_left_out():
     found = answers(path, questions, on_error="skip")
     assert found[0].letter is None
     assert found[1:] == answers(path)[1:]
+
+
+def test_a_sample_that_cannot_be_read_can_be_left_out(tmp_path):
+    path, damaged = tmp_path / "log.eval", f"samples/{QUESTIONS[0].question_id}_epoch_1.json"
+    with zipfile.ZipFile(DATA / "quiz.eval") as source, zipfile.ZipFile(path, "w") as target:
+        for entry in source.infolist():
+            target.writestr(entry.filename, b'{"id": ' if entry.filename == damaged else source.read(entry))
+    with pytest.raises(DatasetError, match=r"epoch 1: cannot be read.*answerer\.on_error=skip leaves it out"):
+        answers(path)
+    found = answers(path, on_error="skip")
+    assert found[0].letter is None
+    assert found[1:] == answers(DATA / "quiz.eval")[1:]

@@ -63,10 +63,12 @@ class InspectLog:
     Attributes:
         path: The file.
         samples: The samples that the scorer has scored, with what it read.
+        unreadable: Why other samples cannot be read, each with its case.
     """
 
     path: Path
     samples: tuple[tuple[Sample, str], ...]
+    unreadable: tuple[tuple[str, DatasetError], ...]
     has_confidence = False
 
     @classmethod
@@ -88,19 +90,25 @@ class InspectLog:
             needs = "a log of Inspect needs inspect-ai: pip install 'ragsweep[inspect]'"
             raise ConfigError(f"answerer.path: {path}: {needs}") from error
         by_scorer: dict[str, list[tuple[Sample, str]]] = {}
+        unreadable: list[tuple[str, DatasetError]] = []
         try:
             _check_sizes(path)
             status = read_eval_log(str(path), header_only=True, format="eval").status
-            for sample in _samples(path):
+            for case, sample in _samples(path):
+                if isinstance(sample, DatasetError):
+                    unreadable.append((case, sample))
+                    continue
                 for scorer, answer in sample.answers.items():
                     by_scorer.setdefault(scorer, []).append((sample, answer))
         except (DatasetError, MemoryError):
             raise
         except Exception as error:  # the reader raises anything for a damaged file
             raise DatasetError(f"{path}: cannot be read as a log of Inspect ({first_line(error)})") from error
+        if not by_scorer and unreadable:
+            raise unreadable[0][1]
         if not by_scorer:
             raise DatasetError(f"{path}: contains no scored samples (status: {status})")
-        return cls(path, samples_of(name, by_scorer, "scorer", path))
+        return cls(path, samples_of(name, by_scorer, "scorer", path), tuple(unreadable))
 
     def answers(self, asked: Mapping[str, Question]) -> Iterator[tuple[str, str, Answer | DatasetError]]:
         """The place and the case of each sample, and its answer, or why that does not fit its question or has none.
@@ -110,9 +118,11 @@ class InspectLog:
         Args:
             asked: The questions by their ids.
         """
+        for case, flaw in self.unreadable:
+            yield str(flaw), case, flaw
         for sample, read in self.samples:
             case = sample.case
-            where = f"{self.path}, sample {case[:SHOWN]!r}, epoch {sample.epoch}"
+            where = _place(self.path, case, sample.epoch)
             try:
                 if case not in asked:
                     raise unknown_case(where, case, asked)
@@ -142,21 +152,32 @@ def _check_sizes(path: Path) -> None:
                     pass
 
 
-def _samples(path: Path) -> Iterator[Sample]:
-    """The samples of a log, one at a time."""
+def _place(path: Path, case: str, epoch: int) -> str:
+    return f"{path}, sample {case[:SHOWN]!r}, epoch {epoch}"
+
+
+def _samples(path: Path) -> Iterator[tuple[str, Sample | DatasetError]]:
+    """The case of each sample of a log with the sample, or with why it cannot be read; one at a time."""
     from inspect_ai.log import read_eval_log_sample, read_eval_log_sample_summaries
 
     kept = 0
     summaries = read_eval_log_sample_summaries(str(path), format="eval")
     for each in sorted(summaries, key=lambda each: (each.epoch, str(each.id))):
-        read = read_eval_log_sample(
-            str(path), each.id, each.epoch, format="eval", exclude_fields=UNREAD_FIELDS, resolve_attachments=False
-        )
-        sample = _sample(read)
+        try:
+            read = read_eval_log_sample(
+                str(path), each.id, each.epoch, format="eval", exclude_fields=UNREAD_FIELDS, resolve_attachments=False
+            )
+            sample = _sample(read)
+        except MemoryError:
+            raise
+        except Exception as error:  # the reader raises anything for a damaged sample
+            where = _place(path, str(each.id), each.epoch)
+            yield str(each.id), DatasetError(f"{where}: cannot be read ({first_line(error)})")
+            continue
         kept += len(sample.prompt) + len(sample.response)
         if kept > LARGEST_TEXTS_MB * MB:
             raise DatasetError(f"{path}: its prompts and responses have more than {LARGEST_TEXTS_MB} MB")
-        yield sample
+        yield sample.case, sample
 
 
 def _sample(sample: EvalSample) -> Sample:
