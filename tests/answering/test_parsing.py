@@ -45,6 +45,8 @@ STATED = [
     ("B Iron-deficiency anaemia", "B"),
     ("B - Iron-deficiency anaemia", "B"),
     ("B. Iron-deficiency anaemia. The patient is pale.", "B"),
+    ("B. Iron-deficiency anaemia. Confidence: 90%", "B"),
+    ("**B** - Iron-deficiency anaemia. Explanation: the patient is pale.", "B"),
     ("B) Iron-deficiency anaemia\n\nExplanation: the patient is pale, and malaria is unlikely.", "B"),
     ("The patient is pale.\nThe blood film is normal.\n\nB) Iron-deficiency anaemia", "B"),
     ("The patient is pale and tired.\n\nB", "B"),

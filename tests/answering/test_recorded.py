@@ -4,6 +4,7 @@ import gzip
 import json
 import random
 import time
+from unicodedata import normalize
 
 import pandas as pd
 import pytest
@@ -81,6 +82,13 @@ CSV = "id,answer\nq1,B\n2,A\n"
 )
 def test_a_table_of_ids_and_letters_is_enough(answers, content, name):
     assert answers(content, name) == [Answer("B"), Answer("A")]
+
+
+@pytest.mark.parametrize("forms", [("NFC", "NFD"), ("NFD", "NFC")])
+def test_ids_are_the_same_in_any_normal_form(file, forms):
+    asked, written = (normalize(form, "café") for form in forms)
+    path = file([{"id": written, "answer": "B"}])
+    assert RecordedAnswerer(path).answer([question(asked, "yes", "no")]) == [Answer("B")]
 
 
 @pytest.mark.parametrize(

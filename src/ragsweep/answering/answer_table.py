@@ -26,6 +26,7 @@ from ragsweep.answering.rows import Row, read_rows, unknown_case
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.entry_files import id_of, is_csv
 from ragsweep.datasets.fields import SHOWN, flaw_of_name, listed
+from ragsweep.text.normalisation import composed
 
 ROUNDING = 0.02  # by which probabilities may miss a sum of 1
 LARGEST_NUMBER = 2**53  # of times and tokens
@@ -87,12 +88,12 @@ class AnswerTable:
         """The place and the case of each row, and its answer, or why that does not fit its question or has none.
 
         Args:
-            asked: The questions by their ids.
+            asked: The questions by their ids, which are in NFC.
         """
         found, given = list[tuple[str, str, Answer | DatasetError, dict[str, DatasetError]]](), dict.fromkeys(FIELDS, 0)
         bad: dict[str, list[DatasetError]] = {name: [] for name in FIELDS}
         for row in self.rows:
-            case = row.fields["id"]
+            case = composed(row.fields["id"])
             lost: dict[str, DatasetError] = {}
             try:
                 if case not in asked:

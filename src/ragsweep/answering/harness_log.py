@@ -24,6 +24,7 @@ from ragsweep.answering.rows import Row, UnknownCaseError, read_rows, samples_of
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.fields import SHOWN, listed
 from ragsweep.retrieval.language_models.language_model import Exchange
+from ragsweep.text.normalisation import composed
 
 IDS = ("id", "query_id", "question_id")  # fields of a document that may have the id of its case
 SAMPLE = ("doc_id", "doc", "filtered_resps")  # fields by which a row of the harness is known
@@ -66,14 +67,14 @@ class HarnessLog:
         """The place and the case of each sample, and its answer, or why that does not fit its question or has none.
 
         Args:
-            asked: The questions by their ids, in the order of the dataset.
+            asked: The questions by their ids, which are in NFC, in the order of the dataset.
         """
         questions = list(asked.values())
         for row in self.rows:
             case = row.where  # until the question is known
             try:
                 question = _question(row, asked, questions)
-                case, scores = question.question_id, _log_likelihoods(row)
+                case, scores = composed(question.question_id), _log_likelihoods(row)
                 yield row.where, case, _read(row, question) if scores is None else _most_likely(row, question, scores)
             except DatasetError as error:
                 yield row.where, case, error
@@ -95,7 +96,7 @@ def _question(row: Row, asked: Mapping[str, Question], questions: Sequence[Quest
     """The question of a sample: by an id in its document, else by its position in the dataset."""
     document = row.fields["doc"]
     found = [document.get(name) for name in IDS] if isinstance(document, dict) else []
-    ids = [text for each in found if isinstance(each, str | int) and (text := str(each).strip())]
+    ids = [text for each in found if isinstance(each, str | int) and (text := composed(str(each).strip()))]
     if known := [each for each in ids if each in asked]:
         return asked[known[0]]
     position: int | None = row.field("doc_id", int, "a whole number")

@@ -19,6 +19,7 @@ from ragsweep.datasets.cases import LETTERS
 from ragsweep.datasets.fields import SHOWN
 from ragsweep.retrieval.language_models.language_model import Exchange
 from ragsweep.retrieval.language_models.response import count
+from ragsweep.text.normalisation import composed
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalSample
@@ -116,7 +117,7 @@ class InspectLog:
         A sample that the scorer left out, after an error, is missing.
 
         Args:
-            asked: The questions by their ids.
+            asked: The questions by their ids, which are in NFC.
         """
         for case, flaw in self.unreadable:
             yield str(flaw), case, flaw
@@ -172,7 +173,7 @@ def _samples(path: Path) -> Iterator[tuple[str, Sample | DatasetError]]:
             raise
         except Exception as error:  # the reader raises anything for a damaged sample
             where = _place(path, str(each.id), each.epoch)
-            yield str(each.id), DatasetError(f"{where}: cannot be read ({first_line(error)})")
+            yield composed(str(each.id)), DatasetError(f"{where}: cannot be read ({first_line(error)})")
             continue
         kept += len(sample.prompt) + len(sample.response)
         if kept > LARGEST_TEXTS_MB * MB:
@@ -189,7 +190,7 @@ def _sample(sample: EvalSample) -> Sample:
     seconds = sample.total_time if sample.working_time is None else sample.working_time
     prompt = sample.input if isinstance(sample.input, str) else "\n\n".join(each.text for each in sample.input)
     return Sample(
-        str(sample.id),
+        composed(str(sample.id)),
         sample.epoch,
         tuple(sample.choices) if sample.choices else None,
         {scorer: score.answer or "" for scorer, score in (sample.scores or {}).items()},

@@ -21,6 +21,7 @@ from ragsweep.core.terminal import say_once
 from ragsweep.datasets.faults import Faults, OnError
 from ragsweep.datasets.fields import SHOWN, listed
 from ragsweep.datasets.files import what_is
+from ragsweep.text.normalisation import composed
 
 Kind = Literal["table", "lm_eval", "inspect"]
 
@@ -103,10 +104,11 @@ class RecordedAnswerer:
         return {}
 
     def _answers(self, questions: Sequence[Question], left_out: Sequence[str | None]) -> list[Answer]:
-        asked = {question.question_id: question for question in questions}
+        asked = {composed(question.question_id): question for question in questions}
         answers: dict[str, Answer] = {}
         places: dict[str, str] = {}
-        faults, usable, others, left_ids = Faults(self.path, "answerer", "answers"), 0, 0, {*left_out}
+        faults, usable, others = Faults(self.path, "answerer", "answers"), 0, 0
+        left_ids = {composed(each) for each in left_out if each}
         for where, case, answer in self._log.answers(asked):
             if isinstance(answer, UnknownCaseError) and (
                 not left_ids.isdisjoint(answer.ids) if answer.ids else others < len(left_out)
@@ -126,13 +128,13 @@ class RecordedAnswerer:
             say_once(f"{self.path}: answers left out by answerer.on_error=skip: {len(unused)} ({unused[0].text}, ...)")
         if others:
             say_once(f"{self.path}: answers to questions that the dataset leaves out: {others}")
-        missing = [question.question_id for question in questions if question.question_id not in answers]
+        missing = [question.question_id for case, question in asked.items() if case not in answers]
         if missing and self.missing == "refuse":
             raise DatasetError(
                 f"{self.path}: {len(missing)} of {len(questions)} cases have no answer: {listed(missing)}; "
                 "to count them as not answered, set answerer.missing=no_answer"
             )
-        return [answers.get(question.question_id, Answer(None)) for question in questions]
+        return [answers.get(composed(question.question_id), Answer(None)) for question in questions]
 
     @cached_property
     def _file(self) -> Path:
