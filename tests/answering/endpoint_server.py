@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 import threading
 import time
@@ -189,6 +190,7 @@ def questions(number: int) -> list[Question]:
 
 def main() -> None:
     """Ask the endpoint and the number of questions in the arguments, and keep the responses in a folder."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # the background of a shell ignores it
     url, folder, number = sys.argv[1], sys.argv[2], int(sys.argv[3])
     answerer = OpenAIAnswerer(OnePrompt(), model="model", base_url=url, concurrency=2, store=Store(folder))
     print(*(each.letter for each in answerer.answer(questions(number))))
