@@ -269,3 +269,6 @@ def test_a_sample_that_cannot_be_read_can_be_left_out(tmp_path):
     found = answers(path, on_error="skip")
     assert found[0].letter is None
     assert found[1:] == answers(DATA / "quiz.eval")[1:]
+    left_out, *others = QUESTIONS
+    some = RecordedAnswerer(str(path)).answer_some(others, [left_out.question_id])
+    assert some == found[1:]  # a question that is not asked refuses nothing

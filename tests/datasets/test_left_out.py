@@ -86,7 +86,7 @@ def test_positions_that_are_counted_from_the_other_number_are_never_left_out(tmp
         columns = CaseColumns(id="id", answer="cop", answer_is=answer_is)
         return CasesDataset("medmcqa", str(tmp_path / "dev.json"), columns, on_error="skip").load()
 
-    with pytest.raises(DatasetError, match=f"; set dataset.columns.answer_is={other}$"):
+    with pytest.raises(DatasetError, match=f"from {first}, set dataset.columns.answer_is={other}$"):
         load(right)
     assert [case.correct for case in load(other).cases] == ["A", "B", "C", "D"]
 

@@ -57,6 +57,18 @@ class Sample(NamedTuple):
     time_ms: float | None
 
 
+class Unreadable(NamedTuple):
+    """A sample that cannot be read."""
+
+    case: str
+    epoch: int
+    reason: str
+
+    def error(self, path: Path) -> DatasetError:
+        """The error about it in this log."""
+        return DatasetError(f"{_place(path, self.case, self.epoch)}: cannot be read ({self.reason})")
+
+
 @dataclass(frozen=True)
 class InspectLog:
     """The samples of a log.
@@ -64,12 +76,12 @@ class InspectLog:
     Attributes:
         path: The file.
         samples: The samples that the scorer has scored, with what it read.
-        unreadable: Why other samples cannot be read, each with its case.
+        unreadable: The samples that cannot be read.
     """
 
     path: Path
     samples: tuple[tuple[Sample, str], ...]
-    unreadable: tuple[tuple[str, DatasetError], ...]
+    unreadable: tuple[Unreadable, ...]
     has_confidence = False
 
     @classmethod
@@ -91,13 +103,13 @@ class InspectLog:
             needs = "a log of Inspect needs inspect-ai: pip install 'ragsweep[inspect]'"
             raise ConfigError(f"answerer.path: {path}: {needs}") from error
         by_scorer: dict[str, list[tuple[Sample, str]]] = {}
-        unreadable: list[tuple[str, DatasetError]] = []
+        unreadable: list[Unreadable] = []
         try:
             _check_sizes(path)
             status = read_eval_log(str(path), header_only=True, format="eval").status
-            for case, sample in _samples(path):
-                if isinstance(sample, DatasetError):
-                    unreadable.append((case, sample))
+            for sample in _samples(path):
+                if isinstance(sample, Unreadable):
+                    unreadable.append(sample)
                     continue
                 for scorer, answer in sample.answers.items():
                     by_scorer.setdefault(scorer, []).append((sample, answer))
@@ -106,7 +118,7 @@ class InspectLog:
         except Exception as error:  # the reader raises anything for a damaged file
             raise DatasetError(f"{path}: cannot be read as a log of Inspect ({first_line(error)})") from error
         if not by_scorer and unreadable:
-            raise unreadable[0][1]
+            raise unreadable[0].error(path)
         if not by_scorer:
             raise DatasetError(f"{path}: contains no scored samples (status: {status})")
         return cls(path, samples_of(name, by_scorer, "scorer", path), tuple(unreadable))
@@ -119,8 +131,10 @@ class InspectLog:
         Args:
             asked: The questions by their ids, which are in NFC.
         """
-        for case, flaw in self.unreadable:
-            yield str(flaw), case, flaw
+        for each in self.unreadable:
+            where = _place(self.path, each.case, each.epoch)
+            error = each.error(self.path) if each.case in asked else unknown_case(where, each.case, asked)
+            yield where, each.case, error
         for sample, read in self.samples:
             case = sample.case
             where = _place(self.path, case, sample.epoch)
@@ -157,8 +171,8 @@ def _place(path: Path, case: str, epoch: int) -> str:
     return f"{path}, sample {case[:SHOWN]!r}, epoch {epoch}"
 
 
-def _samples(path: Path) -> Iterator[tuple[str, Sample | DatasetError]]:
-    """The case of each sample of a log with the sample, or with why it cannot be read; one at a time."""
+def _samples(path: Path) -> Iterator[Sample | Unreadable]:
+    """The samples of a log, one at a time."""
     from inspect_ai.log import read_eval_log_sample, read_eval_log_sample_summaries
 
     kept = 0
@@ -172,13 +186,12 @@ def _samples(path: Path) -> Iterator[tuple[str, Sample | DatasetError]]:
         except MemoryError:
             raise
         except Exception as error:  # the reader raises anything for a damaged sample
-            where = _place(path, str(each.id), each.epoch)
-            yield composed(str(each.id)), DatasetError(f"{where}: cannot be read ({first_line(error)})")
+            yield Unreadable(composed(str(each.id)), each.epoch, first_line(error))
             continue
         kept += len(sample.prompt) + len(sample.response)
         if kept > LARGEST_TEXTS_MB * MB:
             raise DatasetError(f"{path}: its prompts and responses have more than {LARGEST_TEXTS_MB} MB")
-        yield sample.case, sample
+        yield sample
 
 
 def _sample(sample: EvalSample) -> Sample:

@@ -49,7 +49,7 @@ def job(config: DictConfig) -> float:
     place = f"{(tracked.number or 0) + 1}/{in_sweep['total'] or '?'} " if in_sweep else ""
     if in_sweep and in_sweep["driver"] != os.getpid() and threading.current_thread() is threading.main_thread():
         leave_signals_to_the_sweep()
-        end_with(in_sweep["driver"], in_sweep["machine"])
+        end_with(in_sweep["driver"], in_sweep["identity"])
         Progress.may_draw = False
     if in_sweep and Path(in_sweep["stop"]).exists():
         return float("nan")

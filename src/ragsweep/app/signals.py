@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable
 from functools import cache
-from socket import gethostname
 
 import psutil
 
@@ -50,14 +49,16 @@ def ignore_signals() -> None:
 
 
 @cache
-def end_with(driver: int, machine: str) -> None:
+def end_with(driver: int, identity: str) -> None:
     """In a worker that the driver has started on this machine: end soon after the driver is gone, even if killed.
 
     Args:
         driver: The process that started the sweep.
-        machine: Where it did.
+        identity: Of that process, as `process_identity` returns it.
     """
-    if machine == gethostname() and not psutil.pid_exists(driver):  # it was gone before this worker was ready
+    from ragsweep.tracking.process import is_gone
+
+    if is_gone(identity):  # before this worker was ready
         os._exit(TERMINATED)
     if driver not in {parent.pid for parent in psutil.Process().parents()}:
         return

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from socket import gethostname
 from typing import TYPE_CHECKING, Any
 
 from hydra.core.utils import JobReturn
@@ -49,7 +48,7 @@ class SweepCallback(Callback):
             if here:
                 start()
             with progress("loading MLflow"):  # takes seconds, in which the other process gets ready
-                from ragsweep import tracking  # noqa: F401
+                from ragsweep.tracking.process import process_identity
 
             if config.get("dry_run"):
                 say_what_would_run(first, planned)
@@ -64,7 +63,7 @@ class SweepCallback(Callback):
                 "may_resume": first.tracking.resume or not here,
                 "stop": str(SweepCallback.sweep.stop),
                 "driver": os.getpid(),
-                "machine": gethostname(),
+                "identity": process_identity(),
             }
             os.environ[SWEEP] = json.dumps(about)
             if not here:

@@ -117,8 +117,9 @@ class CaseColumns:
 
     @property
     def advice(self) -> str:
-        """What to do where positions are counted from the other number."""
-        return f"; set dataset.columns.answer_is={OTHER_POSITIONS[self.answer_is]}"
+        """What to do if positions are counted from the other number."""
+        other = OTHER_POSITIONS[self.answer_is]
+        return f"; if positions are counted from {other[-1]}, set dataset.columns.answer_is={other}"
 
     def is_at_end(self, case: Case) -> bool:
         """Whether the answer of a case is the option whose position only a count from the right number can have."""

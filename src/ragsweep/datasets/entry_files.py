@@ -11,7 +11,7 @@ from typing import Any
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.parsing import MB, MalformedError, from_json, read_lines, read_text
 from ragsweep.datasets.delimited_rows import Entry, rows_of
-from ragsweep.datasets.fields import ROW_NUMBERS, flaw_of_name, flaw_of_text, listed, shown_value, whole
+from ragsweep.datasets.fields import ROW_NUMBERS, flaw_of_name, flaw_of_text, shown_value, whole
 from ragsweep.datasets.json_objects import entries_of_object, is_table
 from ragsweep.datasets.parquet_files import parquet_rows
 
@@ -146,16 +146,18 @@ def ending_of(path: Path) -> str:
 def value_of(entry: Entry, field: str | None, where: str) -> Any:
     """The value of a field; None for the field None. Raises `DatasetError` if the entry lacks the field."""
     if field is not None and field not in entry:
-        raise DatasetError(f"{where}: the field {field!r} is missing; found {listed(entry)}")
+        found = ", ".join(map(repr, entry))[:FIELDS_SHOWN] or "none"
+        raise DatasetError(f"{where}: the field {field!r} is missing; found {found}")
     return None if field is None else entry[field]
 
 
 def expect_fields(entry: Entry, fields: Mapping[str, str | None], where: str) -> None:
     """Raise `DatasetError` unless an entry has these fields, each under the setting that names it (None: no field)."""
     for setting, field in fields.items():
-        if field is not None and field not in entry:
-            found = f"the field {field!r} is missing; found {', '.join(map(repr, entry))[:FIELDS_SHOWN] or 'none'}"
-            raise DatasetError(f"{where}: {found} ({setting}=FIELD takes another)")
+        try:
+            value_of(entry, field, where)
+        except DatasetError as error:
+            raise DatasetError(f"{error} ({setting}=FIELD takes another)") from error
 
 
 def text_of(entry: Entry, field: str | None, where: str) -> str | None:

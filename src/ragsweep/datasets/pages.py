@@ -139,7 +139,7 @@ class Pages:
         if self._unit_kind == "document" or len(document.pages) == 1:
             return document.pages[0].unit
         found = f"document {source[:SHOWN]!r} is judged without a page ({_extent(document)})"
-        raise DatasetError(f"{where}: {found}; expected a page, or the unit document")
+        raise DatasetError(f"{where}: {found}; expected a page, or documents as the judged unit")
 
     def judgments(self, query_id: str, grades: Mapping[str, int], where: str) -> list[Judgment]:
         """A judgment of each unit that the keys name, in the order of the units.

@@ -89,8 +89,8 @@ def _no_winner(decision: Decision) -> str:
     number = max(len(each.allowed.outcomes) for each in meeting.values())
     if number == 1 and any(each.named.configuration != choice.named.configuration for each in meeting.values()):
         return (
-            f"Each {sweep.cutoff} has only one configuration, and not all have the same one: nothing can be compared. "
-            f"Measure them at the same {sweep.cutoff}."
+            f"Only one configuration was measured at each {sweep.cutoff}, and not the same one: nothing can be "
+            f"compared. Measure all of them at the same {sweep.cutoff}."
         )
     if number == 1:
         return f"One configuration at {counted(len(meeting), 'cutoff')}: only {sweep.cutoff} is to be chosen."

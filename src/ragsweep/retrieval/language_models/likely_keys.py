@@ -15,7 +15,7 @@ KEY = re.compile(  # a name in lower case, with _ between its words
 NO_KEY = re.compile(  # of caches and of vocabularies
     r"(?:^|_)(?:cache_key|(?:bos|cls|end|eos|mask|pad|per|sep|special|start|stop|unk)_token)$"
 )
-VALUE_OF_KEY = re.compile(  # as it is sent, in an address, as a signed token, or with what services begin theirs by
+VALUE_OF_KEY = re.compile(  # as it is sent, in an address, as a signed token, or with the prefix of a service
     r"(?:^|[:=])\s*bearer\s+\S|^\s*(?:basic\s+[a-z0-9+/]{8,}={0,2}|(?:token|apikey|api-key|digest)\s+\S+)\s*$|"
     r"[a-z][a-z0-9+.-]*://[^\s/?#@]*:[^\s/?#@]+@|"
     r"(?<![\w-])(?:(?-i:eyJ)[\w-]{8,}\.[\w-]+\.[\w-]+|"

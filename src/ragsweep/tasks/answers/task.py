@@ -226,7 +226,7 @@ class AnswersTask:
         collapse = self.evaluation.collapse
         return evidence_quality(ranked, given, items, self.k, collapse=collapse, relevance_level=self._level)
 
-    def _measured(self, items: Dataset, answered: Answered, evaluation: Evaluation, said: Sequence[str]) -> Measurement:
+    def _measured(self, items: Dataset, answered: Answered, evaluation: Evaluation, doubts: list[str]) -> Measurement:
         """Everything that is recorded of the answers."""
         audited, asked, scaled = self.audited(items), items.left_out.of_all(len(items.cases)), answered.scaled
         bins, resamples = self.evaluation.bins, self.evaluation.resamples
@@ -254,7 +254,7 @@ class AnswersTask:
             curves=evaluation.evidence.curves if evaluation.evidence else {},
             measures=counted,
             facts=tables.facts(answered, evaluation, found, counted, summary.facts() if summary else {}),
-            findings=[*self._unusual(items, answered), *said, *(each.text for each in audited.findings)],
+            findings=[*self._unusual(items, answered), *doubts, *(each.text for each in audited.findings)],
             sections=sections,
             summary=sections.get(words.ANSWERS, ()),
             method=self._method,
