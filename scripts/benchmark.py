@@ -20,9 +20,9 @@ import pandas as pd
 from bench import answers, encoding, engines, loading, measures, million, reporting, retrieval, scale, sweeps
 from bench.timing import Rows, Timing
 
-from ragsweep.core.store import Store
 from ragsweep.core.style import BEST, dress, figure, save
 from ragsweep.datasets import BeirDataset, Dataset, PageChunker, PdfDataset, RecursiveChunker
+from ragsweep.store.store import Store
 
 CLONE = Path(__file__).resolve().parents[1]
 BENCHMARKS = (

@@ -18,9 +18,9 @@ from mlflow import MlflowClient
 from reportlab.pdfgen.canvas import Canvas
 from servers import Client, TrackingServer, database
 
-from ragsweep.core.store import Store
 from ragsweep.datasets import BeirDataset, Collection, Dataset, PageChunker, PdfDataset
 from ragsweep.retrieval import Search
+from ragsweep.store.store import Store
 
 WritePdf = Callable[..., Path]
 

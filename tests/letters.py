@@ -32,8 +32,8 @@ def numbered(end):
 
 def embed_slowly(path, end, seconds):
     """Embed `numbered(end)` into a store, saying how many texts it encodes at a time."""
-    from ragsweep.core.store import Store
-    from ragsweep.retrieval.encoders.embeddings import embed
+    from ragsweep.models.encoders.embeddings import embed
+    from ragsweep.store.store import Store
 
     embed(LetterEncoder(seconds=float(seconds)), Store(path), numbered(int(end)), "passage")
 

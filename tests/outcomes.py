@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from ragsweep.core.method import Method
-from ragsweep.core.store import NO_STORE
 from ragsweep.retrieval import HybridRetriever, SparseRetriever
+from ragsweep.retrieval.method import Method
+from ragsweep.store.store import NO_STORE
 from ragsweep.sweeps import DecisionSettings, Outcome, Sweep, decide
 from ragsweep.sweeps.naming import as_number
 from ragsweep.tasks.facts import facts_of

@@ -15,22 +15,16 @@ from application import PROJECT
 from letters import LetterEncoder
 
 import ragsweep.evaluation
-from ragsweep.answering import EvidenceAnswerer
-from ragsweep.core.store import NO_STORE
 from ragsweep.datasets import (
     BeirDataset,
-    CaseColumns,
-    CasesDataset,
     FixedChunker,
     MarkdownChunker,
     PageChunker,
     PdfDataset,
-    PubMedQADataset,
     RecursiveChunker,
     SemanticChunker,
     SentenceChunker,
 )
-from ragsweep.generation import ExtractiveGenerator
 from ragsweep.retrieval import (
     CombMax,
     CombMin,
@@ -52,19 +46,23 @@ from ragsweep.retrieval import (
     WeightedSum,
     WordLlamaEncoder,
 )
+from ragsweep.store.store import NO_STORE
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.task import RankingTask
 from ragsweep.testing import (
-    AnswererContract,
     ChunkerContract,
     DatasetContract,
     EncoderContract,
     FusionContract,
-    GeneratorContract,
     MetricContract,
     RankerContract,
     TaskContract,
 )
+from ragsweep_answers.answering import EvidenceAnswerer
+from ragsweep_answers.cases import CaseColumns, CasesDataset, PubMedQADataset
+from ragsweep_answers.testing import AnswererContract
+from ragsweep_generate.extractive import ExtractiveGenerator
+from ragsweep_generate.testing import GeneratorContract
 
 DENSE = DenseRetriever(LetterEncoder(), NO_STORE)
 SPARSE = SparseRetriever(NO_STORE)
@@ -473,7 +471,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ragsweep.core.store import NO_STORE, Store
+from ragsweep.store.store import NO_STORE, Store
 from ragsweep.datasets import Collection, Document, Judgment, Query
 from ragsweep.retrieval import SparseRetriever, ranked
 from ragsweep.tasks.metric import metric

@@ -11,11 +11,11 @@ import numpy as np
 from bench.timing import Rows, time_both
 from ragsweep.core.errors import EncoderError
 from ragsweep.core.hardware import fastest_device
-from ragsweep.core.store import Store
 from ragsweep.datasets import Dataset
 from ragsweep.evaluation import judge, ndcg
+from ragsweep.models.encoders.backends import PRECISIONS
 from ragsweep.retrieval import DenseRetriever, Search, SentenceTransformerEncoder, rank
-from ragsweep.retrieval.encoders.backends import PRECISIONS
+from ragsweep.store.store import Store
 
 SAMPLE_SEED = 0
 

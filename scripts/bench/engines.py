@@ -26,10 +26,10 @@ import psutil
 
 from bench.million import sentences
 from ragsweep import retrieval
-from ragsweep.core.store import Store
 from ragsweep.core.style import dress, figure, save
 from ragsweep.datasets import BeirDataset
 from ragsweep.retrieval.indexes.engine import Corpus
+from ragsweep.store.store import Store
 
 TESTS = Path(__file__).resolve().parents[2] / "tests"
 TOP = 10

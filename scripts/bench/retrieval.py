@@ -13,9 +13,9 @@ import numpy as np
 from bench.measures import METRICS
 from bench.reference_loop import ReferenceLoop
 from bench.timing import Rows, time_both
-from ragsweep.core.store import NO_STORE, Store
 from ragsweep.datasets import Dataset
 from ragsweep.evaluation import evaluate, judge
+from ragsweep.models.encoders.embeddings import embed
 from ragsweep.retrieval import (
     NOTHING,
     DenseRetriever,
@@ -26,8 +26,8 @@ from ragsweep.retrieval import (
     SentenceTransformerEncoder,
     SparseRetriever,
 )
-from ragsweep.retrieval.encoders.embeddings import embed
 from ragsweep.retrieval.indexes.exact import ExactSearch
+from ragsweep.store.store import NO_STORE, Store
 from ragsweep.text.tokens import Tokenizer
 
 ALPHAS = (0.0, 0.3, 0.5, 0.7, 1.0)

@@ -52,9 +52,9 @@ def main(passages: int, queries: int) -> Cost:
     """Retrieve and measure with a store on disk, like a run."""
     from bench.measures import METRICS
     from bench.retrieval import DEPTH, RandomEncoder
-    from ragsweep.core.store import Store
     from ragsweep.evaluation import evaluate, judge
     from ragsweep.retrieval import DenseRetriever, HybridRetriever, Search, SparseRetriever, rank
+    from ragsweep.store.store import Store
 
     search = Search(texts(passages, PASSAGE_WORDS, 0), texts(queries, QUERY_WORDS, 1))
     text_mb = peak_mb()

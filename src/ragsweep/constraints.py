@@ -1,5 +1,5 @@
 """Constraints for the settings of your own classes: `alpha: Annotated[float, Between(0, 1)]`."""
 
-from ragsweep.core.constraints import Between, Text
+from ragsweep.core.limits import Between, Text
 
 __all__ = ["Between", "Text"]

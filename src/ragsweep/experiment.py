@@ -15,23 +15,24 @@ import yaml
 from omegaconf import DictConfig, OmegaConf
 from omegaconf._utils import get_omega_conf_dumper
 
-from ragsweep.core.address import check_address
-from ragsweep.core.code import digest_of_code, kind_of
-from ragsweep.core.components import build_around, digests_of_others, parameters_of
-from ragsweep.core.config import check
+from ragsweep.config.checking import check
+from ragsweep.config.components import build_around, build_group, digests_of_others, parameters_of
+from ragsweep.config.run_settings import DEFAULT_RESAMPLES, DEFAULT_SEED, TrackingSettings
+from ragsweep.config.used_settings import declared, effective_settings, short_paths, used_components
 from ragsweep.core.digest import digest
 from ragsweep.core.drawing import drawing
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.names import check_names
 from ragsweep.core.project import portable
-from ragsweep.core.run_settings import DEFAULT_RESAMPLES, DEFAULT_SEED, TrackingSettings
-from ragsweep.core.settings import declared, effective_settings, short_paths, used_components
 from ragsweep.core.terminal import say_once
+from ragsweep.store.code import digest_of_code, kind_of
 from ragsweep.sweeps.settings import DecisionSettings, check_decision
 from ragsweep.tasks.charts import draw
 from ragsweep.tasks.files import write_measurement
 from ragsweep.tasks.metric import Metric
+from ragsweep.tasks.run_check import RunCheck, installed_checks
 from ragsweep.tasks.task import Items, Measurement, Task
+from ragsweep.tracking.address import check_address
+from ragsweep.tracking.names import check_names
 
 if TYPE_CHECKING:
     from ragsweep import tracking
@@ -85,12 +86,14 @@ class Experiment:
         task: What is measured.
         items: What the task has loaded.
         settings: The settings that were used, read from the task's objects, by their paths in the configuration.
+        checks: Say what is to be said of the items.
     """
 
     config: DictConfig
     task: Task
     items: Items
     settings: Mapping[str, Any]
+    checks: Sequence[RunCheck] = ()
 
     @classmethod
     def of(cls, config: DictConfig) -> Experiment:
@@ -107,7 +110,10 @@ class Experiment:
         items = _items(config, task)
         if callable(check_items := getattr(task, "check", None)):
             check_items(items)
-        return cls(config, task, items, settings)
+        checks = [build_group(config[name], name, kind) for name, kind in _checks_of(config).items()]
+        for each in checks:
+            each.accept(task, items)
+        return cls(config, task, items, settings, checks)
 
     @classmethod
     def planned(cls, config: DictConfig, overrides: Sequence[str], sweep_id: str) -> Experiment:
@@ -157,6 +163,8 @@ class Experiment:
         measurement = self.task.measure(self.items)
         if why := measurement.not_measured.get(self.decide_by):
             raise ConfigError(f"decision.metric: {self.decide_by} is not measured: {why}")
+        for each in self.checks:
+            measurement = replace(measurement, **each.examine(self.task, self.items).added_to(measurement))
         return measurement
 
     def log(self, measurement: Measurement, job: tracking.Job, record: tracking.RunRecord) -> None:
@@ -194,7 +202,12 @@ def _as_yaml(value: Any) -> str:
 def checked(config: DictConfig) -> DictConfig:
     """The configuration with what it refers to filled in, every setting checked; nothing is built for it."""
     check_address(OmegaConf.select(config, "tracking.uri"))  # first: an error would repeat its password
-    return check(config, GROUPS)
+    return check(config, {**GROUPS, **_checks_of(config)})
+
+
+def _checks_of(config: DictConfig) -> dict[str, type[RunCheck]]:
+    """The checks of a run whose settings the configuration has."""
+    return {name: kind for name, kind in installed_checks().items() if OmegaConf.is_config(config.get(name))}
 
 
 def decision_of(config: DictConfig) -> DecisionSettings:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from held import ENVIRONMENT, held_by
 
-from ragsweep.core.store import Store
+from ragsweep.store.store import Store
 
 
 def command(*arguments, redirected="", folder):

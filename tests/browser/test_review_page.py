@@ -5,9 +5,9 @@ import time
 import pytest
 
 from ragsweep.core.csv_files import as_it_was
-from ragsweep.datasets.entry_files import read_entries
-from ragsweep.tasks.ranking.review import Row
-from ragsweep.tasks.ranking.review_page import write_page
+from ragsweep.datasets.readers.entry_files import read_entries
+from ragsweep_audit.review import Row
+from ragsweep_audit.review_page import write_page
 
 pytestmark = pytest.mark.browser
 

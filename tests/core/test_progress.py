@@ -13,10 +13,10 @@ from ragsweep.core.progress import Progress, advance, progress
 ENCODE = """
 import sys
 from ragsweep.core.progress import Progress
-from ragsweep.core.store import NO_STORE
+from ragsweep.store.store import NO_STORE
 from ragsweep.core.terminal import guard
 from ragsweep.retrieval import SentenceTransformerEncoder
-from ragsweep.retrieval.encoders import embeddings
+from ragsweep.models.encoders import embeddings
 
 guard()
 Progress.seconds_to_appear = Progress.seconds_between_bars = Progress.seconds_between_lines = 0.05

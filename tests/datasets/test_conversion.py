@@ -12,11 +12,8 @@ from hypothesis import strategies as st
 
 from ragsweep.app.commands.convert import TO
 from ragsweep.core.errors import DatasetError
-from ragsweep.core.store import NO_STORE
 from ragsweep.datasets import (
     BeirDataset,
-    CaseColumns,
-    CasesDataset,
     Collection,
     Document,
     Judgment,
@@ -32,13 +29,15 @@ from ragsweep.datasets import (
     TrecCorpus,
     TrecQuestions,
 )
-from ragsweep.datasets.checks import check
-from ragsweep.datasets.conversion import FORMATS, convert
-from ragsweep.datasets.pages import with_keys
+from ragsweep.datasets.formats.conversion import FORMATS, convert
+from ragsweep.datasets.model.checks import check
+from ragsweep.datasets.model.pages import with_keys
 from ragsweep.evaluation import average_precision, f1, hit_rate, mrr, ndcg, precision, recall
 from ragsweep.retrieval import SparseRetriever
+from ragsweep.store.store import NO_STORE
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.task import RankingTask
+from ragsweep_answers.cases import CaseColumns, CasesDataset
 
 METRICS = {
     "precision": precision,

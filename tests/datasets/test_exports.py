@@ -11,8 +11,8 @@ from read_strictly import read_strictly
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.parsing import MalformedError
 from ragsweep.datasets import BeirDataset, Document, TableCorpus, TableQuestions, TrecQuestions
-from ragsweep.datasets.python_values import from_python
-from ragsweep.datasets.qrels_files import read_qrels
+from ragsweep.datasets.readers.python_values import from_python
+from ragsweep.datasets.readers.qrels_files import read_qrels
 
 BOOK = Document.from_pages(
     "book.pdf", [(str(number), f"book.pdf#{number}", f"text {number}") for number in range(1, 7)]

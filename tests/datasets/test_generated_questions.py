@@ -3,7 +3,7 @@
 import pytest
 
 from ragsweep.datasets import Query
-from ragsweep.datasets.generated_questions import caution_of_generated
+from ragsweep.datasets.formats.generated_questions import caution_of_generated
 
 
 def made(easy, of=10, **more):

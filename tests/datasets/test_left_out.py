@@ -6,29 +6,27 @@ from types import SimpleNamespace
 import pytest
 from datasets.test_conversion import METRICS
 
-from ragsweep.answering import RecordedAnswerer, answer
-from ragsweep.answering.question import Question
 from ragsweep.core.errors import ConfigError, DatasetError
-from ragsweep.core.store import NO_STORE
 from ragsweep.datasets import (
     Asked,
     BeirDataset,
-    CaseColumns,
-    CasesDataset,
     Document,
     Option,
     OwnDataset,
     PageChunker,
-    PubMedQADataset,
     SpanQuestions,
     TableQuestions,
     TrecQuestions,
 )
 from ragsweep.retrieval import SparseRetriever
-from ragsweep.tasks.answers.settings import AnswerSettings
-from ragsweep.tasks.answers.task import AnswersTask
+from ragsweep.store.store import NO_STORE
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.task import RankingTask
+from ragsweep_answers.answering import RecordedAnswerer, answer
+from ragsweep_answers.answering.question import Question
+from ragsweep_answers.cases import CaseColumns, CasesDataset, PubMedQADataset
+from ragsweep_answers.measuring.settings import AnswerSettings
+from ragsweep_answers.measuring.task import AnswersTask
 
 COLUMNS = CaseColumns(id="id", options=["opa", "opb"], answer="cop", answer_is="position_from_1")
 DOCUMENTS = (Document.from_pages("m.txt", [("1", "m.txt#1", "Iron tablets."), ("2", "m.txt#2", "Birth plan.")]),)

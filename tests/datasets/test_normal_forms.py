@@ -11,7 +11,6 @@ from read_strictly import read_strictly
 
 import ragsweep
 from ragsweep.core.errors import DatasetError
-from ragsweep.core.store import NO_STORE
 from ragsweep.datasets import (
     BeirDataset,
     Collection,
@@ -26,9 +25,10 @@ from ragsweep.datasets import (
     TableQuestions,
     TrecQuestions,
 )
+from ragsweep.models.encoders.tokenizer import ModelTokenizer
 from ragsweep.retrieval import RunFileRetriever, Search
-from ragsweep.retrieval.encoders.tokenizer import ModelTokenizer
 from ragsweep.retrieval.queries.abbreviations import Abbreviations
+from ragsweep.store.store import NO_STORE
 from ragsweep.tasks.ranking.explain import find
 from ragsweep.tasks.search import search_of
 from ragsweep.text.sentences import sentences_of

@@ -8,16 +8,17 @@ from pathlib import Path
 import matplotlib
 from application import PROJECT
 
-from ragsweep.answering import RecordedAnswerer
-from ragsweep.core.store import NO_STORE
-from ragsweep.datasets import CaseColumns, CasesDataset, PageChunker, PdfDataset, PdfDocuments
+from ragsweep.datasets import PageChunker, PdfDataset, PdfDocuments
 from ragsweep.retrieval import SparseRetriever
-from ragsweep.tasks.answers.settings import AnswerSettings
-from ragsweep.tasks.answers.task import AnswersTask
-from ragsweep.tasks.ranking.audit_settings import AuditSettings
+from ragsweep.store.store import NO_STORE
 from ragsweep.tasks.ranking.metrics import ndcg
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.task import RankingTask
+from ragsweep_answers.answering import RecordedAnswerer
+from ragsweep_answers.cases import CaseColumns, CasesDataset
+from ragsweep_answers.measuring.settings import AnswerSettings
+from ragsweep_answers.measuring.task import AnswersTask
+from ragsweep_audit.settings import AuditSettings
 
 TWO_LETTERS = "<002b0048> Tj"
 
@@ -104,7 +105,7 @@ raw.FPDF_DestroyLibrary()
 folder = ctypes.create_string_buffer(sys.argv[2].encode())
 paths = (ctypes.POINTER(ctypes.c_char) * 2)(ctypes.cast(folder, ctypes.POINTER(ctypes.c_char)), None)
 raw.FPDF_InitLibraryWithConfig(raw.FPDF_LIBRARY_CONFIG(version=2, m_pUserFontPaths=paths))
-from ragsweep.core.store import Store
+from ragsweep.store.store import Store
 from ragsweep.datasets import PdfDocuments
 documents = PdfDocuments(sys.argv[1], store=Store(sys.argv[3]))
 documents.read()

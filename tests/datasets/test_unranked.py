@@ -10,10 +10,9 @@ from letters import LetterEncoder
 
 import ragsweep
 from ragsweep.core.errors import DatasetError
-from ragsweep.core.store import NO_STORE
 from ragsweep.datasets import BeirDataset, BeirQuestions, IrDatasetsDataset, OwnDataset, PageChunker, TrecQuestions
-from ragsweep.datasets.collection import Unranked
-from ragsweep.datasets.conversion import convert
+from ragsweep.datasets.formats.conversion import convert
+from ragsweep.datasets.model.collection import Unranked
 from ragsweep.retrieval import (
     DenseRetriever,
     GapCutoff,
@@ -23,12 +22,13 @@ from ragsweep.retrieval import (
     SparseRetriever,
     rank,
 )
+from ragsweep.store.store import NO_STORE
 from ragsweep.tasks.ranking.conventions import HEADING
 from ragsweep.tasks.ranking.metrics import ndcg
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.task import RankingTask
-from ragsweep.tasks.ranking.unlike_rankings import unlike_rankings
 from ragsweep.tasks.search import search_of
+from ragsweep_audit.unlike_rankings import unlike_rankings
 
 # Arguments and their counterarguments, as in ArguAna: each query is a document of the corpus.
 ARGUMENTS = {

@@ -7,18 +7,13 @@ import numpy as np
 import pytest
 from postgres import address, postgres
 
-from ragsweep.core.store import Store
 from ragsweep.datasets import Dataset
 from ragsweep.evaluation import average_precision, judge, mrr, ndcg, precision, recall
-from ragsweep.retrieval import (
-    DenseRetriever,
-    ExactIndex,
-    LanceDbIndex,
-    PgvectorIndex,
-    QdrantIndex,
-    Search,
-    SentenceTransformerEncoder,
-)
+from ragsweep.retrieval import DenseRetriever, ExactIndex, Search, SentenceTransformerEncoder
+from ragsweep.store.store import Store
+from ragsweep_engines.lancedb import LanceDbIndex
+from ragsweep_engines.pgvector import PgvectorIndex
+from ragsweep_engines.qdrant import QdrantIndex
 
 
 def test_the_ranking_is_that_of_all_inner_products(store, letters, manual_search):

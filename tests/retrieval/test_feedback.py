@@ -9,7 +9,6 @@ from letters import LetterEncoder
 from rank_bm25 import BM25Okapi
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.store import NO_STORE
 from ragsweep.retrieval import (
     NOTHING,
     DenseRetriever,
@@ -26,6 +25,7 @@ from ragsweep.retrieval import (
     rank,
     trace,
 )
+from ragsweep.store.store import NO_STORE
 from ragsweep.testing import ExpanderContract, RankerContract
 from ragsweep.testing.retrieval import SEARCH
 

@@ -9,7 +9,6 @@ import pytest
 from rank_bm25 import BM25Okapi
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.store import NO_STORE
 from ragsweep.retrieval import (
     NOTHING,
     CombMax,
@@ -22,6 +21,7 @@ from ragsweep.retrieval import (
     rank,
     trace,
 )
+from ragsweep.store.store import NO_STORE
 
 
 @pytest.fixture

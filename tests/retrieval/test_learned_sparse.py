@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.store import NO_STORE
 from ragsweep.retrieval import NOTHING, LearnedSparseRetriever, Search, rank, trace
+from ragsweep.store.store import NO_STORE
 from ragsweep.testing import RankerContract
 from ragsweep.testing.retrieval import SEARCH
 

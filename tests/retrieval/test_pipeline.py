@@ -12,9 +12,8 @@ import pytest
 from application import PROJECT
 from sklearn.feature_extraction.text import HashingVectorizer
 
-from ragsweep.core.constraints import Between
 from ragsweep.core.errors import ConfigError, RetrieverError
-from ragsweep.core.store import NO_STORE, Store
+from ragsweep.core.limits import Between
 from ragsweep.retrieval import (
     NOTHING,
     DenseRetriever,
@@ -30,6 +29,7 @@ from ragsweep.retrieval import (
     trace,
 )
 from ragsweep.retrieval.stages import rerank
+from ragsweep.store.store import NO_STORE, Store
 from ragsweep.testing import EncoderContract, RerankerContract, RewriterContract
 
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragsweep.core.timing import sample, timed
 from ragsweep.retrieval import NOTHING, Search, ranked
-from ragsweep.retrieval.ranking import sample, timed
 
 CANDIDATES = st.dictionaries(st.integers(0, 9), st.integers(-2, 2), min_size=1)
 

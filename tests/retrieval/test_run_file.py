@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 import ragsweep
 from ragsweep.core import trec_files
 from ragsweep.core.errors import DatasetError, RetrieverError
-from ragsweep.core.store import NO_STORE
 from ragsweep.core.trec_files import trec_eval_order
 from ragsweep.datasets import Collection, Document, Judgment, PageChunker, PdfDataset, Query, RecursiveChunker
 from ragsweep.evaluation import average_precision, f1, hit_rate, mrr, ndcg, precision, recall
@@ -31,6 +30,7 @@ from ragsweep.retrieval import (
     rank,
     ranked,
 )
+from ragsweep.store.store import NO_STORE
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.task import RankingTask
 

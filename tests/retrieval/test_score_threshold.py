@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragsweep.core.store import NO_STORE
 from ragsweep.retrieval import (
     NOTHING,
     DenseRetriever,
@@ -23,6 +22,7 @@ from ragsweep.retrieval import (
     ranked,
 )
 from ragsweep.retrieval.ranking import reaching
+from ragsweep.store.store import NO_STORE
 from ragsweep.testing.retrieval import SEARCH
 
 SPARSE = SparseRetriever(NO_STORE)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.store import Store
 from ragsweep.retrieval import NOTHING, Search, SparseRetriever
+from ragsweep.store.store import Store
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from ragsweep.report.tables import against_guessing
 from ragsweep.report.text import table_of_configurations
 from ragsweep.report.words import headline
 from ragsweep.sweeps import DecisionSettings, Sweep, decide
-from ragsweep.tasks.answers.measures.accuracy import against_chance
 from ragsweep.tasks.facts import MeasureFact
 from ragsweep.tasks.metric import Metric
+from ragsweep_answers.measuring.measures.accuracy import against_chance
 
 SHARE, FIRST, GUESS, LOST = "no_answer/share", "no_answer/first", "no_answer/guess", "fields/lost_share"
 CAUSES = {"cut off": "responses/cut_off_share", "tool call": "responses/tool_call_share"}

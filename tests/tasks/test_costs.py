@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from letters import LetterEncoder, numbered
 
-from ragsweep.core.store import NO_STORE, Store
+from ragsweep.models.encoders.prompt_tokens import token_counts
 from ragsweep.retrieval import Ranking, Search, SparseRetriever
-from ragsweep.retrieval.encoders.prompt_tokens import token_counts
+from ragsweep.store.store import NO_STORE, Store
 from ragsweep.tasks.ranking.costs import context_tokens, measures
 from ragsweep.tasks.ranking.judging import NOTHING, judge
 
@@ -42,7 +42,7 @@ def test_the_tokens_of_a_context_are_those_of_its_passages(seed, collapse):
 def test_tokens_are_those_of_the_encoders_own_library():
     from transformers import AutoTokenizer
 
-    from ragsweep.retrieval.encoders.model_files import MINILM, model_folder
+    from ragsweep.models.encoders.model_files import MINILM, model_folder
 
     tokenizer = AutoTokenizer.from_pretrained(model_folder(MINILM))
     expected = [len(tokenizer(text, add_special_tokens=False)["input_ids"]) for text in TEXTS]
@@ -50,14 +50,14 @@ def test_tokens_are_those_of_the_encoders_own_library():
 
 
 def test_a_long_text_is_not_cut():
-    from ragsweep.retrieval.encoders.model_files import MINILM
+    from ragsweep.models.encoders.model_files import MINILM
 
     [long] = token_counts(["word " * 2000], MINILM, NO_STORE)
     assert long == 2000
 
 
 def test_a_page_break_is_between_two_tokens():
-    from ragsweep.retrieval.encoders.model_files import MINILM
+    from ragsweep.models.encoders.model_files import MINILM
 
     assert token_counts(["iron\ftea", "iron\f", "iron tea"], MINILM, NO_STORE).tolist() == [2, 1, 2]
 
@@ -72,7 +72,7 @@ def test_a_model_that_is_not_here_is_said_and_counts_nothing(capsys, tmp_path):
 
 
 def test_counts_are_kept(tmp_path):
-    from ragsweep.retrieval.encoders.model_files import MINILM
+    from ragsweep.models.encoders.model_files import MINILM
 
     store = Store(str(tmp_path))
     first = token_counts(TEXTS, MINILM, store).tolist()
@@ -83,8 +83,8 @@ def test_counts_are_kept(tmp_path):
 
 @pytest.mark.parametrize("at_once", [1, 3])
 def test_of_a_large_corpus_only_what_is_needed_is_counted(monkeypatch, at_once):
-    from ragsweep.retrieval.encoders import prompt_tokens
-    from ragsweep.retrieval.encoders.model_files import MINILM
+    from ragsweep.models.encoders import prompt_tokens
+    from ragsweep.models.encoders.model_files import MINILM
 
     counts = token_counts(TEXTS, MINILM, NO_STORE)
     needed = np.array([[2, 0], [2, NOTHING]])

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from ragsweep.core.store import NO_STORE
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query
 from ragsweep.evaluation import hit_rate, ndcg
 from ragsweep.retrieval import NOTHING, Ranking, SparseRetriever
+from ragsweep.store.store import NO_STORE
 from ragsweep.tasks.ranking.index_recall import lost_neighbours
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.task import RankingTask

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from outcomes import decided, of_scores
 
-from ragsweep.core.store import NO_STORE
 from ragsweep.datasets import BeirDataset, Collection, Dataset, Document, Judgment, PageChunker, Query
 from ragsweep.evaluation import hit_rate, ndcg
 from ragsweep.report import headline
@@ -30,12 +29,13 @@ from ragsweep.retrieval import (
     ranked,
 )
 from ragsweep.retrieval.silence import silences_of
+from ragsweep.store.store import NO_STORE
 from ragsweep.tasks.facts import facts_of
 from ragsweep.tasks.files import facts
-from ragsweep.tasks.ranking.audit import audit
-from ragsweep.tasks.ranking.audit_settings import AuditSettings
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.task import RankingTask
+from ragsweep_audit.audit import audit
+from ragsweep_audit.settings import AuditSettings
 
 SPARSE = SparseRetriever(NO_STORE)
 LETTERS = partial(re.sub, r"\W", "")

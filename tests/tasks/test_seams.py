@@ -9,15 +9,12 @@ import numpy as np
 import pytest
 from letters import LetterEncoder
 
-from ragsweep.answering import Answer, EvidenceAnswerer, ask_apart
-from ragsweep.answering.reasoning import ChainOfThought
 from ragsweep.core.errors import AnswererError, ConfigError, RetrieverError
-from ragsweep.core.store import NO_STORE, Store
+from ragsweep.core.timing import UNTIMED
 from ragsweep.datasets import PageChunker
-from ragsweep.datasets.cases import Case, Option
-from ragsweep.datasets.collection import Collection, Document, Judgment, Query, Reference
-from ragsweep.datasets.dataset import Dataset, Qrels
-from ragsweep.generation import Checker, CorpusSearch, ExtractiveGenerator, Plan, make, sources_of
+from ragsweep.datasets.model.cases import Case, Option
+from ragsweep.datasets.model.collection import Collection, Document, Judgment, Query, Reference
+from ragsweep.datasets.model.dataset import Dataset, Qrels
 from ragsweep.retrieval import (
     CentroidClassifier,
     DenseRetriever,
@@ -41,17 +38,25 @@ from ragsweep.retrieval import (
     ranked,
 )
 from ragsweep.retrieval.judgments import Judgments, dealing
-from ragsweep.retrieval.ranking import UNTIMED, Expansion
-from ragsweep.tasks.answers.settings import AnswerSettings
-from ragsweep.tasks.answers.task import AnswersTask
+from ragsweep.retrieval.ranking import Expansion
+from ragsweep.store.store import NO_STORE, Store
 from ragsweep.tasks.ranking.learning import LEARNS, Values
 from ragsweep.tasks.ranking.metrics import ndcg
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.task import RankingTask
 from ragsweep.testing import LearnerContract
-from ragsweep.testing.answering import TellingModel
-from ragsweep.testing.generation import TEXTS
 from ragsweep.testing.learning import JUDGED
+from ragsweep_answers.answering import Answer, EvidenceAnswerer, ask_apart
+from ragsweep_answers.answering.reasoning import ChainOfThought
+from ragsweep_answers.measuring.settings import AnswerSettings
+from ragsweep_answers.measuring.task import AnswersTask
+from ragsweep_answers.testing import TellingModel
+from ragsweep_generate.checking import Checker
+from ragsweep_generate.extractive import ExtractiveGenerator
+from ragsweep_generate.making import Plan, make
+from ragsweep_generate.searching import CorpusSearch
+from ragsweep_generate.sources import sources_of
+from ragsweep_generate.testing import TEXTS
 
 TOPICS = ("iron", "fever", "malaria", "worms", "zinc", "dengue", "oxygen", "vaccine")
 TYPES = ("type of odd ones", "type of even ones")
@@ -626,7 +631,7 @@ def test_answers_come_back_in_the_order_of_the_questions():
         def answer(self, questions):
             return [Answer("A", reasoning=each.question) for each in questions]
 
-    from ragsweep.tasks.answers.contexts import contexts, questions
+    from ragsweep_answers.measuring.contexts import contexts, questions
 
     asked = questions(items, contexts(items, "none", None, 1, 1))
     assert [each.reasoning for each in ask_apart(Echo(), asked, "part")] == [each.question for each in asked]

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 from application import PROJECT
 
-from ragsweep.core.constraints import Between
 from ragsweep.core.digest import digest
+from ragsweep.core.limits import Between
 from ragsweep.core.style import dress, figure
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.task import Measure, Measurement, Score, mean_scores

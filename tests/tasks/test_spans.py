@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import ragsweep.evaluation as metrics
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.store import NO_STORE
 from ragsweep.datasets import Collection, Dataset, Document, OwnDataset, Query, Reference, SpanQuestions, TextCorpus
-from ragsweep.datasets.numbered_words import Words
+from ragsweep.datasets.model.numbered_words import Words
 from ragsweep.evaluation import judge
 from ragsweep.retrieval import NOTHING, DenseRetriever, SentenceTransformerEncoder, SparseRetriever
+from ragsweep.store.store import NO_STORE
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.spans.counts import shares_in_order
 from ragsweep.tasks.ranking.spans.spans import retrieved_spans

@@ -8,10 +8,10 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragsweep.core.store import NO_STORE
 from ragsweep.datasets import Collection, Dataset, Document, FixedChunker, Judgment, PageChunker, Qrels, Query
 from ragsweep.evaluation import recall
 from ragsweep.retrieval import NOTHING, SparseRetriever
+from ragsweep.store.store import NO_STORE
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.task import RankingTask
 from ragsweep.tasks.ranking.units import units_of_ranking

@@ -24,9 +24,9 @@ from mlflow.protos import databricks_pb2 as codes
 from ragsweep import per_query, runs
 from ragsweep.app.commands import ui
 from ragsweep.core.errors import RefusedError, TrackingError
-from ragsweep.core.mlflow_variables import name_unused_variables
 from ragsweep.tracking import store
 from ragsweep.tracking.client import Client
+from ragsweep.tracking.mlflow_variables import name_unused_variables
 
 
 @pytest.mark.parametrize("kind", ["nobody listens", "nobody answers"])

@@ -10,6 +10,7 @@ from typing import NoReturn
 
 import hydra
 
+from ragsweep import tracking
 from ragsweep.app.arguments import check_options, options_first
 from ragsweep.app.job import job
 from ragsweep.app.messages import VERBOSE, explained
@@ -17,13 +18,14 @@ from ragsweep.app.naming import SWEEP
 from ragsweep.app.signals import ignore_signals, watch_signals
 from ragsweep.app.sweep import SweepCallback, end_killed
 from ragsweep.app.workers import end_workers
-from ragsweep.core.address import check_arguments
 from ragsweep.core.endings import end_if_signalled, of_signal
 from ragsweep.core.errors import JobFailed
 from ragsweep.core.project import CONF, SWEEP_ID, sweep_id
 from ragsweep.core.terminal import FAILED, FULL_ERROR, INTERRUPTED, TERMINATED, guard, with_lost_output
+from ragsweep.tracking.address import check_arguments
 
 OK = 0
+RECORDING = "ragsweep.tracking.record"  # the module that opens runs, if this process has loaded it
 
 
 def main() -> NoReturn:
@@ -56,7 +58,7 @@ def main() -> NoReturn:
 
 def _close() -> None:
     """Close what this process and its workers have open."""
-    if tracking := sys.modules.get("ragsweep.tracking"):
+    if RECORDING in sys.modules:
         tracking.close_all("KILLED")
         if sweep := SweepCallback.sweep:
             tracking.close_open(sweep.job, sweep.parent)
@@ -65,7 +67,7 @@ def _close() -> None:
 def _close_sweep(status: int) -> int:
     """Close what is open, and the sweep with its summary where there is one; the exit status after that."""
     killed = status in (INTERRUPTED, TERMINATED)
-    if killed and (tracking := sys.modules.get("ragsweep.tracking")):
+    if killed and RECORDING in sys.modules:
         tracking.close_all("KILLED")
     sweep = SweepCallback.sweep
     if sweep is None:
@@ -73,11 +75,8 @@ def _close_sweep(status: int) -> int:
     try:
         if killed:
             end_killed(sweep)
-        else:
-            from ragsweep.tracking import finish
-
-            if not finish(sweep, failed=status != OK):
-                return FAILED
+        elif not tracking.finish(sweep, failed=status != OK):
+            return FAILED
     except Exception as error:
         with suppress(Exception):
             sweep.parent.close("FAILED")

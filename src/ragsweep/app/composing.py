@@ -13,7 +13,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType
 from omegaconf import DictConfig, OmegaConf
 
-from ragsweep.core.options import own_copy
+from ragsweep.config.options import own_copy
 
 MOST_COMPOSED = 16
 

@@ -12,9 +12,10 @@ import yaml
 from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf
 
-from ragsweep.core.components import parameters_of
+from ragsweep.config.components import parameters_of
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import CONF, conf_folders
+from ragsweep.tasks.run_check import installed_checks
 
 OF_NO_TASK = ("task", "decision", "tracking", "hydra")  # groups that every run uses
 REFERENCE = re.compile(r"\$\{(\w+)[.}]")
@@ -35,7 +36,11 @@ def unused_groups(config: DictConfig) -> set[str]:
     """
     nodes: Any = OmegaConf.to_container(config)
     there = {name for name in groups() if isinstance(nodes.get(name), dict)}
-    waiting = [name for name in there if name in OF_NO_TASK or name in parameters_of(config.task, config)]
+    waiting = [
+        name
+        for name in there
+        if name in {*OF_NO_TASK, *installed_checks()} or name in parameters_of(config.task, config)
+    ]
     used = set(waiting)
     while waiting:
         found = there & {*REFERENCE.findall(str(nodes[waiting.pop()]))} - used
@@ -93,8 +98,9 @@ def about_unused(users: Iterable[tuple[str, str]]) -> str:
 
 def is_listed(group: str, primary: str) -> bool:
     """Whether the defaults list of a primary configuration has a group, which may be null there."""
-    file = Path(f"{primary}.yaml")
-    return any(group == path for path, _ in _defaults(file, (CONF / file).read_text("utf-8")))
+    name = f"{primary}.yaml"
+    file = next(folder / name for folder in conf_folders() if (folder / name).is_file())
+    return any(group == path for path, _ in _defaults(Path(name), file.read_text("utf-8")))
 
 
 def is_swept(group: str, arguments: Sequence[str]) -> bool:
@@ -117,7 +123,7 @@ def users_of(group: str) -> Iterator[tuple[str, str]]:
         for file in sorted(conf.rglob("*.yaml")):
             text = file.read_text("utf-8", errors="replace")
             for path, package in _defaults(file.relative_to(conf), text):
-                if path == group and file != conf / f"{PRIMARY}.yaml":
+                if path == group and file != CONF / f"{PRIMARY}.yaml":
                     option = f"{file.parent.name}={file.stem}" if file.parent != conf else f"ragsweep {file.stem}"
                     inside = file.parent != conf and "@package _global_" not in text and package
                     yield option, f"{file.parent.name}.{package}" if inside else ""

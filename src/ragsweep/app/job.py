@@ -17,14 +17,14 @@ from ragsweep.app.groups import name_unused, refuse_unused
 from ragsweep.app.messages import explained, in_one_line
 from ragsweep.app.naming import as_given, name_of_job, start_no_more_jobs, sweep_of_job, tracked_job
 from ragsweep.app.signals import end_with, leave_signals_to_the_sweep
-from ragsweep.core.address import sqlite_file
 from ragsweep.core.endings import end_if_signalled
 from ragsweep.core.errors import JobFailed
-from ragsweep.core.mlflow_variables import name_unused_variables
-from ragsweep.core.place import check_places
 from ragsweep.core.progress import Progress, progress
 from ragsweep.core.project import register_resolvers, sweep_id
 from ragsweep.core.terminal import FAILED, guard
+from ragsweep.tracking.address import sqlite_file
+from ragsweep.tracking.mlflow_variables import name_unused_variables
+from ragsweep.tracking.place import check_places
 
 # Here, since the workers of a launcher import this file alone.
 register_resolvers()

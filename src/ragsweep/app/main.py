@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
+from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import NoReturn
 
+from omegaconf.errors import OmegaConfBaseException
+
 from ragsweep.core.endings import answer_ctrl_c
+from ragsweep.core.errors import RagsweepError
+from ragsweep.core.plugins import Command, plugins
 from ragsweep.core.project import PROJECT, project
-from ragsweep.core.terminal import BAD_INPUT, end_of_script, guard, interrupted, one_line, shortened, with_lost_output
+from ragsweep.core.terminal import BAD_INPUT, FULL_ERROR, guard, interrupted, one_line, shortened, with_lost_output
+from ragsweep.tracking.address import check_arguments
 
 COMMANDS = {
     "init": "prepare this folder: a place for PDF files, a template for questions, a dataset for both",
     "run": "measure one configuration, or a sweep over many with -m",
-    "audit": "say what is wrong with a dataset before a sweep is wasted on it",
-    "generate": "make a test set from your own documents",
     "compare": "compare runs and sweeps, and say which differences are more than chance",
     "gate": "check that a run is not worse than another one by more than a margin",
     "explain": "show what a run retrieved for a query, and why",
-    "review": "judge pages that nobody judged and that retrievers agree on, and see what that changes",
     "reproduce": "run a recorded run or sweep again, and compare every number",
     "convert": "write a dataset of any format as another one",
     "push": "upload runs that the tracking server could not take when they were made",
@@ -58,13 +62,13 @@ def main(command: str | None = None, project_folder: Path | None = None) -> NoRe
         except KeyboardInterrupt:
             sys.exit(interrupted())
         cli.main()
-    sys.exit(end_of_script(command, lambda: import_module(f"ragsweep.app.commands.{command}").main()))
+    sys.exit(_status_of(command, lambda: _main_of(command)))
 
 
 def _subcommand() -> str:
     """The subcommand, which is taken out of the arguments; exits where there is none to start."""
     first = sys.argv[1] if len(sys.argv) > 1 else "--help"
-    if first in COMMANDS:
+    if first in commands():
         del sys.argv[1]
         return first
     if first in ("-h", "--help", "help"):
@@ -75,16 +79,33 @@ def _subcommand() -> str:
         return _completed()
     else:
         name, is_setting, _ = first.partition("=")  # its value may be a secret
-        close = ["run"] if is_setting else get_close_matches(name, COMMANDS, n=1)
+        close = ["run"] if is_setting else get_close_matches(name, commands(), n=1)
         meant = f"run {name}=..." if is_setting else close[0] if close else ""
-        hint = f" (did you mean ragsweep {meant}?)" if close else f"; expected one of {', '.join(COMMANDS)}"
+        hint = f" (did you mean ragsweep {meant}?)" if close else f"; expected one of {', '.join(commands())}"
         _refuse(f"{shortened(one_line(name))}: no such command{hint}")
     sys.exit(with_lost_output(0))
 
 
+def commands() -> dict[str, Command]:
+    """All subcommands by name: the kernel's, which no plugin can replace, and those of the plugins."""
+    of_plugins = {name: command for each in plugins().values() for name, command in each.commands.items()}
+    of_kernel = {name: Command(about, f"ragsweep.app.commands.{name}:main") for name, about in COMMANDS.items()}
+    return of_kernel | {name: command for name, command in of_plugins.items() if name not in of_kernel}
+
+
+def _main_of(name: str) -> Callable[[], int]:
+    """The function that runs a subcommand."""
+    module, _, function = commands()[name].main.partition(":")
+    main: Callable[[], int] = getattr(import_module(module), function)
+    return main
+
+
 def usage() -> str:
-    """The subcommands, a line each."""
-    lines = [f"  ragsweep {name:<10} {what}" for name, what in COMMANDS.items()]
+    """The subcommands, a line each: the kernel's, then those of each plugin."""
+    lines = [_line(name, about) for name, about in COMMANDS.items()]
+    for name, plugin in plugins().items():
+        lines += ["", f"{name}: {plugin.about}"]
+        lines += [_line(each, command.about) for each, command in plugin.commands.items() if each not in COMMANDS]
     return "\n".join(
         [
             "ragsweep: which retrieval configuration should I ship, and can I trust that answer?",
@@ -96,13 +117,17 @@ def usage() -> str:
     )
 
 
+def _line(name: str, about: str) -> str:
+    return f"  ragsweep {name:<10} {about}"
+
+
 def _completed() -> str:
     """Let Hydra complete the arguments of `ragsweep run`, or print the subcommands and exit."""
     line = os.environ.get("COMP_LINE", "")
     words = line.split()
     if sys.argv[2:3] and sys.argv[2].startswith("query=") and (words[1:2] != ["run"] or line.endswith(" run")):
         if len(words) < 3:
-            print(*COMMANDS)
+            print(*commands())
         sys.exit(0)
     os.environ["COMP_LINE"] = line.replace(" run ", " ", 1)  # Hydra knows programs without subcommands
     return "run"
@@ -111,3 +136,25 @@ def _completed() -> str:
 def _refuse(problem: str) -> NoReturn:
     print(f"ragsweep: {problem}", file=sys.stderr)
     sys.exit(BAD_INPUT)
+
+
+def _status_of(name: str, find: Callable[[], Callable[[], int]]) -> int:
+    """Run a subcommand and return its exit status; errors are printed in one line.
+
+    Args:
+        name: The subcommand, which its error messages begin with.
+        find: Imports the function that does the work and returns the status.
+    """
+    try:
+        check_arguments(sys.argv[1:])  # first: another error could repeat a password
+        return with_lost_output(find()())
+    except KeyboardInterrupt:
+        return interrupted()
+    except Exception as error:
+        if os.environ.get(FULL_ERROR) == "1":
+            traceback.print_exception(error)
+        text = one_line(str(error))
+        if not isinstance(error, RagsweepError | OmegaConfBaseException | OSError):
+            text = f"{type(error).__name__}: {text} ({FULL_ERROR}=1 shows where)"
+        print(f"{name}: {text}", file=sys.stderr)
+        return BAD_INPUT

@@ -17,14 +17,14 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ragsweep.app.groups import about_unused, groups, is_listed, is_swept, users_of
+from ragsweep.config.used_settings import nearest
 from ragsweep.core.errors import AuditError, JobFailed, RagsweepError, UnusableError, first_line
+from ragsweep.core.plugins import our_folders
 from ragsweep.core.project import CONF, conf_folders, options_of
-from ragsweep.core.settings import nearest
 from ragsweep.core.terminal import BAD_INPUT, FAILED, NOT_ACCEPTED, interrupted
 
 VERBOSE = "RAGSWEEP_VERBOSE"  # in the environment: show tracebacks
 LAUNCHERS = {"hydra_plugins", "joblib", "loky", "ray", "submitit"}  # packages that start jobs
-PACKAGE = Path(__file__).parents[1]
 
 
 def explained(error: BaseException) -> int:
@@ -50,7 +50,7 @@ def _is_from_hydra(error: BaseException) -> bool:
     """Whether Hydra raised it before it called our code: then an argument is wrong."""
     files = [Path(frame.f_code.co_filename) for frame, _ in traceback.walk_tb(error.__traceback__)][1:]
     about_arguments = isinstance(error, OSError | TypeError | ValueError) and len(files) > 0
-    ours = any(file.is_relative_to(PACKAGE) for file in files)
+    ours = any(file.is_relative_to(folder) for file in files for folder in our_folders())
     return about_arguments and not ours and not any(LAUNCHERS & {*file.parts} for file in files)
 
 

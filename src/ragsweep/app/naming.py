@@ -122,8 +122,8 @@ def named(parsed: Sequence[Override], swept: Sequence[str], values: Shown | None
         swept: The swept settings.
         values: Of `values_shown`. Values that are not in it are told apart from no other ones.
     """
-    from ragsweep.core.names import LONGEST_NAME
     from ragsweep.sweeps.naming import short_names, told_apart
+    from ragsweep.tracking.names import LONGEST_NAME
 
     by_name = {override.key_or_group: override for override in parsed}
     telling = [name for name in by_name if name.partition(".")[0] not in UNNAMED]

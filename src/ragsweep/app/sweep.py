@@ -23,10 +23,10 @@ from ragsweep.app.workers import check_launcher, end_workers, tell_workers
 from ragsweep.core.background import start
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.place import check_places
 from ragsweep.core.progress import progress
 from ragsweep.core.project import PROJECT, SWEEP_ID, project, sweep_id
 from ragsweep.core.terminal import counted
+from ragsweep.tracking.place import check_places
 
 if TYPE_CHECKING:
     from ragsweep.tracking import OpenSweep

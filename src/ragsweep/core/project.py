@@ -9,6 +9,8 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
+from ragsweep.core.plugins import plugins
+
 PROJECT = "RAGSWEEP_PROJECT"  # in the environment, so that every worker of a sweep agrees on the project folder
 SWEEP_ID = "RAGSWEEP_SWEEP_ID"  # in the environment, for the same reason
 
@@ -30,8 +32,13 @@ def own_conf() -> Path | None:
 
 
 def conf_folders() -> list[Path]:
-    """The folders of configuration groups: ours, then the user's own if there is one."""
-    return [CONF, *filter(None, [own_conf()])]
+    """The folders of configuration groups: the kernel's, those of the plugins, then the user's own if there is one."""
+    return [*shipped_conf(), *filter(None, [own_conf()])]
+
+
+def shipped_conf() -> list[Path]:
+    """The folders of configuration groups of the kernel and of the plugins."""
+    return [CONF, *(plugin.conf for plugin in plugins().values() if plugin.conf)]
 
 
 def options_of(group: str) -> list[str]:

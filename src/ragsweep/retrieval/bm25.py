@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ragsweep.core.arrays import NOTHING, Indices, Scores
 from ragsweep.core.progress import advance
-from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, Scores
+from ragsweep.retrieval.ranking import Ranking
 from ragsweep.retrieval.term_counts import TermCounts
 from ragsweep.text.normalisation import without_variants
 

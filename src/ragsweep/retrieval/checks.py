@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.core.code import kind_of
-from ragsweep.core.errors import ConfigError, EncoderError, RetrieverError
-from ragsweep.retrieval.encoders.encoder import Embeddings, Encoder
-from ragsweep.retrieval.encoders.similarity import by_dot
+from ragsweep.core.arrays import NOTHING, Indices, Scores
+from ragsweep.core.errors import ConfigError, RetrieverError
+from ragsweep.models.encoders.encoder import Encoder
 from ragsweep.retrieval.lessons import LearnsFromJudgments
-from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, Scores, Search
+from ragsweep.retrieval.ranking import Ranking, Search
+from ragsweep.store.code import kind_of
 
 LARGEST = 1e30  # of a score: TREC files have 32-bit numbers, and fusing takes differences
-TOLERANCE = 1e-3  # of the length of an embedding
-LONGEST = 1e15  # length of an embedding: a score is a product of two
 
 
 def expect_method(thing: object, method: str, setting: str) -> None:
@@ -153,31 +150,3 @@ def _first(wrong: npt.NDArray[np.bool_]) -> tuple[tuple[int, int], str]:
     """The first wrong entry, and its place in words."""
     query, rank = divmod(int(wrong.argmax()), wrong.shape[1])
     return (query, rank), f"[{query}, {rank}] (query {query}, rank {rank + 1})"
-
-
-def check_embeddings(embeddings: object, encoder: Encoder, texts: Sequence[str]) -> Embeddings:
-    """What an encoder returned for these texts.
-
-    Raises:
-        EncoderError: It is not an array of finite floats, or not [texts, dimensions], or a row's length is not 1 and
-            the encoder does not say that its embeddings are compared by inner products.
-    """
-    name = kind_of(encoder)
-    if not isinstance(embeddings, np.ndarray) or isinstance(embeddings, np.ma.MaskedArray):
-        raise EncoderError(f"{name}: returned {type(embeddings).__name__}, expected an array of float32")
-    if embeddings.dtype.kind != "f":
-        raise EncoderError(f"{name}: returned an array of {embeddings.dtype}, expected float32")
-    if embeddings.ndim != 2 or len(embeddings) != len(texts) or not embeddings.shape[1]:
-        expected = f"[{len(texts)} texts, dimensions]"
-        raise EncoderError(f"{name}: returned embeddings of shape {[*embeddings.shape]}, expected {expected}")
-    with np.errstate(over="ignore"):
-        lengths = np.linalg.norm(embeddings.astype(np.float64, copy=False), axis=1)
-    any_length = by_dot(encoder)
-    wrong = ~(lengths <= LONGEST if any_length else np.abs(lengths - 1) <= TOLERANCE)  # also True for NaN
-    if wrong.any():
-        row = int(wrong.argmax())
-        expected = f"at most {LONGEST:g}" if any_length else "1"
-        raise EncoderError(
-            f"{name}: the embedding of text {row} of {len(texts)} has length {lengths[row]:g}, expected {expected}"
-        )
-    return np.asarray(embeddings).astype(np.float32, copy=False)

@@ -9,25 +9,27 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.core.code import kind_of
+from ragsweep.core.arrays import Indices, Scores
 from ragsweep.core.digest import digest, digest_texts
 from ragsweep.core.errors import ConfigError, EncoderError
-from ragsweep.core.identity import identity
-from ragsweep.core.method import Method
 from ragsweep.core.progress import progress
-from ragsweep.core.store import Arrays, Store
+from ragsweep.core.timing import sample, timed
+from ragsweep.models.encoders.embeddings import embed, encoding_ms
+from ragsweep.models.encoders.encoder import Encoder
+from ragsweep.models.encoders.prompts import prompted_for
+from ragsweep.models.encoders.reduction import Reducible, unquantized
+from ragsweep.models.encoders.similarity import by_dot
 from ragsweep.retrieval.checks import checked_ranking, expect_encoder, expect_method
-from ragsweep.retrieval.encoders.embeddings import embed, encoding_ms
-from ragsweep.retrieval.encoders.encoder import Encoder
-from ragsweep.retrieval.encoders.prompts import prompted_for
-from ragsweep.retrieval.encoders.reduction import Reducible, unquantized
-from ragsweep.retrieval.encoders.similarity import by_dot
 from ragsweep.retrieval.feedback import rocchio
 from ragsweep.retrieval.indexes.engine import Corpus, Engine
 from ragsweep.retrieval.indexes.exact import ExactSearch
 from ragsweep.retrieval.indexes.index import ExactIndex, Index
 from ragsweep.retrieval.indexes.quantized import QuantizedIndex
-from ragsweep.retrieval.ranking import Indices, Ranking, Scores, Search, reaching, sample, searching, timed
+from ragsweep.retrieval.method import Method
+from ragsweep.retrieval.ranking import Ranking, Search, reaching, searching
+from ragsweep.store.code import kind_of
+from ragsweep.store.identity import identity
+from ragsweep.store.store import Arrays, Store
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ragsweep.retrieval.ranking import Indices
+from ragsweep.core.arrays import Indices
 
 
 def same_text(queries: Sequence[str]) -> Indices:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated
 
-from ragsweep.core.constraints import Between
 from ragsweep.core.errors import ConfigError
+from ragsweep.core.limits import Between
 from ragsweep.retrieval.checks import expect_method, expect_ranker
 from ragsweep.retrieval.fusion import WeightedSum
 from ragsweep.retrieval.normalising import NORMS

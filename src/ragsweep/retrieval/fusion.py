@@ -9,10 +9,11 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ragsweep.core.constraints import Between
+from ragsweep.core.arrays import NOTHING, Indices, Scores
 from ragsweep.core.errors import ConfigError
+from ragsweep.core.limits import Between
 from ragsweep.retrieval.normalising import NORMS, Norm, Normalisation
-from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, Scores, ranked
+from ragsweep.retrieval.ranking import Ranking, ranked
 
 ROUNDING = 1e-12  # relative; sums of floats that are equal in exact arithmetic differ by less
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
-from ragsweep.core.constraints import Between
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.method import Method
+from ragsweep.core.limits import Between
 from ragsweep.retrieval.checks import expect_method, expect_ranker
 from ragsweep.retrieval.fused import FusedRetriever
 from ragsweep.retrieval.fusion import WeightedSum, is_weighted
+from ragsweep.retrieval.method import Method
 from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search, reaching
 from ragsweep.retrieval.silence import Silence, silences_of
 from ragsweep.retrieval.stages import check_search, feedback_changes, rank

@@ -16,12 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.core.code import kind_of, name_of
-from ragsweep.core.copies import fresh, parts_of
+from ragsweep.config.copies import fresh, parts_of
+from ragsweep.core.arrays import NOTHING, Indices, Scores
 from ragsweep.core.errors import ConfigError, RetrieverError
+from ragsweep.core.timing import UNTIMED, sample
 from ragsweep.retrieval.folds import folds_of, same_text
 from ragsweep.retrieval.lessons import ChecksLesson, LearnsFromJudgments, Lesson
-from ragsweep.retrieval.ranking import NOTHING, UNTIMED, Indices, Ranker, Ranking, Scores, Search, sample
+from ragsweep.retrieval.ranking import Ranker, Ranking, Search
+from ragsweep.store.code import kind_of, name_of
 
 LEAST_DEPTH = 100  # learning looks at so many passages at least, so that a lower depth changes nothing that is learnt
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import unquote
 
+from ragsweep.core.arrays import NOTHING
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.trec_files import NOTHING_RETRIEVED
-from ragsweep.retrieval.ranking import NOTHING, Names
+from ragsweep.retrieval.ranking import Names
 from ragsweep.text.normalisation import composed, same_name
 
 LONGEST_NAME = 80  # characters of a name in a message

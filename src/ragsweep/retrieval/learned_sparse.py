@@ -11,18 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.core.code import code_of
-from ragsweep.core.constraints import Between, Text
+from ragsweep.core.arrays import Scores
 from ragsweep.core.digest import digest, digest_texts, version
 from ragsweep.core.hardware import cpu_abilities, fastest_device
-from ragsweep.core.method import Method
+from ragsweep.core.limits import Between, Text
 from ragsweep.core.progress import progress
-from ragsweep.core.store import Arrays, Store
-from ragsweep.retrieval.bm25 import best_of
-from ragsweep.retrieval.encoders.embeddings import PIECE, PLURAL, digests_of
-from ragsweep.retrieval.encoders.encoder import Role
-from ragsweep.retrieval.encoders.model_files import digest_of_model, model_folder, prompts_of, tokenizer_in
-from ragsweep.retrieval.encoders.model_running import (
+from ragsweep.core.timing import sample, timed
+from ragsweep.models.encoders.embeddings import PIECE, PLURAL, digests_of
+from ragsweep.models.encoders.encoder import Role
+from ragsweep.models.encoders.model_files import digest_of_model, model_folder, prompts_of, tokenizer_in
+from ragsweep.models.encoders.model_running import (
     GROUP,
     LIBRARIES,
     WIDTH,
@@ -34,10 +32,14 @@ from ragsweep.retrieval.encoders.model_running import (
     longest_first,
     settings_of,
 )
-from ragsweep.retrieval.encoders.prompts import Prompted, prompted_for
-from ragsweep.retrieval.encoders.tokenizer import file_of, opened
-from ragsweep.retrieval.ranking import Ranking, Scores, Search, reaching, sample, searching, timed
+from ragsweep.models.encoders.prompts import Prompted, prompted_for
+from ragsweep.models.encoders.tokenizer import file_of, opened
+from ragsweep.retrieval.bm25 import best_of
+from ragsweep.retrieval.method import Method
+from ragsweep.retrieval.ranking import Ranking, Search, reaching, searching
 from ragsweep.retrieval.trace import Trace, Words
+from ragsweep.store.code import code_of
+from ragsweep.store.store import Arrays, Store
 
 if TYPE_CHECKING:
     from scipy import sparse

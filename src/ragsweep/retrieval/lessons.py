@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from ragsweep.retrieval.ranking import Indices, Ranker, Ranking, Scores, Search
+from ragsweep.core.arrays import Indices, Scores
+from ragsweep.retrieval.ranking import Ranker, Ranking, Search
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ragsweep.retrieval.ranking import NOTHING, Ranking, Scores
+from ragsweep.core.arrays import NOTHING, Scores
+from ragsweep.retrieval.ranking import Ranking
 
 Norm = Literal["minmax", "zscore", "dbsf", "none"]
 

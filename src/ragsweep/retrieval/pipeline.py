@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from ragsweep.core.code import name_of
-from ragsweep.core.constraints import Between
 from ragsweep.core.errors import ConfigError
+from ragsweep.core.limits import Between
+from ragsweep.core.timing import UNTIMED
 from ragsweep.retrieval.checks import expect_method, expect_ranker
-from ragsweep.retrieval.ranking import UNTIMED, Expansion, Ranker, Ranking, Reranker, Rewriter, Search, reaching
+from ragsweep.retrieval.ranking import Expansion, Ranker, Ranking, Reranker, Rewriter, Search, reaching
 from ragsweep.retrieval.silence import Silence, silences_of
 from ragsweep.retrieval.stages import (
     check_search,
@@ -24,6 +24,7 @@ from ragsweep.retrieval.stages import (
     total_ms,
 )
 from ragsweep.retrieval.trace import Trace, trace, within
+from ragsweep.store.code import name_of
 
 JOINED = " | "  # between the texts that are searched for instead of one query
 

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from ragsweep.core.arrays import NOTHING, Indices, Milliseconds, Scores
 from ragsweep.core.digest import digest, digest_texts
+from ragsweep.core.timing import UNTIMED
 from ragsweep.retrieval.feedback import Feedback
-
-Indices = npt.NDArray[np.int64]
-Scores = npt.NDArray[np.float64]
-Milliseconds = npt.NDArray[np.float64]
-
-NOTHING = -1  # at the ranks after the last passage that was retrieved
-TIMED_QUERIES = 16
-UNTIMED: Milliseconds = np.empty(0)
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -266,22 +257,6 @@ def with_others(ranking: Ranking, passages: int) -> Ranking:
     return replace(ranking, passages=everything.passages, scores=everything.scores, others=np.empty(0))
 
 
-def sample(queries: int) -> Indices:
-    """The queries to time: a few, evenly spread."""
-    return np.unique(np.linspace(0, queries - 1, min(queries, TIMED_QUERIES)).round().astype(np.int64))
-
-
 def searching(passages: Sized, queries: Sized) -> str:
     """The label of a search that may take long."""
     return f"searching {len(passages):,} passages for {len(queries):,} queries"
-
-
-def timed(call: Callable[[T], object], inputs: Sequence[T]) -> Milliseconds:
-    """Milliseconds of `call` for each input, one at a time, after a warm-up call."""
-    times = []
-    call(inputs[0])
-    for value in inputs:
-        start = time.perf_counter()
-        call(value)
-        times.append(1000 * (time.perf_counter() - start))
-    return np.array(times)

@@ -14,10 +14,10 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.core.constraints import Text
+from ragsweep.core.arrays import NOTHING, Indices, Scores
 from ragsweep.core.digest import digest_file
 from ragsweep.core.errors import DatasetError, RetrieverError
-from ragsweep.core.method import Method
+from ragsweep.core.limits import Text
 from ragsweep.core.terminal import one_line, say_once
 from ragsweep.core.trec_files import (
     RUN,
@@ -30,7 +30,8 @@ from ragsweep.core.trec_files import (
 )
 from ragsweep.retrieval.checks import LARGEST
 from ragsweep.retrieval.known_passages import LONGEST_NAME, KnownPassages, readings
-from ragsweep.retrieval.ranking import NOTHING, Indices, Names, Ranking, Scores, Search, reaching, without_unranked
+from ragsweep.retrieval.method import Method
+from ragsweep.retrieval.ranking import Names, Ranking, Search, reaching, without_unranked
 from ragsweep.retrieval.trace import Trace
 from ragsweep.text.normalisation import composed
 

@@ -10,20 +10,22 @@ from unicodedata import bidirectional
 
 import numpy as np
 
-from ragsweep.core.code import code_of
-from ragsweep.core.constraints import Between, Text
+from ragsweep.core.arrays import NOTHING
 from ragsweep.core.digest import digest_texts, version
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.identity import identity, own_settings
-from ragsweep.core.method import Method
+from ragsweep.core.limits import Between, Text
 from ragsweep.core.progress import progress
-from ragsweep.core.store import Arrays, Store, packed, unpacked
+from ragsweep.core.timing import sample, timed
 from ragsweep.retrieval.bm25 import WITH_DELTA, Bm25Index, Query, Variant, bm25s_weighting, rank_bm25_weighting
 from ragsweep.retrieval.feedback import rm3
-from ragsweep.retrieval.ranking import NOTHING, Ranking, Search, reaching, sample, searching, timed
+from ragsweep.retrieval.method import Method
+from ragsweep.retrieval.ranking import Ranking, Search, reaching, searching
 from ragsweep.retrieval.silence import Silence
 from ragsweep.retrieval.term_counts import TermCounts
 from ragsweep.retrieval.trace import Trace, Words
+from ragsweep.store.code import code_of
+from ragsweep.store.identity import identity, own_settings
+from ragsweep.store.store import Arrays, Store, packed, unpacked
 from ragsweep.text.tokens import Tokenizer, words
 
 RIGHT_TO_LEFT = ("R", "AL")  # classes of characters

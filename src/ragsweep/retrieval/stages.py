@@ -14,31 +14,28 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from ragsweep.core.code import kind_of
+from ragsweep.core.arrays import Indices, Milliseconds
 from ragsweep.core.digest import digest_texts
 from ragsweep.core.errors import RetrieverError, Terminated
-from ragsweep.core.identity import identity
-from ragsweep.core.store import NO_STORE, Arrays, Store, packed, unpacked
+from ragsweep.core.timing import UNTIMED, sample, timed
 from ragsweep.retrieval.checks import check_within, checked_ranking
 from ragsweep.retrieval.judgments import Learnt, dealt_to, learners_in
 from ragsweep.retrieval.lessons import LearnsFromJudgments
 from ragsweep.retrieval.ranking import (
-    UNTIMED,
     Expander,
     Expansion,
     Fusion,
-    Indices,
-    Milliseconds,
     Names,
     Ranker,
     Ranking,
     Reranker,
     Rewriter,
     Search,
-    sample,
-    timed,
     without_unranked,
 )
+from ragsweep.store.code import kind_of
+from ragsweep.store.identity import identity
+from ragsweep.store.store import NO_STORE, Arrays, Store, packed, unpacked
 
 T = TypeVar("T")
 

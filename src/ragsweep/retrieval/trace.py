@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ragsweep.core.code import name_of
+from ragsweep.core.arrays import Scores
 from ragsweep.retrieval.lessons import LearnsFromJudgments
 from ragsweep.retrieval.normalising import NORMS, Normalisation
-from ragsweep.retrieval.ranking import Ranker, Ranking, Scores, Search
+from ragsweep.retrieval.ranking import Ranker, Ranking, Search
 from ragsweep.retrieval.stages import learnt_by
+from ragsweep.store.code import name_of
 
 
 class Words(NamedTuple):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ragsweep.config.run_settings import DEFAULT_RESAMPLES, DEFAULT_SEED
 from ragsweep.core.digest import digest
-from ragsweep.core.run_settings import DEFAULT_RESAMPLES, DEFAULT_SEED
 from ragsweep.statistics import confidence_intervals, spread
 from ragsweep.statistics.intervals import Array, wilson
 from ragsweep.tasks.facts import Facts

@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from ragsweep.core.constraints import Between, Text
+from ragsweep.config.run_settings import Cutoff
+from ragsweep.config.used_settings import nearest
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.run_settings import Cutoff
-from ragsweep.core.settings import nearest
+from ragsweep.core.limits import Between, Text
 from ragsweep.tasks.metric import Metric
 
 SMALLEST_MARGIN = 1e-6

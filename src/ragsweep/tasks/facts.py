@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ragsweep.core.csv_files import TAKEN, TEXTS
-from ragsweep.core.method import Method
 from ragsweep.core.parsing import MalformedError, from_json, read_text
+from ragsweep.retrieval.method import Method
 from ragsweep.tasks.metric import Guessing, Metric, Unread
 
 LARGEST_MB = 100

@@ -5,16 +5,49 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from ragsweep.core.arrays import Indices
 from ragsweep.core.digest import digest, digest_texts
-from ragsweep.datasets import Dataset
-from ragsweep.datasets.dataset import Indices, Passage
+from ragsweep.datasets import Dataset, DatasetFormat
+from ragsweep.datasets.model.dataset import Passage
 from ragsweep.retrieval import Names, PipelineRetriever, Ranker, Reranker, Rewriter, Search
 from ragsweep.retrieval.checks import expect_ranker
+from ragsweep.store.store import Store
 from ragsweep.text.normalisation import composed
+
+
+class Retrieval(NamedTuple):
+    """What a task retrieves, for a check of a run.
+
+    Attributes:
+        dataset: Has read the documents, queries and judgments.
+        retriever: Ranks the passages; None if nothing is retrieved.
+        ranker: The retriever with the stages around it.
+        relevance_level: The lowest grade that counts as relevant.
+        store: Keeps what the check finds.
+        is_measured: Whether the rankings are what is measured, so that queries without judgments are lost.
+    """
+
+    dataset: DatasetFormat
+    retriever: Ranker | None
+    ranker: Ranker | None
+    relevance_level: int
+    store: Store
+    is_measured: bool
+
+
+@runtime_checkable
+class Retrieves(Protocol):
+    """A task that retrieves passages of a dataset."""
+
+    @property
+    def retrieval(self) -> Retrieval:
+        """What it retrieves with."""
+        ...
+
 
 STAGES = ("query", "reranker", "dynamic_k")  # settings of a task, besides its retriever
 

@@ -16,7 +16,7 @@ import numpy as np
 from ragsweep.core.csv_files import TEXTS
 from ragsweep.core.drawing import no_charts
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.method import Method
+from ragsweep.retrieval.method import Method
 from ragsweep.statistics import confidence_intervals
 from ragsweep.statistics.intervals import COVERAGE, Array, resample_statistic
 from ragsweep.tasks.metric import Guessing, Metric, Unread

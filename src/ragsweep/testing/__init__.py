@@ -11,14 +11,11 @@ Your `conftest.py` needs nothing. A contract runs on a small corpus; set `search
 
 import pytest
 
-PARTS = ("answering", "component", "datasets", "engines", "generation", "learning", "measuring", "queries", "retrieval")
+PARTS = ("component", "datasets", "learning", "measuring", "queries", "retrieval")
 pytest.register_assert_rewrite(*(f"{__name__}.{part}" for part in PARTS))
 
-from ragsweep.testing.answering import AnswererContract, ReasoningContract  # noqa: E402
 from ragsweep.testing.component import ComponentContract  # noqa: E402
 from ragsweep.testing.datasets import ChunkerContract, CorpusContract, DatasetContract, QuestionsContract  # noqa: E402
-from ragsweep.testing.engines import EngineContract  # noqa: E402
-from ragsweep.testing.generation import GeneratorContract  # noqa: E402
 from ragsweep.testing.learning import LearnerContract  # noqa: E402
 from ragsweep.testing.measuring import MetricContract, TaskContract  # noqa: E402
 from ragsweep.testing.queries import ExpanderContract, RewriterContract  # noqa: E402
@@ -31,22 +28,18 @@ from ragsweep.testing.retrieval import (  # noqa: E402
 )
 
 __all__ = [
-    "AnswererContract",
     "ChunkerContract",
     "ClassifierContract",
     "ComponentContract",
     "CorpusContract",
     "DatasetContract",
     "EncoderContract",
-    "EngineContract",
     "ExpanderContract",
     "FusionContract",
-    "GeneratorContract",
     "LearnerContract",
     "MetricContract",
     "QuestionsContract",
     "RankerContract",
-    "ReasoningContract",
     "RerankerContract",
     "RewriterContract",
     "TaskContract",

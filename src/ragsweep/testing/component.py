@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from ragsweep.core.constraints import hints_of
-from ragsweep.core.store import Store
+from ragsweep.config.rules import hints_of
+from ragsweep.store.store import Store
 
 
 class ComponentContract:

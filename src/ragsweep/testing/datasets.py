@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from ragsweep.core.store import Store
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, OwnDataset, PageChunker, Query
+from ragsweep.store.store import Store
 from ragsweep.testing.component import ComponentContract
 from ragsweep.testing.retrieval import SEARCH
 

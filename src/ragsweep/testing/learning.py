@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from ragsweep.core.arrays import Indices, Scores
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.store import NO_STORE
 from ragsweep.retrieval import NOTHING, Ranking, Search, rank
 from ragsweep.retrieval.judgments import Judgments, dealing
 from ragsweep.retrieval.lessons import LearnsFromJudgments
-from ragsweep.retrieval.ranking import Indices, Scores
+from ragsweep.store.store import NO_STORE
 from ragsweep.testing.retrieval import SEARCH, StageContract, same
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ragsweep.core.drawing import save_charts
-from ragsweep.core.store import Store
+from ragsweep.store.store import Store
 from ragsweep.tasks.charts import draw
 from ragsweep.tasks.files import write_measurement
 from ragsweep.tasks.metric import metric_of

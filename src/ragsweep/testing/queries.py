@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ragsweep.core.store import NO_STORE, Store
+from ragsweep.core.timing import sample
 from ragsweep.retrieval import Ranker, Search, SparseRetriever
-from ragsweep.retrieval.ranking import sample
 from ragsweep.retrieval.stages import rewrite
+from ragsweep.store.store import NO_STORE, Store
 from ragsweep.testing.retrieval import SEARCH, StageContract
 
 

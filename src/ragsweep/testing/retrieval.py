@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from ragsweep.core.identity import identity
-from ragsweep.core.store import NO_STORE, Store
+from ragsweep.models.encoders.returned import check_embeddings
 from ragsweep.retrieval import NOTHING, Ranker, Ranking, Search, SparseRetriever, rank
-from ragsweep.retrieval.checks import check_embeddings
 from ragsweep.retrieval.routing.classifiers import probabilities
 from ragsweep.retrieval.silence import silences_of
 from ragsweep.retrieval.stages import fuse, rerank
+from ragsweep.store.identity import identity
+from ragsweep.store.store import NO_STORE, Store
 from ragsweep.testing.component import ComponentContract
 
 SEARCH = Search(

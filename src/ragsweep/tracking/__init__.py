@@ -1,19 +1,24 @@
-"""Records runs and sweeps in MLflow and reads them back. Nothing else imports MLflow."""
+"""Records runs and sweeps in MLflow and reads them back. Nothing else imports MLflow; it loads when it is used."""
 
-from ragsweep.core.names import params_of
-from ragsweep.tracking.earlier import earlier_start, finished_before, finished_with
-from ragsweep.tracking.environment import code_version, requirements, write_environment
-from ragsweep.tracking.fetch import History, Recorded, fetch, fetch_outcomes, fetch_run
-from ragsweep.tracking.finish import OpenSweep, finish, say_what_waits
-from ragsweep.tracking.job import Job
-from ragsweep.tracking.numbers import metrics_of
-from ragsweep.tracking.orphans import close_open, close_orphans
-from ragsweep.tracking.record import RunRecord, close_all, failures, open_run, record
-from ragsweep.tracking.store import check_store
-from ragsweep.tracking.sweep_runs import finished_here
-from ragsweep.tracking.ui import run_address, server_hint
-from ragsweep.tracking.uploads import push, push_command
-from ragsweep.tracking.view import print_latest_sweep
+from typing import TYPE_CHECKING
+
+from ragsweep.core.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from ragsweep.tracking.earlier import earlier_start, finished_before, finished_with
+    from ragsweep.tracking.environment import code_version, requirements, write_environment
+    from ragsweep.tracking.fetch import History, Recorded, fetch, fetch_outcomes, fetch_run
+    from ragsweep.tracking.finish import OpenSweep, finish, say_what_waits
+    from ragsweep.tracking.job import Job
+    from ragsweep.tracking.names import params_of
+    from ragsweep.tracking.numbers import metrics_of
+    from ragsweep.tracking.orphans import close_open, close_orphans
+    from ragsweep.tracking.record import RunRecord, close_all, failures, open_run, record
+    from ragsweep.tracking.store import check_store
+    from ragsweep.tracking.sweep_runs import finished_here
+    from ragsweep.tracking.ui import run_address, server_hint
+    from ragsweep.tracking.uploads import push, push_command
+    from ragsweep.tracking.view import print_latest_sweep
 
 __all__ = [
     "History",
@@ -48,3 +53,23 @@ __all__ = [
     "server_hint",
     "write_environment",
 ]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "earlier": ["earlier_start", "finished_before", "finished_with"],
+        "environment": ["code_version", "requirements", "write_environment"],
+        "fetch": ["History", "Recorded", "fetch", "fetch_outcomes", "fetch_run"],
+        "finish": ["OpenSweep", "finish", "say_what_waits"],
+        "job": ["Job"],
+        "names": ["params_of"],
+        "numbers": ["metrics_of"],
+        "orphans": ["close_open", "close_orphans"],
+        "record": ["RunRecord", "close_all", "failures", "open_run", "record"],
+        "store": ["check_store"],
+        "sweep_runs": ["finished_here"],
+        "ui": ["run_address", "server_hint"],
+        "uploads": ["push", "push_command"],
+        "view": ["print_latest_sweep"],
+    },
+)

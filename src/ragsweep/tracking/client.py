@@ -27,9 +27,9 @@ from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
 from mlflow.utils.file_utils import local_file_uri_to_path
 from mlflow.utils.rest_utils import http_request
 
-from ragsweep.core.address import is_server, sqlite_file
 from ragsweep.core.errors import RefusedError, first_line
-from ragsweep.core.place import is_cloud
+from ragsweep.tracking.address import is_server, sqlite_file
+from ragsweep.tracking.place import is_cloud
 
 PROXIED = re.compile(r"mlflow-artifacts:(?://(?P<host>[^/\\\s]*))?(/[^\\\t\r\n]*)?")
 LARGEST = 500 * 10**6  # bytes of an artifact

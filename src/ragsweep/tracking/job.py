@@ -10,12 +10,12 @@ from typing import Any
 from mlflow.entities import Run
 from omegaconf import DictConfig
 
-from ragsweep.core.code import digest_of_code
-from ragsweep.core.names import json_tag
 from ragsweep.core.project import portable
+from ragsweep.store.code import digest_of_code
 from ragsweep.tasks.metric import Metric
 from ragsweep.tracking.colours import colour
 from ragsweep.tracking.environment import git_commit, is_dirty, untracked, user
+from ragsweep.tracking.names import json_tag
 from ragsweep.tracking.process import process_identity
 
 LONGEST_COMMAND = 5000  # characters of a tag

@@ -20,10 +20,10 @@ from mlflow.entities import Dataset as LoggedDataset
 from mlflow.entities import DatasetInput, InputTag, Metric, Param, Run, RunTag
 from mlflow.exceptions import MlflowException
 
-from ragsweep.core.address import without_secret
-from ragsweep.core.constraints import Rule, or_null
+from ragsweep.config.rules import Rule, or_null
 from ragsweep.core.errors import RefusedError, TrackingError, first_line
 from ragsweep.core.parsing import MalformedError, from_json, read_text
+from ragsweep.tracking.address import without_secret
 from ragsweep.tracking.conditions import tagged
 from ragsweep.tracking.store import UNREACHABLE, is_refusal, open_store
 

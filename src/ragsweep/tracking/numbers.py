@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ragsweep.core.names import type_names
 from ragsweep.tasks.task import Items, Measurement
+from ragsweep.tracking.names import type_names
 
 DIGEST_LENGTH = 36  # the longest that MLflow accepts
 

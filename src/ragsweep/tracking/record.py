@@ -12,16 +12,16 @@ from typing import Any
 from mlflow import MlflowClient
 from mlflow.entities import Run
 
-from ragsweep.core.address import absolute
 from ragsweep.core.digest import shortened_with_digest
 from ragsweep.core.endings import end_if_signalled, of_signal
 from ragsweep.core.errors import RagsweepError, RefusedError, TrackingError, UnusableError, first_line
-from ragsweep.core.names import LONGEST_NAME, params_of, tags_of
 from ragsweep.tasks.task import Items, Measurement
+from ragsweep.tracking.address import absolute
 from ragsweep.tracking.client import Client, absolute_artifacts
 from ragsweep.tracking.conditions import tagged
 from ragsweep.tracking.job import NUMBER, PARENT, Job
 from ragsweep.tracking.journal import FILE, KEY, Journal, create_run, send_files, send_numbers, send_tags, upload
+from ragsweep.tracking.names import LONGEST_NAME, params_of, tags_of
 from ragsweep.tracking.numbers import dataset_input, metrics_of
 from ragsweep.tracking.store import UNREACHABLE, is_refusal, open_store
 

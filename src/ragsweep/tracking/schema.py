@@ -12,10 +12,10 @@ from pathlib import Path
 
 import mlflow
 
-from ragsweep.core.address import SQLITE
 from ragsweep.core.errors import RefusedError
 from ragsweep.core.progress import progress
 from ragsweep.core.terminal import say_once
+from ragsweep.tracking.address import SQLITE
 
 _REVISION = re.compile(r"^(down_)?revision\s*=\s*[\"'](\w+)[\"']", re.MULTILINE)
 

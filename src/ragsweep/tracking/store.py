@@ -28,11 +28,11 @@ from omegaconf import DictConfig, OmegaConf
 from sqlalchemy import NullPool, create_engine, text
 from sqlalchemy.exc import DataError, SQLAlchemyError
 
-from ragsweep.core.address import SQLITE, check_address, is_server, sqlite_file
 from ragsweep.core.errors import RefusedError, TrackingError, first_line
-from ragsweep.core.place import check_place, is_cloud, is_database
 from ragsweep.core.progress import progress
+from ragsweep.tracking.address import SQLITE, check_address, is_server, sqlite_file
 from ragsweep.tracking.client import Client, absolute_artifacts
+from ragsweep.tracking.place import check_place, is_cloud, is_database
 from ragsweep.tracking.process import UNLOCKABLE, locks
 from ragsweep.tracking.schema import check_version
 from ragsweep.tracking.schema import upgrade as upgrade_tables

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple, TypeVar
 from mlflow import MlflowClient
 from mlflow.entities import Run
 
-from ragsweep.core.constraints import rule_of
+from ragsweep.config.rules import rule_of
+from ragsweep.config.run_settings import Cutoff, Resamples, Seed
 from ragsweep.core.csv_files import read_numbers, read_per_query
 from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.parsing import MalformedError, from_json
-from ragsweep.core.run_settings import Cutoff, Resamples, Seed
 from ragsweep.sweeps import DecisionSettings, Outcome, Sweep, with_own_columns
 from ragsweep.tasks.facts import read_facts
 from ragsweep.tasks.files import RESAMPLED

@@ -15,11 +15,11 @@ from omegaconf import OmegaConf
 
 from ragsweep.core.csv_files import read_per_query, setting_columns
 from ragsweep.core.errors import TrackingError, first_line
-from ragsweep.core.mlflow_variables import name_unused_variables
 from ragsweep.core.parsing import MalformedError
 from ragsweep.core.project import CONF, register_resolvers
 from ragsweep.tracking.client import Client
 from ragsweep.tracking.job import DIGEST, PARENT, is_measured
+from ragsweep.tracking.mlflow_variables import name_unused_variables
 from ragsweep.tracking.store import UNREACHABLE, existing_store, search
 from ragsweep.tracking.sweep_runs import finished_runs
 

@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 from omegaconf import DictConfig
 
-from ragsweep.core.address import SQLITE, is_server
 from ragsweep.core.project import project
+from ragsweep.tracking.address import SQLITE, is_server
 
 UI = "http://127.0.0.1:5000"  # where `ragsweep ui` serves a local store
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from mlflow import MlflowClient
 
-from ragsweep.core.address import absolute, is_server
 from ragsweep.core.errors import TrackingError, first_line
+from ragsweep.tracking.address import absolute, is_server
 from ragsweep.tracking.client import absolute_artifacts
 from ragsweep.tracking.job import PARENT
 from ragsweep.tracking.journal import Journal, journals_below, read_journals, upload

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.store import Store
 from ragsweep.retrieval import (
     DenseRetriever,
     ExactIndex,
@@ -17,6 +16,7 @@ from ragsweep.retrieval import (
     SparseRetriever,
     rank,
 )
+from ragsweep.store.store import Store
 
 HNSW = {"m": 4, "ef_construction": 8, "ef_search": 12}
 IVF_PQ = {"lists": 16, "probes": 2, "subquantizers": 2}

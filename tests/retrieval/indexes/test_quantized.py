@@ -8,10 +8,10 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.util.quantization import quantize_embeddings, semantic_search_faiss
 
 from ragsweep.core.errors import ConfigError, EncoderError
-from ragsweep.core.store import NO_STORE
+from ragsweep.models.encoders.embeddings import embed
 from ragsweep.retrieval import DenseRetriever, HnswIndex, Reducible, Search, SentenceTransformerEncoder, rank
-from ragsweep.retrieval.encoders.embeddings import embed
 from ragsweep.retrieval.indexes.quantized import QuantizedIndex
+from ragsweep.store.store import NO_STORE
 
 PASSAGES, QUERIES, DIMENSIONS = 600, 20, 128
 

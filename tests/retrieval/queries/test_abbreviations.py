@@ -6,8 +6,8 @@ import pytest
 
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import DatasetError
-from ragsweep.core.identity import identity
 from ragsweep.retrieval import Abbreviations
+from ragsweep.store.identity import identity
 from ragsweep.testing import RewriterContract
 
 TABLE = """abbreviation,expansion

@@ -6,9 +6,9 @@ import pytest
 from rapidfuzz.distance import OSA
 
 from ragsweep.core.digest import digest
-from ragsweep.core.identity import identity
-from ragsweep.core.store import NO_STORE
 from ragsweep.retrieval import Search, SparseRetriever, SpellCheck
+from ragsweep.store.identity import identity
+from ragsweep.store.store import NO_STORE
 from ragsweep.testing import ExpanderContract
 
 CORPUS = (

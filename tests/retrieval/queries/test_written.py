@@ -11,15 +11,15 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from answering.endpoint_server import EndpointServer, completion, defaults_of, problem
 from application import PROJECT
+from endpoint_server import EndpointServer, completion, defaults_of, problem
 from omegaconf import OmegaConf
 
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError, ModelError
-from ragsweep.core.identity import identity
 from ragsweep.core.project import SWEEP_ID
-from ragsweep.core.store import NO_STORE, Store
+from ragsweep.core.timing import TIMED_QUERIES
+from ragsweep.models.language import sending, smollm2_files
 from ragsweep.retrieval import (
     HypotheticalPassage,
     OpenAIModel,
@@ -31,8 +31,8 @@ from ragsweep.retrieval import (
     WeightedSum,
     rank,
 )
-from ragsweep.retrieval.language_models import sending, smollm2_files
-from ragsweep.retrieval.ranking import TIMED_QUERIES
+from ragsweep.store.identity import identity
+from ragsweep.store.store import NO_STORE, Store
 from ragsweep.testing import ExpanderContract
 from ragsweep.testing.retrieval import SEARCH
 
@@ -54,7 +54,7 @@ def write(prompt, times):
 
 EXPAND = """
 import sys
-from ragsweep.core.store import NO_STORE, Store
+from ragsweep.store.store import NO_STORE, Store
 from ragsweep.retrieval import HypotheticalPassage, OpenAIModel, Search, SparseRetriever
 url, folder, *queries = sys.argv[1:]
 model = OpenAIModel(model="model", base_url=url, concurrency=2, store=Store(folder))

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.store import NO_STORE
 from ragsweep.retrieval import CrossEncoderReranker, SentenceTransformerEncoder, SparseRetriever
+from ragsweep.store.store import NO_STORE
 from ragsweep.testing import RerankerContract
 from ragsweep.testing.retrieval import SEARCH
 

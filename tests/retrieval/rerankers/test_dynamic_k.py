@@ -10,7 +10,6 @@ from letters import LetterEncoder
 from scipy.special import softmax
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.store import NO_STORE
 from ragsweep.retrieval import (
     NOTHING,
     ConfidenceCutoff,
@@ -23,6 +22,7 @@ from ragsweep.retrieval import (
     rank,
     ranked,
 )
+from ragsweep.store.store import NO_STORE
 from ragsweep.testing import RerankerContract
 
 

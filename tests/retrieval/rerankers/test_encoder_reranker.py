@@ -7,7 +7,7 @@ import pytest
 from letters import LetterEncoder
 
 from ragsweep.core.errors import ConfigError, EncoderError
-from ragsweep.core.store import NO_STORE
+from ragsweep.core.timing import sample
 from ragsweep.retrieval import (
     NOTHING,
     DenseRetriever,
@@ -17,7 +17,7 @@ from ragsweep.retrieval import (
     SparseRetriever,
     rank,
 )
-from ragsweep.retrieval.ranking import sample
+from ragsweep.store.store import NO_STORE
 from ragsweep.testing import RerankerContract
 
 

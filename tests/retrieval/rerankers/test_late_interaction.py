@@ -8,7 +8,6 @@ import pytest
 from letters import LetterEncoder
 
 from ragsweep.core.errors import ConfigError, EncoderError
-from ragsweep.core.store import NO_STORE
 from ragsweep.retrieval import (
     LateInteractionReranker,
     PipelineRetriever,
@@ -19,6 +18,7 @@ from ragsweep.retrieval import (
 )
 from ragsweep.retrieval.rerankers import late_interaction
 from ragsweep.retrieval.rerankers.late_interaction import maxsim
+from ragsweep.store.store import NO_STORE
 from ragsweep.testing import RerankerContract
 
 TEXTS = ["Iron tablets are taken daily.", "???", "Which test finds malaria?", "zinc " * 40, ""]

@@ -9,11 +9,11 @@ from omegaconf import OmegaConf
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.hardware import cores
-from ragsweep.core.store import NO_STORE, Store
+from ragsweep.models.language import smollm2, smollm2_files
 from ragsweep.retrieval import LikelihoodReranker, OpenAIModel, Ranking, Search, SmolLM2Model, SparseRetriever, rank
-from ragsweep.retrieval.language_models import smollm2, smollm2_files
 from ragsweep.retrieval.pipeline import PipelineRetriever
 from ragsweep.retrieval.stages import rerank
+from ragsweep.store.store import NO_STORE, Store
 from ragsweep.testing import RerankerContract
 from ragsweep.testing.retrieval import SEARCH
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from letters import LetterEncoder
 
-from ragsweep.core.store import NO_STORE
 from ragsweep.retrieval import NOTHING, EncoderReranker, MmrReranker, Search, SparseRetriever, minmax
 from ragsweep.retrieval.rerankers.mmr import mmr
+from ragsweep.store.store import NO_STORE
 from ragsweep.testing import RerankerContract
 
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from letters import LetterEncoder
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.store import NO_STORE
+from ragsweep.core.timing import sample
+from ragsweep.models.encoders.embeddings import encoding_ms
 from ragsweep.retrieval import (
     NOTHING,
     CentroidClassifier,
@@ -27,12 +28,11 @@ from ragsweep.retrieval import (
     ranked,
     trace,
 )
-from ragsweep.retrieval.encoders.embeddings import encoding_ms
 from ragsweep.retrieval.folds import folds_of
 from ragsweep.retrieval.judgments import dealing
-from ragsweep.retrieval.ranking import sample
 from ragsweep.retrieval.routing.words import Routing, sentences
 from ragsweep.retrieval.stages import check_search, details_of
+from ragsweep.store.store import NO_STORE
 from ragsweep.testing import LearnerContract
 from ragsweep.testing.learning import JudgedSearch
 

@@ -33,11 +33,11 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the new folder")
     arguments = parser.parse_intermixed_args()
 
-    from ragsweep.core.components import build
+    from ragsweep.config.components import build
     from ragsweep.core.quoting import typed
     from ragsweep.core.terminal import counted
-    from ragsweep.datasets.checks import check
-    from ragsweep.datasets.conversion import convert
+    from ragsweep.datasets.formats.conversion import convert
+    from ragsweep.datasets.model.checks import check
     from ragsweep.experiment import checked
 
     chosen = composed(arguments.overrides)
@@ -85,7 +85,7 @@ def _flat(settings: Any) -> dict[str, Any]:
 
 
 def _typed(name: str, value: object) -> str:
-    from ragsweep.core.constraints import as_configured
+    from ragsweep.config.rules import as_configured
     from ragsweep.core.quoting import typed
 
     return typed(name, value) if isinstance(value, str) else shlex.quote(f"{name}={as_configured(value)}")

@@ -26,9 +26,9 @@ def main() -> int:
     arguments = parser.parse_args()
     port = _free_port(arguments.port)
 
-    from ragsweep.core.address import is_server, sqlite_file
     from ragsweep.replay.recorded import composed_today
     from ragsweep.tracking import print_latest_sweep
+    from ragsweep.tracking.address import is_server, sqlite_file
     from ragsweep.tracking.schema import check_version
 
     uri = arguments.uri or str(composed_today([])[0].tracking.uri)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import starmap
 from typing import Annotated, Literal
 
-from ragsweep.core.constraints import Between
+from ragsweep.core.limits import Between
 from ragsweep.datasets.chunkers.pieces import add, stripped
 from ragsweep.datasets.chunkers.rulers import Ruler
 from ragsweep.datasets.chunkers.sized import SizedChunker
-from ragsweep.datasets.chunking import Span
+from ragsweep.datasets.model.chunking import Span
 
 
 @dataclass(frozen=True)

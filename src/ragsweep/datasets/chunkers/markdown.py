@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from itertools import pairwise, starmap
 from typing import Annotated, ClassVar
 
-from ragsweep.core.constraints import Between
+from ragsweep.core.limits import Between
 from ragsweep.datasets.chunkers.pieces import SEPARATORS, joined, pieces
 from ragsweep.datasets.chunkers.rulers import Ruler
 from ragsweep.datasets.chunkers.sized import SizedChunker
-from ragsweep.datasets.chunking import Span
+from ragsweep.datasets.model.chunking import Span
 
 LINE_END = re.compile(r"\r\n?|\n")  # as markdown-it sees it
 

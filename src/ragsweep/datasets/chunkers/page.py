@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ragsweep.datasets.chunkers.pieces import stripped
-from ragsweep.datasets.chunking import Span
+from ragsweep.datasets.model.chunking import Span
 
 
 @dataclass(frozen=True)

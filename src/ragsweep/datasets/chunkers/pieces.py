@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ragsweep.datasets.chunkers.rulers import Ruler
-from ragsweep.datasets.chunking import Span
+from ragsweep.datasets.model.chunking import Span
 
 SEPARATORS = ("\n\n", "\n", ". ", " ", "")  # from the coarsest to the finest
 

@@ -9,16 +9,16 @@ from typing import Annotated, ClassVar, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.core.constraints import Between
 from ragsweep.core.digest import digest_texts, version
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.identity import identity
-from ragsweep.core.store import NO_STORE, Arrays, Store
+from ragsweep.core.limits import Between
 from ragsweep.datasets.chunkers.pieces import joined, pieces
 from ragsweep.datasets.chunkers.rulers import Ruler
 from ragsweep.datasets.chunkers.sentence import WITHIN
 from ragsweep.datasets.chunkers.sized import SizedChunker
-from ragsweep.datasets.chunking import Span
+from ragsweep.datasets.model.chunking import Span
+from ragsweep.store.identity import identity
+from ragsweep.store.store import NO_STORE, Arrays, Store
 from ragsweep.text.sentences import LIBRARIES, sentences_of
 
 Distances = npt.NDArray[np.float64]

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from ragsweep.core.constraints import Between
 from ragsweep.core.errors import ConfigError
+from ragsweep.core.limits import Between
 from ragsweep.datasets.chunkers.rulers import Characters, Ruler, TokenOffsets, Tokens
-from ragsweep.datasets.chunking import Span
-from ragsweep.datasets.collection import PAGE_BREAK
+from ragsweep.datasets.model.chunking import Span
+from ragsweep.datasets.model.collection import PAGE_BREAK
 
 AT_ONCE = 256  # texts that are tokenized at once
 

@@ -9,11 +9,12 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.core.errors import RetrieverError
-from ragsweep.retrieval.encoders.encoder import Embeddings
+from ragsweep.models.encoders.encoder import Embeddings
 from ragsweep.retrieval.indexes.exact import canonical_scores, longest_of
 from ragsweep.retrieval.indexes.index import Nearest
-from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, ranked
+from ragsweep.retrieval.ranking import Ranking, ranked
 
 Ask = Callable[[Embeddings, int], Indices]  # (queries, how many) -> passages in any order, `NOTHING` for none
 

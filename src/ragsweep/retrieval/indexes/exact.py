@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
+from ragsweep.core.arrays import NOTHING, Indices, Scores
 from ragsweep.core.hardware import cores
 from ragsweep.core.progress import advance
-from ragsweep.retrieval.encoders.encoder import Embeddings
-from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, Scores, ranked
+from ragsweep.models.encoders.encoder import Embeddings
+from ragsweep.retrieval.ranking import Ranking, ranked
 
 QUERIES = 256  # searched at once
 BLOCK = 2048  # passages multiplied at once: they and their products stay in the cache of a core

@@ -9,15 +9,15 @@ from typing import Annotated, Any, ClassVar, Protocol
 
 import numpy as np
 
-from ragsweep.core.code import code_of
-from ragsweep.core.constraints import Between
 from ragsweep.core.digest import version
 from ragsweep.core.errors import ConfigError
+from ragsweep.core.limits import Between
 from ragsweep.core.progress import progress
-from ragsweep.core.store import Arrays
-from ragsweep.retrieval.encoders.encoder import Embeddings
+from ragsweep.models.encoders.encoder import Embeddings
 from ragsweep.retrieval.indexes.exact import ExactSearch, canonical_scores
 from ragsweep.retrieval.ranking import Ranking, ranked
+from ragsweep.store.code import code_of
+from ragsweep.store.store import Arrays
 
 Nearest = Callable[[Embeddings, int], Ranking]  # (queries of shape [queries, dimensions], depth) -> ranking
 Keep = Callable[[Sequence[Any], Callable[[], Arrays]], Arrays]  # (build settings, build) -> index, new or stored

@@ -8,15 +8,15 @@ from typing import Annotated
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.core.code import code_of
-from ragsweep.core.constraints import Between
+from ragsweep.core.limits import Between
 from ragsweep.core.progress import advance
-from ragsweep.core.store import Arrays
-from ragsweep.retrieval.encoders.encoder import Embeddings
-from ragsweep.retrieval.encoders.reduction import Quantization
+from ragsweep.models.encoders.encoder import Embeddings
+from ragsweep.models.encoders.reduction import Quantization
 from ragsweep.retrieval.indexes.exact import BLOCK, ExactSearch, canonical_scores
 from ragsweep.retrieval.indexes.index import Keep, Nearest
 from ragsweep.retrieval.ranking import Ranking, ranked
+from ragsweep.store.code import code_of
+from ragsweep.store.store import Arrays
 
 LEVELS = 256  # of a byte
 WORD = 8  # bytes of the numbers that are compared at once

@@ -9,10 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from ragsweep.core.constraints import Text
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import DatasetError
-from ragsweep.datasets.entry_files import read_entries, text_of
+from ragsweep.core.limits import Text
+from ragsweep.datasets.readers.entry_files import read_entries, text_of
 from ragsweep.text.normalisation import composed
 from ragsweep.text.tokens import whole_word
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from ragsweep.core.code import name_of
-from ragsweep.core.constraints import Between
 from ragsweep.core.errors import ConfigError
+from ragsweep.core.limits import Between
 from ragsweep.retrieval.feedback import Feedback
 from ragsweep.retrieval.ranking import Expansion, Ranker, Search
 from ragsweep.retrieval.stages import feedback_changes, rank
+from ragsweep.store.code import name_of
 
 
 @dataclass(frozen=True)

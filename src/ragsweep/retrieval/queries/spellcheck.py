@@ -8,11 +8,12 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from ragsweep.core.constraints import Between
 from ragsweep.core.digest import digest_texts
-from ragsweep.core.store import NO_STORE, Arrays, Store
-from ragsweep.retrieval.ranking import Expansion, Ranker, Search, sample, timed
+from ragsweep.core.limits import Between
+from ragsweep.core.timing import sample, timed
+from ragsweep.retrieval.ranking import Expansion, Ranker, Search
 from ragsweep.retrieval.term_counts import TermCounts
+from ragsweep.store.store import NO_STORE, Arrays, Store
 from ragsweep.text.normalisation import folded
 from ragsweep.text.tokens import Tokenizer, word_spans
 

@@ -10,11 +10,13 @@ from typing import Annotated
 
 import numpy as np
 
-from ragsweep.core.constraints import Between
+from ragsweep.core.arrays import Milliseconds
+from ragsweep.core.limits import Between
 from ragsweep.core.terminal import counted
+from ragsweep.core.timing import sample
+from ragsweep.models.language.language_model import Completion, LanguageModel, Message, Model
 from ragsweep.retrieval.checks import expect_method
-from ragsweep.retrieval.language_models.language_model import Completion, LanguageModel, Message, Model
-from ragsweep.retrieval.ranking import Expansion, Fusion, Milliseconds, Ranker, Search, sample
+from ragsweep.retrieval.ranking import Expansion, Fusion, Ranker, Search
 
 PASSAGE = "Please write a passage to answer the question.\nQuestion: {}\nPassage:"  # that of HyDE
 PHRASINGS = """\

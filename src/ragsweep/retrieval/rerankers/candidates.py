@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ragsweep.core.code import kind_of
+from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.core.errors import EncoderError
-from ragsweep.core.store import Store
-from ragsweep.retrieval.encoders.embeddings import embed
-from ragsweep.retrieval.encoders.encoder import Embeddings, Encoder
-from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, Search
+from ragsweep.models.encoders.embeddings import embed
+from ragsweep.models.encoders.encoder import Embeddings, Encoder
+from ragsweep.retrieval.ranking import Ranking, Search
+from ragsweep.store.code import kind_of
+from ragsweep.store.store import Store
 
 
 class Candidates(NamedTuple):

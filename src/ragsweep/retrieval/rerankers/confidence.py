@@ -7,9 +7,10 @@ from typing import Annotated
 
 import numpy as np
 
-from ragsweep.core.constraints import Between
+from ragsweep.core.arrays import NOTHING
 from ragsweep.core.errors import ConfigError
-from ragsweep.retrieval.ranking import NOTHING, Ranking, Search
+from ragsweep.core.limits import Between
+from ragsweep.retrieval.ranking import Ranking, Search
 from ragsweep.retrieval.rerankers.cutting import cut
 
 

@@ -10,14 +10,14 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from ragsweep.core.constraints import Between, Text
+from ragsweep.core.arrays import Scores
 from ragsweep.core.digest import digest, version
 from ragsweep.core.errors import EncoderError
 from ragsweep.core.hardware import fastest_device
-from ragsweep.core.identity import identity
-from ragsweep.core.store import Store
-from ragsweep.retrieval.encoders.model_files import digest_of_model, model_folder
-from ragsweep.retrieval.encoders.model_running import (
+from ragsweep.core.limits import Between, Text
+from ragsweep.core.timing import sample, timed
+from ragsweep.models.encoders.model_files import digest_of_model, model_folder
+from ragsweep.models.encoders.model_running import (
     GROUP,
     LIBRARIES,
     WIDTH,
@@ -28,8 +28,10 @@ from ragsweep.retrieval.encoders.model_running import (
     loaded,
     settings_of,
 )
-from ragsweep.retrieval.ranking import Ranking, Scores, Search, ranked, sample, timed
+from ragsweep.retrieval.ranking import Ranking, Search, ranked
 from ragsweep.retrieval.rerankers.pair_scores import Pair, pair_scores, pairs_of
+from ragsweep.store.identity import identity
+from ragsweep.store.store import Store
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking
+from ragsweep.core.arrays import NOTHING, Indices
+from ragsweep.retrieval.ranking import Ranking
 
 
 def cut(ranking: Ranking, lengths: Indices, depth: int) -> Ranking:

@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from ragsweep.core.constraints import Between
-from ragsweep.core.store import Store
+from ragsweep.core.limits import Between
+from ragsweep.core.timing import sample, timed
+from ragsweep.models.encoders.embeddings import encoding_ms
+from ragsweep.models.encoders.encoder import Encoder
+from ragsweep.models.encoders.similarity import name_of_similarity
 from ragsweep.retrieval.checks import expect_encoder
-from ragsweep.retrieval.encoders.embeddings import encoding_ms
-from ragsweep.retrieval.encoders.encoder import Encoder
-from ragsweep.retrieval.encoders.similarity import name_of_similarity
 from ragsweep.retrieval.indexes.exact import canonical_scores
-from ragsweep.retrieval.ranking import Ranking, Search, ranked, sample, timed
+from ragsweep.retrieval.ranking import Ranking, Search, ranked
 from ragsweep.retrieval.rerankers.candidates import embed_candidates
+from ragsweep.store.store import Store
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,18 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ragsweep.core.code import code_of, kind_of
-from ragsweep.core.constraints import Between
+from ragsweep.core.arrays import Scores
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.identity import identity, own_settings
-from ragsweep.core.store import Store
+from ragsweep.core.limits import Between
+from ragsweep.core.timing import sample, timed
+from ragsweep.models.encoders.encoder import Embeddings, Encoder
+from ragsweep.models.encoders.similarity import name_of_similarity
 from ragsweep.retrieval.checks import expect_encoder
-from ragsweep.retrieval.encoders.encoder import Embeddings, Encoder
-from ragsweep.retrieval.encoders.similarity import name_of_similarity
-from ragsweep.retrieval.ranking import Ranking, Scores, Search, ranked, sample, timed
+from ragsweep.retrieval.ranking import Ranking, Search, ranked
 from ragsweep.retrieval.rerankers.pair_scores import Pair, pair_scores, pairs_of
+from ragsweep.store.code import code_of, kind_of
+from ragsweep.store.identity import identity, own_settings
+from ragsweep.store.store import Store
 
 PASSAGES = 64  # whose tokens are embedded and kept in memory at once
 

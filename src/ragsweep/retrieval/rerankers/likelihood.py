@@ -9,16 +9,18 @@ from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
-from ragsweep.core.code import name_of
-from ragsweep.core.constraints import Between
+from ragsweep.core.arrays import NOTHING
 from ragsweep.core.errors import ConfigError, RetrieverError
 from ragsweep.core.hardware import cores
-from ragsweep.core.store import NO_STORE, Store
+from ragsweep.core.limits import Between
 from ragsweep.core.terminal import counted
+from ragsweep.core.timing import sample
+from ragsweep.models.language.language_model import LanguageModel, Message, Model
+from ragsweep.models.language.smollm2 import CONTEXT, TooLongError
 from ragsweep.retrieval.checks import expect_method
-from ragsweep.retrieval.language_models.language_model import LanguageModel, Message, Model
-from ragsweep.retrieval.language_models.smollm2 import CONTEXT, TooLongError
-from ragsweep.retrieval.ranking import NOTHING, Ranking, Search, ranked, sample
+from ragsweep.retrieval.ranking import Ranking, Search, ranked
+from ragsweep.store.code import name_of
+from ragsweep.store.store import NO_STORE, Store
 
 PROMPT = "Passage: {}\nPlease write a question based on this passage."  # that of UPR
 

@@ -9,16 +9,18 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.core.constraints import Between
-from ragsweep.core.store import Store
+from ragsweep.core.arrays import NOTHING, Indices, Scores
+from ragsweep.core.limits import Between
+from ragsweep.core.timing import sample, timed
+from ragsweep.models.encoders.embeddings import encoding_ms
+from ragsweep.models.encoders.encoder import Embeddings, Encoder
+from ragsweep.models.encoders.similarity import of_length_1
 from ragsweep.retrieval.checks import expect_encoder
-from ragsweep.retrieval.encoders.embeddings import encoding_ms
-from ragsweep.retrieval.encoders.encoder import Embeddings, Encoder
-from ragsweep.retrieval.encoders.similarity import of_length_1
 from ragsweep.retrieval.indexes.exact import canonical_scores
 from ragsweep.retrieval.normalising import minmax
-from ragsweep.retrieval.ranking import NOTHING, Indices, Ranking, Scores, Search, sample, timed
+from ragsweep.retrieval.ranking import Ranking, Search
 from ragsweep.retrieval.rerankers.candidates import embed_candidates
+from ragsweep.store.store import Store
 
 LOWEST = -1.0  # of a cosine: the redundancy of the first passage
 

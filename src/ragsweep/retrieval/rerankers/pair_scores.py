@@ -9,11 +9,12 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from ragsweep.core.arrays import NOTHING, Scores
 from ragsweep.core.digest import digest, digest_texts
 from ragsweep.core.errors import RetrieverError
 from ragsweep.core.progress import progress
-from ragsweep.core.store import Arrays, Store
-from ragsweep.retrieval.ranking import NOTHING, Ranking, Scores, Search
+from ragsweep.retrieval.ranking import Ranking, Search
+from ragsweep.store.store import Arrays, Store
 
 Pair = tuple[str, str]  # of a query and a passage
 ScorePairs = Callable[[Sequence[Pair]], Scores]

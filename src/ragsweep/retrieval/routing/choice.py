@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ragsweep.retrieval.encoders.encoder import Embeddings
-from ragsweep.retrieval.ranking import Indices, Scores
+from ragsweep.core.arrays import Indices, Scores
+from ragsweep.models.encoders.encoder import Embeddings
 from ragsweep.retrieval.routing.classifiers import Classifier, Classify, probabilities
 from ragsweep.statistics.intervals import first_best
 

@@ -8,12 +8,12 @@ from typing import Annotated, ClassVar, Protocol
 
 import numpy as np
 
-from ragsweep.core.code import kind_of
-from ragsweep.core.constraints import Between
+from ragsweep.core.arrays import Indices, Scores
 from ragsweep.core.errors import RetrieverError
-from ragsweep.core.store import NO_STORE, Store
-from ragsweep.retrieval.encoders.encoder import Embeddings, Encoder
-from ragsweep.retrieval.ranking import Indices, Scores
+from ragsweep.core.limits import Between
+from ragsweep.models.encoders.encoder import Embeddings, Encoder
+from ragsweep.store.code import kind_of
+from ragsweep.store.store import NO_STORE, Store
 
 Classify = Callable[[Embeddings], Scores]
 

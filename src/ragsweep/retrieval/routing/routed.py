@@ -8,31 +8,23 @@ from typing import Annotated
 
 import numpy as np
 
-from ragsweep.core.code import name_of
-from ragsweep.core.constraints import Between, Text
+from ragsweep.config.run_settings import Seed
+from ragsweep.core.arrays import NOTHING, Indices, Milliseconds
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.run_settings import Seed
+from ragsweep.core.limits import Between, Text
+from ragsweep.core.timing import UNTIMED, sample, timed
+from ragsweep.models.encoders.embeddings import embed, encoding_ms
+from ragsweep.models.encoders.encoder import Embeddings
+from ragsweep.models.encoders.similarity import of_length_1
 from ragsweep.retrieval.checks import expect_method, expect_ranker
-from ragsweep.retrieval.encoders.embeddings import embed, encoding_ms
-from ragsweep.retrieval.encoders.encoder import Embeddings
-from ragsweep.retrieval.encoders.similarity import of_length_1
 from ragsweep.retrieval.judgments import padded, taken
 from ragsweep.retrieval.lessons import Lesson
-from ragsweep.retrieval.ranking import (
-    NOTHING,
-    UNTIMED,
-    Indices,
-    Milliseconds,
-    Ranker,
-    Ranking,
-    Search,
-    sample,
-    timed,
-)
+from ragsweep.retrieval.ranking import Ranker, Ranking, Search
 from ragsweep.retrieval.routing.choice import Choice, Predictions, choose, predict
 from ragsweep.retrieval.routing.classifiers import Classifier
 from ragsweep.retrieval.stages import check_search, total_bytes, total_ms
 from ragsweep.retrieval.trace import Trace, trace, within
+from ragsweep.store.code import name_of
 
 
 @dataclass(frozen=True)

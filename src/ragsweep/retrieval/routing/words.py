@@ -9,8 +9,9 @@ from math import inf, sqrt
 
 import numpy as np
 
+from ragsweep.core.arrays import Indices, Scores
 from ragsweep.core.terminal import counted
-from ragsweep.retrieval.ranking import Indices, Ranking, Scores
+from ragsweep.retrieval.ranking import Ranking
 from ragsweep.retrieval.routing.routed import RoutedQueries
 from ragsweep.statistics.intervals import EQUAL, confidence_intervals
 

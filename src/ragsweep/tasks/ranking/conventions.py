@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ragsweep.core.arrays import Indices
 from ragsweep.core.terminal import counted
 from ragsweep.datasets import Dataset
-from ragsweep.datasets.dataset import Indices
 from ragsweep.retrieval import KnowsTies, Ranker, Search
 from ragsweep.text.normalisation import composed
 

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ragsweep.core.code import name_of
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.terminal import counted
 from ragsweep.datasets import Dataset
-from ragsweep.datasets.dataset import Qrels
+from ragsweep.datasets.model.dataset import Qrels
 from ragsweep.retrieval import Ranking
 from ragsweep.retrieval.judgments import Judgments, learners_in
 from ragsweep.retrieval.routing.routed import RoutedQueries
 from ragsweep.retrieval.routing.words import Routing, sentences
 from ragsweep.statistics.intervals import Array, Indices
+from ragsweep.store.code import name_of
 from ragsweep.tasks.metric import metric_of
 from ragsweep.tasks.ranking.evaluation import CURVE
 from ragsweep.tasks.ranking.judging import Judged, judge

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from ragsweep.core.arrays import Indices
+from ragsweep.core.terminal import named, quoted
 from ragsweep.datasets import Dataset
-from ragsweep.datasets.audit.finding import Finding, named, quoted
-from ragsweep.datasets.dataset import Indices
 from ragsweep.retrieval import NOTHING, Ranker, Ranking, Search
 from ragsweep.retrieval.silence import Silence, silences_of
 
@@ -109,19 +109,3 @@ def told(ranker: Ranker, search: Search, items: Dataset, queries: Indices, ranki
         if not caution and sum(len(each.rows) for each in some) > HEADLINE * len(queries):
             caution = " ".join(lines[each] for each in some)
     return Told([*lines.values()], caution)
-
-
-def findings(found: Sequence[Silent], items: Dataset, out_of: int) -> Iterator[Finding]:
-    """A finding about each group."""
-    for each in found:
-        cost = "They score 0." if each.silence.whole else "Only the other parts rank passages for them."
-        yield Finding(
-            kind="nothing_found",
-            problem=each.problem(items, out_of),
-            cost=cost,
-            advice=each.advice,
-            count=len(each.rows),
-            out_of=out_of,
-            examples=tuple(items.queries[row].query_id for row in each.rows),
-            details={"part": each.silence.part, "reason": each.silence.reason},
-        )

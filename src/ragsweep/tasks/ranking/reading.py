@@ -19,9 +19,9 @@ from ragsweep.core.parsing import MalformedError, read_lines
 from ragsweep.core.trec_files import LONGEST_LINE_MB, number_of, trec_lines
 from ragsweep.core.trec_files import QRELS as QRELS_LINE
 from ragsweep.core.trec_files import RUN as RUN_LINE
-from ragsweep.datasets.beir import HEADER
-from ragsweep.datasets.fields import SHOWN
-from ragsweep.datasets.qrels_files import read_qrels
+from ragsweep.datasets.formats.beir import HEADER
+from ragsweep.datasets.readers.fields import SHOWN
+from ragsweep.datasets.readers.qrels_files import read_qrels
 from ragsweep.statistics.intervals import Array
 from ragsweep.text.normalisation import Spellings
 

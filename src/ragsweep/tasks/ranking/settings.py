@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-from ragsweep.core.constraints import Between, Group
-from ragsweep.core.run_settings import Resamples
-from ragsweep.datasets.numbered_words import FUZZY
+from ragsweep.config.rules import Group
+from ragsweep.config.run_settings import Resamples
+from ragsweep.core.limits import Between
+from ragsweep.datasets.model.numbered_words import FUZZY
 from ragsweep.tasks.ranking.evaluation import RankingMetric
 from ragsweep.tasks.ranking.judging import Collapse
 from ragsweep.tasks.ranking.metrics import Gain

@@ -9,7 +9,7 @@ import numpy as np
 
 from ragsweep.core.terminal import one_line
 from ragsweep.datasets import Dataset
-from ragsweep.datasets.audit.coverage import absent_units, findable
+from ragsweep.tasks.ranking.coverage import absent_units, findable
 from ragsweep.tasks.ranking.evaluation import Evaluation
 from ragsweep.tasks.ranking.judging import NOTHING
 

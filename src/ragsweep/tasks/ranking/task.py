@@ -2,45 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
-from ragsweep.core.constraints import Text
+from ragsweep.config.run_settings import Cutoff, Seed
 from ragsweep.core.errors import DatasetError
-from ragsweep.core.method import Method
-from ragsweep.core.run_settings import Cutoff, Seed
-from ragsweep.core.store import Store
+from ragsweep.core.limits import Text
 from ragsweep.core.terminal import one_line, say_once
 from ragsweep.core.trec_files import TAG
-from ragsweep.datasets import Chunker, Collection, Dataset, DatasetFormat, Judgment
-from ragsweep.datasets.audit.coverage import but_graded
-from ragsweep.datasets.audit.finding import Audit
-from ragsweep.datasets.audit.unknown import KIND as UNKNOWN
-from ragsweep.datasets.generated_questions import caution_of_generated
-from ragsweep.retrieval import Encoder, Ranker, Ranking, Reranker, Rewriter, rank
-from ragsweep.retrieval.encoders.prompt_tokens import token_counts
-from ragsweep.retrieval.encoders.tokenizer import WORDS
+from ragsweep.datasets import Chunker, Dataset, DatasetFormat
+from ragsweep.datasets.formats.generated_questions import caution_of_generated
+from ragsweep.models.encoders.prompt_tokens import token_counts
+from ragsweep.models.encoders.tokenizer import WORDS
+from ragsweep.retrieval import Ranker, Ranking, Reranker, Rewriter, rank
 from ragsweep.retrieval.judgments import Judgments, dealing
+from ragsweep.retrieval.method import Method
 from ragsweep.retrieval.stages import check_search, details_of, sections_of
 from ragsweep.statistics.intervals import Array
+from ragsweep.store.store import Store
 from ragsweep.tasks.metric import Metric, metric_of
 from ragsweep.tasks.ranking import charts, costs, index_recall, learning, nothing_found, tables, trec
-from ragsweep.tasks.ranking.audit import as_json, audit, fonts_of, refuse, scanned_pages
-from ragsweep.tasks.ranking.audit_settings import AuditSettings
 from ragsweep.tasks.ranking.conventions import HEADING, conventions
+from ragsweep.tasks.ranking.coverage import but_graded
 from ragsweep.tasks.ranking.evaluation import Evaluation, evaluate
 from ragsweep.tasks.ranking.explain import Explanation, find
-from ragsweep.tasks.ranking.review import ToReview, Verdicts, judged_also, read_review, to_review
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.spans.needs import check_spans
-from ragsweep.tasks.ranking.unlike_rankings import unlike_rankings
-from ragsweep.tasks.search import STAGES, in_stages, search_of
+from ragsweep.tasks.search import STAGES, Retrieval, in_stages, search_of
 from ragsweep.tasks.task import Curve, Measurement, Record, Score
 
 LEAST_DEPTH = 100  # a ranking has at least this many passages, and at least k
@@ -61,7 +54,6 @@ class RankingTask:
         seed: Of the bootstrap.
         store: Keeps where documents were cut, and how many tokens passages have.
         tokenizer: Counts the tokens of the context: a model by its folder or name on the hub, or `words`.
-        audit: What is looked for in the dataset, and which findings are not accepted.
         query: Changes the queries before the retriever searches for them; None does not change them.
         reranker: Reorders the first passages; None leaves their order.
         dynamic_k: Drops the last passages of a ranking; None keeps all.
@@ -81,7 +73,6 @@ class RankingTask:
     seed: Seed
     store: Store
     tokenizer: Text = WORDS
-    audit: AuditSettings = field(default_factory=AuditSettings)
     query: Rewriter | None = None
     reranker: Reranker | None = None
     dynamic_k: Reranker | None = None
@@ -91,8 +82,8 @@ class RankingTask:
 
     @property
     def without_effect(self) -> Sequence[str]:
-        """Settings that have no effect on the measurement: the audit, and the stages that are None."""
-        return ("audit", *(name for name in STAGES if getattr(self, name) is None))
+        """Settings that have no effect on the measurement: the stages that are None."""
+        return tuple(name for name in STAGES if getattr(self, name) is None)
 
     @property
     def metrics(self) -> Sequence[Metric]:
@@ -131,20 +122,16 @@ class RankingTask:
         return dataset
 
     def check(self, items: Dataset) -> None:
-        """Raise an error if this dataset cannot be searched or measured, or if `audit.fail_on` does not accept it."""
+        """Raise an error if this dataset cannot be searched or measured."""
         with dealing(self._judgments(items)):
             check_search(self._ranker, search_of(items))
         check_spans(items, self.evaluation.metrics)
-        if self.audit.fail_on:
-            refuse(items.name, self.audited(items).findings, self.audit.fail_on)
 
-    def audited(self, items: Dataset) -> Audit:
-        """What is wrong with the dataset."""
-        pictures, fonts = scanned_pages(self.dataset, items), fonts_of(self.dataset)
+    @property
+    def retrieval(self) -> Retrieval:
+        """For checks of a run."""
         level = self.evaluation.relevance_level
-        return audit(
-            items, self.audit, level, self.store, self.retriever, ranker=self._ranker, pictures=pictures, fonts=fonts
-        )
+        return Retrieval(self.dataset, self.retriever, self._ranker, level, self.store, is_measured=True)
 
     def measure(self, items: Dataset) -> Measurement:
         """Retrieve, judge and measure."""
@@ -162,20 +149,6 @@ class RankingTask:
         explanation = Explanation(record, items, search_of(items), self._ranker, row, ranking, evaluation, measured)
         with dealing(self._judgments(items)):
             yield from explanation.text(width)
-
-    def to_review(self, items: Dataset, encoder: Encoder | None, depth: int) -> ToReview:
-        """What nobody judged and unlike retrievers, one of which uses the encoder, all rank among the first `depth`."""
-        rankings = unlike_rankings(items, encoder, self.store)
-        return to_review(items, rankings, self.evaluation.relevance_level, depth)
-
-    def reviewed(self, table: Path) -> tuple[Verdicts, Collection]:
-        """What a table says that people have filled in, and the collection that it is about."""
-        collection = self.dataset.load()
-        return read_review(table, collection, self.evaluation.relevance_level), collection
-
-    def judged_anew(self, items: Dataset, judgments: Iterable[Judgment]) -> Evaluation:
-        """The values of the metrics with further judgments of the queries that have some."""
-        return self.evaluate(judged_also(items, judgments), self.rank(items))
 
     def rank(self, items: Dataset) -> Ranking:
         """Rank the passages for every query."""
@@ -224,7 +197,7 @@ class RankingTask:
         intervals = zip(evaluation.ci_low.tolist(), evaluation.ci_high.tolist(), strict=True)
         values = zip(evaluation.metrics, evaluation.means.values(), intervals, evaluation.per_query, strict=True)
         tokens = self._context_tokens(items, ranking, evaluation)
-        audited, facts = self.audited(items), tables.facts(evaluation, items)
+        facts = tables.facts(evaluation, items)
         asked = items.left_out.of_all(len(evaluation.judged.queries), "query")
         search, judgments = search_of(items), self._judgments(items)
         with dealing(judgments):
@@ -236,8 +209,7 @@ class RankingTask:
             sections |= learning.sections(items, judgments, self.evaluation, self.k)
             facts |= {"learns_from_judgments": [*judgments.learners]}
         generated = caution_of_generated([items.queries[row] for row in evaluation.judged.queries])
-        unknown = [each.text for each in audited.findings if each.kind == UNKNOWN]
-        of_data = [*unknown, *([generated] if generated else [])]
+        of_data = [generated] if generated else []
         lost = index_recall.lost_neighbours(ranking, min(self._depth, len(items.passages)))
         details = {name: [column[row] for row in evaluation.judged.queries] for name, column in texts.items()}
         return Measurement(
@@ -254,14 +226,12 @@ class RankingTask:
             ),
             cutoff=self.cutoff,
             facts=facts,
-            findings=audited.sentences,
             notices=[*lost, *decided_by, *silent.notices, *chain.from_iterable(of_ranker.values()), *of_data],
             caution=" ".join(filter(None, (*lost, silent.caution, *of_data))),
             sections={
                 **({index_recall.HEADING: lost} if lost else {}),
                 **({HEADING: decided_by} if decided_by else {}),
                 **silent.sections,
-                **({"Tokens that the encoder does not know": unknown} if unknown else {}),
                 **of_ranker,
                 **sections,
             },
@@ -270,7 +240,6 @@ class RankingTask:
             files={
                 "ranking.trec": trec.run_lines(evaluation.judged, ranking.passages, ranking.scores, items, TAG),
                 "qrels.trec": trec.qrels_lines(items),
-                "audit.json": [as_json(items, audited)],
             },
             condition=f"at k = {self.k}" + (f", {asked}" if items.left_out.number else ""),
             charts=(charts.draw, evaluation),

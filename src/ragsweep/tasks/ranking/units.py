@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ragsweep.core.arrays import Indices
 from ragsweep.datasets import Dataset
-from ragsweep.tasks.ranking.judging import NOTHING, Indices
+from ragsweep.tasks.ranking.judging import NOTHING
 
 
 def units_of_ranking(passages: Indices, dataset: Dataset) -> Indices:

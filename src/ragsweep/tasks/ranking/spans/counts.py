@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.datasets.numbered_words import Words
-from ragsweep.datasets.overlaps import Indices, ranges
+from ragsweep.core.arrays import Indices
+from ragsweep.datasets.model.numbered_words import Words
+from ragsweep.datasets.model.overlaps import ranges
 
 Array = npt.NDArray[np.float64]
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ragsweep.datasets.numbered_words import FUZZY
+from ragsweep.core.arrays import Indices
+from ragsweep.datasets.model.numbered_words import FUZZY
 from ragsweep.retrieval import NOTHING
 from ragsweep.tasks.metric import metric
-from ragsweep.tasks.ranking.judging import Hits, Indices, Judged
+from ragsweep.tasks.ranking.judging import Hits, Judged
 from ragsweep.tasks.ranking.metrics import PerQuery
 from ragsweep.tasks.ranking.spans.needs import of_spans, ratio, spans_in
 from ragsweep.tasks.ranking.spans.spans import Spans, Token

@@ -9,9 +9,10 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from ragsweep.core.arrays import Indices
 from ragsweep.datasets import Dataset
-from ragsweep.datasets.numbered_words import Words, number_words, shares_of_words
-from ragsweep.datasets.overlaps import Indices, on_one_line, overlapping
+from ragsweep.datasets.model.numbered_words import Words, number_words, shares_of_words
+from ragsweep.datasets.model.overlaps import on_one_line, overlapping
 from ragsweep.retrieval import NOTHING
 from ragsweep.tasks.ranking.spans.counts import (
     Array,

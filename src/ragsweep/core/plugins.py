@@ -1,0 +1,100 @@
+"""Plugins: packages that bring configuration groups, commands, tasks and checks of a run.
+
+A plugin is found by its entry point in the group `ragsweep.plugins`, which names a `Plugin`:
+
+    [project.entry-points."ragsweep.plugins"]
+    letters = "ragsweep_letters.plugin:PLUGIN"
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pathlib import Path
+
+from ragsweep.core.errors import ConfigError, first_line
+
+GROUP = "ragsweep.plugins"
+DISABLED = "RAGSWEEP_DISABLE_PLUGINS"  # in the environment: 1 leaves all plugins out
+KERNEL = "ragsweep"
+
+
+@dataclass(frozen=True)
+class Command:
+    """A subcommand of `ragsweep`.
+
+    Attributes:
+        about: What it does, for `ragsweep --help`.
+        main: The function that reads the arguments and returns the exit status, as `module:function`.
+    """
+
+    about: str
+    main: str
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """What a package brings. Classes and functions are named, so that nothing is imported before it is used.
+
+    Attributes:
+        about: What it is for, for `ragsweep --help`.
+        conf: The folder of its configuration groups, such as `Path(__file__).parent / "conf"`; None if it has none.
+        defaults: The options of its groups that every configuration has, unless another one is chosen.
+        commands: Its subcommands by name.
+        checks: The classes of its checks of a run (`ragsweep.tasks.RunCheck`), as `module:class`, by the group that
+            has their settings.
+    """
+
+    about: str
+    conf: Path | None = None
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    commands: Mapping[str, Command] = field(default_factory=dict)
+    checks: Mapping[str, str] = field(default_factory=dict)
+
+
+@cache
+def plugins() -> Mapping[str, Plugin]:
+    """The installed plugins by name, sorted.
+
+    Raises:
+        ConfigError: A plugin cannot be loaded, or its entry point names something else than a `Plugin`.
+    """
+    return {each.name: _loaded(each) for each in sorted(_entry_points(), key=lambda each: each.name)}
+
+
+@cache
+def our_packages() -> frozenset[str]:
+    """The top-level packages of the kernel and of all plugins, none of which is imported for this."""
+    return frozenset({KERNEL, *(each.module.partition(".")[0] for each in _entry_points())})
+
+
+def is_ours(module: str) -> bool:
+    """Whether a module belongs to the kernel or to a plugin."""
+    return module.partition(".")[0] in our_packages()
+
+
+@cache
+def our_folders() -> tuple[Path, ...]:
+    """The folders of `our_packages`."""
+    specs = [find_spec(name) for name in sorted(our_packages())]
+    return tuple(Path(place).resolve() for spec in specs if spec for place in spec.submodule_search_locations or ())
+
+
+def _entry_points() -> tuple[EntryPoint, ...]:
+    return () if os.environ.get(DISABLED) == "1" else tuple(entry_points(group=GROUP))
+
+
+def _loaded(entry_point: EntryPoint) -> Plugin:
+    try:
+        plugin = entry_point.load()
+    except Exception as error:  # it is anybody's code
+        reason = f"{type(error).__name__}: {first_line(error)}"
+        raise ConfigError(f"plugin {entry_point.name}: {entry_point.value} cannot be loaded ({reason})") from error
+    if not isinstance(plugin, Plugin):
+        found = type(plugin).__name__
+        raise ConfigError(f"plugin {entry_point.name}: {entry_point.value} is a {found}, expected a ragsweep Plugin")
+    return plugin

@@ -1,0 +1,74 @@
+"""Finds the files of a benchmark in BEIR's layout, or in that of its copies on the Hugging Face hub."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ragsweep.core.errors import DatasetError
+from ragsweep.datasets.readers.fields import listed
+from ragsweep.datasets.readers.files import what_is
+
+ENDINGS = (".jsonl", ".jsonl.gz", ".parquet")
+QRELS_ENDINGS = (".tsv", ".tsv.gz", *ENDINGS, ".json", ".csv", ".csv.gz", ".txt", ".txt.gz")
+QRELS_FOLDERS = ("qrels", "default", "data")  # the configuration of the judgments is called default on the hub
+SHARD = re.compile(r"-\d{5}-of-\d{5}$")  # a part of a table that the hub has in several files
+
+
+def files_of(root: Path, part: str, split: str) -> list[Path]:
+    """The files with the documents (`corpus`) or the queries (`queries`).
+
+    These are `PART.jsonl`, also gzipped or as Parquet, or the files of a folder `PART`: those of the split if there are
+    any, or else all, which must be parts of one table.
+
+    Raises:
+        DatasetError: There are none, or files of several tables.
+    """
+    for ending in ENDINGS:
+        if what_is(root / f"{part}{ending}"):
+            return [root / f"{part}{ending}"]
+    found = _files_in(root / part, ENDINGS)
+    tables = _by_table(found, ENDINGS)
+    chosen = tables.get(split) or (found if len(tables) == 1 else [])
+    if not chosen and tables:
+        raise DatasetError(f"{root / part}: has the tables {listed(tables)}; expected one, or one called {split!r}")
+    if not chosen:
+        plain = root / f"{part}.jsonl"
+        raise DatasetError(f"{plain} does not exist, nor does {plain.name}.gz, nor a folder {part} of Parquet files")
+    return chosen
+
+
+def qrels_files(root: Path, split: str) -> list[Path]:
+    """The files with the judgments of a split.
+
+    Raises:
+        DatasetError: There are none, or several with the same judgments in different formats.
+    """
+    splits: dict[str, None] = {}
+    for name in QRELS_FOLDERS:
+        folder = root / name
+        for ending in QRELS_ENDINGS:
+            if what_is(folder / f"{split}{ending}"):
+                return [folder / f"{split}{ending}"]
+        tables = _by_table(_files_in(folder, QRELS_ENDINGS), QRELS_ENDINGS)
+        if split in tables:
+            return tables[split]
+        splits |= dict.fromkeys(tables)
+    there_is = f"; there are judgments of {listed(splits)}" if splits else ""
+    plain = root / "qrels" / f"{split}.tsv"
+    raise DatasetError(f"{plain} does not exist, nor does {plain.name}.gz, nor one as JSON lines or Parquet{there_is}")
+
+
+def _files_in(folder: Path, endings: tuple[str, ...]) -> list[Path]:
+    if what_is(folder) != "a folder":
+        return []
+    return sorted(path for path in folder.iterdir() if path.name.endswith(endings) and not path.name.startswith("."))
+
+
+def _by_table(files: list[Path], endings: tuple[str, ...]) -> dict[str, list[Path]]:
+    """The files by the name of the table that they are parts of."""
+    tables: dict[str, list[Path]] = {}
+    for path in files:
+        ending = max((each for each in endings if path.name.endswith(each)), key=len)
+        tables.setdefault(SHARD.sub("", path.name.removesuffix(ending)), []).append(path)
+    return tables

@@ -1,0 +1,175 @@
+"""Reads text files, Markdown, web pages and Word documents."""
+
+from __future__ import annotations
+
+import gzip
+import zipfile
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from io import BytesIO
+from pathlib import Path
+
+from ragsweep.config.rules import as_configured
+from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.core.limits import Text
+from ragsweep.core.parsing import MB
+from ragsweep.core.terminal import counted, one_line, say_once
+from ragsweep.datasets.formats.corpora.html_tables import flatten_tables
+from ragsweep.datasets.formats.corpora.word import ignored_elements, with_equations
+from ragsweep.datasets.model.collection import PAGE_BREAK, Document
+from ragsweep.datasets.readers.fields import flaw_of_name
+from ragsweep.datasets.readers.files import files_at, what_is
+
+LARGEST_MB = 100  # of a file, unzipped
+LARGEST_XML_MB, MOST_ELEMENTS = 20, 500_000  # of a Word document, whose elements become objects of about 1 KB
+PLAIN, PAGES, WORD = (".txt", ".md", ".markdown"), (".html", ".htm"), ".docx"
+KINDS = ", ".join((*PLAIN, *PAGES, WORD))
+UNREADABLE = "cannot be read as a Word document"
+
+
+@dataclass(frozen=True)
+class TextCorpus:
+    """A text file, Markdown file, web page or Word document, or all of these in a folder and its subfolders.
+
+    Text and Markdown are taken as they are, so that offsets of characters stay valid; a form feed begins a page, as in
+    the output of pdftotext. Web pages and Word documents become Markdown, without scripts, styles and images.
+
+    Attributes:
+        path: The file or folder. Text files, Markdown files and web pages whose names end in `.gz` are unzipped.
+        plain: Further endings of files that are read as plain text, such as `.py`.
+    """
+
+    path: Text
+    plain: Sequence[Text] = ()
+
+    def __post_init__(self) -> None:
+        endings = self.plain
+        if isinstance(endings, str) or not all(isinstance(each, str) and each.startswith(".") for each in endings):
+            raise ConfigError(
+                f"corpus.plain: found {as_configured(endings)}, expected a list of endings, like [.py,.java]"
+            )
+        object.__setattr__(self, "plain", tuple(each.lower() for each in endings))
+
+    @property
+    def without_effect(self) -> Sequence[str]:
+        """An empty `plain` has no effect."""
+        return () if self.plain else ("plain",)
+
+    def read(self) -> tuple[Document, ...]:
+        """Read the documents, in the order of their names. Files of other kinds are counted and left out."""
+        root = Path(self.path)
+        files = files_at(root, "corpus.path", f"a folder, or a file of {KINDS}")
+        others = [name for name, path in files.items() if _kind(path) not in (*PLAIN, *PAGES, WORD, *self.plain)]
+        if len(others) == len(files):
+            raise DatasetError(f"corpus.path: {root} has no file of {KINDS}")
+        if others:
+            found = f"{len(others)} ({one_line(', '.join(others[:3]))}, ...)"
+            say_once(f"files of other kinds, left out: {found}; corpus.plain=[ENDING] reads them as text")
+        return tuple(_document(name, path) for name, path in files.items() if name not in others)
+
+
+def _kind(path: Path) -> str:
+    return Path(path.name.removesuffix(".gz")).suffix.lower()
+
+
+def _document(name: str, path: Path) -> Document:
+    if flaw := flaw_of_name(name):
+        raise DatasetError(f"{path.parent}: the file name {name!r} {flaw}; rename the file")
+    content, kind = _content(path), _kind(path)
+    if kind == WORD:
+        text = _of_word(content, path)
+    else:
+        try:
+            text = content.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = content.count(b"\n", 0, error.start) + 1
+            raise DatasetError(f"{path}, line {line}: not UTF-8; expected a text in UTF-8") from error
+    if kind in PAGES:
+        text = _of_html(text, path)
+    pages = text.split(PAGE_BREAK)
+    return Document.from_pages(name, ((str(n), f"{name}#{n}", page) for n, page in enumerate(pages, start=1)))
+
+
+def _content(path: Path) -> bytes:
+    """The content of a file, unzipped if its name ends in `.gz`."""
+    if what_is(path) != "a file":
+        raise DatasetError(f"{path}: is not a file; expected a file of {KINDS}")
+    try:
+        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+            content = file.read(LARGEST_MB * MB + 1)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DatasetError(f"{path}: cannot be unzipped to its end ({error})") from error
+    except OSError as error:
+        raise DatasetError(f"{path}: cannot be read ({error.strerror})") from error
+    if len(content) > LARGEST_MB * MB:
+        raise DatasetError(f"{path}: larger than {LARGEST_MB} MB")
+    return content
+
+
+def _of_html(text: str, path: Path) -> str:
+    """A web page as Markdown. Nothing that it links to is fetched."""
+    _expect("markdownify", path)
+    from bs4 import BeautifulSoup
+    from bs4.exceptions import ParserRejectedMarkup
+    from markdownify import MarkdownConverter
+
+    try:
+        soup = BeautifulSoup(text, "html.parser")
+        for element in soup(["script", "style", "template", "noscript", "head"]):
+            element.decompose()
+        flatten_tables(soup)
+        converter = MarkdownConverter(heading_style="ATX", strip=["a", "img", "b", "strong", "i", "em"])
+        return str(converter.convert_soup(soup)).strip()
+    except RecursionError as error:
+        raise DatasetError(f"{path}: elements are nested too deeply") from error
+    except (ParserRejectedMarkup, ValueError) as error:  # for `<![x[`, and for very many merged cells
+        reason = one_line(str(error).rpartition("AssertionError: ")[2])[:80]  # of bs4's message, the end says why
+        raise DatasetError(f"{path}: cannot be read as a web page ({reason})") from error
+
+
+def _of_word(content: bytes, path: Path) -> str:
+    """A Word document as Markdown, with what is left out said. Macros are not run, images and links not followed."""
+    _expect("mammoth", path)
+    import mammoth
+
+    try:
+        with zipfile.ZipFile(BytesIO(content)) as archive:
+            if sum(part.file_size for part in archive.infolist()) > LARGEST_MB * MB:
+                raise DatasetError(f"{path}: larger than {LARGEST_MB} MB when unzipped")
+            _check_xml(archive, path)
+        content, dropped = with_equations(content)
+        converted = mammoth.convert_to_html(BytesIO(content), convert_image=lambda _: [])
+    except DatasetError:
+        raise
+    except RecursionError as error:
+        raise DatasetError(f"{path}: elements are nested too deeply") from error
+    except Exception as error:  # mammoth raises errors of many kinds for a damaged file
+        raise DatasetError(f"{path}: {UNREADABLE} ({one_line(str(error))[:80]})") from error
+    dropped += ignored_elements([message.message for message in converted.messages])
+    if dropped:
+        say_once(f"{path}: left out: {', '.join(counted(number, what) for what, number in dropped.items())}")
+    return _of_html(converted.value, path)
+
+
+def _check_xml(archive: zipfile.ZipFile, path: Path) -> None:
+    """Refuse a Word document that would take minutes and gigabytes, or whose entities would silently be left out."""
+    size = elements = 0
+    for part in archive.infolist():
+        content = archive.read(part)
+        if not content.lstrip(b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n").startswith(b"<"):  # XML, whatever its name is
+            continue
+        if b"<!DOCTYPE" in content.replace(b"\x00", b""):  # also in UTF-16
+            raise DatasetError(f"{path}: {UNREADABLE} ({one_line(part.filename)[:80]} has a DOCTYPE; expected none)")
+        size += len(content)
+        elements += content.count(b"<") - content.count(b"</")
+    if size > LARGEST_XML_MB * MB or elements > MOST_ELEMENTS:
+        found = f"{size / MB:.0f} MB of XML with {elements:,} elements"
+        most = f"at most {LARGEST_XML_MB} MB and {MOST_ELEMENTS:,}"
+        raise DatasetError(f"{path}: contains {found}, expected {most}; split the document")
+
+
+def _expect(package: str, path: Path) -> None:
+    if find_spec(package) is None:
+        raise DatasetError(f"{path}: needs {package}; run pip install 'ragsweep[documents]'")

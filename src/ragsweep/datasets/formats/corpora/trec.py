@@ -1,0 +1,151 @@
+"""Reads documents in the formats of TREC collections: SGML, JSON lines, or tab-separated lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragsweep.core.errors import DatasetError
+from ragsweep.core.limits import Text
+from ragsweep.core.parsing import MB
+from ragsweep.datasets.model.collection import Document
+from ragsweep.datasets.readers.entry_files import (
+    LARGEST_CORPUS_MB,
+    LARGEST_MB,
+    id_of,
+    json_object,
+    lines_of,
+    text_of,
+)
+from ragsweep.datasets.readers.fields import flaw_of_name, without_entities
+from ragsweep.datasets.readers.files import files_at
+
+SECTIONS = "HEADLINE|HEAD|HL|TITLE|TTL|LEADPARA|LP|TEXT"  # what is read of a document in SGML
+# These patterns read each character a bounded number of times: a file can be made of millions of tags without an end.
+SECTION = re.compile(rf"<(/?)({SECTIONS})(?:\s[^<>]*)?>", re.IGNORECASE)
+DOCNO = re.compile(r"<(/?)DOCNO>", re.IGNORECASE)
+BEGIN = re.compile(r"\s*<DOC(?:\s[^<>]*)?>", re.IGNORECASE)
+END = re.compile(r"</DOC\s*>\s*\Z", re.IGNORECASE)
+TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+
+
+@dataclass(frozen=True)
+class TrecCorpus:
+    """A file, or all files of a folder, in one of the formats of TREC collections. The first character tells which.
+
+    - SGML: `<DOC> <DOCNO>id</DOCNO> <TEXT>...</TEXT> </DOC>`. The text is that of the headlines and of `<TEXT>`, or of
+      the whole document if it has none of them, without tags.
+    - JSON lines: `{"id": ..., "contents": ...}`, as Pyserini reads them; for other fields, use `TableCorpus`.
+    - Tab-separated lines: id and text, as in MS MARCO's `collection.tsv`.
+
+    Attributes:
+        path: The file or folder. Files whose names end in `.gz` are unzipped.
+    """
+
+    path: Text
+
+    def read(self) -> tuple[Document, ...]:
+        """Read the documents, in the order of the files' names."""
+        documents: dict[str, Document] = {}
+        for file in files_at(Path(self.path), "corpus.path", "a file or a folder of files").values():
+            for where, source, text in _texts(file):
+                if flaw := flaw_of_name(source):
+                    raise DatasetError(f"{where}: the id {source[:80]!r} {flaw}")
+                if source in documents:
+                    raise DatasetError(f"{where}: the document {source!r} is in the corpus twice; expected once")
+                documents[source] = Document.from_pages(source, [("1", source, text)])
+        if not documents:
+            raise DatasetError(f"{self.path}: contains no documents; expected at least one")
+        return tuple(documents.values())
+
+
+def _texts(path: Path) -> Iterator[tuple[str, str, str]]:
+    """The place, the id and the text of each document of a file."""
+    lines = lines_of(path, "corpus.path", "documents", LARGEST_CORPUS_MB)
+    first = next((line.lstrip() for _, line in lines if line.strip()), "")
+    lines = lines_of(path, "corpus.path", "documents", LARGEST_CORPUS_MB)
+    if first.startswith("<"):
+        return _of_sgml(path, lines)
+    return _of_json(path, lines) if first.startswith("{") else _of_tabs(path, lines)
+
+
+def _of_sgml(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[str, str, str]]:
+    inside: list[str] = []
+    size = begins = 0
+    for number, line in lines:
+        if BEGIN.match(line):
+            if inside:
+                raise DatasetError(f"{path}, line {number}: found <DOC>, expected </DOC> for the one in line {begins}")
+            begins = number
+        if begins:
+            inside.append(line)
+            size += len(line)
+            if size > LARGEST_MB * MB:
+                raise DatasetError(f"{path}, line {begins}: the document is larger than {LARGEST_MB} MB")
+        if END.search(line):
+            where = f"{path}, line {begins}"
+            if not begins:
+                raise DatasetError(f"{path}, line {number}: found </DOC>, expected <DOC> first")
+            yield (where, *_document(where, "".join(inside)))
+            inside, size, begins = [], 0, 0
+        elif not begins and not line.lstrip().startswith(("<!", "<?")) and TAG.sub("", line).strip():
+            found = f"found {line.strip()[:80]!r} outside of a document"
+            raise DatasetError(f"{path}, line {number}: {found}, expected <DOC> at the beginning of the line")
+    if inside:
+        raise DatasetError(f"{path}, line {begins}: found <DOC> without </DOC>")
+
+
+def _document(where: str, sgml: str) -> tuple[str, str]:
+    """The id and the text of a document."""
+    tags = list(DOCNO.finditer(sgml))
+    if [tag[1] for tag in tags] != ["", "/"]:
+        number = min(sum(tag[1] == kind for tag in tags) for kind in ("", "/"))
+        unpaired = "" if len(tags) == 2 * number else ", and one of these tags alone"
+        raise DatasetError(f"{where}: the document has {number} <DOCNO>...</DOCNO>{unpaired}; expected one")
+    opened, closed = tags
+    sections = _sections(sgml) or [sgml[: opened.start()] + sgml[closed.end() :]]
+    texts = (without_entities(TAG.sub("", _without_comments(section)), where).strip() for section in sections)
+    return without_entities(sgml[opened.end() : closed.start()], where).strip(), "\n".join(filter(None, texts))
+
+
+def _sections(sgml: str) -> list[str]:
+    """The contents of the outermost sections. One without an end tag goes on to the end of the document."""
+    found: list[str] = []
+    name, begins, depth = "", 0, 0
+    for tag in SECTION.finditer(sgml):
+        if not depth and not tag[1]:
+            name, begins, depth = tag[2].upper(), tag.end(), 1
+        elif depth and tag[2].upper() == name:
+            depth += -1 if tag[1] else 1
+            if not depth:
+                found.append(sgml[begins : tag.start()])
+    return [*found, sgml[begins:]] if depth else found
+
+
+def _without_comments(sgml: str) -> str:
+    kept: list[str] = []
+    at = 0
+    while (begins := sgml.find("<!--", at)) >= 0 and (ends := sgml.find("-->", begins + 4)) >= 0:
+        kept.append(sgml[at:begins])
+        at = ends + 3
+    return "".join([*kept, sgml[at:]])
+
+
+def _of_json(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[str, str, str]]:
+    for number, line in lines:
+        if line.strip():
+            where = f"{path}, line {number}"
+            _, entry = json_object(line, where)
+            yield where, id_of(entry, "id", where), text_of(entry, "contents", where) or ""
+
+
+def _of_tabs(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[str, str, str]]:
+    for number, line in lines:
+        if line.strip():
+            source, tab, text = line.partition("\t")
+            if not tab:
+                expected = "an id, a tab and a text; or <DOC> in SGML; or a JSON object"
+                raise DatasetError(f"{path}, line {number}: found {line.strip()[:80]!r}, expected {expected}")
+            yield f"{path}, line {number}", source.strip(), text.strip()

@@ -1,0 +1,78 @@
+"""Reads datasets of the catalogue ir-datasets.com."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, Literal
+
+from ragsweep.core.errors import DatasetError, first_line
+from ragsweep.core.limits import Text
+from ragsweep.datasets.model.collection import Collection, Document, Judgment, LeftOut, Query
+from ragsweep.datasets.model.faults import Faults
+from ragsweep.datasets.model.selecting import Selecting
+from ragsweep.datasets.model.unranked import own_documents
+
+BEIR = "beir/"  # what the ids of its benchmarks begin with
+
+
+@dataclass(frozen=True)
+class IrDatasetsDataset(Selecting):
+    """A dataset of ir_datasets with documents, queries and qrels. The unit of judgments is the document.
+
+    Attributes:
+        name: Name of the dataset and of its experiment in MLflow.
+        id: Its id in the catalogue, such as `beir/nfcorpus/test`, or one that was registered in this process.
+        leave_out: `same_id` leaves the document with the id of a query out of its ranking. `benchmark` does that in the
+            benchmarks of BEIR, as BEIR and MTEB do. None leaves it there.
+    """
+
+    name: Text
+    id: Text
+    leave_out: Literal["benchmark", "same_id"] | None = "benchmark"
+
+    def load(self) -> Collection:
+        """Read everything. What is not on this machine yet is downloaded."""
+        if find_spec("ir_datasets") is None:
+            raise DatasetError("dataset=ir_datasets needs ir_datasets; run pip install 'ragsweep[ir_datasets]'")
+        import ir_datasets
+
+        try:
+            dataset = ir_datasets.load(self.id)
+        except KeyError as error:
+            raise DatasetError(f"dataset.id: {self.id!r} is not in the catalogue of ir_datasets") from error
+        lacks = [what for what in ("docs", "queries", "qrels") if not getattr(dataset, f"has_{what}")()]
+        if lacks:
+            raise DatasetError(
+                f"dataset.id: {self.id} has no {' and no '.join(lacks)}; expected docs, queries and qrels"
+            )
+        try:
+            documents = tuple(_documents(dataset))
+            asked = [Query(str(query.query_id), query.default_text().strip()) for query in dataset.queries_iter()]
+            judgments = [
+                Judgment(str(each.query_id), str(each.doc_id), int(each.relevance)) for each in dataset.qrels_iter()
+            ]
+        except Exception as error:  # of a download or of a parser of the catalogue
+            raise DatasetError(f"dataset.id: {self.id} cannot be read ({first_line(error)})") from error
+        faults = Faults(self.id)
+        known = {query.query_id for query in asked}
+        for query in asked:
+            if not query.text:
+                faults.add(DatasetError(f"{self.id}: the text of query {query.query_id!r} is blank"), query.query_id)
+        for name, unit in {each.query_id: each.unit for each in judgments if each.query_id not in known}.items():
+            problem = f"judgment of {unit!r} for query {name!r}: the query does not exist"
+            faults.add(DatasetError(f"{self.id}: {problem}"), name)
+        faulty = {each.name for each in faults.found}
+        queries = tuple(query for query in asked if query.query_id not in faulty)
+        kept = tuple(each for each in judgments if each.query_id not in faulty)
+        by_id = self.leave_out == "same_id" or (self.leave_out == "benchmark" and self.id.startswith(BEIR))
+        left_out = LeftOut(documents=own_documents(queries, documents, kept) if by_id else ())
+        collection = Collection(self.name, "document", documents, queries, kept, left_out=left_out)
+        return self.selected(collection, faults)
+
+
+def _documents(dataset: Any) -> Iterator[Document]:
+    for document in dataset.docs_iter():
+        source = str(document.doc_id)
+        yield Document.from_pages(source, [("1", source, document.default_text().strip())])

@@ -1,0 +1,76 @@
+"""Reads PDF documents, and questions with the pages that answer them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ragsweep.core.limits import Text
+from ragsweep.datasets.formats.pdf_documents import PageNumbers, PdfDocuments, checked_skip
+from ragsweep.datasets.formats.pdf_fonts import Font
+from ragsweep.datasets.formats.questions.table import TableQuestions
+from ragsweep.datasets.model.collection import Collection, Document, Judgment
+from ragsweep.datasets.model.pages import OF_PDF, Match, PageOrDocument, keys_of
+from ragsweep.datasets.model.selecting import Selecting
+from ragsweep.datasets.readers.judgment_files import JudgmentFile
+from ragsweep.store.store import NO_STORE, Store
+
+
+@dataclass(frozen=True)
+class PdfDataset(Selecting):
+    """PDF files and questions with `query`, `relevant_docs`, and `query_type` if you like.
+
+    Attributes:
+        name: Name of the dataset and of its experiment in MLflow.
+        documents: A PDF file, or a folder of PDF files, including subfolders.
+        queries: The questions, in the formats of `TableQuestions`.
+        page_numbers: `physical` counts pages from 1. `label` uses the printed number of a page if the PDF contains it.
+        match: `qualified` distinguishes page 34 of one document from page 34 of another. `page_number` does not.
+        unit: What `relevant_docs` contains: a `page` ("34", "manual.pdf#34") or a `document` ("manual.pdf").
+        store: Caches the texts of the pages.
+        skip: Names of files in the folder to leave out, for example unreadable ones.
+    """
+
+    name: Text
+    documents: Text
+    queries: Text
+    page_numbers: PageNumbers = "physical"
+    match: Match = "qualified"
+    unit: PageOrDocument = "page"
+    store: Store = NO_STORE
+    skip: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "skip", checked_skip(self.skip))
+
+    @property
+    def without_effect(self) -> Sequence[str]:
+        """An empty `skip` has no effect, and nor have other defaults that leave nothing out."""
+        return (*super().without_effect, *(() if self.skip else ("skip",)))
+
+    @property
+    def corpus(self) -> PdfDocuments:
+        """The documents alone."""
+        return PdfDocuments(self.documents, self.page_numbers, self.skip, self.store)
+
+    def pictures(self, pages: Sequence[str]) -> list[str]:
+        """Those of the pages, each as `source#page_number`, that have a picture."""
+        return self.corpus.pictures(pages)
+
+    def fonts(self) -> Mapping[str, Sequence[Font]]:
+        """The fonts that each document needs and does not contain."""
+        return self.corpus.fonts()
+
+    def load(self) -> Collection:
+        """Read the PDFs and the questions. The pages that the questions name must exist in the PDFs."""
+        documents = self.corpus.read("dataset", "documents")
+        asked = TableQuestions(self.queries, keys_of(self.unit, self.match)).read(documents, OF_PDF)
+        skipped = tuple(sorted(set(self.skip)))
+        collection = Collection(self.name, asked.unit, asked.documents, asked.queries, asked.judgments, skipped)
+        return self.selected(collection, asked.faults)
+
+    def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
+        """The questions with further judgments."""
+        questions = TableQuestions(self.queries, keys_of(self.unit, self.match))
+        return questions.with_judgments(judgments, documents, OF_PDF.questions)

@@ -1,0 +1,201 @@
+"""PDF documents and their pages. Every dataset format with PDF documents uses this."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import chain
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from ragsweep.core.digest import digest_file, version
+from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.core.limits import Text
+from ragsweep.core.progress import advance, progress
+from ragsweep.core.quoting import typed
+from ragsweep.datasets.formats.pdf_fonts import Font, fonts_on, pages_with_fonts
+from ragsweep.datasets.model.collection import Document
+from ragsweep.datasets.model.pages import nearest
+from ragsweep.datasets.readers.fields import flaw_of_name
+from ragsweep.datasets.readers.files import files_at, what_is
+from ragsweep.store.store import NO_STORE, Arrays, Store, packed, unpacked
+from ragsweep.text.normalisation import composed
+
+PageNumbers = Literal["physical", "label"]
+
+MARK = b"%PDF"  # near the beginning of every PDF
+HYPHEN = "\ufffe"  # written by pdfium for a hyphen that breaks a word at the end of a line
+
+
+@dataclass(frozen=True)
+class PdfDocuments:
+    """A PDF file, or the PDF files of a folder.
+
+    Attributes:
+        path: The file, or the folder, including subfolders.
+        page_numbers: `physical` counts pages from 1. `label` uses the printed number of a page if the PDF contains it.
+        skip: Names of files in the folder to leave out, for example unreadable ones.
+        store: Caches the texts of the pages.
+    """
+
+    path: Text
+    page_numbers: PageNumbers = "physical"
+    skip: Sequence[str] = ()
+    store: Store = NO_STORE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "skip", checked_skip(self.skip))
+
+    @property
+    def without_effect(self) -> Sequence[str]:
+        """An empty `skip` has no effect."""
+        return () if self.skip else ("skip",)
+
+    def read(self, group: str = "corpus", path: str = "path") -> tuple[Document, ...]:
+        """Read the documents, in a stable order.
+
+        Args:
+            group: The group of the settings, for error messages.
+            path: The setting that names the file or folder, for error messages.
+
+        Raises:
+            DatasetError: A file cannot be read.
+        """
+        files = self._files(group, path)
+        documents: list[Document] = []
+        failed: dict[str, DatasetError] = {}
+        with progress(f"reading {len(files):,} PDF file{'s' * (len(files) > 1)}", len(files)):
+            for source, file in files.items():
+                try:
+                    documents.append(self._document(file, source))
+                except DatasetError as error:
+                    failed[source] = error
+                advance(1)
+        if failed:
+            raise self._error(failed, f"{group}.skip", alone=len(files) == 1)
+        return tuple(documents)
+
+    def pictures(self, pages: Collection[str]) -> list[str]:
+        """Those of the pages, each as `source#page_number`, that have a picture. A page without text may be a scan."""
+        found = []
+        for source, file in self._files("corpus", "path").items():
+            if any(page.startswith(f"{source}#") for page in pages):
+                numbers = [number for number, _ in self._pages(file)]
+                inputs = [digest_file(file), version("pypdfium2")]
+                kept = self.store.get("pictures", inputs, partial(_pictures_of, file))["pages"]
+                found += [page for index in kept.tolist() if (page := f"{source}#{numbers[index]}") in pages]
+        return found
+
+    def fonts(self) -> dict[str, list[Font]]:
+        """The fonts that each document needs and does not contain, without those of every reader."""
+        found = {source: self._fonts(file) for source, file in self._files("corpus", "path").items()}
+        others = {source: [font for font in fonts if not font.standard] for source, fonts in found.items()}
+        return {source: fonts for source, fonts in others.items() if fonts}
+
+    def _fonts(self, path: Path) -> tuple[Font, ...]:
+        """The fonts that a file does not contain, as this machine has them."""
+        state = path.stat()
+        return _fonts_of(path, state.st_mtime_ns, state.st_size, self.store)
+
+    def _files(self, group: str, path: str) -> dict[str, Path]:
+        """The PDF files by their names relative to the folder, in a stable order."""
+        root = Path(self.path)
+        files = files_at(root, f"{group}.{path}", "a PDF file or a folder of PDF files", ".pdf")
+        if not files:
+            raise DatasetError(f"{group}.{path}: no PDF file in {root}")
+        skipped = set(map(composed, self.skip))
+        if unknown := skipped - set(map(composed, files)):
+            name = min(unknown)
+            raise DatasetError(f"{group}.skip: {root} has no PDF file {name!r}; {nearest(name, files)}")
+        left = {source: path for source, path in files.items() if composed(source) not in skipped}
+        if not left:
+            raise DatasetError(f"{group}.skip: leaves out every PDF file in {root}; expected to keep at least one")
+        for source in left:
+            if flaw := flaw_of_name(source):
+                raise DatasetError(f"{root}: the file name {source!r} {flaw}; rename the file")
+        return left
+
+    def _document(self, path: Path, source: str) -> Document:
+        pages = self._pages(path)
+        return Document.from_pages(source, ((number, f"{source}#{number}", text) for number, text in pages))
+
+    def _error(self, failed: Mapping[str, DatasetError], skip: str, *, alone: bool) -> DatasetError:
+        """The first error, with the setting that leaves out all files that cannot be read."""
+        first = next(iter(failed.values()))
+        if alone:  # no other document to continue with
+            return first
+        others = f"; {len(failed) - 1} more cannot be read" if len(failed) > 1 else ""
+        setting = typed(skip, [*self.skip, *failed])
+        return DatasetError(f"{first}{others}; {setting} leaves {'them' if others else 'it'} out")
+
+    def _pages(self, path: Path) -> Iterator[tuple[str, str]]:
+        """The number and the text of each page."""
+        if (found := what_is(path)) != "a file":
+            raise DatasetError(f"{path}: {f'is {found}' if found else 'does not exist, or is a broken link'}")
+        labelled = self.page_numbers == "label"
+        try:
+            inputs = [digest_file(path), version("pypdfium2"), labelled, self._fonts(path)]
+        except OSError as error:
+            raise DatasetError(f"{path}: cannot be read ({error.strerror})") from error
+        kept = self.store.get("pages", inputs, lambda: packed(chain.from_iterable(_pages_of(path, labelled=labelled))))
+        texts = unpacked(kept)
+        if not texts:
+            raise DatasetError(f"{path}: has no pages")
+        return zip(texts[::2], texts[1::2], strict=True)
+
+
+def checked_skip(skip: Sequence[str]) -> tuple[str, ...]:
+    """The setting `dataset.skip` as a tuple. Raises `ConfigError` if it is not a list of file names."""
+    names = skip if isinstance(skip, Sequence) and not isinstance(skip, str) else [None]
+    if not all(isinstance(name, str) for name in names):
+        raise ConfigError(f"dataset.skip: found {skip!r}, expected a list of file names, like [a.pdf,b.pdf]")
+    return tuple(skip)
+
+
+@lru_cache(maxsize=10_000)  # every run of a sweep audits the same files
+def _fonts_of(path: Path, changed_ns: int, size: int, store: Store) -> tuple[Font, ...]:
+    named = unpacked(store.get("fonts", [digest_file(path), version("pypdfium2")], partial(pages_with_fonts, path)))
+    return tuple(fonts_on([*map(int, named[1::2])], path)) if named else ()
+
+
+def _pages_of(path: Path, *, labelled: bool) -> Iterator[tuple[str, str]]:
+    """The number and the text of each page. Raises `DatasetError` for a file that is not a readable PDF."""
+    import pypdfium2
+
+    try:
+        with pypdfium2.PdfDocument(path) as pdf:
+            for index in range(len(pdf)):
+                label = pdf.get_page_label(index) if labelled else ""
+                yield label or str(index + 1), _normalised(pdf[index].get_textpage().get_text_range())
+    except (pypdfium2.PdfiumError, OSError) as error:
+        raise DatasetError(f"{path}: cannot be read as a PDF ({_reason(error, path)})") from error
+
+
+def _pictures_of(path: Path) -> Arrays:
+    """The pages with an image, counted from 0."""
+    import pypdfium2
+
+    image = [pypdfium2.raw.FPDF_PAGEOBJ_IMAGE]
+    with pypdfium2.PdfDocument(path) as pdf:
+        pages = [index for index in range(len(pdf)) if any(pdf[index].get_objects(image))]
+    return {"pages": np.array(pages, dtype=np.int64)}
+
+
+def _reason(error: Exception, path: Path) -> str:
+    reason = str(error).removeprefix("Failed to load document ").strip("(). ").removeprefix("PDFium: ")
+    if "password" in reason:
+        return "it is encrypted; expected one without a password"
+    with suppress(OSError), path.open("rb") as file:
+        if MARK not in (beginning := file.read(1024)):
+            found = f"it begins with {beginning[:8].decode('latin-1')!r}" if beginning else "it is empty"
+            return f"{found}; expected {MARK.decode()}"
+    return f"{reason[:1].lower()}{reason[1:]}"
+
+
+def _normalised(text: str) -> str:
+    """Normalise line ends, and join words that were hyphenated at a line end."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace(f"{HYPHEN}\n", "").replace(HYPHEN, "")

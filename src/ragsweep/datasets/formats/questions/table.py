@@ -1,0 +1,247 @@
+"""Reads questions with the pages or documents that answer them, one question or one judgment a row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+
+from ragsweep.core.errors import DatasetError
+from ragsweep.core.limits import Text
+from ragsweep.core.terminal import counted, say_once
+from ragsweep.datasets.formats.own import Asked
+from ragsweep.datasets.model.collection import Document, Judgment, Query, Unit
+from ragsweep.datasets.model.faults import Faults
+from ragsweep.datasets.model.pages import OF_OWN, Key, Pages, Settings, with_keys
+from ragsweep.datasets.readers.delimited_rows import Entry
+from ragsweep.datasets.readers.entry_files import expect_fields, further_fields, id_of, read_entries, text_of, type_in
+from ragsweep.datasets.readers.fields import QUERY_TYPE, listed
+from ragsweep.datasets.readers.json_objects import Named
+from ragsweep.datasets.readers.judgment_fields import (
+    PAGE,
+    document_of_row,
+    grade_columns_of,
+    graded_by_row,
+    grades_in,
+    grades_of_row,
+    is_grade_unread,
+    judgment_columns,
+)
+from ragsweep.datasets.readers.judgment_files import JudgmentFile, refuse_parquet, table_with
+
+QUERY, OTHER_QUERY = "query", "question"  # the other name is read where the usual one is missing
+RELEVANT, OTHER_RELEVANT = "relevant_docs", "relevant_pages"
+
+
+@dataclass
+class _Question:
+    """A question and what its rows say of it.
+
+    Attributes:
+        query: The question, with the fields of its first row.
+        where: The place of its first row.
+        grades: The judgments of all rows.
+        rows: How many these are.
+        faulty: Whether a row cannot be used.
+    """
+
+    query: Query
+    where: str
+    grades: dict[str, int] = field(default_factory=dict)
+    rows: int = 0
+    faulty: bool = False
+
+
+@dataclass(frozen=True)
+class TableQuestions:
+    """A JSON list, a file with one JSON object per line, a CSV, TSV or Parquet file, with one question a row.
+
+    A question can also have several rows, with a judgment in each. Rows are of one question if they have the same id,
+    or, without a column of ids, the same text and type. Without a column of judgments, the columns of a row make one:
+    `source` (or file, doc, document, doc_id), `page`, and `grade` (or score, relevance, rel).
+
+    Further columns become further fields of the queries. Those that differ between the rows of a question are left out,
+    and named.
+
+    Attributes:
+        path: The file.
+        unit: What judgments name: a `page` ("34", "manual.pdf#34"), a `page_number` (page 34 of any document counts),
+            or a `document` ("manual.pdf").
+        query: The column of the question. Where there is no `query`, `question` is read.
+        relevant: The column of the judgments: a list like `["34", "manual.pdf#35"]`, grades like `{"34": 2}`, or the
+            text `34; manual.pdf#35`. Where there is no `relevant_docs`, `relevant_pages` is read.
+        id: The column of the ids; None numbers the questions from 1.
+        type: The column of the types by which results are broken down; None if there is none.
+    """
+
+    path: Text
+    unit: Key = "page"
+    query: Text = QUERY
+    relevant: Text = RELEVANT
+    id: Text | None = None
+    type: Text | None = QUERY_TYPE
+
+    def read(self, documents: tuple[Document, ...], settings: Settings = OF_OWN) -> Asked:
+        """Read the questions. The pages that they name must exist.
+
+        Args:
+            documents: The corpus.
+            settings: Those that error messages name.
+        """
+        documents = with_keys(documents, self.unit)
+        unit: Unit = "document" if self.unit == "document" else "page"
+        pages = Pages(documents, unit, settings)
+        faults = Faults(self.path)
+        questions = self._questions(settings, faults, documents)
+        judgments: list[Judgment] = []
+        for each in questions:
+            try:
+                judgments += pages.judgments(each.query.query_id, each.grades, each.where)
+            except DatasetError as error:
+                each.faulty = True
+                faults.add(error, each.query.query_id)
+        queries = tuple(each.query for each in questions if not each.faulty)
+        return Asked(unit, documents, queries, tuple(judgments), faults=faults)
+
+    def with_judgments(
+        self, judgments: Sequence[Judgment], documents: tuple[Document, ...], setting: str = OF_OWN.questions
+    ) -> JudgmentFile:
+        """The file with further judgments, for the setting that names it."""
+        added: dict[str, dict[str, int]] = {}
+        bare = self.unit == "page" and len(documents) == 1  # the page number is enough, and probably what the file has
+        for query_id, unit, grade in judgments:
+            added.setdefault(query_id, {})[unit.rpartition("#")[2] if bare else unit] = grade
+        path = Path(self.path)
+        refuse_parquet(path)
+        _, first = next(read_entries(path, "queries"), ("", {}))
+        relevant = self._relevant_in(first)
+        questions = self._questions(OF_OWN, Faults(path), documents)
+        if relevant is None or isinstance(first, Named) or any(each.rows > 1 for each in questions):
+            raise DatasetError(
+                f"{path}: judgments can only be added to a table with one question a row and a column of judgments; "
+                "write it as one first, with ragsweep convert --to table"
+            )
+        return table_with(path, relevant, self.id, added, f"{setting}={{path}}")
+
+    def _questions(self, settings: Settings, faults: Faults, documents: Sequence[Document]) -> list[_Question]:
+        """The questions that can be used, in the order of their first rows; in `faults` why others cannot."""
+        sources = {document.source for document in documents}
+        endings = {PurePosixPath(source).suffix for source in sources} - {""}
+        questions: dict[tuple[str, str | None], _Question] = {}
+        nameless = 0  # rows of which not even the question can be read
+        ungraded = 0  # rows whose grade is not read
+        differing: dict[str, None] = {}
+        judging: dict[str, None] = {}  # the columns that make judgments of documents, where there is none for judgments
+        has_type = self.type in (None, QUERY_TYPE)
+        for where, row in read_entries(Path(self.path), "queries", setting=settings.questions):
+            has_type = has_type or self.type in row
+            if self._relevant_in(row) is None and PAGE[0] not in row:
+                judging |= dict.fromkeys(judgment_columns(row))
+            question = None
+            number, id_column = str(len(questions) + nameless + 1), self._id_in(row)
+            name = None if id_column else number
+            try:
+                name = id_of(row, id_column, where) if id_column else number
+                if settings is OF_OWN:
+                    columns = {"questions.query": self._query_in(row), "questions.relevant": self._relevant_in(row)}
+                    expect_fields(row, columns, where)
+                query = self._query(row, where, name)
+                key = (query.text, query.query_type) if id_column is None else (name, None)
+                question = questions.setdefault(key, _Question(query, where))
+                question.rows += 1
+                ungraded += (relevant := self._relevant_in(row)) is not None and is_grade_unread(row, relevant)
+                differing |= _added(question, query, self._grades(row, where, sources, endings), where)
+            except DatasetError as error:
+                if question is None or not question.faulty:
+                    faults.add(error, question.query.query_id if question else name)
+                if question is None:
+                    nameless += 1
+                else:
+                    question.faulty = True
+        if not questions and not nameless:
+            raise DatasetError(f"{self.path}: contains no queries; expected at least one")
+        if not has_type:
+            raise DatasetError(f"{self.path}: no query has the field {self.type!r} (questions.type)")
+        other = "; questions.relevant=FIELD takes another" if settings is OF_OWN else ""
+        rows = sum(each.rows for each in questions.values())
+        several = f"{counted(ungraded, 'row')} with several judgments, or with grades among them"
+        for is_so, what in (
+            # A column `source` can also say where a question comes from.
+            (judging, f"judgments are taken from {listed(judging)}{other}"),
+            (rows > len(questions), f"{rows:,} rows are {counted(len(questions), 'question')}, some with several rows"),
+            (ungraded, f"the grade in a column of its own is not read for {several}"),
+            (differing, f"fields that differ between the rows of a question, left out: {listed(differing)}"),
+        ):
+            if is_so:
+                say_once(f"{self.path}: {what}")
+        for each in questions.values():
+            kept = tuple(one for one in each.query.fields if one[0] not in differing)
+            each.query = each.query if len(kept) == len(each.query.fields) else replace(each.query, fields=kept)
+        return [each for each in questions.values() if not each.faulty]
+
+    def _query(self, row: Entry, where: str, name: str) -> Query:
+        """The question of a row; `name` is its id."""
+        column = self._query_in(row)
+        text = text_of(row, column, where)
+        if not text:
+            raise DatasetError(f"{where}: the field {column!r} is empty; expected the text of the query")
+        relevant = self._relevant_in(row)
+        judged = judgment_columns(row) if relevant is None else [relevant, *grade_columns_of(row, relevant)]
+        return Query(
+            query_id=name,
+            text=text,
+            query_type=type_in(row, self.type, where),
+            fields=further_fields(row, (self._id_in(row), column, self.type, *judged), where),
+        )
+
+    def _grades(self, row: Entry, where: str, sources: Set[str], endings: Set[str]) -> dict[str, int]:
+        """The judgments in a row. Its column of a document, if it has one, says of which document its pages are.
+
+        Args:
+            row: The row.
+            where: Its place, for error messages.
+            sources: The names of the documents.
+            endings: Those of the names of files among them.
+        """
+        relevant = self._relevant_in(row)
+        if relevant is None:
+            return grades_of_row(row, where)
+        grades = graded_by_row(grades_in(row, relevant, where), row, relevant, where)
+        named = document_of_row(row) if self.unit != "document" else ""
+        if named not in sources and PurePosixPath(named).suffix not in endings:
+            return grades
+        return {key if "#" in key or key in sources else f"{named}#{key}": grade for key, grade in grades.items()}
+
+    def _id_in(self, row: Entry) -> str | None:
+        """The column of the ids."""
+        return "id" if self.id is None and isinstance(row, Named) else self.id
+
+    def _query_in(self, row: Entry) -> str:
+        """The column of the question."""
+        return OTHER_QUERY if self.query == QUERY and QUERY not in row and OTHER_QUERY in row else self.query
+
+    def _relevant_in(self, row: Entry) -> str | None:
+        """The column of the judgments; None if several columns make one."""
+        if self.relevant != RELEVANT or RELEVANT in row:
+            return self.relevant
+        if OTHER_RELEVANT in row:
+            return OTHER_RELEVANT
+        return None if judgment_columns(row) else RELEVANT
+
+
+def _added(question: _Question, query: Query, grades: Mapping[str, int], where: str) -> dict[str, None]:
+    """Add the judgments of a row to its question. Returns the fields of the row that differ from those of the first."""
+    if question.query.text != query.text:
+        found = f"the id {query.query_id!r} is in the file twice, first in {question.where}, with another text"
+        raise DatasetError(f"{where}: {found}; expected one question for an id")
+    if question.query.query_type != query.query_type:
+        found = f"the question has the type {query.query_type!r}, but {question.query.query_type!r}"
+        raise DatasetError(f"{where}: {found} in {question.where}; expected one")
+    for unit, grade in grades.items():
+        if question.grades.setdefault(unit, grade) != grade:
+            found = f"{unit[:80]!r} has the grades {question.grades[unit]} and {grade} for the same question"
+            raise DatasetError(f"{where}: {found}; expected one")
+    if question.query.fields == query.fields:
+        return {}
+    first, further = dict(question.query.fields), dict(query.fields)
+    return dict.fromkeys(name for name in {**first, **further} if first.get(name) != further.get(name))

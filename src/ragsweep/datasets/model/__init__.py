@@ -1,0 +1,1 @@
+"""Documents, questions and judgments, and the passages that documents are cut into."""

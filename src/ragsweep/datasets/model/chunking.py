@@ -1,0 +1,77 @@
+"""The spans of the passages of every document. Those of the chunkers of ragsweep are cached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from numbers import Integral
+from typing import Protocol
+
+import numpy as np
+
+from ragsweep.core.digest import digest_texts
+from ragsweep.core.errors import DatasetError
+from ragsweep.core.plugins import is_ours
+from ragsweep.datasets.model.collection import Collection, Document
+from ragsweep.store.code import kind_of
+from ragsweep.store.identity import identity
+from ragsweep.store.store import Arrays, Store
+
+Span = tuple[int, int]
+
+
+class Chunker(Protocol):
+    """Splits the text of a page into passages.
+
+    A chunker with `across_pages = True` gets the text of a whole document, with a form feed between pages. One with a
+    method `split_all(texts)`, which yields the spans of each text, is asked once for all texts.
+    """
+
+    def split(self, text: str) -> Sequence[Span]:
+        """Spans `(start, end)` of the passages in `text`, in order. Empty for a blank text."""
+        ...
+
+
+def cut(collection: Collection, chunker: Chunker, store: Store) -> Iterator[list[Span]]:
+    """The spans of the passages of each document, in its text."""
+    across_pages = bool(getattr(chunker, "across_pages", False))
+    places = [_places(document, across_pages) for document in collection.documents]
+    texts = [
+        document.text[start:end]
+        for document, its in zip(collection.documents, places, strict=True)
+        for start, end in its
+    ]
+
+    def build() -> Arrays:
+        split_all = getattr(chunker, "split_all", lambda texts: map(chunker.split, texts))
+        spans = [_checked_spans(each, text, chunker) for each, text in zip(split_all(texts), texts, strict=True)]
+        flat = np.array([span for text in spans for span in text], dtype=np.int64).reshape(-1, 2)
+        return {"spans": flat, "ends": np.cumsum([len(text) for text in spans], dtype=np.int64)}
+
+    ours = is_ours(type(chunker).__module__)
+    kept = store.get("spans", [identity(chunker), digest_texts(texts)], build) if ours else build()
+    flat, ends = [(start, end) for start, end in kept["spans"].tolist()], kept["ends"].tolist()
+    parts = iter(zip([0, *ends], ends, strict=False))
+    for its in places:
+        yield [
+            (place + start, place + end)
+            for (place, _), (first, last) in zip(its, parts, strict=False)
+            for start, end in flat[first:last]
+        ]
+
+
+def _places(document: Document, across_pages: bool) -> list[Span]:
+    """What a chunker gets of a document: each page, or everything from the first page on."""
+    if not across_pages:
+        return [(page.start, page.end) for page in document.pages]
+    return [(document.pages[0].start, len(document.text))] if document.pages else []
+
+
+def _checked_spans(spans: object, text: str, chunker: Chunker) -> Sequence[Span]:
+    """Check the spans that a chunker returned. Raises `DatasetError` if one is not within the text."""
+    wanted = f"expected (start, end) with 0 <= start < end <= {len(text)}, whole numbers"
+    for span in spans if isinstance(spans, Sequence | np.ndarray) else [spans]:
+        pair = tuple(span) if isinstance(span, Sequence | np.ndarray) else ()
+        whole = len(pair) == 2 and all(isinstance(each, Integral) for each in pair)
+        if not whole or not 0 <= pair[0] < pair[1] <= len(text):
+            raise DatasetError(f"chunker: {kind_of(chunker)}.split: found {span!r:.80}, {wanted}")
+    return spans  # type: ignore[return-value]

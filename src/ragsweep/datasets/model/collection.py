@@ -1,0 +1,229 @@
+"""Documents, queries and judgments as a dataset format reads them, before chunking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Literal, NamedTuple, Protocol
+
+from ragsweep.core.digest import digest, digest_texts
+from ragsweep.core.terminal import counted_of_all
+from ragsweep.datasets.model.cases import Case, digest_of_cases
+from ragsweep.datasets.model.faults import Fault
+from ragsweep.text.normalisation import Spellings
+
+Unit = Literal["passage", "page", "document"]
+
+PAGE_BREAK = "\f"  # between the pages of a document, as in the output of pdftotext
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of a document.
+
+    Attributes:
+        page: Physical index, from 0.
+        page_number: `page + 1`, or the printed label.
+        unit: Key of this page (or of its document) in judgments.
+        start: Offset of its first character in the text of the document.
+        end: Offset after its last character. Equal to `start` for a page without text.
+    """
+
+    page: int
+    page_number: str
+    unit: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A source file: its whole text, and the offsets of its pages."""
+
+    source: str
+    text: str
+    pages: tuple[Page, ...]
+
+    @classmethod
+    def from_pages(cls, source: str, pages: Iterable[tuple[str, str, str]]) -> Document:
+        """Join pages, given as `(page_number, unit, text)`, into one document."""
+        placed: list[Page] = []
+        texts: list[str] = []
+        start = 0
+        for index, (page_number, unit, text) in enumerate(pages):
+            placed.append(Page(index, page_number, unit, start, start + len(text)))
+            texts.append(text)
+            start += len(text) + len(PAGE_BREAK)
+        return cls(source, PAGE_BREAK.join(texts), tuple(placed))
+
+
+def digest_of_documents(documents: Iterable[Document]) -> str:
+    """Digest of the names, texts and pages of documents."""
+    return digest_texts(field for each in documents for field in (each.source, each.text, repr(each.pages)))
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question.
+
+    Attributes:
+        query_id: Its id.
+        text: What is asked.
+        query_type: The group by which results are broken down; None if the dataset has no query types.
+        fields: Further fields of the dataset, as names and texts. They are columns of the table of queries.
+    """
+
+    query_id: str
+    text: str
+    query_type: str | None = None
+    fields: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, case: Case) -> Query:
+        """The query that retrieves evidence for a case. Its type is the specialty."""
+        return cls(case.query_id, case.text, case.specialty)
+
+
+class Judgment(NamedTuple):
+    """One line of qrels: the grade of a unit for a query. Grade 0 means judged as not relevant."""
+
+    query_id: str
+    unit: str
+    grade: int
+
+
+class Reference(NamedTuple):
+    """A span of a document that answers a query.
+
+    Attributes:
+        query_id: The query.
+        source: The document.
+        start: Offset of its first character in the text of the document. 0 if the offsets are not known.
+        end: Offset after its last character. 0 if the offsets are not known.
+        text: What the span says. Empty if that is to be taken from the document.
+    """
+
+    query_id: str
+    source: str
+    start: int
+    end: int
+    text: str = ""
+
+    @property
+    def has_offsets(self) -> bool:
+        """Whether the offsets are known."""
+        return self.start < self.end
+
+
+class Unranked(NamedTuple):
+    """A document that is left out of the ranking of a query."""
+
+    query_id: str
+    source: str
+
+
+class LeftOut(NamedTuple):
+    """The questions of a dataset that are not measured, and the documents that are left out of rankings.
+
+    Attributes:
+        faulty: Why each of the selected questions that cannot be used was left out.
+        unselected: The ids of the questions that were not selected; None for one whose id cannot be read.
+        documents: What a benchmark leaves out of the rankings of its queries. A document need not be in the corpus.
+    """
+
+    faulty: tuple[Fault, ...] = ()
+    unselected: tuple[str | None, ...] = ()
+    documents: tuple[Unranked, ...] = ()
+
+    @property
+    def ids(self) -> tuple[str | None, ...]:
+        """The ids of these questions; None for one whose id cannot be read."""
+        return (*(each.name for each in self.faulty), *self.unselected)
+
+    @property
+    def number(self) -> int:
+        """How many questions these are."""
+        return len(self.ids)
+
+    def of_all(self, asked: int, noun: str = "question") -> str:
+        """How many questions are asked, such as `4,162 of 4,183 questions`, or `133 questions` if these are all."""
+        return counted_of_all(asked, self.number, noun)
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Documents, queries and judgments, before chunking.
+
+    Attributes:
+        references: The spans that answer the queries, of a dataset that judges spans. Its unit is then the passage, it
+            has no other judgments, and a passage is relevant if it shares a character with a reference of the query, or
+            holds enough of the words of one without offsets.
+        skipped: Names of the documents that the user left out.
+        cases: The multiple-choice case of each query, in the order of the queries; empty if the dataset has none. With
+            cases, documents and judgments may be missing: the questions can be answered without them.
+        left_out: The questions that are not measured, and the documents that are left out of rankings.
+    """
+
+    name: str
+    unit: Unit
+    documents: tuple[Document, ...]
+    queries: tuple[Query, ...]
+    judgments: tuple[Judgment, ...]
+    skipped: tuple[str, ...] = ()
+    cases: tuple[Case, ...] = ()
+    references: tuple[Reference, ...] = ()
+    left_out: LeftOut = field(default_factory=LeftOut)
+
+    def __post_init__(self) -> None:
+        """Let judgments and references name queries and documents as these are spelled, in whatever normal form."""
+        named = [*self.judgments, *self.references, *self.left_out.documents]
+        if all(str(name).isascii() for each in named for name in each[:2]):
+            return
+        queries = Spellings(query.query_id for query in self.queries)
+        of_pages = (page.unit for document in self.documents for page in document.pages)
+        units = Spellings(chain(of_pages, (judgment.unit for judgment in self.judgments)))
+        sources = Spellings(document.source for document in self.documents)
+        judgments = tuple(
+            each._replace(query_id=queries.of(each.query_id), unit=units.of(each.unit)) for each in self.judgments
+        )
+        references = tuple(
+            each._replace(query_id=queries.of(each.query_id), source=sources.of(each.source))
+            for each in self.references
+        )
+        object.__setattr__(self, "judgments", judgments)
+        documents = tuple(Unranked(queries.of(name), sources.of(source)) for name, source in self.left_out.documents)
+        object.__setattr__(self, "references", references)
+        object.__setattr__(self, "left_out", self.left_out._replace(documents=documents))
+
+    @property
+    def digest(self) -> str:
+        """Digest of corpus, queries, judgments and cases, before chunking. Equal digests mean equal data.
+
+        It includes everything except `name`, `skipped` and the questions that are left out.
+        """
+        return digest(
+            [
+                self.unit,
+                digest_of_documents(self.documents),
+                digest_texts(query.text for query in self.queries),
+                digest_texts(query.query_id for query in self.queries),
+                [query.query_type for query in self.queries],
+                [(query_id, unit, int(grade)) for query_id, unit, grade in self.judgments],
+                *([digest_of_cases(self.cases)] if self.cases else []),
+                *([["references", *self.references]] if self.references else []),
+                *([["fields", *fields]] if any(fields := [query.fields for query in self.queries]) else []),
+                *([["unranked", *self.left_out.documents]] if self.left_out.documents else []),
+            ]
+        )
+
+
+class DatasetFormat(Protocol):
+    """Reads a dataset. To add a format, write a class with this method.
+
+    If it also has an attribute `corpus` that reads the documents alone, questions can be generated about them.
+    """
+
+    def load(self) -> Collection:
+        """Read everything. Raises `DatasetError` for bad input."""
+        ...

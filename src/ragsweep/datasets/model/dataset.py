@@ -1,0 +1,298 @@
+"""A chunked corpus with its queries and relevance judgments."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from ragsweep.core.arrays import Indices
+from ragsweep.core.digest import digest, digest_texts
+from ragsweep.core.errors import DatasetError
+from ragsweep.datasets.model.cases import Case
+from ragsweep.datasets.model.checks import check
+from ragsweep.datasets.model.chunking import Chunker, Span, cut
+from ragsweep.datasets.model.collection import Collection, Document, Judgment, LeftOut, Page, Query, Reference, Unit
+from ragsweep.datasets.model.numbered_words import FUZZY, number_words, shares_of_words
+from ragsweep.datasets.model.overlaps import on_one_line, overlapping
+from ragsweep.store.store import NO_STORE, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """What is indexed: a chunk of a page, or of several, with `text == document.text[start:end]`.
+
+    Attributes:
+        page: Physical index, from 0, of the page on which it begins.
+        page_number: Number of this page.
+        chunk_id: Its id: the document, this page, and which passage of this page it is.
+    """
+
+    text: str
+    source: str
+    page: int
+    page_number: str
+    chunk_id: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Qrels:
+    """Judgments as parallel arrays, each of shape [judgments].
+
+    Attributes:
+        query: Position of the query in `Dataset.queries`.
+        unit: Position of the unit in `Dataset.units`.
+        grade: Its grade for the query.
+    """
+
+    query: Indices
+    unit: Indices
+    grade: Indices
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A chunked corpus with its queries and qrels.
+
+    Attributes:
+        digest: Digest of corpus, queries, qrels and cases, independent of chunking. Runs with equal digests can be
+            compared.
+        units: All units of the corpus in corpus order, then judged units that are not in the corpus.
+        passage_units: Position in `units` of the first unit of each passage, shape [passages].
+        empty_pages: Pages without text, as `source#page_number`. They are never retrieved.
+        skipped: Documents that the user left out.
+        cases: The multiple-choice case of each query, in the order of the queries; empty if the dataset has none. Only
+            a dataset with cases may have no passages or no judgments.
+        references: The spans that answer the queries, each with its text, if the dataset judges spans. The qrels follow
+            from them.
+        left_out: The questions that are not measured, and the documents that are left out of rankings.
+        further_units: The further units of passages of several pages: rows of passage and unit, in the order of the
+            passages and then of the pages, shape [further units, 2].
+    """
+
+    name: str
+    digest: str
+    unit: Unit
+    passages: tuple[Passage, ...]
+    queries: tuple[Query, ...]
+    qrels: Qrels
+    units: tuple[str, ...]
+    passage_units: Indices
+    empty_pages: tuple[str, ...]
+    skipped: tuple[str, ...] = ()
+    cases: tuple[Case, ...] = ()
+    references: tuple[Reference, ...] = ()
+    left_out: LeftOut = field(default_factory=LeftOut)
+    further_units: Indices = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
+
+    @classmethod
+    def from_collection(
+        cls, collection: Collection, chunker: Chunker, store: Store = NO_STORE, *, fuzzy_threshold: float = FUZZY
+    ) -> Dataset:
+        """Split the documents into passages and number the units.
+
+        Args:
+            collection: The output of a dataset format.
+            chunker: Splits the pages.
+            store: Caches the spans of the chunkers of ragsweep. Those of user chunkers are not cached.
+            fuzzy_threshold: As of `relevant_passages`.
+
+        Raises:
+            DatasetError: There is nothing to retrieve, to measure or to answer, or the collection is invalid.
+        """
+        check(collection)
+        passages: list[Passage] = []
+        keys: list[str] = []
+        further: list[tuple[int, str]] = []
+        positions: dict[str, int] = {}
+        empty: list[str] = []
+        spans = cut(collection, chunker, store)
+        for document, its in zip(collection.documents, spans, strict=True):
+            with_text: set[int] = set()
+            for passage, pages in _passages_of(document, its):
+                units = [passage.chunk_id] if collection.unit == "passage" else [page.unit for page in pages]
+                keys.append(units[0])
+                further += [(len(passages), unit) for unit in dict.fromkeys(units[1:]) if unit != units[0]]
+                passages.append(passage)
+                with_text |= {page.start for page in pages}
+            for page in document.pages:
+                if page.start not in with_text or page.start == page.end:
+                    empty.append(f"{document.source}#{page.page_number}")
+                if collection.unit != "passage":
+                    positions.setdefault(page.unit, len(positions))
+        if not passages and (collection.documents or not collection.cases):
+            raise DatasetError(f"{collection.name}: the documents contain no text, so nothing can be retrieved")
+        for key in (*keys, *(judgment.unit for judgment in collection.judgments)):
+            positions.setdefault(key, len(positions))
+        documents = {document.source: document for document in collection.documents}
+        references = tuple(_with_text(reference, documents) for reference in collection.references)
+        judgments = relevant_passages(references, passages, fuzzy_threshold) or collection.judgments
+        rows = {query.query_id: row for row, query in enumerate(collection.queries)}
+        grades = {  # duplicate judgments count once
+            (rows[judgment.query_id], positions[judgment.unit]): judgment.grade for judgment in judgments
+        }
+        return cls(
+            name=collection.name,
+            digest=collection.digest,
+            unit=collection.unit,
+            passages=tuple(passages),
+            queries=collection.queries,
+            qrels=Qrels(
+                query=_indices(row for row, _ in grades),
+                unit=_indices(unit for _, unit in grades),
+                grade=_indices(grades.values()),
+            ),
+            units=tuple(positions),
+            passage_units=_indices(positions[key] for key in keys),
+            empty_pages=tuple(empty),
+            skipped=collection.skipped,
+            cases=collection.cases,
+            references=references,
+            left_out=collection.left_out,
+            further_units=np.array([(row, positions[key]) for row, key in further], dtype=np.int64).reshape(-1, 2),
+        )
+
+    @cached_property
+    def passages_with_units(self) -> Indices:
+        """Each passage with each of its units: rows of passage and unit, shape [pairs, 2]."""
+        first = np.column_stack([np.arange(len(self.passages)), self.passage_units])
+        return np.concatenate([first, self.further_units])
+
+    @cached_property
+    def found_units(self) -> Indices:
+        """Positions of the units that have a passage, and can therefore be retrieved, in ascending order."""
+        return np.unique(self.passages_with_units[:, 1])
+
+    def passages_of(self, unit: int) -> Indices:
+        """Positions of the passages of a unit, in corpus order."""
+        further = self.further_units[self.further_units[:, 1] == unit, 0]
+        return np.union1d(np.flatnonzero(self.passage_units == unit), further)
+
+    def units_of(self, passages: Iterable[int]) -> set[int]:
+        """All units of some passages."""
+        given = np.fromiter(passages, dtype=np.int64)
+        further = self.further_units[np.isin(self.further_units[:, 0], given), 1]
+        return {*self.passage_units[given].tolist(), *further.tolist()}
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """The texts of the passages, in corpus order."""
+        return tuple(passage.text for passage in self.passages)
+
+    @cached_property
+    def digest_of_passages(self) -> str:
+        """Digest of the passages, which depend on the chunking."""
+        return digest([digest_texts(self.texts), digest_texts(passage.chunk_id for passage in self.passages)])
+
+    @cached_property
+    def digest_of_all(self) -> str:
+        """Digest of everything that affects results: queries, judgments and passages."""
+        if all(reference.has_offsets for reference in self.references):
+            return digest([self.digest, self.digest_of_passages])
+        qrels = [column.tolist() for column in vars(self.qrels).values()]  # they depend on fuzzy_threshold, too
+        return digest([self.digest, self.digest_of_passages, qrels])
+
+    @property
+    def profile(self) -> dict[str, int]:
+        """Number of passages, units, queries and judgments, and of questions that are left out."""
+        return {
+            "passages": len(self.passages),
+            "units": len(self.units),
+            "queries": len(self.queries),
+            "judgments": len(self.qrels.grade),
+            **({"left_out": self.left_out.number} if self.left_out.number else {}),
+        }
+
+    def without_relevant(self, relevance_level: int) -> list[int]:
+        """Positions of the judged queries without a unit of at least this grade.
+
+        Raises:
+            DatasetError: No query has such a unit.
+        """
+        relevant = self.qrels.query[self.qrels.grade >= relevance_level]
+        if not len(relevant):
+            raise DatasetError(
+                f"{self.name}: nothing is relevant: found no grade above {self.qrels.grade.max()}, "
+                f"expected some of at least {relevance_level} (evaluation.relevance_level)"
+            )
+        return sorted({*self.qrels.query.tolist()} - {*relevant.tolist()})
+
+    def coverage(self, relevance_level: int = 1) -> float:
+        """Share of the units of at least this grade that can be retrieved."""
+        relevant = np.unique(self.qrels.unit[self.qrels.grade >= relevance_level])
+        return float(np.isin(relevant, self.found_units).mean()) if len(relevant) else 0.0
+
+
+def relevant_passages(
+    references: Sequence[Reference], passages: Sequence[Passage], fuzzy_threshold: float = FUZZY
+) -> list[Judgment]:
+    """A judgment of grade 1 for each passage that shares a character with a reference of the query.
+
+    A query without such a passage gets a judgment of grade 0, so that it counts and scores 0.
+
+    Args:
+        references: The references of all queries.
+        passages: The passages of all documents.
+        fuzzy_threshold: Share of the words of a reference without offsets that a passage of its document must have.
+    """
+    if not references:
+        return []
+    sources = {each.source for each in references}
+    near = [passage for passage in passages if passage.source in sources]
+    pairs = [*zip(*(each.tolist() for each in overlapping(*on_one_line(near, references))), strict=True)]
+    by_words = [row for row, reference in enumerate(references) if not reference.has_offsets]
+    of_source: dict[str, list[int]] = {references[row].source: [] for row in by_words}
+    for place, passage in enumerate(near):
+        if passage.source in of_source:
+            of_source[passage.source].append(place)
+    texts = [passage.text if passage.source in of_source else "" for passage in near]
+    of_passages, of_references = number_words(texts, [each.text for each in references])
+    for row in by_words:
+        inside = _indices(of_source[references[row].source])
+        shares = shares_of_words(of_passages, of_references, inside, np.full(len(inside), row))
+        pairs += [(row, place) for place in inside[shares >= fuzzy_threshold].tolist()]
+    found = [Judgment(references[row].query_id, near[place].chunk_id, 1) for row, place in pairs]
+    missed = dict.fromkeys(each.query_id for each in references).keys() - {each.query_id for each in found}
+    return [*found, *(Judgment(query_id, passages[0].chunk_id, 0) for query_id in sorted(missed))]
+
+
+def _with_text(reference: Reference, documents: Mapping[str, Document]) -> Reference:
+    if not reference.has_offsets:
+        return reference
+    return reference._replace(text=documents[reference.source].text[reference.start : reference.end])
+
+
+def _passages_of(document: Document, spans: Sequence[Span]) -> Iterator[tuple[Passage, Sequence[Page]]]:
+    """The passages between these offsets, each with the pages that it has text of."""
+    starts = [page.start for page in document.pages]
+    numbers: Counter[int] = Counter()
+    for start, end in spans:
+        first = bisect_right(starts, start) - 1
+        pages: Sequence[Page] = document.pages[first : bisect_right(starts, end - 1)]
+        if len(pages) > 1:
+            borders = [start, *(page.start for page in pages[1:]), end]
+            texts = (document.text[each:after] for each, after in pairwise(borders))
+            pages = [page for page, text in zip(pages, texts, strict=True) if text.strip()] or pages[:1]
+        page = pages[0]
+        passage = Passage(
+            text=document.text[start:end],
+            source=document.source,
+            page=page.page,
+            page_number=page.page_number,
+            chunk_id=f"{document.source}#{page.page + 1}/{numbers[page.page]}",  # labels can repeat, pages cannot
+            start=start,
+            end=end,
+        )
+        numbers[page.page] += 1
+        yield passage, pages
+
+
+def _indices(values: Iterable[int]) -> Indices:
+    return np.fromiter(values, dtype=np.int64)

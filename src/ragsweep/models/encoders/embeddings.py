@@ -1,0 +1,128 @@
+"""Embeddings of many texts, kept in the store: a text that was encoded once, in any corpus, is not encoded again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import partial
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+
+from ragsweep.core.arrays import Milliseconds
+from ragsweep.core.digest import digest, digest_texts
+from ragsweep.core.errors import EncoderError
+from ragsweep.core.progress import progress
+from ragsweep.core.timing import sample, timed
+from ragsweep.models.encoders.encoder import Embeddings, Encoder, Role
+from ragsweep.models.encoders.prompts import prompted_for
+from ragsweep.models.encoders.reduction import shortened, unreduced
+from ragsweep.models.encoders.returned import check_embeddings
+from ragsweep.store.code import digest_of_module, kind_of
+from ragsweep.store.identity import identity
+from ragsweep.store.store import Arrays, Store
+
+Digests = npt.NDArray[np.bytes_]
+
+DIGEST_BYTES = 16
+PLURAL = {"passage": "passages", "query": "queries"}
+PIECE = 2048  # texts that are encoded before they are kept: what a killed process can lose
+
+
+def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role, *, corpus: bool = True) -> Embeddings:
+    """The embeddings of texts, shape [texts, dimensions], mapped from the store's file once they are there.
+
+    They are kept in all dimensions, also where the encoder's setting `dimensions` asks for the first of them only.
+    Texts that the store has from another corpus, from a smaller one or from a process that was killed are taken from
+    there. As far as the encoder embeds a text the same in any company, the result is that of one fresh encoding.
+
+    Args:
+        encoder: Is asked for what is missing, for no text twice. One that is paid for has `announce(texts, role)`,
+            which says first what that costs, and `piece`, the number of texts that are encoded before they are kept.
+        store: Keeps an entry a corpus, under a stage of the encoder's own.
+        texts: Passages or queries; the same text may be there several times.
+        role: Which of the two.
+        corpus: Whether passages are a whole corpus. Some of one may well have the same embedding.
+
+    Raises:
+        EncoderError: What the encoder returned is no embeddings, the same one for every passage of a corpus, or has
+            fewer dimensions than are asked for.
+    """
+    full = prompted_for(unreduced(encoder), role)
+    stage = f"embeddings-{digest([digest_of_module(__name__), identity(full), role])[:16]}"
+    pieces = f"{stage}-pieces"  # of a corpus that is being encoded, or was when its process was killed
+
+    def encoded(piece: Sequence[str]) -> Arrays:
+        return {"digests": digests_of(piece), "embeddings": check_embeddings(full.encode(piece, role), full, piece)}
+
+    def build() -> Arrays:
+        digests = digests_of(texts)
+        _, first = np.unique(digests, return_index=True)
+        missing, found = np.sort(first), []
+        for entry in chain(store.arrays(stage), store.arrays(pieces)):
+            new = np.isin(digests[missing], entry["digests"])
+            if new.any():
+                found.append(entry)
+                missing = missing[~new]
+            if not len(missing):
+                break
+        size = getattr(encoder, "piece", PIECE)
+        announce = getattr(encoder, "announce", None)
+        if callable(announce) and len(missing):
+            announce([texts[row] for row in missing], role)
+        with progress(f"encoding {len(missing):,} {PLURAL[role]}", len(missing)) as shown:
+            for start in range(0, len(missing), size):
+                piece = [texts[row] for row in missing[start : start + size]]
+                if len(missing) <= size:
+                    found.append(encoded(piece))
+                else:
+                    found.append(store.get(pieces, digest_texts(piece), partial(encoded, piece)))
+                shown.done = start + len(piece)  # an encoder need not say how far it is
+        dimensions = sorted({part["embeddings"].shape[1] for part in found})
+        if len(dimensions) > 1:
+            raise EncoderError(f"{kind_of(encoder)}: embeds texts in {dimensions} dimensions, expected the same")
+        return checked({"digests": digests, "embeddings": _gathered(digests, found)})
+
+    def checked(kept: Arrays) -> Arrays:
+        embeddings = kept["embeddings"]
+        blocks = (embeddings[start : start + PIECE] for start in range(0, len(embeddings), PIECE))
+        if role == "passage" and corpus and all((rows == embeddings[0]).all() for rows in blocks):
+            different = len(np.unique(kept["digests"]))
+            if different > 1:
+                raise EncoderError(f"{kind_of(encoder)}: gives {different} different passages the same embedding")
+        return kept
+
+    kept = checked(store.get(stage, digest_texts(texts), build))  # they may have been kept as a part of a corpus
+    left = [(entry, entry.arrays) for entry in store.entries() if entry.stage == pieces]
+    # Others may be of a corpus that another process is encoding: after a kill it would go on from them.
+    store.clear(entry for entry, piece in left if piece and np.isin(piece["digests"], kept["digests"]).all())
+    return shortened(kept["embeddings"], encoder)
+
+
+def encoding_ms(encoder: Encoder, store: Store, queries: Sequence[str]) -> Milliseconds:
+    """Milliseconds of encoding a single query, for a sample of queries, shape [sample]; timed once and kept."""
+    encoder = prompted_for(unreduced(encoder), "query")
+
+    def build() -> Arrays:
+        return {"ms": timed(lambda row: encoder.encode([queries[row]], "query"), sample(len(queries)).tolist())}
+
+    return store.get("encoding", [identity(encoder), digest_texts(queries)], build)["ms"]
+
+
+def digests_of(texts: Sequence[str]) -> Digests:
+    """A short digest of each text, shape [texts]."""
+    return np.array([hashlib.sha256(text.encode()).digest()[:DIGEST_BYTES] for text in texts], f"S{DIGEST_BYTES}")
+
+
+def _gathered(digests: Digests, parts: Sequence[Arrays]) -> Embeddings:
+    """The rows of the parts that have these digests; together they have each of them."""
+    theirs, first = np.unique(np.concatenate([part["digests"] for part in parts]), return_index=True)
+    source = first[np.searchsorted(theirs, digests)]  # row in all parts, one below the other
+    order = np.argsort(source, kind="stable")
+    starts = np.cumsum([0, *(len(part["digests"]) for part in parts[:-1])])
+    embeddings = np.empty((len(digests), parts[0]["embeddings"].shape[1]), dtype=np.float32)
+    by_part = np.split(order, np.searchsorted(source[order], starts[1:]))
+    for part, start, rows in zip(parts, starts, by_part, strict=True):
+        embeddings[rows] = part["embeddings"][source[rows] - start]
+    return embeddings

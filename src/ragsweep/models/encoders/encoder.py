@@ -1,0 +1,209 @@
+"""Sentence encoders: texts in, embeddings out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ragsweep.core.digest import digest, version
+from ragsweep.core.errors import EncoderError
+from ragsweep.core.hardware import cpu_has_bf16, fastest_device
+from ragsweep.core.limits import Between, Text
+from ragsweep.core.progress import progress
+from ragsweep.models.encoders.backends import PRECISIONS, Backend, Precision, packages, run_in
+from ragsweep.models.encoders.model_files import (
+    MINILM,
+    digest_of_model,
+    model_folder,
+    prompts_of,
+    similarity_of,
+    tokenizer_in,
+    window_of,
+)
+from ragsweep.models.encoders.model_running import (
+    GROUP,
+    LIBRARIES,
+    WIDTH,
+    by_threads,
+    check_device,
+    groups_of,
+    in_batches,
+    loaded,
+    longest_first,
+    token_embeddings,
+)
+from ragsweep.models.encoders.prompts import Prompted
+from ragsweep.models.encoders.reduction import Reducible
+from ragsweep.models.encoders.similarity import Similarity, by_dot
+from ragsweep.store.store import NO_STORE, Store
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+Embeddings = npt.NDArray[np.float32]
+Role = Literal["query", "passage"]
+Outputs = Callable[..., Any]  # of a model, its way to encode, texts and options
+
+
+class Encoder(Protocol):
+    """A way to embed texts; write your own as one class with these two members.
+
+    The embedding of a text must not depend on the texts beside it: when a corpus grows, only what is new is encoded.
+    """
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever the embeddings would: stored embeddings are found by it, and by the code of the class."""
+        ...
+
+    def encode(self, texts: Sequence[str], role: Role) -> Embeddings:
+        """Embeddings, shape [texts, dimensions]; `role` says what the texts are.
+
+        They are of length 1, unless the encoder has a `similarity`, and that is `dot`.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class SentenceTransformerEncoder(Reducible, Prompted):
+    """Any sentence-transformers model. It is loaded when something must be encoded, not before.
+
+    On one kind of CPU an embedding is a function of its text: the same to the last bit in any company, order and number
+    of threads, and so the same in a corpus that grew. Each thread computes small groups of passages that fill the same
+    shape, whatever there is to encode; queries come one at a time. On an accelerator, texts of like length share
+    batches, and the last bits depend on them.
+
+    Attributes:
+        model: A name on the Hugging Face hub, or a folder.
+        device: `cpu`, `cuda`, `cuda:1`, `mps`; None takes the fastest there is.
+        backend: What computes the model's transformer; `onnx` and `openvino` run on the CPU.
+        precision: Of the transformer's arithmetic.
+        batch_size: Texts encoded at once on an accelerator.
+        store: Keeps the export of the model that `onnx` and `openvino` run.
+        similarity: By which embeddings are compared. With `dot` they have the length that the model gives them. None
+            takes what the model's files say, and cosine if they say nothing.
+    """
+
+    model: Text = MINILM
+    device: Text | None = None
+    backend: Backend = "torch"
+    precision: Precision = "fp32"
+    batch_size: Annotated[int, Between(1)] = 32
+    store: Store = NO_STORE
+    similarity: Similarity | None = None
+
+    def __post_init__(self) -> None:
+        packages(self.backend)
+        if self.device is None:  # what is used is what is logged
+            object.__setattr__(self, "device", "cpu" if self.backend != "torch" else fastest_device())
+        if self.precision not in PRECISIONS[self.backend]:
+            there_is = "; ".join(f"{backend}: {', '.join(precisions)}" for backend, precisions in PRECISIONS.items())
+            raise EncoderError(f"encoder.precision: {self.backend} has no {self.precision} (there is {there_is})")
+        if self.backend != "torch" and self.device not in (None, "cpu"):
+            raise EncoderError(f"encoder.device: found {self.device!r}, but {self.backend} runs on the CPU")
+        if self._kind == "cpu":
+            if self.precision == "bf16" and not cpu_has_bf16():
+                others = " or ".join(name for name in PRECISIONS[self.backend] if name != "bf16")
+                raise EncoderError(f"encoder.precision: this CPU has no bf16 (avx512_bf16, amx_bf16); use {others}")
+        elif self._kind != fastest_device():  # else torch will say, when it is loaded
+            check_device(str(self.device))
+        if self.similarity is None:
+            object.__setattr__(self, "similarity", similarity_of(self.folder))
+        self._fill_prompts(self.model, prompts_of(self.folder))
+        super().__post_init__()
+
+    @property
+    def _kind(self) -> str:
+        return str(self.device).partition(":")[0]
+
+    @property
+    def without_effect(self) -> tuple[str, ...]:
+        """Settings that have no effect on this device or beside the others."""
+        return (*super().without_effect, *(("batch_size",) if self._kind == "cpu" else ()))
+
+    @cached_property
+    def folder(self) -> Path:
+        """Where the model's files are; raises `EncoderError` where they cannot be had."""
+        return model_folder(self.model)
+
+    @cached_property
+    def window(self) -> int | None:
+        """How many tokens of a text are read, with the special ones; None if the model's files do not tell."""
+        return window_of(self.folder)
+
+    @property
+    def tokenizer_file(self) -> Path | None:
+        """The model's tokenizer; None if it is not in a file that the library `tokenizers` reads."""
+        return tokenizer_in(self.folder)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Digest over the model's files (weights, tokenizer, configuration) and over what moves the last bits."""
+        libraries = {name: version(name) for name in (*LIBRARIES, *packages(self.backend))}
+        shapes = [GROUP, WIDTH] if self._kind == "cpu" else [self.batch_size]
+        settings = [self._kind, self.backend, self.precision, shapes, self.similarity, dict(self.prompts)]
+        return digest([digest_of_model(self.folder), settings, libraries])
+
+    def encode(self, texts: Sequence[str], role: Role) -> Embeddings:
+        """Embeddings, shape [texts, dimensions], of the texts with the prompt for the role."""
+        outputs = partial(_sentence_embeddings, normalize=not by_dot(self))
+        return np.asarray(self._outputs(texts, role, outputs), dtype=np.float32)
+
+    def token_embeddings(self, texts: Sequence[str], role: Role) -> list[Embeddings]:
+        """Embeddings of every token of each text, shape [tokens, dimensions] each, for late interaction.
+
+        Of the tokens as the model reads them, with the prompt for the role and up to its window. Special tokens such
+        as `[CLS]` are left out: they stand for no word.
+        """
+        outputs = partial(token_embeddings, normalize=not by_dot(self))
+        found: list[Embeddings] = self._outputs(texts, role, outputs)
+        return found
+
+    def _outputs(self, texts: Sequence[str], role: Role, outputs: Outputs) -> Any:
+        """What the model gives for each text."""
+        shown = progress(f"encoding {len(texts):,} texts", len(texts))
+        with shown if len(texts) > 1 else nullcontext():  # a single query is timed
+            return self._computed(texts, role, outputs)
+
+    def _computed(self, texts: Sequence[str], role: Role, outputs: Outputs) -> Any:
+        texts = [text.replace("\f", " ") for text in texts]  # BERT drops page breaks: the words around would be one
+        model = _load(self.folder, str(self.device), self.backend, self.precision, self.store)
+        encode = model.encode_query if role == "query" else model.encode_document
+        encode = partial(outputs, model, partial(encode, prompt=self.prompt(role)))
+        if self._kind == "cpu":
+            if role == "passage" and self.backend == "torch" and type(model[0]).__name__ == "Transformer":
+                groups, options = groups_of(model, texts, self.prompt(role))
+            else:
+                groups, options = [[row] for row in longest_first(texts)], {}
+            return by_threads(partial(encode, batch_size=GROUP, **options), texts, groups)
+        return in_batches(model, partial(encode, batch_size=self.batch_size), texts)
+
+
+def _sentence_embeddings(
+    model: Any, encode: Callable[..., Any], texts: list[str], *, normalize: bool, **options: Any
+) -> Embeddings:
+    """Embeddings; normalised, equal components replace the zeros that a static model gives to a text without tokens."""
+    found: Embeddings = np.array(encode(texts, show_progress_bar=False, normalize_embeddings=normalize, **options))
+    if normalize:
+        found[~found.any(axis=1)] = found.shape[1] ** -0.5
+    return found
+
+
+@cache
+def _load(folder: Path, device: str, backend: Backend, precision: Precision, store: Store) -> SentenceTransformer:
+    import torch
+
+    if device.startswith("cuda") and precision == "bf16" and not torch.cuda.is_bf16_supported(False):
+        raise EncoderError("encoder.precision: this GPU has no bf16; use fp32")
+    # it takes the tokens; many models were saved without a pooler
+    model: SentenceTransformer = loaded("SentenceTransformer", folder, device, but="pooler")
+    if (backend, precision) != ("torch", "fp32"):
+        run_in(backend, precision, model, digest_of_model(folder), store)
+    return model

@@ -1,0 +1,148 @@
+"""Embeddings from any OpenAI-compatible endpoint."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from ragsweep.core.digest import digest
+from ragsweep.core.errors import ConfigError, EncoderError
+from ragsweep.core.limits import Between
+from ragsweep.core.parsing import MalformedError
+from ragsweep.core.progress import progress
+from ragsweep.core.terminal import counted
+from ragsweep.models.encoders.embedding_rows import read_rows
+from ragsweep.models.encoders.encoder import Embeddings, Role
+from ragsweep.models.encoders.prompts import Prompted
+from ragsweep.models.encoders.similarity import Similarity, by_dot
+from ragsweep.models.language.endpoint_user import EndpointUser
+from ragsweep.models.language.sending import Endpoint, Kind, tokens_of
+
+TEXTS_PER_MB = 8  # of a response; a text of 4096 numbers takes 0.1 MB
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenAIEncoder(EndpointUser, Prompted):
+    """Embeddings of a model behind an OpenAI-compatible endpoint, such as OpenAI's own, vLLM or Ollama.
+
+    Endpoints do not know of roles: prompts are put before the texts here. What arrives is normalised, unless
+    `similarity` is `dot`. The store keeps embeddings as soon as `concurrency` requests have ended, so that a start
+    after a failure asks for no more than the rest. Besides each text once, some queries are sent again, one by one, to
+    time what encoding a query takes.
+
+    Attributes:
+        dimensions: Of the embeddings, where the model can shorten them; None takes the model's own.
+        batch_size: Texts of a request.
+        truncate: The most characters of a text, with its prompt, that are sent; the rest of it does not enter its
+            embedding. None sends all of it, and a server that reads less refuses it or cuts it by itself.
+        similarity: By which embeddings are compared. With `dot` they keep the length with which they arrive.
+    """
+
+    group: ClassVar[str] = "encoder"
+    noun: ClassVar[str] = "request"
+    after_failure: ClassVar[str] = "what the store has is kept; start again to ask for no more than the rest"
+
+    dimensions: Annotated[int, Between(1)] | None = None
+    batch_size: Annotated[int, Between(1, 2048)] = 64
+    truncate: Annotated[int, Between(1)] | None = None
+    similarity: Similarity | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.similarity is None:
+            object.__setattr__(self, "similarity", "cosine")
+        self._fill_prompts(self.model, own={})
+        for role, prompt in self.prompts.items():
+            if self.truncate is not None and prompt and self.truncate <= len(prompt):
+                raise ConfigError(
+                    f"encoder.truncate: found {self.truncate}, expected more than the {len(prompt)} characters of "
+                    f"encoder.prompts.{role} ({prompt!r}), which precedes each text and is cut with it"
+                )
+
+    @property
+    def without_effect(self) -> tuple[str, ...]:
+        """Settings that have no effect on the embeddings."""
+        return (*super().without_effect, "batch_size")
+
+    @property
+    def own_fields(self) -> tuple[str, ...]:
+        """The fields of a request that `extra_body` cannot set."""
+        return ("model", "input", "encoding_format", "dimensions")
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of what determines the embeddings, as far as this side knows; never of the key."""
+        asked = [self.asked, self.model, self.dimensions, self.truncate, dict(self.extra_body)]
+        return digest([*asked, self.similarity, dict(self.prompts)])
+
+    @property
+    def piece(self) -> int:
+        """How many texts are encoded before they are kept."""
+        return self.batch_size * self.concurrency
+
+    def announce(self, texts: Sequence[str], role: Role) -> None:
+        """Print what encoding these texts, with the prompt for the role, will cost."""
+        prompt = self.prompt(role)
+        read = None if self.truncate is None else self.truncate - len(prompt)  # of a text, in characters
+        cut = sum(len(text) > (read or len(text)) for text in texts)
+        tokens, requests = sum(tokens_of(prompt + text[:read]) for text in texts), -(-len(texts) // self.batch_size)
+        price = "" if self.price_in is None else f", at the given price {tokens * self.price_in / 1e6:.2f}"
+        asked = f"{counted(requests, 'request')} to {self.url} for {counted(len(texts), 'text')}"
+        begins = f"; of {counted(cut, 'text')} only the first {read:,} characters" if cut else ""
+        print(f"{self.model}: {asked}, about {tokens:,} tokens{price}{begins}", file=sys.stderr)
+
+    def encode(self, texts: Sequence[str], role: Role) -> Embeddings:
+        """Embeddings, shape [texts, dimensions], of the texts with the prompt for the role.
+
+        Raises:
+            ModelError: The endpoint cannot be used, or the limit on tokens is reached.
+            EncoderError: It returned embeddings of different dimensions.
+        """
+        texts = [self.prompt(role) + text for text in texts]
+        starts = range(0, len(texts), self.batch_size)
+        batches = {start: texts[start : start + self.batch_size] for start in starts}
+        kind = Kind("embeddings", _most_tokens, self._read, largest_mb=1 + self.batch_size // TEXTS_PER_MB)
+        shown = progress(f"asking {self.model} for {counted(len(texts), 'embedding')}", len(batches))
+        with shown if len(texts) > 1 else nullcontext():  # a single query is timed
+            found = self._send_each(batches, self._batch, kind)
+        dimensions = sorted({each.shape[1] for each in found.values()})
+        if len(dimensions) > 1:
+            raise EncoderError(f"{self.url}: embeds texts in {dimensions} dimensions, expected the same")
+        return np.vstack([found[start] for start in starts])
+
+    def _batch(self, texts: Sequence[str], endpoint: Endpoint) -> Embeddings:
+        sent = [text[: self.truncate] for text in texts]
+        request = {**self.extra_body, "model": self.model, "input": sent, "encoding_format": "float"}
+        shortened = {} if self.dimensions is None else {"dimensions": self.dimensions}
+        embeddings: Embeddings = endpoint.send({**request, **shortened})["embeddings"]
+        return embeddings
+
+    def _read(self, body: bytes, request: Mapping[str, Any], secrets: tuple[str, ...]) -> dict[str, Any]:
+        """The embeddings of a response in the order of the texts; keys are not in numbers."""
+        numbers, tokens_in = read_rows(body, len(request["input"]))
+        try:
+            embeddings = np.array(numbers, dtype=np.float64)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise MalformedError("has embeddings that are not numbers, or not of the same dimensions") from error
+        if embeddings.ndim != 2 or not embeddings.shape[1]:
+            raise MalformedError("has embeddings that are not lists of numbers")
+        if self.dimensions is not None and embeddings.shape[1] != self.dimensions:
+            found = f"has embeddings of {embeddings.shape[1]} dimensions, expected {self.dimensions}"
+            raise MalformedError(f"{found} (encoder.dimensions)")
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            if not by_dot(self):
+                embeddings = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)
+            embeddings = embeddings.astype(np.float32)
+            lengths = np.linalg.norm(embeddings, axis=1)
+        if not (np.isfinite(lengths) & (lengths > 0)).all():
+            raise MalformedError("has an embedding with a number that is not finite in 32 bits, or of zeros only")
+        return {"embeddings": embeddings, "tokens_in": tokens_in, "tokens_out": 0}
+
+
+def _most_tokens(request: Mapping[str, Any]) -> tuple[int, int]:
+    return sum(map(tokens_of, request["input"])), 0

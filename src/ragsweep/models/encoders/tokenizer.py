@@ -1,0 +1,96 @@
+"""The tokens of texts, as a model's own tokenizer finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ragsweep.core.arrays import Indices
+from ragsweep.core.digest import digest, digest_file, version
+from ragsweep.core.errors import EncoderError, first_line
+from ragsweep.core.limits import Text
+from ragsweep.models.encoders.model_files import (
+    MINILM,
+    TOKENIZER,
+    WORDLLAMA,
+    local_folder,
+    tokenizer_in,
+    wordllama_file,
+)
+from ragsweep.text.tokens import word_spans
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+WORDS = "words"  # counts words instead of tokens, and needs no model
+
+
+@dataclass(frozen=True)
+class ModelTokenizer:
+    """The tokenizer of a model, without the special tokens that the model adds. It is loaded when it is needed.
+
+    Attributes:
+        model: A model, by its folder or its name on the Hugging Face hub; or `words`, which takes words as tokens.
+    """
+
+    model: Text = MINILM
+
+    @cached_property
+    def file(self) -> Path:
+        """The model's `tokenizer.json`. Raises `EncoderError` if there is none."""
+        return file_of(self.model)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Digest of the tokenizer's file, and of the library that reads it."""
+        return digest([WORDS] if self.model == WORDS else [digest_of(self.file), version("tokenizers")])
+
+    def offsets(self, texts: Sequence[str]) -> list[Indices]:
+        """Where each token of each text starts and ends, in characters: an array [tokens, 2] per text, in order."""
+        if self.model == WORDS:
+            found: Iterable[Sequence[tuple[int, int]]] = map(word_spans, texts)
+        else:
+            found = (each.offsets for each in opened(self.file).encode_batch(list(texts), add_special_tokens=False))
+        return [np.array(spans, dtype=np.int64).reshape(-1, 2) for spans in found]
+
+
+def file_of(model: str) -> Path:
+    """The `tokenizer.json` of a model. Raises `EncoderError` if there is none."""
+    if model == WORDLLAMA:
+        return wordllama_file("tokenizers/l2_supercat_tokenizer_config.json")
+    folder = local_folder(model)
+    if folder:
+        if (file := tokenizer_in(folder)) is None:
+            raise EncoderError(f"{model}: has no {TOKENIZER}")
+        return file
+    import huggingface_hub
+
+    try:
+        return Path(huggingface_hub.hf_hub_download(model, TOKENIZER))
+    except Exception as error:  # the hub's library raises many types of exceptions
+        raise EncoderError(f"{model}: its {TOKENIZER} cannot be found ({first_line(error)})") from error
+
+
+@cache
+def digest_of(file: Path) -> str:
+    """Digest of a tokenizer's file, read once per process."""
+    return digest_file(file)
+
+
+@cache
+def opened(file: Path) -> Tokenizer:
+    """The tokenizer in a file, for whole texts, read once per process. Raises `EncoderError` if it cannot be read."""
+    from tokenizers import Tokenizer
+
+    try:
+        tokenizer: Tokenizer = Tokenizer.from_file(str(file))
+    except Exception as error:  # the library raises nothing more precise
+        raise EncoderError(f"{file}: cannot be read ({first_line(error)})") from error
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer

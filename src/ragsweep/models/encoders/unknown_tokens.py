@@ -1,0 +1,85 @@
+"""Counts the tokens that a model does not know: most of those of a text in a script that it was not made for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from ragsweep.core.digest import digest_texts, version
+from ragsweep.core.parsing import from_json
+from ragsweep.models.encoders.tokenizer import digest_of, opened
+from ragsweep.store.code import digest_of_module
+from ragsweep.store.store import Arrays, Store
+
+TEXTS_SAMPLED = 10_000  # texts whose tokens are counted, which takes seconds; of more, so many that are evenly spread
+NO_TOKEN = -1
+AT_ONCE = 1_000  # texts whose tokens are in memory
+
+
+@runtime_checkable
+class HasTokenizer(Protocol):
+    """A component whose model has a tokenizer on this machine."""
+
+    @property
+    def model(self) -> str:
+        """The name of the model."""
+        ...
+
+    @property
+    def tokenizer_file(self) -> Path | None:
+        """The tokenizer, as the library `tokenizers` saves it; None if there is none."""
+        ...
+
+
+class Counted(NamedTuple):
+    """Tokens of texts.
+
+    Attributes:
+        unknown: How many of them the model does not know.
+        tokens: How many there are, without special ones.
+        texts: How many texts were counted.
+    """
+
+    unknown: int
+    tokens: int
+    texts: int
+
+
+def unknown_tokens(texts: Sequence[str], file: Path, store: Store) -> Counted:
+    """The unknown tokens of texts.
+
+    A tokenizer that falls back to bytes knows every token.
+
+    Args:
+        texts: Of more than `TEXTS_SAMPLED`, a part is counted.
+        file: The tokenizer.
+        store: Keeps the counts.
+    """
+    rows = np.unique(np.linspace(0, len(texts) - 1, min(len(texts), TEXTS_SAMPLED)).round().astype(int)).tolist()
+    some = [texts[row].replace("\f", " ") for row in rows]  # as the encoder reads them
+
+    def build() -> Arrays:
+        counts = np.zeros(2, dtype=np.int64)
+        for start in range(0, len(some), AT_ONCE):
+            for each in opened(file).encode_batch_fast(some[start : start + AT_ONCE], add_special_tokens=False):
+                counts += each.ids.count(_unknown(file)), len(each)
+        return {"counts": counts}
+
+    inputs = [digest_of_module(__name__), digest_of(file), version("tokenizers"), digest_texts(some)]
+    unknown, tokens = store.get("unknown-tokens", inputs, build)["counts"].tolist()
+    return Counted(unknown, tokens, len(some))
+
+
+@cache
+def _unknown(file: Path) -> int:
+    """The id of the unknown token, or `NO_TOKEN`."""
+    tokenizer = opened(file)
+    if hasattr(tokenizer.model, "unk_token"):
+        found = tokenizer.token_to_id(tokenizer.model.unk_token or "")
+    else:  # SentencePiece's Unigram
+        found = from_json(tokenizer.to_str())["model"].get("unk_id")
+    return NO_TOKEN if found is None else int(found)

@@ -1,0 +1,142 @@
+"""Address, headers and keys of an endpoint, and that nothing repeats a key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from ragsweep.core.environment import variable
+from ragsweep.core.errors import ConfigError, ModelError
+from ragsweep.models.language.likely_keys import is_like_key, is_named_like_key
+
+LEAST_SECRET = 8  # characters; shorter ones, such as EMPTY, are no secret and may be words of an answer
+HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110, 5.6.2
+OWN_HEADERS = ("host", "content-type", "content-length", "accept-encoding", "transfer-encoding", "connection")
+
+
+class Access(NamedTuple):
+    """What a server wants to see before it answers.
+
+    Attributes:
+        headers: Of every request, with the keys.
+        secrets: What nothing may repeat.
+        settings: Those that name the variables of the keys that are sent.
+    """
+
+    headers: Mapping[str, str]
+    secrets: tuple[str, ...]
+    settings: tuple[str, ...]
+
+
+def check_access(base_url: str | None, variables: Mapping[str, str], texts: Mapping[str, str], group: str) -> None:
+    """Refuse settings that hold a secret, which a run would record, without repeating them.
+
+    Args:
+        base_url: The address; None for OpenAI's own.
+        variables: Names of the variables that hold keys, by the setting.
+        texts: Further settings that could contain a key.
+        group: The group of these settings, for error messages.
+
+    Raises:
+        ConfigError: The address has a user, a password or parameters, or is not an address; the name of a variable
+            could be a key; a text contains a key; or the file `.env` cannot be read.
+    """
+    for setting, name in variables.items():
+        if not re.fullmatch("[A-Z][A-Z0-9_]*", name) or not ("_" in name or variable(name)):
+            raise ConfigError(
+                f"{group}.{setting}: expected the name of an environment variable, such as OPENAI_API_KEY, and a name "
+                "without _ only if it is set; the key itself must not be in the configuration, which every run records"
+            )
+    if base_url is not None:
+        try:
+            parts = urlsplit(base_url)
+            known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        except ValueError:  # of a port that is not a number, and may be a password
+            known = False
+        if not known or not base_url.isprintable() or re.search(r"[@?#;=&%\s]", base_url):
+            raise ConfigError(
+                f"{group}.base_url: expected an address such as http://127.0.0.1:8000/v1, without user, password and "
+                "parameters, which would be recorded; the key belongs in an environment variable"
+            )
+    for setting, value in {"base_url": base_url or "", **texts}.items():
+        for name in variables.values():
+            if hidden(value, *_parts(variable(name))) != value:
+                raise ConfigError(f"{group}.{setting}: contains the key in {name}, which would be recorded")
+
+
+def check_headers(headers: Mapping[str, str], setting: str, *, named: bool = False) -> None:
+    """Refuse headers that cannot be sent, or that would record a key.
+
+    Args:
+        headers: The headers.
+        setting: What they are called, for error messages.
+        named: Whether the values are names of variables.
+
+    Raises:
+        ConfigError: A name is none, or is ours to send; a value cannot be sent; or it is probably a key.
+    """
+    for name, value in headers.items():
+        if not HEADER.fullmatch(name) or name.lower() in OWN_HEADERS:
+            raise ConfigError(f"{setting}: {name!r} is not the name of a header that can be set")
+        if not named and (is_named_like_key(name) or is_like_key(value)):
+            raise ConfigError(
+                f"{setting}.{name}: may be a key, and every run records it; set headers_env.{name} to the name of the "
+                "environment variable that holds it"
+            )
+        if not re.fullmatch(r"[!-~]([ -~]*[!-~])?", value):
+            raise ConfigError(f"{setting}.{name}: contains a character that no header has")
+
+
+def access_of(
+    api_key_env: str | None, headers: Mapping[str, str], headers_env: Mapping[str, str], group: str
+) -> Access:
+    """The headers of a request, with the keys in variables of the environment, or of `.env` in the project folder.
+
+    Args:
+        api_key_env: Name of the variable whose key is sent as `Authorization: Bearer`; None sends none.
+        headers: Further headers.
+        headers_env: The names of the variables that hold further ones.
+        group: The group of these settings, for error messages.
+
+    Raises:
+        ConfigError: The file `.env` cannot be read.
+        ModelError: A variable is not set, or holds what cannot be sent. The error does not repeat it.
+    """
+    found, secrets, settings = dict(headers), list[str](), {}
+    if api_key_env is not None:
+        setting = f"{group}.api_key_env"
+        key = _value(api_key_env, setting, "[!-~]+", f"{setting}=null sends no key")
+        found, secrets, settings = {"Authorization": f"Bearer {key}", **found}, [key], {"authorization": setting}
+    for name, named in headers_env.items():
+        setting = f"{group}.headers_env.{name}"
+        value = _value(named, setting, "[ -~]+", f"without {setting} none is sent")
+        found = {other: each for other, each in found.items() if other.lower() != name.lower()} | {name: value}
+        secrets += _parts(value)
+        settings[name.lower()] = setting
+    return Access(found, tuple(secrets), tuple(settings.values()))
+
+
+def _value(name: str, setting: str, allowed: str, otherwise: str) -> str:
+    """The value of a variable; `otherwise` is what to do where there is none."""
+    found = variable(name)
+    if not found:
+        place = "set it in the environment or in the file .env of the project folder"
+        raise ModelError(f"{setting}: {name} is not set; {place}; {otherwise}")
+    if not re.fullmatch(allowed, found):
+        raise ModelError(f"{setting}: {name} contains a character that no key has, such as a space")
+    return found
+
+
+def _parts(value: str) -> list[str]:
+    """A secret header, and the key in it, such as that after `Bearer`."""
+    return [value, *value.split()]
+
+
+def hidden(text: str, *keys: str) -> str:
+    """The text without the keys, which a server may repeat, also with characters in them that no terminal shows."""
+    for key in keys:
+        if len(key) >= LEAST_SECRET:
+            text = re.sub(r"[^\s!-~]*".join(map(re.escape, key)), "***", text)
+    return text

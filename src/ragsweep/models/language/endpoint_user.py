@@ -1,0 +1,183 @@
+"""What language models and encoders behind an OpenAI-compatible endpoint have in common."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Annotated, Any, ClassVar, TypeVar
+
+from ragsweep.core.errors import ConfigError, ModelError, UnusableError
+from ragsweep.core.limits import Between, Text
+from ragsweep.core.progress import advance
+from ragsweep.core.project import sweep_id
+from ragsweep.core.terminal import counted
+from ragsweep.models.language.access import access_of, check_access, check_headers
+from ragsweep.models.language.budget import Budget, Spent, budget_of
+from ragsweep.models.language.likely_keys import likely_key, texts_in
+from ragsweep.models.language.sending import Endpoint, Kind, Stopped
+
+OPENAI = "https://api.openai.com/v1"
+VERSION = r"v?\d[\w.-]{,20}|preview|latest"  # of an API; keys are longer
+
+Price = Annotated[float, Between(0)]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndpointUser:
+    """Sends requests to an OpenAI-compatible endpoint, several at a time, within a limit on tokens.
+
+    Attributes:
+        group: The group of the settings, for messages.
+        noun: What the model is asked about, for messages.
+        model: The model's name at the endpoint.
+        base_url: Address of the endpoint; None takes OpenAI's. It must not contain a password or key.
+        api_key_env: Name of the variable that holds the key, in the environment or in `.env` of the project folder.
+            It is sent as `Authorization: Bearer`. None sends none, as for a server that takes it in another header.
+        headers: Further headers, which change no response.
+        headers_in_digest: Further headers that do: with others, everything is asked for again.
+        headers_env: Names of the variables that hold further headers, by the header, such as `api-key`.
+        api_version: The parameter `api-version` of every request, which Azure wants; None sends none.
+        extra_body: Further fields of every request, as the server has them. They change the responses.
+        max_tokens_total: The most tokens, of prompts and responses, that one start of the program may pay for in each
+            of its processes; None sets no limit. A request starts only if its prompt and the longest response fit. The
+            tokens of the prompt are estimated, as one for 4 characters of ASCII, and one for each byte of any other
+            writing. What was spent may exceed the limit by the error of this estimate in the requests that are on
+            their way, or if the endpoint states too few tokens.
+        concurrency: The most requests at a time, in each process.
+        timeout_s: The most seconds that a response may take.
+        retries: How often a request is sent again after a failure that may pass.
+        price_in: Price of a million tokens of prompts, for the estimate.
+    """
+
+    group: ClassVar[str]
+    noun: ClassVar[str]
+
+    model: Text
+    base_url: Text | None = None
+    api_key_env: Text | None = "OPENAI_API_KEY"
+    headers: Mapping[str, Text] = field(default_factory=dict)
+    headers_in_digest: Mapping[str, Text] = field(default_factory=dict)
+    headers_env: Mapping[str, Text] = field(default_factory=dict)
+    api_version: Text | None = None
+    extra_body: Mapping[str, Any] = field(default_factory=dict)
+    max_tokens_total: Annotated[int, Between(1)] | None = None
+    concurrency: Annotated[int, Between(1, 256)] = 8
+    timeout_s: Annotated[float, Between(0.1, 3600)] = 60
+    retries: Annotated[int, Between(0, 20)] = 6
+    price_in: Price | None = None
+
+    def __post_init__(self) -> None:
+        if find_spec("openai") is None:
+            raise ModelError(f"{self.group}: openai is not installed here; run pip install 'ragsweep[openai]'")
+        variables = {"api_key_env": self.api_key_env} if self.api_key_env else {}
+        variables |= {f"headers_env.{name}": value for name, value in self.headers_env.items()}
+        texts = {"model": self.model, "api_version": self.api_version or ""}
+        texts |= {f"headers.{name}": value for name, value in self.headers.items()}
+        texts |= {f"headers_in_digest.{name}": value for name, value in self.headers_in_digest.items()}
+        texts["extra_body"] = "\n".join(texts_in(self.extra_body))
+        check_access(self.base_url, variables, texts, self.group)
+        for name in ("headers", "headers_in_digest", "headers_env"):
+            check_headers(getattr(self, name), f"{self.group}.{name}", named=name == "headers_env")
+        if self.api_version is not None and not re.fullmatch(VERSION, self.api_version, re.ASCII):
+            raise ConfigError(f"{self.group}.api_version: expected a version, such as 2024-10-21 or v1")
+        if taken := [name for name in self.extra_body if name in self.own_fields]:
+            own = f"{self.group}.{taken[0]}" if hasattr(self, taken[0]) else "this request"
+            raise ConfigError(f"{self.group}.extra_body: {taken[0]} belongs to {own}")
+        if secret := likely_key(self.extra_body):
+            raise ConfigError(
+                f"{self.group}.extra_body: {secret} may be a key, and every run records it; send keys as headers, by "
+                "headers_env"
+            )
+
+    @property
+    def without_effect(self) -> tuple[str, ...]:
+        """Settings that have no effect on the responses."""
+        access = ("api_key_env", "headers", "headers_env")
+        return (*access, "max_tokens_total", "concurrency", "timeout_s", "retries", "price_in")
+
+    @property
+    def own_fields(self) -> tuple[str, ...]:
+        """The fields of a request that `extra_body` cannot set."""
+        raise NotImplementedError
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What determines a response besides the request."""
+        return {"url": self.url, "api_version": self.api_version, "headers": dict(self.headers_in_digest)}
+
+    @property
+    def url(self) -> str:
+        """The address that requests go to."""
+        return (self.base_url or OPENAI).rstrip("/")
+
+    @property
+    def spent(self) -> int:
+        """The tokens that this start of the program has paid for, in this process."""
+        return self._budget.spent
+
+    @property
+    def after_failure(self) -> str:
+        """What happens to the rest, and how to go on; the end of an error message."""
+        raise NotImplementedError
+
+    @property
+    def _budget(self) -> Budget:
+        return budget_of(sweep_id(), self.max_tokens_total)
+
+    def _send_each(
+        self, items: Mapping[int, Item], work: Callable[[Item, Endpoint], Result], kind: Kind
+    ) -> dict[int, Result]:
+        """Results of the endpoint. If one fails, no further request starts, and those on their way are waited for.
+
+        Args:
+            items: What `work` is called with, in several threads.
+            work: Sends the requests about one item.
+            kind: Of the requests.
+        """
+        budget = self._budget
+        headers = {**self.headers, **self.headers_in_digest}
+        access = access_of(self.api_key_env, headers, self.headers_env, self.group)
+        endpoint = Endpoint(
+            self.url,
+            *(access, self.timeout_s, self.retries, budget),
+            kind=kind,
+            group=self.group,
+            api_version=self.api_version,
+        )
+
+        def result(item: Item) -> Result:
+            try:
+                return work(item, endpoint)
+            except BaseException:
+                endpoint.stopped.set()
+                raise
+
+        with endpoint, ThreadPoolExecutor(self.concurrency) as pool:
+            try:  # from the first one on: the pool waits for all that were handed to it
+                futures = {pool.submit(result, item): number for number, item in items.items()}
+                for future in as_completed(futures):
+                    if future.exception() is not None:
+                        break
+                    advance(1)
+            finally:  # also at an interruption
+                endpoint.stopped.set()
+        errors = [error for future in futures if (error := future.exception()) is not None]
+        if errors:
+            raise self._failure(next(each for each in errors if not isinstance(each, Stopped)), len(errors), budget)
+        return {number: future.result() for future, number in futures.items()}
+
+    def _failure(self, error: BaseException, left: int, budget: Budget) -> BaseException:
+        """The error to raise: what happened, and how to go on if the user can do something about it."""
+        if not isinstance(error, ModelError | Spent):
+            return error
+        reason = str(error)
+        if isinstance(error, Spent):
+            spent = f"{budget.spent:,} of {budget.limit:,} tokens are spent"
+            reason = f"{self.group}.max_tokens_total: {spent}, and the next request could exceed them"
+        kind = UnusableError if isinstance(error, UnusableError) else ModelError
+        return kind(f"{reason}; {counted(left, self.noun)} left, {self.after_failure}")

@@ -1,0 +1,137 @@
+"""Reads a chat completion: its text, its reasoning, its tool calls, its tokens, and why it has no usable text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from ragsweep.core.parsing import MalformedError
+from ragsweep.models.language.reasoning_marks import Split, split
+
+MOST_TOKENS = 10**9  # that a response may claim
+USAGE = {"in": ("prompt_tokens", "input_tokens"), "out": ("completion_tokens", "output_tokens")}
+REASONING = ("reasoning_content", "reasoning", "thinking")  # fields of a message
+THOUGHTS = ("thinking", "reasoning", "redacted_thinking")  # types of a part of a message
+TEXTS = ("text", "output_text")
+
+
+class Cause(StrEnum):
+    """Why a response has no usable text, other than that the model did not know better."""
+
+    CUT_OFF = "cut_off"
+    EMPTY = "empty"
+    TOOL_CALL = "tool_call"
+    REFUSED = "refused"
+
+
+CAUSE_WORDS = {  # in words
+    Cause.CUT_OFF: "cut off",
+    Cause.EMPTY: "empty",
+    Cause.TOOL_CALL: "tool call",
+    Cause.REFUSED: "refused",
+}
+FINISH_REASONS = {  # in lower case, of OpenAI, Anthropic, Gemini, Mistral and Bedrock
+    **dict.fromkeys(("length", "max_tokens", "model_length", "max_output_tokens", "incomplete"), Cause.CUT_OFF),
+    **dict.fromkeys(("model_context_window_exceeded",), Cause.CUT_OFF),
+    **dict.fromkeys(("content_filter", "content_filtered", "safety", "refusal", "recitation"), Cause.REFUSED),
+    **dict.fromkeys(("prohibited_content", "blocklist", "spii", "guardrail_intervened", "sensitive"), Cause.REFUSED),
+    **dict.fromkeys(("tool_calls", "function_call", "tool_use", "malformed_function_call"), Cause.TOOL_CALL),
+}
+
+BROKEN_OFF = ("error", "abort", "network_error", "insufficient_system_resource")  # of OpenRouter, vLLM, GLM, DeepSeek
+
+
+@dataclass(frozen=True)
+class Response:
+    """What a server says about its response.
+
+    Attributes:
+        text: What the model wrote after it had reasoned; empty if it refused.
+        reasoning: What it wrote before, as far as the server tells.
+        tool_calls: The names of the tools that it called; there are none that it could call.
+        cause: Why the text cannot be used; None if it can. A text that was cut off is given, as its start may do.
+        tokens_in: Tokens of the prompt; None if not known.
+        tokens_out: Tokens of the response; None if not known.
+    """
+
+    text: str
+    reasoning: str = ""
+    tool_calls: tuple[str, ...] = ()
+    cause: Cause | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+
+
+def read_response(completion: Any) -> Response:
+    """The first choice of a chat completion.
+
+    Raises:
+        MalformedError: It is no chat completion, or the server failed within it.
+    """
+    try:
+        choice = completion["choices"][0]
+        reason = str(choice.get("finish_reason")).lower()
+        if reason in BROKEN_OFF:
+            raise MalformedError(f"broke off at the server (finish_reason {reason})")
+        finish = FINISH_REASONS.get(reason)
+        message = choice.get("message")
+        if message is None and finish is None:
+            raise MalformedError("is no chat completion")
+        message, usage = message or {}, completion.get("usage") or {}
+        content, thoughts, refusal = _parts(message.get("content"))
+        tools = _tools(message)
+        tokens = {f"tokens_{way}": _first_count(usage, names) for way, names in USAGE.items()}
+        said = [part for name in REASONING if isinstance(part := message.get(name), str)]
+    except (LookupError, TypeError, AttributeError) as error:
+        raise MalformedError("is no chat completion") from error
+    found = split(content)
+    refused = bool(refusal or message.get("refusal")) or finish is Cause.REFUSED
+    cause = Cause.REFUSED if refused else _cause(found, finish, tools)
+    reasoning = "\n\n".join(filter(None, [*said, thoughts, found.reasoning]))
+    return Response("" if refused else found.text, reasoning, tools, cause, **tokens)
+
+
+def count(value: object) -> int | None:
+    """A number of tokens that a server claims; None if it cannot be one."""
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
+
+
+def _cause(found: Split, finish: Cause | None, tools: tuple[str, ...]) -> Cause | None:
+    if finish is Cause.CUT_OFF:
+        return finish
+    if found.text.strip():
+        return None
+    return Cause.TOOL_CALL if tools or finish is Cause.TOOL_CALL else Cause.EMPTY
+
+
+def _parts(content: Any) -> tuple[str, str, str]:
+    """The text, the reasoning and the refusal in the content of a message: a text, or a list of parts."""
+    if content is None or isinstance(content, str):
+        return content or "", "", ""
+    if not isinstance(content, list):
+        raise TypeError
+    texts, thoughts, refusals = [], [], []
+    for part in content:
+        if isinstance(part, str):
+            texts.append(part)
+        elif part.get("type") in THOUGHTS or part.get("thought") is True:
+            inner = part.get("thinking") or part.get("reasoning") or part.get("text")
+            thoughts.append(_parts(inner)[0] if isinstance(inner, str | list) else "")
+        elif part.get("type") == "refusal":
+            refusals.append(str(part.get("refusal") or "refused"))
+        elif part.get("type", "text") in TEXTS:
+            texts.append(_parts(part["text"])[0])
+    return "".join(texts), "\n".join(thoughts), "\n".join(refusals)
+
+
+def _tools(message: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of the called tools, also in the old field for a single one."""
+    calls = [call.get("function") or call for call in message.get("tool_calls") or ()]
+    calls += [message["function_call"]] if message.get("function_call") else []
+    return tuple(str(call.get("name") or "") for call in calls)
+
+
+def _first_count(usage: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
+    return next((count(usage[name]) for name in names if name in usage), None)

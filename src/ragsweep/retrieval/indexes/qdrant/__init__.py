@@ -1,1 +1,0 @@
-"""Qdrant: its engine within this process, or a server of it."""

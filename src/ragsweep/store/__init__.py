@@ -1,0 +1,1 @@
+"""Stored stages, and the keys that name them."""

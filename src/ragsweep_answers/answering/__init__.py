@@ -1,0 +1,25 @@
+"""Answering multiple-choice questions: the answerers, and the reasoning methods of language models."""
+
+from ragsweep.models.language.language_model import Exchange
+from ragsweep_answers.answering.asking import announce, ask_apart
+from ragsweep_answers.answering.checks import answer
+from ragsweep_answers.answering.endpoint import OpenAIAnswerer
+from ragsweep_answers.answering.evidence import EvidenceAnswerer
+from ragsweep_answers.answering.question import Answer, Answerer, Evidence, Question
+from ragsweep_answers.answering.recorded import RecordedAnswerer
+from ragsweep_answers.answering.smollm2 import SmolLM2Answerer
+
+__all__ = [
+    "Answer",
+    "Answerer",
+    "Evidence",
+    "EvidenceAnswerer",
+    "Exchange",
+    "OpenAIAnswerer",
+    "Question",
+    "RecordedAnswerer",
+    "SmolLM2Answerer",
+    "announce",
+    "answer",
+    "ask_apart",
+]

@@ -1,0 +1,242 @@
+"""Reads tables of answers: a row per case, as JSONL or CSV.
+
+Fields: `id` of the case; `answer`, a letter or the text of an option, null or empty for no answer; and any of
+`confidence`, `probabilities` (a list in the order of the options, or a mapping by letter), `response` (what a model
+wrote, read if there is no `answer`), `reasoning`, `evidence` and `cited` (units such as `manual.pdf#34`), `time_ms`,
+`tokens_in` and `tokens_out`. In CSV, the values of a list are separated by semicolons. Other fields are ignored.
+
+A value that is out of range or of another type costs its row this field only. A file in which at least half of the
+values of a field are like that is refused, as it means something else by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeGuard
+
+from ragsweep.core.errors import DatasetError
+from ragsweep.datasets.readers.entry_files import id_of, is_csv
+from ragsweep.datasets.readers.fields import SHOWN, flaw_of_name, listed
+from ragsweep.text.normalisation import composed
+from ragsweep_answers.answering.confidence_scale import LARGEST, Scale, scale_problem
+from ragsweep_answers.answering.json_answer import number_of, probability_of, read_json_answer
+from ragsweep_answers.answering.option_letters import bare_letter, has_two_meanings
+from ragsweep_answers.answering.parsing import read_confidence, read_letter
+from ragsweep_answers.answering.question import Answer, Question
+from ragsweep_answers.answering.rows import Row, read_rows, unknown_case
+
+ROUNDING = 0.02  # by which probabilities may miss a sum of 1
+LARGEST_NUMBER = 2**53  # of times and tokens
+MOST_LOST = 0.5  # of the values of a field; with as many, the file is refused
+NUMBERS = ("confidence", "time_ms", "tokens_in", "tokens_out")
+LISTS = ("probabilities", "evidence", "cited")
+FIELDS = ("answer", "response", "reasoning", *NUMBERS, *LISTS)
+
+
+@dataclass(frozen=True)
+class AnswerTable:
+    """A table of answers.
+
+    Attributes:
+        rows: The rows, with the fields that are read.
+        scale: The largest confidence and the sum of probabilities.
+    """
+
+    rows: tuple[Row, ...]
+    scale: int
+
+    @classmethod
+    def read(cls, path: Path, scale: Scale) -> AnswerTable:
+        """Read a table.
+
+        Raises:
+            DatasetError: The file or a row cannot be read.
+        """
+        rows: list[Row] = []
+        for row in map(_from_csv, read_rows(path)) if is_csv(path) else read_rows(path):
+            case = id_of(row.fields, "id", row.where)
+            if row.fields.keys().isdisjoint(("answer", "response", "probabilities")):
+                found = listed(row.fields)
+                raise DatasetError(f"{row.where}: expected the field answer, response or probabilities; found {found}")
+            fields = {name: row.fields[name] for name in FIELDS if name in row.fields}
+            fields |= {name: number_of(fields[name]) for name in NUMBERS if name in fields}
+            rows.append(Row(row.where, fields | {"id": case}))
+        if not rows:
+            raise DatasetError(f"{path}: contains no answers; expected a row per case with id and answer")
+        _check_scale(rows, scale)
+        return cls(tuple(rows), LARGEST[scale])
+
+    @cached_property
+    def has_confidence(self) -> bool:
+        """Whether there are confidences or probabilities."""
+        return any(
+            row.fields.get("confidence") is not None
+            or row.fields.get("probabilities")
+            or self._confidence_in(row)[0] is not None
+            for row in self.rows
+        )
+
+    @cached_property
+    def _has_evidence(self) -> bool:
+        """Whether the system retrieved anything by itself."""
+        return any(row.fields.get("evidence") for row in self.rows)
+
+    def answers(self, asked: Mapping[str, Question]) -> Iterator[tuple[str, str, Answer | DatasetError]]:
+        """The place and the case of each row, and its answer, or why that does not fit its question or has none.
+
+        Args:
+            asked: The questions by their ids, which are in NFC.
+        """
+        found, given = list[tuple[str, str, Answer | DatasetError, dict[str, DatasetError]]](), dict.fromkeys(FIELDS, 0)
+        bad: dict[str, list[DatasetError]] = {name: [] for name in FIELDS}
+        for row in self.rows:
+            case = composed(row.fields["id"])
+            lost: dict[str, DatasetError] = {}
+            try:
+                if case not in asked:
+                    raise unknown_case(row.where, case, asked)
+                found.append((row.where, case, self._answer(row, asked[case], lost), lost))
+            except DatasetError as error:
+                found.append((row.where, case, error, {}))
+                continue
+            for name in FIELDS:
+                given[name] += row.fields.get(name) is not None
+                bad[name] += [lost[name]] if name in lost else []
+        refused = [name for name, errors in bad.items() if errors and len(errors) >= MOST_LOST * given[name]]
+        for where, case, answer, lost in found:
+            yield where, case, next((lost[name] for name in refused if name in lost), answer)
+
+    def _answer(self, row: Row, question: Question, lost: dict[str, DatasetError]) -> Answer:
+        """The answer of a row. Fields that cannot be used are added to `lost`, with what is wrong."""
+
+        def used(name: str, read: Callable[[], Any], otherwise: Any = None) -> Any:
+            try:
+                return read()
+            except DatasetError as error:
+                lost[name] = error
+                return otherwise
+
+        probabilities = used("probabilities", lambda: self._probabilities(row, question), ())
+        letter = used("answer", lambda: _letter(row, question, probabilities))
+        response = used("response", lambda: row.field("response", str, "a string")) or ""
+        stated: float | None = used("confidence", lambda: self._confidence(row))
+        in_response: tuple[str, ...] = ()
+        if row.fields.get("confidence") is None and probabilities and letter:
+            stated = probabilities[question.letters.index(letter)]
+        elif row.fields.get("confidence") is None:
+            stated, in_response = self._confidence_in(row)
+        return Answer(
+            letter,
+            stated,
+            probabilities=probabilities,
+            reasoning=used("reasoning", lambda: row.field("reasoning", str, "a string")) or response,
+            cited=used("cited", lambda: _texts(row, "cited"), ()),
+            retrieved=used("evidence", lambda: _texts(row, "evidence")) if self._has_evidence else None,
+            tokens_in=used("tokens_in", lambda: _amount(row, "tokens_in", whole=True)),
+            tokens_out=used("tokens_out", lambda: _amount(row, "tokens_out", whole=True)),
+            time_ms=used("time_ms", lambda: _amount(row, "time_ms", whole=False)),
+            lost=(*lost, *in_response),
+        )
+
+    def _confidence(self, row: Row) -> float | None:
+        """The confidence in the field of this name."""
+        value = row.fields.get("confidence")
+        confidence = None if value is None else probability_of(value, self.scale)
+        if confidence is None and value is not None:
+            raise row.error("confidence", f"a number from 0 to {self.scale}")
+        return confidence
+
+    def _confidence_in(self, row: Row) -> tuple[float | None, tuple[str, ...]]:
+        """The confidence that a response states, and the names of the fields that it lost."""
+        response = row.fields.get("response")
+        if not isinstance(response, str):
+            return None, ()
+        if fields := read_json_answer(response, scale=self.scale):
+            return fields.confidence, tuple(name for name in fields.lost if name == "confidence")
+        return read_confidence(response), ()
+
+    def _probabilities(self, row: Row, question: Question) -> tuple[float, ...]:
+        values = row.field("probabilities", (list, dict), "a list of numbers, or a mapping by letter")
+        if not values:
+            return ()
+        if isinstance(values, dict):
+            if set(values) != set(question.letters):
+                raise row.error("probabilities", f"one for each letter of its case ({question.letters})")
+            values = [values[letter] for letter in question.letters]
+        if len(values) != len(question.options):
+            raise row.error("probabilities", f"{len(question.options)} numbers, one for each option of its case")
+        if not all(_is_number(value, 0, self.scale) for value in values):
+            raise row.error("probabilities", f"numbers from 0 to {self.scale}{self._scale_of_sum(values)}")
+        total = sum(values)
+        if abs(total / self.scale - 1) > ROUNDING:
+            raise row.error("probabilities", f"numbers that add up to {self.scale}, not {total:.4g}")
+        return tuple(value / total for value in values)
+
+    def _scale_of_sum(self, values: Sequence[Any]) -> str:
+        """The setting for the scale of which the sum of these probabilities is the end; empty if there is none."""
+        if not all(_is_number(value, 0, LARGEST_NUMBER) for value in values):
+            return ""
+        fitting = [name for name, end in LARGEST.items() if abs(sum(values) / end - 1) <= ROUNDING]
+        return f"; they add up to {sum(values):g}: set answerer.confidence_scale={fitting[0]}" if fitting else ""
+
+
+def _letter(row: Row, question: Question, probabilities: Sequence[float]) -> str | None:
+    if "answer" in row.fields:
+        answer = (row.field("answer", str, "a letter, or the text of an option") or "").strip()
+        letter, bare = read_letter(answer, question.options), bare_letter(answer)
+        if letter or not bare:
+            return letter
+        if bare in question.letters and has_two_meanings(bare, question.options):
+            text = question.options[question.letters.index(bare)].text[:SHOWN]
+            meant = f"{bare!r} is the letter of one option and the text of another"
+            raise row.error("answer", f'letter and text, such as "{bare}) {text}", since {meant}')
+        raise row.error("answer", f"a letter of its case ({question.letters}), or null for no answer")
+    if row.fields.get("response") is not None:
+        return read_letter(row.field("response", str, "a string"), question.options)
+    if not probabilities:
+        return None
+    return question.letters[probabilities.index(max(probabilities))]
+
+
+def _check_scale(rows: Sequence[Row], scale: Scale) -> None:
+    """Raise `DatasetError` if the confidences are on another scale."""
+    values = [(row, row.fields.get("confidence")) for row in rows]
+    stated = [(row, float(value)) for row, value in values if _is_number(value, 0, LARGEST_NUMBER)]
+    if problem := scale_problem([value for _, value in stated], scale):
+        first = next((row for row, value in stated if value > LARGEST[scale]), stated[0][0])
+        raise first.error("confidence", f"a number from 0 to {LARGEST[scale]}, {problem}")
+
+
+def _is_number(value: Any, low: float, high: float) -> TypeGuard[float]:
+    return type(value) in (int, float) and low <= value <= high  # NaN is not, nor is a truth value
+
+
+def _amount(row: Row, name: str, *, whole: bool) -> Any:
+    value = row.fields.get(name)
+    if value is None:
+        return None
+    if not _is_number(value, 0, LARGEST_NUMBER) or (whole and value != int(value)):
+        raise row.error(name, f"a {'whole ' if whole else ''}number of at least 0")
+    return int(value) if whole else float(value)
+
+
+def _texts(row: Row, name: str) -> tuple[str, ...]:
+    values = row.field(name, list, "a list of units")
+    if not values:
+        return ()
+    if any(flaw_of_name(value) for value in values):
+        raise row.error(name, "a list of units such as manual.pdf#34")
+    return tuple(value.strip() for value in values)
+
+
+def _from_csv(row: Row) -> Row:
+    """The row with the values that JSON would have. An empty cell is a field without a value."""
+    fields: dict[str, Any] = {name: cell if cell.strip() else None for name, cell in row.fields.items()}
+    for name in LISTS:
+        if fields.get(name):
+            parts = [part.strip() for part in fields[name].split(";") if part.strip()]
+            fields[name] = [number_of(part) for part in parts] if name == "probabilities" else parts
+    return Row(row.where, fields)

@@ -1,0 +1,107 @@
+"""Reads an answer that a model returned as JSON. Each field is read by itself: a bad one costs no other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+from ragsweep.core.parsing import MalformedError, from_json
+from ragsweep.models.language.reasoning_marks import split
+
+NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")  # float() also takes 1_000
+WHOLE = re.compile(r"\s*\[?\s*([0-9]{1,4})\s*\]?\s*")  # 3 or [3]
+
+
+class JsonAnswer(NamedTuple):
+    """The fields of an answer.
+
+    Attributes:
+        answer: The text of the field.
+        steps: The reasoning, one step each.
+        cited: Numbers of passages.
+        confidence: 0 to 1; None if there is none.
+        lost: Names of the fields that could not be used: out of range, or of another type.
+        missing: Names of the fields that are missing or null.
+    """
+
+    answer: str
+    steps: tuple[str, ...]
+    cited: tuple[int, ...]
+    confidence: float | None
+    lost: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+def read_json_answer(text: str, *, scale: float = 1) -> JsonAnswer | None:
+    """The fields of an answer.
+
+    Args:
+        text: What a model returned.
+        scale: What its confidences are divided by, except those with a percent sign.
+
+    Returns:
+        None if the text is not a JSON object whose field `answer` is a text, perhaps in a code block.
+    """
+    try:
+        found = from_json(_bare(text), allow_nan=True)
+    except MalformedError:
+        return None
+    if not isinstance(found, dict) or not isinstance(found.get("answer"), str):
+        return None
+    confidence = partial(probability_of, scale=scale)
+    readers: dict[str, Callable[[object], Any]] = {"steps": _steps, "cited": _cited, "confidence": confidence}
+    values = {name: read(found[name]) for name, read in readers.items() if found.get(name) is not None}
+    return JsonAnswer(
+        found["answer"],
+        values.get("steps") or (),
+        values.get("cited") or (),
+        values.get("confidence"),
+        lost=tuple(name for name, value in values.items() if value is None),
+        missing=tuple(name for name in readers if name not in values),
+    )
+
+
+def _bare(text: str) -> str:
+    """A text without what a model thought before it, and without the fence of a code block around it."""
+    text = split(text).text.strip()
+    return text.partition("\n")[2].removesuffix("```") if text.startswith("```") else text
+
+
+def number_of(value: Any) -> Any:
+    """The number that a text contains; any other value as it is."""
+    return float(value) if isinstance(value, str) and NUMBER.fullmatch(value.strip()) else value
+
+
+def probability_of(value: object, scale: float = 1) -> float | None:
+    """A number from 0 to 1, also as a text, such as "0.7" or "70%"; None if the value is anything else.
+
+    Args:
+        value: The value of a field.
+        scale: What it is divided by, unless it has a percent sign.
+    """
+    if isinstance(value, str) and value.strip().endswith("%"):
+        value, scale = value.strip().removesuffix("%"), 100
+    number = number_of(value)
+    return number / scale if type(number) in (int, float) and 0 <= number <= scale else None
+
+
+def _steps(value: object) -> tuple[str, ...] | None:
+    """Texts in a list, or one text."""
+    steps = [value] if isinstance(value, str) else value
+    return tuple(steps) if isinstance(steps, list) and all(isinstance(step, str) for step in steps) else None
+
+
+def _cited(value: object) -> tuple[int, ...] | None:
+    """Whole numbers in a list, or one of them, also as texts."""
+    numbers = [_whole(each) for each in (value if isinstance(value, list) else [value])]
+    known = tuple(number for number in numbers if number is not None)
+    return known if len(known) == len(numbers) else None
+
+
+def _whole(value: Any) -> int | None:
+    if isinstance(value, str):
+        found = WHOLE.fullmatch(value)
+        return int(found[1]) if found else None
+    return int(value) if type(value) in (int, float) and value == value // 1 else None

@@ -1,0 +1,127 @@
+"""What an answerer is asked, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from ragsweep.datasets.model.cases import LETTERS, Option
+from ragsweep.models.language.cost import Cost
+from ragsweep.models.language.language_model import Exchange, LanguageModel
+
+
+class Evidence(NamedTuple):
+    """A passage that an answerer may use, and the unit that it belongs to, such as `manual.pdf#34`."""
+
+    unit: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Question:
+    """One multiple-choice question. It does not contain the correct answer.
+
+    Attributes:
+        question_id: Names the question in this call. For recorded answers it is the id of the case.
+        case: What the question is about, such as a patient; may be empty.
+        question: The question.
+        options: The answers to choose from, with the letters A, B, C, ...
+        evidence: The passages to use, best first; empty for an answer without evidence.
+    """
+
+    question_id: str
+    case: str
+    question: str
+    options: tuple[Option, ...]
+    evidence: tuple[Evidence, ...] = ()
+
+    @property
+    def letters(self) -> str:
+        """The letters of the options."""
+        return LETTERS[: len(self.options)]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to one question.
+
+    Attributes:
+        letter: Letter of the chosen option. None if no answer could be read from what the answerer returned.
+        confidence: Probability, as stated by the answerer, that the letter is correct, 0 to 1; None if not stated.
+        scores: How well each option fits, shape [options]: higher is better, on a scale that differences of log
+            probabilities have once they are divided by a temperature. Empty if not known. The probability of each
+            option is computed from them with a temperature that is fitted on other questions.
+        probabilities: The probability of each option, adding up to 1, shape [options]. Empty if not known.
+        reasoning: How the answerer came to the answer, as text.
+        cited: Units of the evidence that the reasoning cites.
+        retrieved: Units of the evidence that the answering system retrieved by itself, best first; None if it was given
+            the evidence of the question.
+        exchanges: Every prompt and response.
+        tokens_in: Tokens of all prompts; None if not known.
+        tokens_out: Tokens of all responses; None if not known.
+        time_ms: How long the answer took, in milliseconds; None if not known.
+        lost: Names of the fields of the response that could not be used, such as a confidence of 85: out of range, of
+            another type, or missing although they were asked for.
+        causes: Why responses had no usable text, other than that the model did not know better; see
+            `language_models.response.Cause`.
+    """
+
+    letter: str | None
+    confidence: float | None = None
+    scores: tuple[float, ...] = ()
+    probabilities: tuple[float, ...] = ()
+    reasoning: str = ""
+    cited: tuple[str, ...] = ()
+    retrieved: tuple[str, ...] | None = None
+    exchanges: tuple[Exchange, ...] = ()
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    time_ms: float | None = None
+    lost: tuple[str, ...] = ()
+    causes: tuple[str, ...] = ()
+
+
+class Answerer(Protocol):
+    """Answers multiple-choice questions. To add an answerer, write a class with this method.
+
+    It is asked once for each kind of evidence: what was retrieved, and the controls. Each time, a fresh copy is asked,
+    in another order and with other ids, and it is not told which evidence it gets. An answerer must not keep answers by
+    the text of a question alone: the controls would then measure nothing.
+
+    An answerer with `recorded = True` ignores the evidence of the questions, as its answers exist already. One with
+    `has_confidence = False` states neither confidences nor probabilities nor scores.
+    """
+
+    def answer(self, questions: Sequence[Question]) -> Sequence[Answer]:
+        """An answer for each question, in the same order."""
+        ...
+
+
+@runtime_checkable
+class AnswersSome(Protocol):
+    """An answerer that has answers to more questions than are asked."""
+
+    def answer_some(self, questions: Sequence[Question], left_out: Sequence[str | None]) -> Sequence[Answer]:
+        """An answer for each question, in the same order.
+
+        The dataset has left out questions with the ids `left_out`, None for an id that cannot be read.
+        """
+        ...
+
+
+@runtime_checkable
+class StatesCost(Protocol):
+    """An answerer that is paid for, and knows before what it will cost."""
+
+    def cost_of(self, questions: Sequence[Question]) -> Cost:
+        """What answers to these questions will cost. It is asked as `answer` is: a fresh copy for each evidence."""
+        ...
+
+
+class Reasoning(Protocol):
+    """A way to come to an answer with a language model. To add one, write a class with this method."""
+
+    def answer(self, question: Question, model: LanguageModel) -> Answer:
+        """The answer to one question, with every prompt and response in its `exchanges`."""
+        ...

@@ -1,0 +1,55 @@
+"""Takes from the raw output of a model what it says: without its thoughts, the tokens of its template and markup.
+
+Responses of servers are cleaned where they are received; texts that another system recorded arrive raw.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from ragsweep.models.language.reasoning_marks import split
+
+LONGEST_READ = 50_000  # characters at the end of a text
+
+HEADERS = re.compile(
+    r"\s*(?:<\|?(?:start_header_id|im_start|start_of_turn|start|assistant|model|begin_of_text|bos)\|?>|<s>|\[/INST\]"
+    r"|(?:assistant|model)(?=\s*(?:<|\n))|<\|(?:end_header_id|message)\|>|\s)*"
+)
+TURN_END = re.compile(r"<[|\uff5c][^<>|\uff5c\n]{1,40}[|\uff5c]>|</s>|<(?:eos|end_of_turn|eot|pad)>|\[/?INST\]", re.I)
+
+CUT_OFF = re.compile(r"[(\[{\"'<]{1,5}[A-Za-z]?\s{0,9}$")  # an opened bracket
+ANSWER_TAG = re.compile(r"<(?:(?:final|correct|my|best)[_-]?)?(?:answer|ans|choice|option|response|letter)\s*>", re.I)
+TAG = re.compile(r"</?[A-Za-z][\w-]{0,30}\s*/?>")
+BOXED = re.compile(r"\\f?box(?:ed)?\s*\{")
+LATEX_TEXT = re.compile(r"\\(?:text(?:bf|it|rm|sf)?|mathrm|mathbf|mathsf|bf|rm)\s*(?:\{([^{}]*)\}|(?=[ (]))")
+LATEX_AND_MARKS = re.compile(r"[*`$\u200b-\u200d\u2060\ue000-\ue3ff\ufeff]|~~|\\[()\[\],;!]")
+SIGNS = "".join(map(chr, (0x2018, 0x2019, 0x201C, 0x201D, 0x2013, 0x2014, 0x2011, 0x2212, 0x0130, 0x3010, 0x3011)))
+SIMPLER = str.maketrans(
+    dict(zip(SIGNS, "''\"\"----I[]", strict=True))  # quotes, dashes, dotted I, brackets
+    | {"\u3002": ". ", "\u3001": ", ", "\u00ab": '"', "\u00bb": '"', "\u300c": '"', "\u300d": '"', "\u00a0": " "}
+    | {"\u21d2": "\u2192", "\u27f6": "\u2192", "\u2794": "\u2192"}
+    | {code + 0xFEE0: code for code in range(0x21, 0x7F)}  # full width; NFKC would also make 105 of an exponent
+)
+
+
+def spoken(text: str) -> str:
+    """What a model says, without its thoughts and the tokens of its template. Empty if it only thought."""
+    text = split(text).text
+    start = HEADERS.match(text)
+    text = text[start.end() if start else 0 :]
+    end = TURN_END.search(text)
+    text = text[: end.start()] if end else text
+    last = text.rfind("\n", 0, len(text.rstrip())) + 1
+    if text.count("**", last) % 2:  # cut off within "**(D) Immerse ...**"
+        text = text[: text.rindex("**")]
+    text = CUT_OFF.sub("", text)
+    return text if len(text) <= LONGEST_READ else f"...\n{text[-LONGEST_READ:]}"
+
+
+def plain_text(text: str) -> str:
+    """The text without emphasis, LaTeX and tags; what a box or a tag calls the answer becomes a line "Answer: ..."."""
+    text = unicodedata.normalize("NFC", text).translate(SIMPLER)
+    text = BOXED.sub("\nAnswer: {", LATEX_TEXT.sub(r"\1", text))
+    text = TAG.sub("\n", ANSWER_TAG.sub("\nAnswer: ", text))
+    return LATEX_AND_MARKS.sub("", text).replace("_", " ")

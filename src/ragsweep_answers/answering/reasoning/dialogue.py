@@ -1,0 +1,136 @@
+"""What a reasoning method asks a language model about one question, what the model returns, and what that costs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TypeVar, cast
+
+from ragsweep.models.language.language_model import Exchange, LanguageModel, Message
+from ragsweep.models.language.prompt_text import prompt_beside
+from ragsweep_answers.answering.json_answer import JsonAnswer, read_json_answer
+from ragsweep_answers.answering.parsing import read_confidence, read_letter
+from ragsweep_answers.answering.question import Answer, Question
+from ragsweep_answers.answering.reasoning.prompt import described
+
+Number = TypeVar("Number", int, float)
+
+AS_TEXT, AS_JSON = (prompt_beside(__file__, part) for part in ("_text", "_json"))
+CITATION = re.compile(r"\[([\d,; ]+)\]")  # [1], [1, 3]
+
+
+class Dialogue:
+    """Prompts about one question and their responses.
+
+    Every prompt opens with the passages and the question, so that a model can compute this part once.
+    """
+
+    def __init__(self, question: Question, model: LanguageModel) -> None:
+        self._question, self._model = question, model
+        self._described = described(question)
+        self._exchanges: list[Exchange] = []
+        self._tokens_in: list[int | None] = []
+        self._tokens_out: list[int | None] = []
+        self._time_ms: list[float] = []
+
+    def complete(self, task: str, *, as_json: bool = False) -> str:
+        """What the model returns.
+
+        Args:
+            task: What to do with the question.
+            as_json: Whether to return the fields of `AnswerFields`; only if the model is `structured`.
+        """
+        prompt = self._prompt(task)
+        completion = self._model.complete([Message("user", prompt)], as_json=as_json)
+        self._add(prompt, completion.text, completion.tokens_in, completion.tokens_out, completion.time_ms)
+        return completion.text
+
+    def scores(self, task: str, opening: str, continuations: Sequence[str]) -> tuple[float, ...] | None:
+        """The log-likelihoods of several ways to continue the model's reply, shape [continuations].
+
+        None if the model cannot tell.
+
+        Args:
+            task: What to do with the question.
+            opening: How the reply opens.
+            continuations: How it may go on.
+        """
+        prompt = self._prompt(task)
+        scores = self._model.option_scores([Message("user", prompt), Message("assistant", opening)], continuations)
+        if scores is None:
+            return None
+        pairs = zip(continuations, scores.log_likelihoods, strict=True)
+        shown = ", ".join(f"{continuation.strip()} {score:.4f}" for continuation, score in pairs)
+        self._add(f"{prompt}\n\n{opening}", f"log-likelihoods: {shown}", scores.tokens_in, 0, scores.time_ms)
+        return scores.log_likelihoods
+
+    def conclude(self, task: str) -> Answer:
+        """Ask for the answer and read it. If none can be read, its letter is None.
+
+        What a server writes instead of JSON, because it does not know schemas, is read as text.
+        """
+        as_json = self._model.structured
+        text = self.complete(f"{task}\n\n{AS_JSON if as_json else AS_TEXT}", as_json=as_json)
+        if as_json and (fields := read_json_answer(text)):
+            return self._of_fields(fields)
+        if as_json and text.lstrip().startswith("{"):
+            return self.answer(None, reasoning=text)
+        letter = read_letter(text, self._question.options)
+        return self.answer(letter, read_confidence(text), reasoning=text, cited=self.cited_in(text))
+
+    def answer(
+        self,
+        letter: str | None,
+        confidence: float | None = None,
+        *,
+        probabilities: tuple[float, ...] = (),
+        reasoning: str = "",
+        cited: tuple[str, ...] = (),
+        lost: tuple[str, ...] = (),
+    ) -> Answer:
+        """An answer with all exchanges so far and their costs. Without a letter there is no confidence."""
+        return Answer(
+            letter,
+            confidence if letter else None,
+            probabilities=probabilities,
+            reasoning=reasoning,
+            cited=cited,
+            exchanges=tuple(self._exchanges),
+            tokens_in=total(self._tokens_in),
+            tokens_out=total(self._tokens_out),
+            time_ms=sum(self._time_ms),
+            lost=lost,
+        )
+
+    def _of_fields(self, fields: JsonAnswer) -> Answer:
+        """The answer in a JSON object. All fields were asked for."""
+        letter = read_letter(fields.answer, self._question.options)
+        reasoning, cited = "\n".join(fields.steps), self._units(fields.cited)
+        lost = (*fields.lost, *fields.missing)
+        return self.answer(letter, fields.confidence, reasoning=reasoning, cited=cited, lost=lost)
+
+    def cited_in(self, text: str) -> tuple[str, ...]:
+        """The units of the passages that a text cites as "[1]" or "[1, 3]", in this order, each once."""
+        numbers = [number for listed in CITATION.findall(text) for number in re.findall(r"\d{1,4}", listed)]
+        return self._units(map(int, numbers))
+
+    def _units(self, numbers: Iterable[int]) -> tuple[str, ...]:
+        """The units of passages by their numbers. Numbers that no passage has are left out."""
+        evidence = self._question.evidence
+        return tuple(dict.fromkeys(evidence[number - 1].unit for number in numbers if 1 <= number <= len(evidence)))
+
+    def _prompt(self, task: str) -> str:
+        return f"{self._described}\n\n{task}"
+
+    def _add(self, prompt: str, response: str, tokens_in: int | None, tokens_out: int | None, time_ms: float) -> None:
+        self._exchanges.append(Exchange(prompt, response))
+        self._tokens_in.append(tokens_in)
+        self._tokens_out.append(tokens_out)
+        self._time_ms.append(time_ms)
+
+
+def total(values: Iterable[Number | None]) -> Number | None:
+    """The sum of the values; None if one of them is not known."""
+    listed = [*values]
+    known = [each for each in listed if each is not None]
+    return cast("Number", sum(known)) if len(known) == len(listed) else None

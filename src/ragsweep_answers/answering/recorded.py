@@ -1,0 +1,168 @@
+"""Answers that a file has, of any system: a table, or a log of lm-evaluation-harness or Inspect AI."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar, Literal, Protocol
+
+from ragsweep.core.digest import digest_file
+from ragsweep.core.errors import DatasetError
+from ragsweep.core.limits import Text
+from ragsweep.core.terminal import say_once
+from ragsweep.datasets.model.faults import Faults, OnError
+from ragsweep.datasets.readers.fields import SHOWN, listed
+from ragsweep.datasets.readers.files import what_is
+from ragsweep.text.normalisation import composed
+from ragsweep_answers.answering.answer_table import AnswerTable
+from ragsweep_answers.answering.confidence_scale import Scale
+from ragsweep_answers.answering.harness_log import SAMPLE, HarnessLog
+from ragsweep_answers.answering.inspect_log import InspectLog
+from ragsweep_answers.answering.question import Answer, Question
+from ragsweep_answers.answering.rows import UnknownCaseError, read_rows
+
+Kind = Literal["table", "lm_eval", "inspect"]
+
+
+class _Log(Protocol):
+    @property
+    def has_confidence(self) -> bool: ...
+
+    def answers(self, asked: Mapping[str, Question]) -> Iterator[tuple[str, str, Answer | DatasetError]]: ...
+
+
+@dataclass(frozen=True)
+class RecordedAnswerer:
+    """Answers questions with the answers in a file.
+
+    What counts is the content of the file and the name of the system, not the path: a file that was moved to another
+    folder gives the same run.
+
+    Attributes:
+        path: The file: a table (`.jsonl`, `.json`, `.csv`, `.tsv`, also with `.gz`, or `.parquet`), or `.eval`.
+        format: What the file is: a table of answers, `samples_*.jsonl` of lm-evaluation-harness, or a log of Inspect
+            AI. `auto` looks.
+        filter: Which answers to take: the name of a filter of lm-evaluation-harness, or of a scorer of Inspect AI.
+            None if there is only one.
+        confidence_scale: Scale of the confidences and probabilities in a table: 0 to 1, 0 to 10, or percent.
+        missing: What to do if there is no answer to some of the questions: stop, or count them as not answered.
+        on_error: What an answer does that does not fit its question or has none: refuse the file, or be left out, so
+            that its question, if there is one, counts as not answered.
+        name: Name of the system that answered, for tables and charts; None takes that of the file.
+    """
+
+    path: Text
+    format: Literal["auto", "table", "lm_eval", "inspect"] = "auto"
+    filter: Text | None = None
+    confidence_scale: Scale = "unit"
+    missing: Literal["refuse", "no_answer"] = "refuse"
+    on_error: OnError = "refuse"
+    name: Text | None = None
+
+    recorded: ClassVar[bool] = True
+    without_effect: ClassVar[tuple[str, ...]] = ("path",)  # the fingerprint stands for the content
+
+    def __post_init__(self) -> None:
+        if self.name is None:
+            object.__setattr__(self, "name", Path(self.path).name)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Digest of the file's content, for which it stands in the digest of a run."""
+        try:
+            return digest_file(self._file)
+        except OSError as error:
+            raise DatasetError(f"{self.path}: cannot be read ({error.strerror or error})") from error
+
+    @property
+    def has_confidence(self) -> bool:
+        """Whether the file has confidences, probabilities or log-likelihoods."""
+        return self._log.has_confidence
+
+    def answer(self, questions: Sequence[Question]) -> list[Answer]:
+        """The recorded answers to the questions, in the same order.
+
+        Raises:
+            DatasetError: An answer does not fit its question or has no question, or a question has no answer.
+        """
+        return self.answer_some(questions, ())
+
+    def answer_some(self, questions: Sequence[Question], left_out: Sequence[str | None]) -> list[Answer]:
+        """As `answer`, but answers may be to questions with these ids, which the dataset has left out."""
+        asked = tuple(questions)
+        answers = self._answered.get(asked)
+        if answers is None:
+            self._answered.clear()
+            answers = self._answered[asked] = self._answers(asked, left_out)
+        return list(answers)
+
+    @cached_property
+    def _answered(self) -> dict[tuple[Question, ...], list[Answer]]:
+        """The answers to the last questions: a sweep asks the same ones when it is planned and when it runs."""
+        return {}
+
+    def _answers(self, questions: Sequence[Question], left_out: Sequence[str | None]) -> list[Answer]:
+        asked = {composed(question.question_id): question for question in questions}
+        answers: dict[str, Answer] = {}
+        places: dict[str, str] = {}
+        faults, usable, others = Faults(self.path, "answerer", "answers"), 0, 0
+        left_ids = {composed(each) for each in left_out if each}
+        for where, case, answer in self._log.answers(asked):
+            if isinstance(answer, UnknownCaseError) and (
+                not left_ids.isdisjoint(answer.ids) if answer.ids else others < len(left_out)
+            ):
+                others += 1
+                continue
+            if isinstance(answer, DatasetError):
+                faults.add(answer, case)
+                answers.setdefault(case, Answer(None))
+                continue
+            if case in places:
+                first = places[case].rpartition(", ")[2]
+                raise DatasetError(f"{where}: the case {case[:SHOWN]!r} is answered twice, first in {first}")
+            places[case], answers[case] = where, answer
+            usable += 1
+        if unused := faults.left_out(self.on_error, usable):
+            say_once(f"{self.path}: answers left out by answerer.on_error=skip: {len(unused)} ({unused[0].text}, ...)")
+        if others:
+            say_once(f"{self.path}: answers to questions that the dataset leaves out: {others}")
+        missing = [question.question_id for case, question in asked.items() if case not in answers]
+        if missing and self.missing == "refuse":
+            raise DatasetError(
+                f"{self.path}: {len(missing)} of {len(questions)} cases have no answer: {listed(missing)}; "
+                "to count them as not answered, set answerer.missing=no_answer"
+            )
+        return [answers.get(composed(question.question_id), Answer(None)) for question in questions]
+
+    @cached_property
+    def _file(self) -> Path:
+        path = Path(self.path)
+        if (found := what_is(path)) != "a file":
+            problem = f"is {found}" if found else "does not exist"
+            raise DatasetError(f"answerer.path: {path} {problem}; expected a file of answers")
+        return path
+
+    @cached_property
+    def _kind(self) -> Kind:
+        if self.format != "auto":
+            return self.format
+        name = self._file.name.lower().removesuffix(".gz")
+        if name.endswith(".eval"):
+            return "inspect"
+        if name.endswith((".csv", ".tsv", ".parquet")):
+            return "table"
+        if not name.endswith((".jsonl", ".json")):
+            expected = ".jsonl, .json, .csv, .tsv, .parquet and .eval"
+            raise DatasetError(f"answerer.path: {self.path} has another ending than {expected}")
+        first = next(read_rows(self._file), None)
+        return "lm_eval" if first and all(field in first.fields for field in SAMPLE) else "table"
+
+    @cached_property
+    def _log(self) -> _Log:
+        if self._kind == "inspect":
+            return InspectLog.read(self._file, self.filter)
+        if self._kind == "lm_eval":
+            return HarnessLog.read(self._file, self.filter)
+        return AnswerTable.read(self._file, self.confidence_scale)

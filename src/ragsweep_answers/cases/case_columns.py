@@ -1,0 +1,177 @@
+"""Reads multiple-choice cases from rows whose columns the user names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ragsweep.config.rules import as_configured
+from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.core.limits import Text
+from ragsweep.core.parsing import MalformedError, from_json
+from ragsweep.datasets.model.cases import LETTERS, Case, Option, flaw_of_case, flaw_of_options
+from ragsweep.datasets.readers.delimited_rows import Entry
+from ragsweep.datasets.readers.entry_files import id_of, text_of, value_of
+from ragsweep.datasets.readers.fields import SHOWN, grade_of, shown_value
+from ragsweep.datasets.readers.judgment_fields import grades_in
+
+OTHER_POSITIONS = {"position_from_1": "position_from_0", "position_from_0": "position_from_1"}
+
+
+class NoOptionError(DatasetError):
+    """The answer of a case is none of its options, as `answer_is` reads it.
+
+    Attributes:
+        is_beside: Whether it would be one if positions were counted from the other number.
+    """
+
+    def __init__(self, text: str, *, is_beside: bool) -> None:
+        super().__init__(text)
+        self.is_beside = is_beside
+
+
+@dataclass(frozen=True)
+class CaseColumns:
+    """Which column of a CSV file, or field of a JSON object, contains what. Null: there is no such column.
+
+    `options` and `option_conditions` name one column with a mapping from letters to texts or a list of texts, in CSV as
+    JSON, or list one column per option, such as `[opa, opb, opc, opd]`. The last options may be blank, so that cases
+    can have different numbers of options.
+
+    Attributes:
+        question: The question.
+        options: The answers to choose from.
+        answer: The correct answer.
+        answer_is: What the column of the answer contains: the `letter` of an option, its exact `text`, or its position,
+            counted from 1 or from 0.
+        id: Id of the case. Without this column, cases are numbered from 1.
+        case: What the question is about, such as a patient.
+        specialty: Medical field.
+        difficulty: Such as easy, medium or hard.
+        condition: The disease or problem.
+        option_conditions: The condition that each option stands for.
+        relevant: Pages that answer the question: a list of "34", "manual.pdf#34" or `{"page": "34"}`, or a text in
+            which they are separated by semicolons.
+    """
+
+    question: Text = "question"
+    options: Text | Sequence[Text] = "options"
+    answer: Text = "answer"
+    answer_is: Literal["letter", "text", "position_from_1", "position_from_0"] = "letter"
+    id: Text | None = None
+    case: Text | None = None
+    specialty: Text | None = None
+    difficulty: Text | None = None
+    condition: Text | None = None
+    option_conditions: Text | Sequence[Text] | None = None
+    relevant: Text | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("options", "option_conditions"):
+            value = getattr(self, name)
+            each = [value] if isinstance(value, str) else value
+            if name == "option_conditions" and value is None:
+                continue
+            names = isinstance(each, Sequence) and all(isinstance(one, str) and one.strip() for one in each)
+            if not names or len(each) > len(LETTERS):
+                expected = f"the name of a column, or a list of at most {len(LETTERS)} such names"
+                raise ConfigError(f"dataset.columns.{name}: found {as_configured(value)}, expected {expected}")
+
+    def id_in(self, row: Entry, where: str, number: int) -> str:
+        """The id of the case in a row; `number` is the position of the row in the file, from 1."""
+        return id_of(row, self.id, where) if self.id else str(number)
+
+    def case_of(self, row: Entry, where: str, query_id: str) -> Case:
+        """The case in a row.
+
+        Args:
+            row: Values by column.
+            where: The place of the row, for error messages.
+            query_id: The id of the case.
+
+        Raises:
+            DatasetError: A column is missing, or the row is not a valid case.
+        """
+        options = tuple(Option(letter, text) for letter, text in _by_letter(row, self.options, where).items())
+        if flaw := flaw_of_options(options):
+            raise DatasetError(f"{where}: {flaw}")
+        conditions = _by_letter(row, self.option_conditions, where)
+        letters = [option.letter for option in options]
+        if others := sorted(conditions.keys() - set(letters)):
+            raise DatasetError(f"{where}: {others[0][:SHOWN]!r} has a condition, but is not the letter of an option")
+        case = Case(
+            query_id=query_id,
+            case=text_of(row, self.case, where) or "",
+            question=text_of(row, self.question, where) or "",
+            options=options,
+            correct=self._correct(row, options, where),
+            specialty=text_of(row, self.specialty, where),
+            difficulty=text_of(row, self.difficulty, where),
+            condition=text_of(row, self.condition, where),
+            conditions=tuple(map(conditions.get, letters)) if conditions else (),
+        )
+        if flaw := flaw_of_case(case):
+            raise DatasetError(f"{where}: {flaw}")
+        return case
+
+    @property
+    def advice(self) -> str:
+        """What to do if positions are counted from the other number."""
+        other = OTHER_POSITIONS[self.answer_is]
+        return f"; if positions are counted from {other[-1]}, set dataset.columns.answer_is={other}"
+
+    def is_at_end(self, case: Case) -> bool:
+        """Whether the answer of a case is the option whose position only a count from the right number can have."""
+        return case.correct == case.letters[0 if self.answer_is == "position_from_0" else -1]
+
+    def grades_of(self, row: Entry, where: str) -> dict[str, int]:
+        """The grades of the pages that a row names as relevant. Raises `DatasetError` if they are malformed."""
+        return grades_in(row, self.relevant, where)
+
+    def _correct(self, row: Entry, options: Sequence[Option], where: str) -> str:
+        """The letter of the correct option."""
+        found = value_of(row, self.answer, where)
+        answer = found.strip() if isinstance(found, str) else json.dumps(found, default=str)
+        if found is None or not answer:
+            raise DatasetError(f"{where}: the field {self.answer!r} is empty; expected the correct answer of each case")
+        if self.answer_is == "letter":
+            answer, expected = answer.upper(), "the letter of an option"
+            letters = {option.letter: option.letter for option in options}
+        elif self.answer_is == "text":
+            expected = "the text of an option"
+            letters = {option.text: option.letter for option in options}
+        else:
+            first = int(self.answer_is[-1])
+            answer, expected = str(grade_of(answer)), f"a position from {first} to {first + len(options) - 1}"
+            letters = {str(position): option.letter for position, option in enumerate(options, start=first)}
+        if answer not in letters:
+            problem = f"the answer {shown_value(found)} is not {expected}"
+            beside = {"position_from_1": "0", "position_from_0": str(len(options))}.get(self.answer_is)
+            raise NoOptionError(
+                f"{where}: {problem} (dataset.columns.answer_is={self.answer_is})", is_beside=answer == beside
+            )
+        return letters[answer]
+
+
+def _by_letter(row: Entry, columns: str | Sequence[str] | None, where: str) -> dict[str, str]:
+    """The texts that are not blank, in the order of their letters."""
+    if isinstance(columns, str):
+        found = value_of(row, columns, where) or []
+        where = f"{where}: the field {columns!r}"
+    else:
+        found = [value_of(row, column, where) for column in columns or ()]
+    if isinstance(found, str):
+        try:
+            found = from_json(found)
+        except MalformedError as error:
+            raise DatasetError(f"{where}: {error}; expected texts by letter as JSON, or one column each") from error
+    if isinstance(found, list) and len(found) <= len(LETTERS):
+        found = dict(zip(LETTERS, found, strict=False))
+    if not isinstance(found, dict):
+        raise DatasetError(f"{where} is {shown_value(found)}; expected texts by letter, or a list of at most 26 texts")
+    for letter, text in found.items():
+        if text is not None and not isinstance(text, str):
+            raise DatasetError(f"{where}: {letter[:SHOWN]!r} is {shown_value(text)}; expected a text")
+    return {letter: text.strip() for letter, text in sorted(found.items()) if text and text.strip()}

@@ -1,0 +1,113 @@
+"""Reads multiple-choice cases from a file, and the PDF documents that answer them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragsweep.core.errors import DatasetError
+from ragsweep.core.limits import Text
+from ragsweep.datasets.formats.pdf_documents import PageNumbers, PdfDocuments, checked_skip
+from ragsweep.datasets.formats.pdf_fonts import Font
+from ragsweep.datasets.model.cases import Case
+from ragsweep.datasets.model.collection import Collection, Document, Judgment, Query
+from ragsweep.datasets.model.faults import Faults
+from ragsweep.datasets.model.pages import OF_PDF, Match, Pages, keys_of, with_keys
+from ragsweep.datasets.model.selecting import Selecting
+from ragsweep.datasets.readers.entry_files import read_entries
+from ragsweep.store.store import NO_STORE, Store
+from ragsweep_answers.cases.case_columns import CaseColumns, NoOptionError
+
+
+@dataclass(frozen=True)
+class CasesDataset(Selecting):
+    """Multiple-choice cases in a JSON or CSV file, with PDF documents if there are any.
+
+    Attributes:
+        name: Name of the dataset and of its experiment in MLflow.
+        cases: The file: a JSON list of objects, one JSON object per line, or a CSV file with a header. The latter two
+            may be gzipped.
+        columns: Which column or field contains what.
+        documents: A PDF file, or a folder of PDF files, including subfolders. Null if there are none; then the relevant
+            pages of the cases are not read.
+        page_numbers: `physical` counts pages from 1. `label` uses the printed number of a page if the PDF contains it.
+        match: `qualified` distinguishes page 34 of one document from page 34 of another. `page_number` does not.
+        skip: Names of files in the folder to leave out, for example unreadable ones.
+        store: Caches the texts of the pages.
+    """
+
+    name: Text
+    cases: Text
+    columns: CaseColumns
+    documents: Text | None = None
+    page_numbers: PageNumbers = "physical"
+    match: Match = "qualified"
+    skip: Sequence[str] = ()
+    store: Store = NO_STORE
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "skip", checked_skip(self.skip))
+
+    @property
+    def without_effect(self) -> Sequence[str]:
+        """An empty `skip` has no effect, and without documents nor have the settings of pages."""
+        if self.documents is None:
+            return (*super().without_effect, "page_numbers", "match", "skip")
+        return (*super().without_effect, *(() if self.skip else ("skip",)))
+
+    def pictures(self, pages: Sequence[str]) -> list[str]:
+        """Those of the pages, each as `source#page_number`, that have a picture."""
+        return self._corpus.pictures(pages) if self._corpus else []
+
+    def fonts(self) -> Mapping[str, Sequence[Font]]:
+        """The fonts that each document needs and does not contain."""
+        return self._corpus.fonts() if self._corpus else {}
+
+    @property
+    def _corpus(self) -> PdfDocuments | None:
+        if self.documents is None:
+            return None
+        return PdfDocuments(self.documents, self.page_numbers, self.skip, self.store)
+
+    def load(self) -> Collection:
+        """Read the documents and the cases. The pages that the cases name must exist in the documents."""
+        documents: tuple[Document, ...] = ()
+        if self._corpus:
+            documents = with_keys(self._corpus.read("dataset", "documents"), keys_of("page", self.match))
+        pages = Pages(documents, "page", OF_PDF)
+        cases: list[Case] = []
+        judgments: list[Judgment] = []
+        earlier: dict[str, str] = {}
+        faults, number, other, beside = Faults(self.cases), 0, 0, 0
+        for number, (where, row) in enumerate(read_entries(Path(self.cases), "cases"), start=1):
+            name = None
+            try:
+                name = self.columns.id_in(row, where, number)
+                case = self.columns.case_of(row, where, name)
+                if earlier.setdefault(case.query_id, where) != where:
+                    first = earlier[case.query_id]
+                    raise DatasetError(f"{where}: the id {case.query_id!r} is in the file twice, first in {first}")
+                if documents:
+                    judgments += pages.judgments(case.query_id, self.columns.grades_of(row, where), where)
+                cases.append(case)
+            except DatasetError as error:
+                if isinstance(error, NoOptionError):
+                    other, beside = other + 1, beside + error.is_beside
+                faults.add(error, name)
+        if not number:
+            raise DatasetError(f"{self.cases}: contains no cases; expected at least one")
+        # The answers that fit, such as a text "A" or a position from the other number on, would mean another option.
+        if cases and (2 * other > number or (beside and not any(map(self.columns.is_at_end, cases)))):
+            raise faults.refusal(len(cases), self.columns.advice if beside else "")
+        collection = Collection(
+            name=self.name,
+            unit="page",
+            documents=documents,
+            queries=tuple(map(Query.of, cases)),
+            judgments=tuple(judgments),
+            skipped=tuple(sorted(set(self.skip))) if documents else (),
+            cases=tuple(cases),
+        )
+        return self.selected(collection, faults)

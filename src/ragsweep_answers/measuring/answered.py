@@ -1,0 +1,167 @@
+"""The answers to all cases as arrays."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ragsweep.core.terminal import counted
+from ragsweep.datasets.model.cases import Case
+from ragsweep.models.language.response import CAUSE_WORDS, Cause
+from ragsweep.statistics.intervals import Array, Indices
+from ragsweep_answers.answering import Answer, Evidence, Question
+from ragsweep_answers.measuring.contexts import NEED_RANKING, Source
+from ragsweep_answers.measuring.measures.accuracy import NOT_ANSWERED
+from ragsweep_answers.measuring.measures.temperature import temperature_scaled
+
+LEAST_COMPARED = 10  # questions with other evidence, of which it is said that all their answers are the same
+
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """The cases with their answers.
+
+    Attributes:
+        cases: The cases.
+        questions: What was asked, with the evidence.
+        answers: The answers.
+        seed: Of the folds by which scores of options become probabilities.
+        source: Where the evidence of the questions comes from; `none` also for recorded answers.
+    """
+
+    cases: Sequence[Case]
+    questions: Sequence[Question]
+    answers: Sequence[Answer]
+    seed: int
+    source: Source
+
+    @cached_property
+    def chosen(self) -> Indices:
+        """Position of the chosen option, shape [cases]; `NOT_ANSWERED` if there is none."""
+        letters = zip(self.cases, self.answers, strict=True)
+        return np.array([case.letters.find(each.letter or "\0") for case, each in letters], dtype=np.int64)
+
+    @cached_property
+    def expected(self) -> Indices:
+        """Position of the correct option, shape [cases]."""
+        return np.array([case.letters.index(case.correct) for case in self.cases], dtype=np.int64)
+
+    @property
+    def correct(self) -> Array:
+        """Whether the answer is correct, 0 or 1, shape [cases]."""
+        correct: Array = (self.chosen == self.expected).astype(float)
+        return correct
+
+    @property
+    def correct_as_control(self) -> Array:
+        """As `correct`, shape [cases]; NaN for a case without a judged page, if judged pages were to be given."""
+        has_evidence = [self.source != "judged" or bool(each.evidence) for each in self.questions]
+        return np.where(has_evidence, self.correct, np.nan)
+
+    @property
+    def chance(self) -> Array:
+        """The probability of guessing the correct option, shape [cases]."""
+        return np.array([1 / len(case.options) for case in self.cases])
+
+    @cached_property
+    def units(self) -> list[tuple[str, ...]]:
+        """The units of the evidence of each answer, best first; several passages of a unit repeat it.
+
+        They are those that the answering system retrieved by itself, otherwise those of its question.
+        """
+        return [
+            tuple(passage.unit for passage in question.evidence) if each.retrieved is None else each.retrieved
+            for question, each in zip(self.questions, self.answers, strict=True)
+        ]
+
+    @property
+    def evidence(self) -> list[tuple[Evidence, ...] | None]:
+        """The passages of each answer; empty if none were found, None if it needed none or if they are not known."""
+        needs_ranking, found = self.source in NEED_RANKING, list[tuple[Evidence, ...] | None]()
+        for question, each in zip(self.questions, self.answers, strict=True):
+            none_found = needs_ranking if each.retrieved is None else not each.retrieved
+            found.append(question.evidence or (() if none_found else None))
+        return found
+
+    @property
+    def retrieved(self) -> bool:
+        """Whether the answering system retrieved evidence by itself."""
+        return any(each.retrieved is not None for each in self.answers)
+
+    @cached_property
+    def confidence(self) -> Array:
+        """Probability that the answer is correct, shape [cases]; NaN if there is no answer or no confidence.
+
+        It is the confidence that the answerer states, otherwise the probability of the chosen option. Scores of options
+        become probabilities by a temperature that is fitted on other cases.
+        """
+        stated = np.array([each.confidence for each in self.answers], dtype=float)  # None becomes NaN
+        of_chosen = [
+            options[chosen] if options and chosen != NOT_ANSWERED else np.nan
+            for options, chosen in zip(self._probabilities, self.chosen.tolist(), strict=True)
+        ]
+        confidence: Array = np.where(np.isnan(stated), of_chosen, stated)
+        return np.where(self.chosen == NOT_ANSWERED, np.nan, confidence)
+
+    @property
+    def _probabilities(self) -> list[Sequence[float]]:
+        """The probability of each option, as given or by its score; empty where neither is known."""
+        known: list[Sequence[float]] = [each.probabilities for each in self.answers]
+        scored = [row for row, each in enumerate(self.answers) if each.scores and not each.probabilities]
+        if scored:
+            scores = [self.answers[row].scores for row in scored]
+            found = temperature_scaled(scores, self.expected[scored], seed=self.seed)
+            for row, options in zip(scored, found, strict=True):
+                known[row] = options.tolist()
+        return known
+
+    @property
+    def scaled(self) -> bool:
+        """Whether confidences come from scores, by a temperature that was fitted here."""
+        return any(each.scores and not each.probabilities and each.confidence is None for each in self.answers)
+
+    def known(self, value: Callable[[Answer], float | None]) -> Array | None:
+        """A number of every answer, shape [cases]; None if one of them lacks it."""
+        values = [value(each) for each in self.answers]
+        return None if any(each is None for each in values) else np.array(values, dtype=float)
+
+
+def doubts_of_controls(answered: Answered, controls: Sequence[Answered]) -> Iterator[str]:
+    """Sentences on what a comparison with a control may not show: all answers are the same, or some cannot be read."""
+    for control in controls:
+        pairs = [
+            _stated(one) == _stated(other)
+            for asked, again, one, other in zip(
+                answered.questions, control.questions, answered.answers, control.answers, strict=True
+            )
+            if asked.evidence != again.evidence
+        ]
+        if len(pairs) >= LEAST_COMPARED and all(pairs):
+            yield (
+                f"The answers to all {len(pairs)} questions with other evidence are the same with the evidence "
+                f"{answered.source!r} and {control.source!r}: evidence changes nothing here, or the answerer keeps "
+                "answers by the text of the question, and then this control measures nothing."
+            )
+        compared = ~np.isnan(control.correct_as_control)
+        if unread := int((compared & (control.chosen == NOT_ANSWERED)).sum()):
+            causes = causes_of([each for each, counts in zip(control.answers, compared, strict=True) if counts])
+            named = ", ".join(f"{CAUSE_WORDS[cause]} {count}" for cause, count in causes.items())
+            yield (
+                f"With the evidence {control.source!r}, {unread} of {counted(int(compared.sum()), 'question')} have no "
+                f"answer that could be read{named and f' ({named})'}, and count as wrong in the comparison with it."
+            )
+
+
+def causes_of(answers: Sequence[Answer]) -> dict[Cause, int]:
+    """For how many answers a response had no usable text, by cause; without those that no answer has."""
+    counts = Counter(cause for each in answers for cause in {*each.causes})
+    return {cause: counts[cause] for cause in Cause if counts[cause]}
+
+
+def _stated(given: Answer) -> tuple[object, ...]:
+    """What an answer says, apart from what it cost."""
+    return given.letter, given.confidence, given.scores, given.probabilities, given.reasoning

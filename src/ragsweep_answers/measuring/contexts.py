@@ -1,0 +1,159 @@
+"""The evidence that questions are answered from: what was retrieved, what is relevant, or that of another question."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from ragsweep.core.errors import DatasetError
+from ragsweep.datasets import Dataset
+from ragsweep.retrieval import NOTHING, Ranking
+from ragsweep.tasks.ranking.units import units_of_ranking
+from ragsweep_answers.answering import Answer, Evidence, Question
+
+Source = Literal["retrieved", "none", "judged", "placebo"]
+Contexts = Sequence[Sequence[int]]  # the passages of each question, best first
+
+# Why a configuration that uses such evidence cannot be shipped.
+CONTROLS: dict[Source, str] = {
+    "judged": "a control: nobody knows the relevant pages of a new question",
+    "placebo": "a control: the evidence is that of another question",
+}
+NEED_RANKING = ("retrieved", "placebo")  # sources
+
+
+def check_source(dataset: Dataset, source: Source, relevance_level: int) -> None:
+    """Raise `DatasetError` if a dataset has no evidence of this kind."""
+    if source != "none" and not dataset.passages:
+        raise DatasetError(
+            f"{dataset.name}: has no documents, so nothing can be retrieved; "
+            "set dataset.documents, or task.evidence=none to answer without evidence"
+        )
+    if not has_source(dataset, source, relevance_level):
+        missing = "no case names a relevant page with text" if source == "judged" else "has only one case"
+        raise DatasetError(f"{dataset.name}: {missing}, so task.evidence={source} has no evidence")
+
+
+def has_source(dataset: Dataset, source: Source, relevance_level: int) -> bool:
+    """Whether a dataset has evidence of this kind."""
+    if source == "judged":
+        relevant = dataset.qrels.unit[dataset.qrels.grade >= relevance_level]
+        return bool(np.isin(dataset.found_units, relevant).any())
+    if source == "placebo" and len(dataset.cases) < 2:  # there is no other question
+        return False
+    return source == "none" or bool(dataset.passages)
+
+
+def contexts(dataset: Dataset, source: Source, ranking: Ranking | None, k: int, relevance_level: int) -> Contexts:
+    """The passages that each question is answered from, best first.
+
+    Args:
+        dataset: Passages, cases and judgments.
+        source: `retrieved`: the first k passages of the ranking. `none`: no passages. `judged`: all passages of the
+            relevant units, in the order of the corpus; it shows how good the answers are with the right pages.
+            A case without relevant units gets none. `placebo`: the first k passages that were retrieved for another
+            question, none of them of a unit that is relevant to this one, if there is such a question; it shows what
+            evidence adds by being there.
+        ranking: The ranking of the passages for all cases; only `retrieved` and `placebo` need it.
+        k: Passages of a question.
+        relevance_level: Lowest grade that counts as relevant.
+    """
+    cases = len(dataset.cases)
+    if source == "none":
+        return [[] for _ in range(cases)]
+    relevant = _relevant_units(dataset, relevance_level)
+    if source == "judged":
+        of_unit = _passages_of_units(dataset)
+        return [sorted(passage for unit in some for passage in of_unit.get(unit, ())) for some in relevant]
+    assert ranking is not None
+    retrieved = [row[row != NOTHING].tolist() for row in ranking.passages[:, :k]]
+    if source == "retrieved":
+        return retrieved
+    units = [dataset.units_of(passages) for passages in retrieved]
+    return [retrieved[other] for other in _others(units, relevant)]
+
+
+def questions(dataset: Dataset, contexts: Contexts) -> list[Question]:
+    """The cases as questions with their evidence, without the correct answers.
+
+    A passage of several pages is named by the one that it stands for; see `units_of_ranking`.
+    """
+    ranked = np.full((len(contexts), max(map(len, contexts), default=0)), NOTHING, dtype=np.int64)
+    for row, passages in enumerate(contexts):
+        ranked[row, : len(passages)] = passages
+    units = units_of_ranking(ranked, dataset)
+    return [
+        Question(
+            case.query_id,
+            case.case,
+            case.question,
+            case.options,
+            tuple(
+                Evidence(dataset.units[unit], dataset.texts[passage])
+                for unit, passage in zip(its.tolist(), passages, strict=False)
+            ),
+        )
+        for case, passages, its in zip(dataset.cases, contexts, units, strict=True)
+    ]
+
+
+def with_own_evidence(dataset: Dataset, questions: Sequence[Question], answers: Sequence[Answer]) -> Sequence[Question]:
+    """The questions, with the pages that the answering system retrieved by itself as their evidence.
+
+    Its passages are not known, only their units. So each unit is one passage here, with its whole text; if one of them
+    is not in the dataset, the question has no evidence.
+    """
+    if all(each.retrieved is None for each in answers):
+        return questions
+    known = {
+        dataset.units[unit]: Evidence(dataset.units[unit], "\n".join(dataset.texts[passage] for passage in passages))
+        for unit, passages in _passages_of_units(dataset).items()
+    }
+    return [
+        question
+        if given.retrieved is None
+        else replace(question, evidence=_passages_of(dict.fromkeys(given.retrieved), known))
+        for question, given in zip(questions, answers, strict=True)
+    ]
+
+
+def _passages_of(units: Collection[str], known: Mapping[str, Evidence]) -> tuple[Evidence, ...]:
+    """One passage for each unit; none if one of them is not known."""
+    return tuple(known[unit] for unit in units) if all(unit in known for unit in units) else ()
+
+
+def _relevant_units(dataset: Dataset, relevance_level: int) -> list[frozenset[int]]:
+    """The relevant units of each case, as positions in `dataset.units`."""
+    units: list[set[int]] = [set() for _ in dataset.cases]
+    qrels = dataset.qrels
+    relevant = qrels.grade >= relevance_level
+    for case, unit in zip(qrels.query[relevant].tolist(), qrels.unit[relevant].tolist(), strict=True):
+        units[case].add(unit)
+    return [frozenset(some) for some in units]
+
+
+def _passages_of_units(dataset: Dataset) -> dict[int, list[int]]:
+    passages: dict[int, list[int]] = {}
+    for passage, unit in sorted(dataset.passages_with_units.tolist()):
+        passages.setdefault(unit, []).append(passage)
+    return passages
+
+
+def _others(retrieved: Sequence[Set[int]], relevant: Sequence[Set[int]]) -> Iterator[int]:
+    """For each question the next one, in the order of the dataset, whose passages are of no unit relevant to it.
+
+    Starts half the dataset away, since neighbours are often about the same page. If there is no such question, it is
+    the one half the dataset away.
+
+    Args:
+        retrieved: The units of the passages that were retrieved for each question, at least two questions.
+        relevant: The units that are relevant to each question.
+    """
+    cases = len(retrieved)
+    steps = (*range(cases // 2, cases), *range(1, cases // 2))
+    for row, units in enumerate(relevant):
+        unrelated = ((row + step) % cases for step in steps if units.isdisjoint(retrieved[(row + step) % cases]))
+        yield next(unrelated, (row + cases // 2) % cases)

@@ -1,0 +1,112 @@
+"""How good the evidence is: what was retrieved for each case, judged by the relevant units of the cases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ragsweep.core.arrays import Indices
+from ragsweep.datasets import Dataset
+from ragsweep.statistics.intervals import Array
+from ragsweep.tasks.metric import Metric
+from ragsweep.tasks.ranking.judging import NOTHING, Collapse, Judged, judge
+from ragsweep.tasks.ranking.metrics import average_precision, hit_rate, mrr, precision, recall
+from ragsweep.tasks.task import Curve, Measure
+
+CUTOFFS = (1, 3, 5, 10)
+CURVE = 20  # the curves go to this cutoff, or to k if k is larger
+PRECISION = Metric("retrieval/precision", "Precision of the evidence", low=0, high=1)
+RECALL = Metric("retrieval/recall", "Recall of the evidence", low=0, high=1)
+MAP = Metric("retrieval/map", "MAP of the evidence", low=0, high=1)
+MRR = Metric("retrieval/mrr", "MRR of the evidence", low=0, high=1)
+MEASURES = (PRECISION, RECALL, MAP, MRR)
+
+
+@dataclass(frozen=True, eq=False)
+class EvidenceQuality:
+    """The retrieved evidence of the judged cases.
+
+    Attributes:
+        judged: The judged rankings.
+        k: Cutoff of the metrics: how many passages the retriever gives to the answerer.
+        given: The evidence that the answers were given from, judged. It is another ranking than `judged` if a system
+            retrieved another number of passages, or if only distinct units count towards the cutoff.
+        retrieved: How many passages each case got, shape [cases].
+    """
+
+    judged: Judged
+    k: int
+    given: Judged
+    retrieved: Indices
+
+    def at(self, metric: str, k: int) -> float:
+        """The mean of `precision` or `recall` at a cutoff."""
+        return float({"precision": precision, "recall": recall}[metric](self.judged, k).mean())
+
+    @property
+    def found(self) -> Array:
+        """Whether a relevant unit was in the evidence of each judged case: 0 or 1, shape [judged cases]."""
+        return hit_rate(self.given, self.given.hits.shape[1])
+
+    @property
+    def measures(self) -> list[Measure]:
+        """Precision, recall, MAP and MRR at k."""
+        functions = (precision, recall, average_precision, mrr)
+        return [
+            Measure(metric, float(function(self.judged, self.k).mean()))
+            for metric, function in zip(MEASURES, functions, strict=True)
+        ]
+
+    @property
+    def curves(self) -> dict[str, Curve]:
+        """Precision and recall at each cutoff."""
+        cutoffs = range(1, max(CURVE, self.k) + 1)
+        return {
+            metric.name: Curve(np.array([function(self.judged, cutoff).mean() for cutoff in cutoffs]))
+            for metric, function in ((PRECISION, precision), (RECALL, recall))
+        }
+
+
+def evidence_quality(
+    ranked: Indices, given: Indices, dataset: Dataset, k: int, *, collapse: Collapse, relevance_level: int
+) -> EvidenceQuality | None:
+    """Judge the evidence of each case.
+
+    Units are positions in `dataset.units`, shape [cases, depth]; `NOTHING` where there is none.
+
+    Args:
+        ranked: Unit at each rank of what was retrieved.
+        given: Unit of each passage that the answerer got.
+        dataset: Cases and judgments.
+        k: Cutoff of the metrics.
+        collapse: How units are counted in `ranked`; see `judge`.
+        relevance_level: Lowest grade that counts as relevant.
+
+    Returns:
+        None if no case has a judgment.
+    """
+    qrels = dataset.qrels
+    if not len(qrels.grade):
+        return None
+    grades = (qrels.query, qrels.unit, qrels.grade)
+    judged = judge(ranked, *grades, collapse=collapse, relevance_level=relevance_level)
+    got = judge(given, *grades, relevance_level=relevance_level)
+    return EvidenceQuality(judged, k, got, (given != NOTHING).sum(axis=1))
+
+
+def as_units(names: Sequence[Sequence[str]], dataset: Dataset) -> Indices:
+    """Named units as positions in `dataset.units`, shape [cases, most names of a case]; unknown ones get new positions.
+
+    Args:
+        names: Units of each case, best first.
+        dataset: The dataset.
+    """
+    position = {unit: row for row, unit in enumerate(dataset.units)}
+    depth = max(map(len, names), default=0)
+    units = np.full((len(names), max(depth, 1)), NOTHING, dtype=np.int64)
+    for row, each in enumerate(names):
+        for rank, name in enumerate(each):
+            units[row, rank] = position.setdefault(name, len(position))
+    return units

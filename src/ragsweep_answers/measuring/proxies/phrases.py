@@ -1,0 +1,68 @@
+"""Phrases that are looked for in texts, and the YAML files in which users list them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ragsweep.core.errors import ConfigError
+from ragsweep.core.parsing import MalformedError, from_yaml, read_text
+from ragsweep.datasets.readers.fields import shown_value
+from ragsweep_answers.measuring.proxies.wording import stems
+
+LARGEST_MB = 1
+TABLES = 8  # that are kept: every run of a sweep reads the same ones
+
+Phrases = tuple[str, ...]  # each as its stems; see `stems`
+
+
+def phrases(texts: Iterable[str]) -> Phrases:
+    """Phrases to look for: words in a row, in any grammatical form."""
+    return tuple(map(stems, texts))
+
+
+def contains(text: str, some: Phrases) -> bool:
+    """Whether one of the phrases is in a text that is given by its stems."""
+    return any(phrase in text for phrase in some)
+
+
+def read_table(path: Path) -> Any:
+    """The value of a YAML file that a user may have written.
+
+    Raises:
+        ConfigError: It cannot be read, is larger than `LARGEST_MB` megabytes, or is not plain YAML.
+    """
+    try:
+        return _value_of(read_text(path, LARGEST_MB))
+    except MalformedError as error:
+        raise ConfigError(f"{path}: {error}") from error
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+@lru_cache(TABLES)
+def _value_of(text: str) -> Any:
+    return from_yaml(text)
+
+
+def phrases_of(value: object, where: str) -> Phrases:
+    """The phrases that a field of a YAML file lists.
+
+    Raises:
+        ConfigError: The value is not a list of texts that contain a word; `where` names its place.
+    """
+    if not isinstance(value, list) or not value:
+        raise ConfigError(f"{where}: found {as_found(value)}, expected a list of phrases")
+    for phrase in value:
+        if not isinstance(phrase, str) or not stems(phrase).strip():
+            raise ConfigError(f"{where}: found {as_found(phrase)}, expected a phrase of one word or more")
+    return phrases(value)
+
+
+def as_found(value: object) -> str:
+    """A value of a YAML file as shown in an error message."""
+    if isinstance(value, str | int | float | list | dict | None):
+        return "a list" if isinstance(value, list) and value else shown_value(value)
+    return f"a {type(value).__name__}"  # such as a date

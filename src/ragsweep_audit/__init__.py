@@ -1,0 +1,1 @@
+"""What is wrong with a dataset, and judging what nobody has judged."""

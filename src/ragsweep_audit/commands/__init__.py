@@ -1,0 +1,1 @@
+"""The commands `ragsweep audit` and `ragsweep review`."""

@@ -1,0 +1,139 @@
+"""What cannot be found or measured: units and pages without text, queries without judgments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
+
+from ragsweep.core.terminal import counted, named, quoted
+from ragsweep.datasets.formats.pdf_fonts import Font
+from ragsweep.datasets.model.dataset import Dataset
+from ragsweep.tasks.ranking.coverage import about_left_out, absent_units, but_graded, findable, relevant
+from ragsweep_audit.findings.finding import Finding
+
+NO_FONTS: Mapping[str, Sequence[Font]] = MappingProxyType({})
+FONTS_NAMED = 5
+
+
+def coverage(
+    dataset: Dataset, level: int, pictures: Sequence[str] = (), fonts: Mapping[str, Sequence[Font]] = NO_FONTS
+) -> Iterator[Finding]:
+    """Findings about what no retriever can find, and about queries that no metric can measure.
+
+    Args:
+        dataset: The dataset.
+        level: The lowest grade that counts as relevant.
+        pictures: Those of the pages without text that have a picture.
+        fonts: The fonts that documents need and do not contain, by the name of the document.
+    """
+    unit = dataset.unit
+    if absent := absent_units(dataset, level):
+        _, shares = findable(dataset, level)
+        judged = len(np.unique(relevant(dataset, level)[1]))
+        unanswerable = int((shares == 0).sum())
+        ceiling = f"Recall can reach at most {_below_1(shares.mean())}"
+        if unanswerable:
+            ceiling += f", as nothing relevant can be found for {counted(unanswerable, 'query')} of {len(shares)}"
+        has, they = ("has", "it is") if len(absent) == 1 else ("have", "they are")
+        yield Finding(
+            "absent_units",
+            f"{counted(len(absent), f'relevant {unit}')} {has} no passage{named(absent)}, so {they} never found.",
+            f"{ceiling}.",
+            "Add the documents, run OCR on scanned pages, or remove the judgments.",
+            len(absent),
+            judged,
+            tuple(absent),
+            {"highest_recall": float(shares.mean()), "unanswerable_queries": unanswerable},
+        )
+    if empty := dataset.empty_pages:
+        pages = {(passage.source, passage.page_number) for passage in dataset.passages}
+        yield Finding(
+            "pages_without_text",
+            f"{counted(len(empty), 'page')} without text{named(empty)}"
+            + (f"; {len(pictures)} with a picture{named(pictures)}." if pictures else "."),
+            "They are never retrieved.",
+            "Run OCR on those that are scanned; blank pages are harmless.",
+            len(empty),
+            len(empty) + len(pages),
+            tuple(empty),
+            {"with_picture": list(pictures)},
+        )
+    yield from _fonts_of_machine(dataset, fonts)
+    judged_queries = {*dataset.qrels.query.tolist()}
+    unjudged = [query for row, query in enumerate(dataset.queries) if row not in judged_queries]
+    if unjudged:
+        yield Finding(
+            "queries_without_judgments",
+            f"{counted(len(unjudged), 'query')} without a judgment{named([quoted(query.text) for query in unjudged])}.",
+            "They are left out of every mean.",
+            "Judge them, or remove them.",
+            len(unjudged),
+            len(dataset.queries),
+            tuple(query.query_id for query in unjudged),
+        )
+    if rows := sorted(judged_queries - {*relevant(dataset, level)[0].tolist()}):
+        irrelevant = [dataset.queries[row] for row in rows]
+        yield Finding(
+            "queries_without_relevant",
+            f"{counted(len(irrelevant), 'query')} without a relevant {unit}"
+            f"{named([quoted(query.text) for query in irrelevant])}.",
+            f"They score 0{but_graded(dataset, rows)}.",
+            "Judge what answers them, lower evaluation.relevance_level, or remove them.",
+            len(irrelevant),
+            len(dataset.queries),
+            tuple(query.query_id for query in irrelevant),
+        )
+    if unplaced := [each for each in dataset.references if not each.has_offsets]:
+        yield Finding(
+            "references_without_offsets",
+            f"{counted(len(unplaced), 'reference')} not at exactly one place of the document"
+            f"{named([quoted(each.text) for each in unplaced])}.",
+            "They can only be compared by their words, not by characters.",
+            "Copy them exactly from the document, or give start_index and end_index.",
+            len(unplaced),
+            len(dataset.references),
+            tuple(each.query_id for each in unplaced),
+        )
+    asked = len({*dataset.qrels.query.tolist()})
+    if left := about_left_out(dataset, asked):
+        faulty = tuple(each.text for each in dataset.left_out.faulty)
+        out = dataset.left_out.number
+        yield Finding("questions_left_out", *left, count=out, out_of=out + asked, examples=faulty)
+    if skipped := dataset.skipped:
+        yield Finding(
+            "skipped_documents",
+            f"{counted(len(skipped), 'document')} left out by dataset.skip{named(skipped)}.",
+            "What they contain cannot be retrieved.",
+            "Repair the files if they matter.",
+            len(skipped),
+            len(skipped) + len({passage.source for passage in dataset.passages}),
+            tuple(skipped),
+        )
+
+
+def _fonts_of_machine(dataset: Dataset, fonts: Mapping[str, Sequence[Font]]) -> Iterator[Finding]:
+    """The documents that need fonts which they do not contain, if there are any."""
+    if not fonts:
+        return
+    total = len({passage.source for passage in dataset.passages} | fonts.keys())
+    lacked = sorted({font.name for each in fonts.values() for font in each if font.missing})
+    also = f"; others stand in here for {', '.join(lacked[:FONTS_NAMED])}{', ...' * (len(lacked) > FONTS_NAMED)}"
+    shown = [f"{source}: {', '.join(font.name for font in each)}" for source, each in fonts.items()]
+    yield Finding(
+        "fonts_of_machine",
+        f"{counted(len(fonts), 'document')} of {total} with fonts that the file does not contain"
+        f"{named(shown, '; ')}{also if lacked else ''}.",
+        "What is read of them can depend on the fonts of the machine: another one may read other letters.",
+        "Compare some of their text with the pages, and save them with their fonts embedded.",
+        len(fonts),
+        total,
+        tuple(fonts),
+        {"fonts": {source: [font.name for font in each] for source, each in fonts.items()}},
+    )
+
+
+def _below_1(mean: float) -> str:
+    """A mean below 1 with as many digits as show that."""
+    return next(text for digits in range(3, 18) if (text := f"{mean:.{digits}f}") < "1")

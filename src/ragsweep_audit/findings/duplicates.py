@@ -1,0 +1,200 @@
+"""Queries and passages that are copies or near copies of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+
+import numpy as np
+import numpy.typing as npt
+
+from ragsweep.core.terminal import counted, named, quoted
+from ragsweep.datasets.model.dataset import Dataset, Passage
+from ragsweep.tasks.ranking.coverage import relevant
+from ragsweep.text.content_words import FEWEST_COMPARED, content_stems, is_copy
+from ragsweep.text.tokens import words
+from ragsweep_audit.findings.finding import Finding, page_name
+
+SHINGLE = 3  # words
+FEWEST_WORDS = 8  # of a passage that is compared
+MOST_COMPARED = 50_000  # passages; of more, only exact copies are found
+MOST_SHARING = 1000  # passages; a shingle of more passages does not make two of them candidates
+
+CANDIDATES_AT_ONCE = 1 << 16
+ROUNDING = 1e-9
+
+Pairs = npt.NDArray[np.int64]
+
+
+def duplicate_queries(dataset: Dataset, near: float, relevance_level: int) -> Iterator[Finding]:
+    """A finding about queries that repeat another one, perhaps with a few more words.
+
+    Two queries are copies if the content words of one are in the other, in the same order, and the Jaccard similarity
+    of both sets is at least `near`. Queries that differ by a number, a negation, or a replaced or moved word are not
+    copies: they ask something else.
+
+    Args:
+        dataset: The dataset.
+        near: Least Jaccard similarity.
+        relevance_level: The lowest grade that counts as relevant.
+    """
+    stems = [content_stems(query.text) for query in dataset.queries]
+    compared = [row for row, found in enumerate(stems) if len({*found}) >= FEWEST_COMPARED]
+    pairs = [
+        (compared[one], compared[other])
+        for one, other in similar([[*dict.fromkeys(stems[row])] for row in compared], near).tolist()
+        if is_copy(stems[compared[one]], stems[compared[other]])
+    ]
+    if not pairs:
+        return
+    judged: dict[int, set[int]] = {}
+    for query, unit in zip(*(each.tolist() for each in relevant(dataset, relevance_level)), strict=True):
+        judged.setdefault(query, set()).add(unit)
+    differing = [pair for pair in pairs if judged.get(pair[0]) != judged.get(pair[1])]
+    texts = [dataset.queries[pair[0]].text for pair in pairs]
+    copies = {other for _, other in pairs}
+    advice = "Remove the copies."
+    if differing:
+        advice = "Give both queries of a pair the same judgments, or remove one of them."
+    yield Finding(
+        kind="duplicate_queries",
+        problem=f"{len(copies)} of {len(dataset.queries)} queries are copies of another one"
+        f"{named([quoted(text) for text in texts])}; {len(differing)} of {len(pairs)} pairs have different judgments.",
+        cost="Copies make the intervals too narrow"
+        + (", and where judgments differ, one of the two is counted wrong." if differing else "."),
+        advice=advice,
+        count=len(copies),
+        out_of=len(dataset.queries),
+        examples=tuple(" and ".join(dataset.queries[row].query_id for row in pair) for pair in pairs),
+        details={"pairs": len(pairs), "pairs_with_different_judgments": len(differing)},
+    )
+
+
+def duplicate_passages(dataset: Dataset, near: float, relevance_level: int) -> Iterator[Finding]:
+    """A finding about passages of different units with the same text, or nearly.
+
+    Two passages are near copies if the Jaccard similarity of their sets of three consecutive words is at least `near`.
+    In a corpus of more than `MOST_COMPARED` passages, which would take minutes, only those with all words equal are.
+
+    Args:
+        dataset: The dataset.
+        near: Least Jaccard similarity.
+        relevance_level: The lowest grade that counts as relevant.
+    """
+    members = _shingles if len(dataset.passages) <= MOST_COMPARED else _whole
+    sets = {row: members(its) for row, its in enumerate(map(words, dataset.texts)) if len(its) >= FEWEST_WORDS}
+    compared = [*sets]
+    found = similar([*sets.values()], near)
+    if not len(found):
+        return
+    pairs = np.array(compared)[found]
+    units = _units(dataset, pairs)
+    apart = [units[one].isdisjoint(units[other]) and not _overlap(dataset, one, other) for one, other in pairs.tolist()]
+    pairs = pairs[apart]
+    if not len(pairs):
+        return
+    asking: dict[int, set[int]] = {}
+    for query, unit in zip(*(each.tolist() for each in relevant(dataset, relevance_level)), strict=True):
+        asking.setdefault(unit, set()).add(query)
+    answered = {row: set().union(*(asking.get(unit, ()) for unit in its)) for row, its in units.items()}
+    affected = set().union(*(answered[one] ^ answered[other] for one, other in pairs.tolist()))
+    count = len(np.unique(pairs))
+    name = {row: _name(dataset, dataset.passages[row]) for row in pairs.ravel().tolist()}
+    names = [" and ".join(name[row] for row in pair) for pair in pairs.tolist()]
+    cost = "No query is affected: where a passage is relevant, its copies are judged relevant, too."
+    if affected:
+        cost = (
+            f"For {counted(len(affected), 'query')}, a {dataset.unit} with a copy of a relevant passage is not judged "
+        )
+        cost += "relevant, so that finding the copy counts as a miss."
+    yield Finding(
+        kind="duplicate_passages",
+        problem=f"{count:,} of {len(dataset.passages):,} passages have nearly the same text as one of another "
+        f"{dataset.unit}{named(names)}.",
+        cost=cost,
+        advice="Judge the copies, too, or remove them from the documents.",
+        count=count,
+        out_of=len(dataset.passages),
+        examples=tuple(names),
+        details={"pairs": len(pairs), "affected_queries": [dataset.queries[row].query_id for row in sorted(affected)]},
+    )
+
+
+def _name(dataset: Dataset, passage: Passage) -> str:
+    """What tells a passage apart from its copies, which may be on the same page."""
+    return passage.chunk_id if dataset.unit == "passage" else page_name(dataset, passage)
+
+
+def _whole(its: Sequence[str]) -> list[str]:
+    return [sha256(" ".join(its).encode()).hexdigest()]
+
+
+def _shingles(its: Sequence[str]) -> list[str]:
+    return sorted({" ".join(its[start : start + SHINGLE]) for start in range(len(its) - SHINGLE + 1)})
+
+
+def _units(dataset: Dataset, passages: Pairs) -> dict[int, set[int]]:
+    """The units of each of some passages."""
+    found: dict[int, set[int]] = {}
+    pairs = dataset.passages_with_units
+    for passage, unit in pairs[np.isin(pairs[:, 0], passages)].tolist():
+        found.setdefault(passage, set()).add(unit)
+    return found
+
+
+def _overlap(dataset: Dataset, one: int, other: int) -> bool:
+    """Whether two passages share characters of a document."""
+    first, second = dataset.passages[one], dataset.passages[other]
+    return first.source == second.source and first.start < second.end and second.start < first.end
+
+
+def similar(sets: Sequence[Sequence[str]], least: float) -> Pairs:
+    """The pairs of sets whose Jaccard similarity is at least `least`, shape [pairs, 2], in order.
+
+    Of sets that are equal and in the same order, the first is paired with each other one, and it alone is compared with
+    further sets. Candidates are found by prefix filtering (Bayardo, Ma and Srikant, WWW 2007): two sets that are so
+    similar share one of the rarest members of each. A member of more than `MOST_SHARING` of the compared sets finds no
+    candidates.
+
+    Args:
+        sets: Distinct members of each set, in any order.
+        least: More than 0.
+    """
+    from scipy import sparse
+
+    first_with: dict[tuple[str, ...], int] = {}
+    equal, different = [], []
+    for at, members in enumerate(map(tuple, sets)):
+        first = first_with.setdefault(members, at)
+        if first < at and members:
+            equal.append((first, at))
+        elif members:
+            different.append(at)
+    sizes = np.array([len(sets[at]) for at in different], dtype=np.int64)
+    numbers: dict[str, int] = {}
+    member = np.fromiter(
+        (numbers.setdefault(each, len(numbers)) for at in different for each in sets[at]), np.int64, sizes.sum()
+    )
+    frequency = np.bincount(member, minlength=len(numbers))
+    row = np.repeat(np.arange(len(different)), sizes)
+    order = np.lexsort((member, frequency[member], row))  # the rarest members of each set first
+    place = np.arange(len(member)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    in_prefix = place < (sizes - np.ceil(least * sizes - ROUNDING) + 1)[row]
+    kept = order[in_prefix & (frequency[member[order]] > 1) & (frequency[member[order]] <= MOST_SHARING)]
+
+    def matrix(chosen: Pairs) -> sparse.csr_array:
+        ones = np.ones(len(chosen), np.int32)
+        return sparse.csr_array((ones, (row[chosen], member[chosen])), shape=(len(different), len(numbers)))
+
+    prefixes, whole = matrix(kept), matrix(order)
+    one, other = sparse.triu(prefixes @ prefixes.T, 1).nonzero()
+    near: list[tuple[int, int]] = []
+    for first in range(0, len(one), CANDIDATES_AT_ONCE):
+        some = slice(first, first + CANDIDATES_AT_ONCE)
+        shared = whole[one[some]].multiply(whole[other[some]]).sum(axis=1)
+        alike = shared >= least * (sizes[one[some]] + sizes[other[some]] - shared) - ROUNDING
+        near += [
+            (different[left], different[right])
+            for left, right in zip(one[some][alike], other[some][alike], strict=True)
+        ]
+    return np.array(sorted([*equal, *near]), dtype=np.int64).reshape(-1, 2)

@@ -1,0 +1,271 @@
+"""Judged pages that look shifted, such as pages counted from 0, or printed numbers in place of physical ones.
+
+A query whose judged pages are off by one has its answer on the page beside. So the pages at an offset `o` rank higher
+for it than the judged ones. In a clean dataset this happens, too, but as often at `o` as at `-o`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import erfc, sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from ragsweep.core.arrays import Indices
+from ragsweep.core.terminal import named, quoted
+from ragsweep.datasets.model.dataset import Dataset
+from ragsweep_audit.findings.finding import Finding
+from ragsweep_audit.findings.unit_ranks import UnitRanks, best_per_query
+
+OFFSETS = (-2, -1, 1, 2)
+CLEARLY = np.log(3)  # a gain beyond this counts as pointing to an offset: the rank is three times better
+FROM_0, FROM_0_SHARE = 1, 0.4  # the offset of pages counted from 0, the likeliest mistake, and its share of the level
+MOST_EXACT = 16  # differences whose signs are all tried
+ROUNDING = 1e-9
+FEWEST = 20  # judgments of a document that is tested on its own; fewer cannot reach the level
+NUMBERED = 5  # pages of a document with a printed number that fits
+HITS_AT = 5
+PRINTED = re.compile(r"(?:page\s+|-\s*)?(\d{1,4})(?:\s*-|\s+of\s+\d+)?", re.IGNORECASE)
+
+Gains = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class _Shift:
+    """A shift that was tested.
+
+    Attributes:
+        source: The document; empty for all of them.
+        offset: What would have to be added to each page number; None where it is the document's printed offset.
+        p: Probability of at least this much evidence in a clean dataset.
+        gains: By how much (as a log) the pages at the offset rank better than the judged ones, shape [queries].
+        opposite: The same for the opposite offset.
+        hits: Share of the queries with a judged page among the first `HITS_AT`, now and after the shift.
+        rows: The tested queries among the ranked ones.
+    """
+
+    source: str
+    offset: int | None
+    p: float
+    gains: Gains
+    opposite: Gains
+    hits: tuple[float, float]
+    rows: Indices
+
+
+def neighbours(dataset: Dataset, level_units: Indices) -> Indices:
+    """The units, and those beside them by any offset that is tested; empty unless pages are judged."""
+    if dataset.unit != "page":
+        return np.empty(0, dtype=np.int64)
+    printed = _printed_offsets(dataset)
+    offsets = {0, *OFFSETS, *printed.values(), *(-offset for offset in printed.values())}
+    beside = np.concatenate([level_units + offset for offset in sorted(offsets)])
+    return np.unique(beside[(beside >= 0) & (beside < len(dataset.units))])
+
+
+def shifted_pages(dataset: Dataset, ranks: UnitRanks, relevance_level: int, level: float) -> Iterator[Finding]:
+    """A finding if judged pages look shifted, in all documents or in some.
+
+    Each offset is tested against its opposite by a sign-flip test of the queries' gains: the gain of a query is the log
+    of how many times better its pages at the offset rank than the judged ones, or 0 if they do not rank better. The
+    offsets share `level` (Bonferroni): pages counted from 0 get `FROM_0_SHARE` of it. If there are several documents
+    with enough queries, half of it is for documents alone. They are named unless the shift is better for all documents
+    together.
+
+    Args:
+        dataset: Has judged pages; nothing else can be shifted.
+        ranks: Has the units of `neighbours`.
+        relevance_level: The lowest grade that counts as relevant.
+        level: The probability of an alarm in a clean dataset.
+    """
+    if dataset.unit != "page":
+        return
+    shifts = _tested(dataset, ranks, relevance_level)
+    everywhere = [each for each in shifts if not each.source]
+    alone = [each for each in shifts if each.source]
+    share = level / 2 if alone else level
+    telling: dict[str, _Shift] = {}
+    for some in (alone, everywhere):
+        found = sorted((each for each in some if each.p <= share * _weight(each, some)), key=lambda each: -each.p)
+        telling |= {each.source: each for each in found}
+    if "" in telling and (len(telling) == 1 or telling[""].hits[0] < telling[""].hits[1]):
+        telling = {"": telling[""]}
+    else:
+        telling.pop("", None)
+    for each in telling.values():
+        yield _finding(dataset, ranks, each)
+
+
+def _weight(shift: _Shift, tested: Sequence[_Shift]) -> float:
+    """The part of the level that a test gets: `FROM_0_SHARE` for pages counted from 0, else its part of the rest."""
+    alike = sum((each.offset == FROM_0) == (shift.offset == FROM_0) for each in tested)
+    return (FROM_0_SHARE if shift.offset == FROM_0 else 1 - FROM_0_SHARE) / alike
+
+
+def _finding(dataset: Dataset, ranks: UnitRanks, shift: _Shift) -> Finding:
+    pointing = np.flatnonzero((shift.gains > CLEARLY) & (shift.gains > shift.opposite))
+    against = int(((shift.opposite > CLEARLY) & (shift.opposite > shift.gains)).sum())
+    pointing = pointing[np.argsort(-shift.gains[pointing], kind="stable")]
+    queries = [dataset.queries[row] for row in ranks.queries[shift.rows[pointing]]]
+    now, then = shift.hits
+    if shift.offset is None:
+        what, step = "judged pages look like printed page numbers instead of physical ones", "the printed offset"
+        advice = "Compare a few of them with the documents, and see dataset.page_numbers."
+    else:
+        what, step = f"judged pages look {abs(shift.offset)} too {_size(shift.offset)}", f"{shift.offset:+d}"
+        what = "judged pages look counted from 0" if shift.offset == 1 and then > now else what
+        advice = f"Compare a few of them with the documents, and add {step} to the page numbers where that is true."
+    effect = f"{step} raises the hit rate@{HITS_AT} of BM25 from {now:.2f} to {then:.2f}"
+    if then <= now:
+        effect = (
+            f"{step} ranks far better for {len(pointing)} of {len(shift.rows)} queries, and the opposite for {against}"
+        )
+    where = f"in {shift.source}, " if shift.source else ""
+    problem = f"{where}{what}: {effect}{named([quoted(query.text) for query in queries])}."
+    return Finding(
+        kind="shifted_pages",
+        problem=problem[0].upper() + problem[1:],
+        cost="Every metric counts the right page of these queries as wrong.",
+        advice=advice,
+        count=len(pointing),
+        out_of=len(shift.rows),
+        examples=tuple(query.query_id for query in queries),
+        details={"offset": shift.offset, "source": shift.source, "p": shift.p, "hit_rate": [now, then]},
+    )
+
+
+def _size(offset: int) -> str:
+    return "small" if offset > 0 else "large"
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """Relevant pages, as arrays of shape [judgments].
+
+    Attributes:
+        ranks: Has these pages and those beside them.
+        query: Position of the query in the dataset.
+        row: Row of the query in `ranks`.
+        unit: Position of the page in the dataset.
+        source_of: The document of each page of the dataset, shape [units].
+    """
+
+    ranks: UnitRanks
+    query: Indices
+    row: Indices
+    unit: Indices
+    source_of: Indices
+
+    @property
+    def source(self) -> Indices:
+        return self.source_of[self.unit]
+
+    def where(self, chosen: npt.NDArray[np.bool_]) -> _Judged:
+        return replace(self, query=self.query[chosen], row=self.row[chosen], unit=self.unit[chosen])
+
+    def ranked(self, step: Indices) -> npt.NDArray[np.int32]:
+        """The rank of the page at each offset; one after the last if the document has no such page."""
+        beside = np.clip(self.unit + step, 0, len(self.source_of) - 1)
+        same = (
+            (self.unit + step == beside) & (self.source_of[beside] == self.source) & np.isin(beside, self.ranks.units)
+        )
+        found = self.ranks.of(self.query, np.where(same, beside, self.unit))
+        return np.where(same, found, self.ranks.ranks.max(initial=0) + 1)
+
+
+def _tested(dataset: Dataset, ranks: UnitRanks, relevance_level: int) -> list[_Shift]:
+    """Every shift, tested on the judgments of all documents and of each one."""
+    query, unit = ranks.relevant(dataset, relevance_level)
+    judged = _Judged(ranks, query, np.searchsorted(ranks.queries, query), unit, _sources(dataset))
+    judged = judged.where(judged.source >= 0)
+    names = _names(dataset)
+    printed = np.zeros(len(names), dtype=np.int64)
+    numbers = {name: number for number, name in enumerate(names)}
+    for source, differs in _printed_offsets(dataset).items():
+        printed[numbers[source]] = differs
+    labelled = any(passage.page_number != str(passage.page + 1) for passage in dataset.passages)
+    steps: dict[int | None, Indices] = {offset: np.full(len(names), offset) for offset in OFFSETS}
+    steps[None] = -printed if labelled else printed
+    counts = Counter(judged.source.tolist())
+    alone = [each for each, number in counts.items() if number >= FEWEST and len(counts) > 1]
+    shifts = []
+    for name, some in [("", judged), *((names[each], judged.where(judged.source == each)) for each in alone)]:
+        for offset, step in steps.items():
+            if step[some.source].any():
+                shifts.append(_shift(name, offset, some, step[some.source]))
+    return shifts
+
+
+def _shift(source: str, offset: int | None, judged: _Judged, step: Indices) -> _Shift:
+    """Test one shift."""
+    rows, place = np.unique(judged.row, return_inverse=True)
+    found = {sign: judged.ranked(sign * step) for sign in (-1, 0, 1)}
+    logs = {
+        sign: np.bincount(place, np.log1p(ranks), len(rows)) / np.bincount(place, minlength=len(rows))
+        for sign, ranks in found.items()
+    }
+    gains, opposite = (np.maximum(0, logs[0] - logs[sign]) for sign in (1, -1))
+    worst = int(judged.ranks.ranks.max(initial=0)) + 1
+    now, then = (float((best_per_query(found[sign], place, len(rows), worst) < HITS_AT).mean()) for sign in (0, 1))
+    return _Shift(source, offset, sign_flip_p(gains - opposite), gains, opposite, (now, then), rows)
+
+
+def sign_flip_p(differences: Gains) -> float:
+    """Probability that differences with random signs add up to at least what they do.
+
+    All signs are tried for at most `MOST_EXACT` differences; for more, it is the normal approximation.
+    """
+    differences = differences[differences != 0]
+    if 0 < len(differences) <= MOST_EXACT:
+        sums = np.zeros(1)
+        for each in np.abs(differences):
+            sums = np.concatenate([sums + each, sums - each])
+        return float((sums >= differences.sum() - ROUNDING).mean())
+    spread = sqrt(float((differences**2).sum()))
+    return 0.5 * erfc(float(differences.sum()) / spread / sqrt(2)) if spread else 1.0
+
+
+def _names(dataset: Dataset) -> list[str]:
+    return list(dict.fromkeys(passage.source for passage in dataset.passages))
+
+
+def _sources(dataset: Dataset) -> Indices:
+    """The document of each page, by its position in `_names`; -1 for a page that is in none. Shape [units].
+
+    A page without text gets the document of the page before.
+    """
+    numbers = {name: number for number, name in enumerate(_names(dataset))}
+    sources = np.full(len(dataset.units), -1, dtype=np.int64)
+    of_passage = np.array([numbers[passage.source] for passage in dataset.passages], dtype=np.int64)
+    passage, unit = dataset.passages_with_units.T
+    sources[unit] = of_passage[passage]
+    last = int(unit.max(initial=-1))
+    filled = np.maximum.accumulate(np.where(sources[: last + 1] >= 0, np.arange(last + 1), 0))
+    sources[: last + 1] = sources[filled]
+    return sources
+
+
+def _printed_offsets(dataset: Dataset) -> Mapping[str, int]:
+    """By document: physical page (from 1) minus the number printed at the page's top or bottom, if it is not 0.
+
+    Only documents in which at least `NUMBERED` pages and half of those with a number agree.
+    """
+    lines: dict[tuple[str, int], list[str]] = {}
+    for passage in dataset.passages:
+        lines.setdefault((passage.source, passage.page), []).extend(passage.text.strip().splitlines())
+    offsets: dict[str, Counter[int]] = {}
+    for (source, page), of_page in lines.items():
+        printed = {
+            int(found[1]) for line in (*of_page[:1], *of_page[-1:]) if (found := PRINTED.fullmatch(line.strip()))
+        }
+        offsets.setdefault(source, Counter()).update({page + 1 - number for number in printed})
+    likely = {source: counted.most_common(1)[0] for source, counted in offsets.items() if counted}
+    return {
+        source: offset
+        for source, (offset, pages) in likely.items()
+        if offset and pages >= NUMBERED and 2 * pages >= sum(offsets[source].values())
+    }

@@ -1,0 +1,134 @@
+"""Relevant units that nobody judged: units that unlike retrievers agree on, and that have no judgment for the query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ragsweep.core.arrays import Indices
+from ragsweep.datasets.model.dataset import Dataset
+from ragsweep_audit.findings.finding import Finding
+
+DEEPEST = 10  # ranks that are compared
+# What is listed. At least half of what all retrievers rank there is judged relevant in SciFact and the manual.
+DEPTH = 3
+USUAL = 0.25  # of the units that all retrievers rank first, unjudged: 6 % in the bundled manual, 20 % in SciFact
+LEVEL = 0.05
+EXAMPLES = 5
+
+
+@dataclass(frozen=True)
+class Agreed:
+    """Units that all retrievers rank among the first for a query with judgments. The best ones of a query come first.
+
+    Attributes:
+        query: Position of the query in `Dataset.queries`, shape [units].
+        unit: Position of the unit in `Dataset.units`, shape [units].
+        ranks: Rank of the unit in each ranking, from 1, where a repeated unit counts once, shape [units, rankings].
+        judged: Whether the unit has a judgment for the query, shape [units].
+        relevant: Whether that judgment is at least the relevance level, shape [units].
+    """
+
+    query: Indices
+    unit: Indices
+    ranks: Indices
+    judged: npt.NDArray[np.bool_]
+    relevant: npt.NDArray[np.bool_]
+
+    @property
+    def worst(self) -> Indices:
+        """The worst rank of each unit, shape [units]."""
+        worst: Indices = self.ranks.max(axis=1)
+        return worst
+
+    def unjudged(self, depth: int = DEPTH) -> Agreed:
+        """The units without a judgment that all retrievers rank among the first `depth`, at most 10."""
+        rows = ~self.judged & (self.worst <= depth)
+        return Agreed(self.query[rows], self.unit[rows], self.ranks[rows], self.judged[rows], self.relevant[rows])
+
+
+def agreed(dataset: Dataset, units: Mapping[str, Indices], relevance_level: int = 1) -> Agreed:
+    """The units that all retrievers rank among the first 10.
+
+    Args:
+        dataset: Has the judgments.
+        units: Position of the unit that the passage at each rank stands for by the name of the retriever, each of shape
+            [queries, depth]; -1 after the last one. A unit may be repeated.
+        relevance_level: The lowest grade that counts as relevant.
+    """
+    first, *others = map(_first_units, units.values())
+    ranks = [np.broadcast_to(np.arange(1, first.shape[1] + 1), first.shape)]
+    found = (first >= 0) & np.isin(np.arange(len(first)), dataset.qrels.query)[:, None]
+    for other in others:
+        same = (first[:, :, None] == other[:, None, :]) & (first >= 0)[:, :, None]
+        found &= same.any(axis=2)
+        ranks.append(same.argmax(axis=2) + 1)
+    query, place = np.nonzero(found)
+    unit, of_unit = first[query, place], np.stack([each[query, place] for each in ranks], axis=1)
+    order = np.lexsort((of_unit.sum(axis=1), of_unit.max(axis=1, initial=0), query))
+    query, unit, of_unit = query[order], unit[order], of_unit[order]
+    qrels, width = dataset.qrels, len(dataset.units)
+    keys, judged = query * width + unit, qrels.query * width + qrels.unit
+    relevant = np.isin(keys, judged[qrels.grade >= relevance_level])
+    return Agreed(query, unit, of_unit, np.isin(keys, judged), relevant)
+
+
+def find_unjudged(dataset: Dataset, units: Mapping[str, Indices], relevance_level: int = 1) -> Finding | None:
+    """A finding if judgments are missing, as far as unlike retrievers can tell.
+
+    Retrievers also agree on units that only look relevant. So the finding is about what all of them rank first. It is
+    given if more than a quarter of these units have no judgment (one-sided exact binomial test, p <= 0.05), which
+    complete judgments do not have, and if at least half are judged relevant: otherwise the queries are too hard for
+    these retrievers. It counts the units without a judgment that all of them rank among the first 3.
+
+    Args:
+        dataset: Has the judgments.
+        units: As in `agreed`.
+        relevance_level: The lowest grade that counts as relevant.
+    """
+    found = agreed(dataset, units, relevance_level)
+    first = found.worst == 1
+    missing, all_first = int((first & ~found.judged).sum()), int(first.sum())
+    dependable = 2 * int((first & found.relevant).sum()) >= all_first
+    if missing <= USUAL * all_first or not dependable:
+        return None
+    from scipy.special import bdtrc  # where it is needed: a warm run does not load it
+
+    if bdtrc(missing - 1, all_first, USUAL) > LEVEL:
+        return None
+    listed = found.unjudged()
+    names = list(units)
+    pairs = [
+        {
+            "query_id": dataset.queries[query].query_id,
+            "unit": dataset.units[unit],
+            "ranks": dict(zip(names, ranks, strict=True)),
+        }
+        for query, unit, ranks in zip(
+            *(column.tolist() for column in (listed.query, listed.unit, listed.ranks)), strict=True
+        )
+    ]
+    return Finding(
+        kind="unjudged",
+        problem=f"{len(names)} unlike retrievers agree on the best {dataset.unit} for {all_first} queries, and "
+        f"{missing} of these {dataset.unit}s have no judgment.",
+        cost="A relevant one counts as not relevant then, so a configuration that finds it measures too low.",
+        advice="Judge them: ragsweep review writes them as a table to fill in, and writes the judgments back.",
+        count=len(pairs),
+        out_of=int((found.worst <= DEPTH).sum()),
+        examples=tuple(f"{pair['unit']} for query {pair['query_id']}" for pair in pairs[:EXAMPLES]),
+        details={"depth": DEPTH, "first": all_first, "first_unjudged": missing, "pairs": pairs},
+    )
+
+
+def _first_units(units: Indices) -> Indices:
+    """The first distinct units of each query, shape [queries, at most 10]; -1 after the last one."""
+    order = np.argsort(units, axis=1, kind="stable")
+    ordered = np.take_along_axis(units, order, axis=1)
+    repeated = np.zeros(units.shape, dtype=bool)
+    np.put_along_axis(repeated, order[:, 1:], ordered[:, 1:] == ordered[:, :-1], axis=1)
+    kept = np.argsort(repeated | (units < 0), axis=1, kind="stable")[:, :DEEPEST]
+    return np.where(np.take_along_axis(repeated, kept, axis=1), -1, np.take_along_axis(units, kept, axis=1))

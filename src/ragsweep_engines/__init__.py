@@ -1,0 +1,1 @@
+"""Databases that keep passages and search them elsewhere."""

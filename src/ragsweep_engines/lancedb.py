@@ -1,0 +1,275 @@
+"""LanceDB: an embedded database of vectors, in files of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from filelock import FileLock
+
+from ragsweep.core.arrays import NOTHING, Indices
+from ragsweep.core.digest import digest, version
+from ragsweep.core.errors import ConfigError, RetrieverError, first_line
+from ragsweep.core.limits import Between
+from ragsweep.core.parsing import MalformedError, from_json, read_text
+from ragsweep.core.progress import progress
+from ragsweep.models.encoders.encoder import Embeddings
+from ragsweep.retrieval.indexes.engine import Corpus, ranked_by_engine
+from ragsweep.retrieval.indexes.index import CODES, Nearest
+from ragsweep.retrieval.ranking import Ranking
+from ragsweep.store.store import Store
+from ragsweep_engines.manifest import (
+    SAMPLED,
+    DamagedError,
+    check_manifest,
+    expect_noted,
+    expect_room,
+    manifest,
+    sampled,
+    say_damaged,
+)
+
+TABLE = "passages"
+LABEL = "collection.json"  # of a collection: says what it holds
+LARGEST_MB = 1  # of a label
+PARTIAL, DELETED, LOCK = ".partial", ".deleted", ".lock"
+BLOCK = 8192  # passages that are written at once
+QUERIES = 64  # searched at once
+ENGINE_ERRORS = (OSError, RuntimeError, ValueError)  # LanceDB raises all of them
+
+
+@dataclass(frozen=True)
+class LanceDbIndex:
+    """Keeps passages in a table of LanceDB, one folder a collection, and searches that.
+
+    Several threads build an approximate index, so one that is built again may find other passages.
+
+    Attributes:
+        store: Has the folder of the collections, `engines/lancedb`, unless `path` names another.
+        path: Another folder for the collections.
+        exact: Compares every query with every passage. Everything below is then without effect.
+        kind: `hnsw` holds a graph of passages with a byte for each dimension; `ivf_pq` has lists of short codes.
+        lists: Parts of the index, each with a centroid; None leaves the number to LanceDB, which takes one for every
+            8,192 passages of `ivf_pq`, and for every million of `hnsw`.
+        probes: Parts that are searched for a query.
+        m: Neighbours of a passage in the graph.
+        ef_construction: Candidates held while a passage is inserted into the graph.
+        ef_search: Candidates held while the graph is searched; also the most passages that are retrieved.
+        subquantizers: Bytes of a passage's code; None takes one for every 16 dimensions.
+        refine: How many passages of `ivf_pq` are compared by their embeddings, as a multiple of those asked for.
+    """
+
+    name: ClassVar[str] = "lancedb"
+    libraries: ClassVar[tuple[str, ...]] = ("lancedb",)
+
+    store: Store
+    path: str | None = None
+    exact: bool = False
+    kind: Literal["hnsw", "ivf_pq"] = "hnsw"
+    lists: Annotated[int, Between(1, 1_000_000)] | None = None
+    probes: Annotated[int, Between(1, 1_000_000)] = 20
+    m: Annotated[int, Between(4, 512)] = 20
+    ef_construction: Annotated[int, Between(1, 1_000_000)] = 300
+    ef_search: Annotated[int, Between(1, 1_000_000)] = 128
+    subquantizers: Annotated[int, Between(1)] | None = None
+    refine: Annotated[int, Between(1, 1000)] = 4
+
+    def __post_init__(self) -> None:
+        if find_spec("lancedb") is None:
+            raise ConfigError("index=lancedb: needs lancedb, not installed here; run pip install 'ragsweep[lancedb]'")
+        if self._has_graph and self.ef_construction < self.m:
+            raise ConfigError(
+                f"index.ef_construction: found {self.ef_construction}, expected at least index.m ({self.m})"
+            )
+
+    @property
+    def without_effect(self) -> tuple[str, ...]:
+        """The place of the collections, and the settings of another kind of search."""
+        graph, codes = ("m", "ef_construction", "ef_search"), ("subquantizers", "refine")
+        if self.exact:
+            return ("path", "kind", "lists", "probes", *graph, *codes)
+        return ("path", *(codes if self.kind == "hnsw" else graph))
+
+    @property
+    def at_least(self) -> Mapping[str, str]:
+        """Settings that must not be smaller than another one."""
+        return {"ef_search": "k"} if self._has_graph else {}
+
+    def open_corpus(self, corpus: Corpus) -> Nearest:
+        """Open the collection of a corpus, building it if it is absent, and again if it is damaged."""
+        self._check_codes(corpus)
+        if self.path is None and not self.store.enabled:
+            folder = tempfile.TemporaryDirectory(prefix="ragsweep-lancedb-")
+            return self._search(corpus, self._collection(Path(folder.name), corpus), folder)
+        return self._search(corpus, self._collection(self._folder, corpus))
+
+    def delete(self, corpus_digest: str) -> None:
+        """Delete the collections of a corpus, whatever their settings."""
+        for label in self._folder.glob(f"*/{LABEL}"):
+            if _label(label.parent).get("corpus") == corpus_digest:
+                with FileLock(label.parent.with_suffix(LOCK)):
+                    unwanted = label.parent.rename(label.parent.with_suffix(DELETED))  # so that nobody finds half of it
+                    shutil.rmtree(unwanted)
+                label.parent.with_suffix(LOCK).unlink(missing_ok=True)
+
+    @property
+    def _has_graph(self) -> bool:
+        return not self.exact and self.kind == "hnsw"
+
+    @property
+    def _folder(self) -> Path:
+        return Path(self.path or Path(self.store.path) / "engines" / self.name)
+
+    def _collection(self, folder: Path, corpus: Corpus) -> Path:
+        """The folder of a collection: complete or absent, because it is written beside its place and then renamed."""
+        built_with = {name: getattr(self, name) for name in ("kind", "lists", "m", "ef_construction", "subquantizers")}
+        used = {name: value for name, value in built_with.items() if name not in self.without_effect}
+        label = {"corpus": corpus.digest, "settings": used, "lancedb": version("lancedb")}
+        place = folder / digest(label)[:32]
+        with suppress(DamagedError):
+            self._check(place, label)
+            return place
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with FileLock(place.with_suffix(LOCK)):
+                if place.exists():
+                    try:
+                        self._check(place, label)
+                        return place  # another process has built it while this one waited
+                    except DamagedError as error:
+                        if self.path is not None and not (place / LABEL).exists():
+                            found = f"{place} was not written by ragsweep"
+                            raise RetrieverError(f"index.path: {found}; set another index.path") from None
+                        say_damaged(self.name, place, error)
+                expect_room(self.name, folder, corpus.embeddings)
+                partial = place.with_suffix(PARTIAL)
+                for leftover in (partial, place):  # of a killed process, or damaged
+                    shutil.rmtree(leftover, ignore_errors=True)
+                with progress(f"building a collection of {len(corpus.embeddings):,} passages"):
+                    self._build(partial, corpus.embeddings)
+                noted = {**label, **manifest(corpus.embeddings)}
+                (partial / LABEL).write_text(json.dumps(noted), encoding="utf-8")
+                self._check(partial, label)
+                partial.rename(place)
+        except ENGINE_ERRORS as error:
+            raise RetrieverError(f"index=lancedb: cannot build in {folder} ({first_line(error)})") from error
+        return place
+
+    def _check(self, place: Path, label: Mapping[str, Any]) -> None:
+        """Raise `DamagedError` if a collection is not there, or has not what was noted when it was built."""
+        noted = _label(place)
+        expect_noted(noted, label)
+        try:
+            table = _database(place).open_table(TABLE)
+            wanted = ", ".join(map(str, sampled(noted["passages"])))
+            rows = table.search().where(f"row IN ({wanted})").select(["row", "vector"]).limit(2 * SAMPLED).to_arrow()
+            vectors = np.stack(rows["vector"].to_numpy()) if rows.num_rows else np.empty((0, 0), np.float32)
+            check_manifest(noted, table.count_rows(), dict(zip(rows["row"].to_pylist(), vectors, strict=True)))
+            if bool(table.list_indices()) == self.exact:
+                raise DamagedError("has lost its index")
+            self._found(table, vectors, 1)  # reads the index
+        except ENGINE_ERRORS as error:
+            raise DamagedError(first_line(error)) from error
+
+    def _build(self, folder: Path, embeddings: Embeddings) -> None:
+        database = _database(folder)  # before LanceDB is imported
+        import pyarrow as pa
+        from lancedb.index import HnswSq, IvfPq
+
+        vector = pa.list_(pa.float32(), embeddings.shape[1])
+        schema = pa.schema([pa.field("row", pa.int64()), pa.field("vector", vector)])
+
+        def blocks() -> Any:
+            for start in range(0, len(embeddings), BLOCK):
+                block = np.ascontiguousarray(embeddings[start : start + BLOCK])
+                vectors = pa.FixedSizeListArray.from_arrays(pa.array(block.ravel()), type=vector)
+                rows = pa.array(np.arange(start, start + len(block)))
+                yield pa.RecordBatch.from_arrays([rows, vectors], schema=schema)
+
+        table = database.create_table(TABLE, blocks(), schema=schema)
+        if self.exact:
+            return
+        config = (
+            HnswSq("dot", num_partitions=self.lists, m=self.m, ef_construction=self.ef_construction)
+            if self.kind == "hnsw"
+            else IvfPq("dot", num_partitions=self.lists, num_sub_vectors=self.subquantizers)
+        )
+        table.create_index("vector", config=config)
+
+    def _check_codes(self, corpus: Corpus) -> None:
+        count, dimensions = corpus.embeddings.shape
+        if self.exact or self.kind == "hnsw":
+            return
+        if self.subquantizers and dimensions % self.subquantizers:
+            raise ConfigError(
+                f"index.subquantizers: found {self.subquantizers}, expected a divisor of the encoder's {dimensions} "
+                "dimensions"
+            )
+        if count < CODES:
+            raise ConfigError(
+                f"index.kind=ivf_pq: needs {CODES} passages to train on and has {count}; set index.exact=true"
+            )
+
+    def _search(self, corpus: Corpus, place: Path, folder: object = None) -> Nearest:
+        """Search a collection; `folder` is deleted with what is returned, if it is a temporary one."""
+        table = _database(place).open_table(TABLE)
+        size = sum(file.stat().st_size for file in place.rglob("*") if file.is_file())
+
+        def ask(queries: Embeddings, wanted: int) -> Indices:
+            parts = [queries[start : start + QUERIES] for start in range(0, len(queries), QUERIES)]
+            return np.vstack([self._found(table, part, wanted) for part in parts])
+
+        def nearest(queries: Embeddings, depth: int, _open: object = folder) -> Ranking:
+            most = min(depth, self.ef_search) if self._has_graph else depth
+            try:
+                ranking = ranked_by_engine(ask, corpus.embeddings, queries, most, corpus.longest)
+            except ENGINE_ERRORS as error:
+                raise RetrieverError(f"index=lancedb: cannot search in {place} ({first_line(error)})") from error
+            return replace(ranking, index_bytes=np.array([size]))
+
+        return nearest
+
+    def _found(self, table: Any, queries: Embeddings, wanted: int) -> Indices:
+        search = table.search(np.ascontiguousarray(queries)).distance_type("dot").select(["row", "_distance"])
+        if self.exact:
+            search = search.bypass_vector_index()
+        elif self.kind == "hnsw":
+            search = search.nprobes(self.probes).ef(self.ef_search)
+        else:
+            search = search.nprobes(self.probes).refine_factor(self.refine)
+        found = search.limit(min(wanted, self.ef_search) if self._has_graph else wanted).to_arrow()
+        rows = found["row"].to_numpy()
+        query = found["query_index"].to_numpy() if len(queries) > 1 else np.zeros(len(rows), dtype=np.int64)
+        counts = np.bincount(query, minlength=len(queries))
+        order = np.argsort(query, kind="stable")
+        passages = np.full((len(queries), wanted), NOTHING)
+        passages[query[order], np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)] = rows[order]
+        return passages
+
+
+def _database(folder: Path) -> Any:
+    os.environ.setdefault("LANCE_LOG", "error")  # it warns of each table that it makes
+    if getattr(sys.modules.get("datasets"), "__file__", "") is None:
+        del sys.modules["datasets"]  # a folder of this name, which LanceDB would take for Hugging Face's package
+    import lancedb
+
+    return lancedb.connect(folder)
+
+
+def _label(place: Path) -> dict[str, Any]:
+    """What a collection says that it holds; empty where there is none."""
+    try:
+        label = from_json(read_text(place / LABEL, LARGEST_MB))
+    except (OSError, MalformedError):
+        return {}
+    return label if isinstance(label, dict) else {}

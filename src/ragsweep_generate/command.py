@@ -1,0 +1,180 @@
+"""Make a test set from your own documents: questions, and the spans of text that answer them.
+
+ragsweep generate --count 50 --out my_questions                           # from the bundled manual, without a model
+ragsweep generate corpus=pdf corpus.path=my_pdfs generator=openai generator.model=gpt-4o-mini --count 100 --out my_set
+
+The settings are those of conf/generate.yaml. docs/generate.md says what is checked and what a test set cannot promise.
+Exit status: 1 where fewer questions than wanted passed the checks, 2 where none did or nothing could be made.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ragsweep.app.commands import composed, parser_of
+from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.core.quoting import typed
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+    from ragsweep.datasets import Corpus
+    from ragsweep_generate.making import Plan
+
+SETTINGS = ("drafts_per_question", "passage_size", "shortest_passage", "seed")  # of the plan, in the configuration
+OPTIONS = ("count", "unanswerable")  # of the plan, on the command line
+FEWER = 1
+
+
+def main() -> int:
+    """Make the test set that the arguments describe."""
+    parser = parser_of("generate", __doc__)
+    parser.add_argument("overrides", nargs="*", default=[], help="settings, such as corpus=pdf corpus.path=DIR")
+    parser.add_argument("--count", type=int, required=True, help="how many questions")
+    parser.add_argument("--out", required=True, help="the folder to write, which must not exist")
+    parser.add_argument("--types", default="", help="types of questions, such as factual,procedural; default: all")
+    parser.add_argument("--unanswerable", type=float, default=0.0, help="share of out-of-scope questions, such as 0.1")
+    given = parser.parse_intermixed_args()
+
+    from ragsweep.core.terminal import counted
+    from ragsweep_generate.checking import Checker
+    from ragsweep_generate.data_sheet import Recipe, cost_of, share, warning
+    from ragsweep_generate.folder import QUESTIONS, check_folder, write
+    from ragsweep_generate.making import make, types_of
+    from ragsweep_generate.searching import CorpusSearch
+    from ragsweep_generate.sources import sources_of, spread
+
+    config = _configured(given.overrides)
+    types = tuple(filter(None, map(str.strip, given.types.split(","))))
+    plan = _plan(config, {"count": given.count, "unanswerable": given.unanswerable}, types)
+    corpus, corpus_settings = _corpus(config, given.overrides)
+    store, generator = (_built(config, name) for name in ("store", "generator"))
+    encoder = _built(config, "encoder") if config.get("encoder") is not None else None
+    types_of(generator, plan)
+    folder = Path(given.out)
+    check_folder(folder)
+
+    documents = corpus.read()
+    sources = sources_of(documents, plan.passage_size, plan.shortest_passage)
+    chosen = spread(sources, plan.count, plan.most_drafts, encoder=encoder, store=store, seed=plan.seed)
+    outcome = make(generator, chosen, Checker(CorpusSearch(sources, encoder, store)), plan)
+    questions, name = typed("questions.path", str(folder / QUESTIONS)), typed("dataset.name", folder.name)
+    sweep = f"ragsweep run -m {corpus_settings} questions=spans {questions} {name} k=3,5"
+    command = shlex.join(["ragsweep", "generate", *sys.argv[1:]])
+    recipe = Recipe(documents, len(sources), generator, _shown(config), plan, command, sweep)
+    write(folder, recipe, outcome)
+
+    passed = f"{share(len(outcome.accepted), outcome.drafts)} of {counted(outcome.drafts, 'draft')} passed the checks"
+    print(f"{folder}: {counted(len(outcome.accepted), 'question')}; {passed}; data_sheet.md says more")
+    if cost := cost_of(recipe, outcome):
+        print(f"cost: {cost}")
+    print(f"Now run a sweep on it:\n  {sweep}")
+    if caution := warning(outcome):
+        print(f"generate: {caution}", file=sys.stderr)
+    if outcome.shortfall:
+        print(f"generate: {outcome.shortfall}", file=sys.stderr)
+    return FEWER if outcome.shortfall else 0
+
+
+def _configured(overrides: Sequence[str]) -> DictConfig:
+    """The configuration that the overrides choose, with all values that are used filled in."""
+    from omegaconf import OmegaConf
+
+    from ragsweep.config.used_settings import leaves
+
+    config = composed(overrides, "generate")
+    if config.get("corpus") is not None:
+        del config.dataset  # a corpus chooses a dataset that has questions, too
+    for _ in leaves(config):  # raises where a value is missing
+        pass
+    return OmegaConf.create(OmegaConf.to_container(config, resolve=True))  # type: ignore[return-value]
+
+
+def _plan(config: DictConfig, options: dict[str, object], types: tuple[str, ...]) -> Plan:
+    from ragsweep.config.rules import as_configured, rules_of
+    from ragsweep_generate.making import Plan
+
+    values = options | {name: config.get(name) for name in SETTINGS}
+    for name, rule in rules_of(Plan).items():
+        if name in values and not rule.accepts(values[name]):
+            shown = f"--{name}" if name in OPTIONS else name
+            raise ConfigError(f"{shown}: found {as_configured(values[name])}, expected {rule.expected}")
+    return Plan(types=types, **values)  # type: ignore[arg-type]
+
+
+def _built(config: DictConfig, name: str) -> Any:
+    from ragsweep.config.checking import check_component
+    from ragsweep.config.components import build
+
+    check_component(name, config.get(name))
+    return build(config[name], name)
+
+
+def _corpus(config: DictConfig, overrides: Sequence[str]) -> tuple[Corpus, str]:
+    """The documents, and the settings that choose them in a sweep."""
+    if config.get("corpus") is not None:
+        chosen = [each for each in overrides if re.match(r"\+*corpus[.=]", each)]
+        return _built(config, "corpus"), shlex.join(chosen)
+    from ragsweep.datasets.formats.beir import BeirCorpus
+    from ragsweep.store.code import kind_of
+
+    corpus = getattr(_built(config, "dataset"), "corpus", None)
+    example = "choose documents with corpus=pdf corpus.path=DIR, for example"
+    if corpus is None:
+        raise DatasetError(f"corpus: nothing is chosen; {example}")
+    settings = _settings_of(corpus)
+    if settings is None:
+        several = isinstance(corpus, BeirCorpus)
+        found = "are in several files" if several else f"are read by {kind_of(corpus)}"
+        advice = "join them to one and choose it with corpus=beir corpus.path=FILE" if several else example
+        raise DatasetError(f"corpus: the dataset's documents {found}, which no option of corpus reads; {advice}")
+    return corpus, settings
+
+
+def _settings_of(corpus: Corpus) -> str | None:
+    """The shortest settings that choose a corpus; None if no option of the group makes one of its class."""
+    from dataclasses import fields, is_dataclass
+
+    from omegaconf import OmegaConf
+
+    from ragsweep.config.components import target_of
+    from ragsweep.core.project import CONF
+
+    if not is_dataclass(corpus):
+        return None
+    values = {each.name: getattr(corpus, each.name) for each in fields(corpus) if each.name != "store"}
+    values = {name: [*value] if isinstance(value, tuple) else value for name, value in values.items()}  # as in YAML
+    found: list[list[str]] = []
+    for file in sorted((CONF / "corpus").glob("*.yaml")):
+        option: Any = OmegaConf.to_container(OmegaConf.load(file), resolve=False)
+        if target_of(option["_target_"]) is type(corpus):
+            changed = [name for name, value in values.items() if value != option[name]]
+            found.append([f"corpus={file.stem}", *(_typed(f"corpus.{name}", values[name]) for name in changed)])
+    return " ".join(min(found, key=len, default=[])) or None
+
+
+def _typed(name: str, value: Any) -> str:
+    """A setting as it is typed, with a path below the current folder as a relative one."""
+    if value is None:
+        return f"{name}=null"
+    return typed(name, str(value).removeprefix(f"{Path.cwd()}{os.sep}") if not isinstance(value, list) else value)
+
+
+def _shown(config: DictConfig) -> dict[str, object]:
+    """The settings of the generator and of the encoder for the data sheet; the store changes nothing."""
+    from ragsweep.config.used_settings import leaves
+    from ragsweep.core.project import portable
+
+    nodes = {name: value for name, value in config.items() if name in ("generator", "encoder")}
+    found = leaves(type(config)(nodes))
+    return {
+        name: "null" if value is None else portable(value)
+        for name, value in found
+        if ".store." not in name and not name.endswith("._target_")
+    }

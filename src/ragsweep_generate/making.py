@@ -1,0 +1,200 @@
+"""Makes a test set: asks a generator for drafts, batch after batch, until enough of them pass the checks."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Annotated, NamedTuple
+
+from ragsweep.config.run_settings import Seed
+from ragsweep.core.errors import ConfigError, GeneratorError
+from ragsweep.core.limits import Between
+from ragsweep.store.code import kind_of
+from ragsweep_generate.checking import CHECKS, Accepted, Checker, Rejected
+from ragsweep_generate.drafts import UNANSWERABLE, Draft, Generator, Request, Source
+
+BATCH = 40  # drafts that are asked for at once; if as many in a row fail the checks, no more are asked for
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many questions are wanted, of which kind, and how long to try.
+
+    Attributes:
+        count: Questions, in all.
+        unanswerable: The share of them that the documents do not answer.
+        types: Types of the others; empty takes all types of the generator.
+        drafts_per_question: How many drafts may be asked for, for each question that is wanted.
+        passage_size: The most characters of a passage that a question is made from.
+        shortest_passage: The fewest words of such a passage.
+        seed: Of the choice of passages.
+    """
+
+    count: Annotated[int, Between(1, 100_000)]
+    unanswerable: Annotated[float, Between(0, 0.9)]
+    types: tuple[str, ...]
+    drafts_per_question: Annotated[int, Between(1, 100)]
+    passage_size: Annotated[int, Between(200, 20_000)]
+    shortest_passage: Annotated[int, Between(1, 1000)]
+    seed: Seed
+
+    @property
+    def out_of_scope(self) -> int:
+        """How many questions the documents should not answer; at least one question is another one."""
+        return min(round(self.count * self.unanswerable), self.count - 1)
+
+    @property
+    def most_drafts(self) -> int:
+        """How many drafts may be asked for."""
+        return max(BATCH, self.drafts_per_question * self.count)
+
+
+@dataclass
+class Outcome:
+    """What became of all drafts.
+
+    Attributes:
+        accepted: The questions, in the order in which they were made.
+        rejected: The drafts that failed a check.
+        tokens_in: Tokens of all prompts; None if not known.
+        tokens_out: Tokens of all responses; None if not known.
+        shortfall: Why there are fewer questions than wanted; empty if there are enough.
+    """
+
+    accepted: list[Accepted] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
+    tokens_in: int | None = 0
+    tokens_out: int | None = 0
+    shortfall: str = ""
+
+    @property
+    def drafts(self) -> int:
+        """How many drafts there were."""
+        return len(self.accepted) + len(self.rejected)
+
+    def failed(self) -> Counter[str]:
+        """How many drafts failed each check."""
+        return Counter(each.check for each in self.rejected)
+
+
+class _Wish(NamedTuple):
+    """How many questions of some types are wanted, and what they are called."""
+
+    types: tuple[str, ...]
+    number: int
+    noun: str
+
+
+def types_of(generator: Generator, plan: Plan) -> tuple[str, ...]:
+    """The types of answerable questions to ask for.
+
+    Raises:
+        ConfigError: The generator does not make one of the wanted types.
+    """
+    known = [each for each in generator.types if each != UNANSWERABLE]
+    for name in plan.types:
+        if name not in known:
+            raise ConfigError(f"--types: found {name}, expected some of {', '.join(known)}")
+    if plan.out_of_scope and UNANSWERABLE not in generator.types:
+        raise ConfigError("--unanswerable: this generator makes no out-of-scope questions; generator=openai does")
+    return plan.types or tuple(known)
+
+
+def make(generator: Generator, sources: Sequence[Source], checker: Checker, plan: Plan) -> Outcome:
+    """Ask for drafts until enough of them have passed the checks.
+
+    Args:
+        generator: Makes the drafts.
+        sources: The passages, in the order in which they are used. They are used again for other types.
+        checker: Checks the drafts.
+        plan: What is wanted.
+
+    Raises:
+        GeneratorError: No draft of an answerable question passed the checks.
+    """
+    outcome = Outcome()
+    repeats = getattr(generator, "repeats", 1)
+    answerable = _Wish(types_of(generator, plan), plan.count - plan.out_of_scope, "questions")
+    wishes = [answerable, _Wish((UNANSWERABLE,), plan.out_of_scope, "out-of-scope questions")]
+    if callable(estimate := getattr(generator, "estimate_of", None)):
+        first = [each for wish in wishes for each in islice(_requests(sources, wish.types, repeats), wish.number)]
+        if line := estimate(first):
+            print(line, file=sys.stderr)
+    for wish in wishes:
+        drafts = _Drafts(generator, _requests(sources, wish.types, repeats), plan.most_drafts)
+        _take(wish, drafts, checker, outcome)
+    if not any(each.references for each in outcome.accepted):  # no sweep can run on that
+        [(check, times)] = outcome.failed().most_common(1)
+        example = next(each for each in outcome.rejected if each.check == check)
+        raise GeneratorError(
+            f"generator: no draft of {outcome.drafts} is a question with references that passed the checks, so nothing "
+            f"was written; {times} failed {check!r} ({CHECKS[check]}), such as: {example.reason}"
+        )
+    return outcome
+
+
+def _requests(sources: Sequence[Source], types: Sequence[str], repeats: int) -> Iterator[Request]:
+    """Each passage with each type: first all passages, with types that take turns, then all passages again."""
+    for turn in range(repeats * len(types)):
+        for at, source in enumerate(sources):
+            yield Request(source, types[(at + turn) % len(types)], turn)
+
+
+@dataclass
+class _Drafts:
+    """Asks for drafts, batch after batch.
+
+    Attributes:
+        requests: What is asked for.
+        left: How many drafts may still be asked for.
+    """
+
+    generator: Generator
+    requests: Iterator[Request]
+    left: int
+
+    def next(self, number: int) -> tuple[Sequence[Request], Sequence[Draft]]:
+        """At most `number` requests and their drafts; none if there are no more."""
+        batch = list(islice(self.requests, min(number, BATCH, self.left)))
+        self.left -= len(batch)
+        return batch, _checked(self.generator, batch) if batch else []
+
+
+def _take(wish: _Wish, drafts: _Drafts, checker: Checker, outcome: Outcome) -> None:
+    """Add the accepted questions that a wish asks for to the outcome, or fewer with the reason."""
+    wanted, in_a_row, reason = len(outcome.accepted) + wish.number, 0, ""
+    while (missing := wanted - len(outcome.accepted)) and not reason:
+        batch, made = drafts.next(missing)
+        if not batch:
+            reason = (
+                "the passages are used up" if drafts.left else "no more drafts may be asked for (drafts_per_question)"
+            )
+        for way in ("tokens_in", "tokens_out"):
+            tokens = [getattr(outcome, way), *(getattr(draft, way) for draft in made)]
+            setattr(outcome, way, None if None in tokens else sum(tokens))
+        for each in checker.check(batch, made):
+            if isinstance(each, Accepted):
+                outcome.accepted.append(each)
+                in_a_row = 0
+            else:
+                outcome.rejected.append(each)
+                in_a_row += 1
+        if in_a_row >= BATCH:
+            reason = f"{in_a_row} drafts in a row failed the checks"
+    if missing:
+        more = f"{missing} of {wish.number} {wish.noun} are missing: {reason}"
+        outcome.shortfall = f"{outcome.shortfall}; {more}" if outcome.shortfall else more
+
+
+def _checked(generator: Generator, requests: Sequence[Request]) -> Sequence[Draft]:
+    drafts = generator.draft(requests)
+    if not isinstance(drafts, list | tuple) or len(drafts) != len(requests):
+        found = f"{len(drafts)} drafts" if isinstance(drafts, list | tuple) else type(drafts).__name__
+        raise GeneratorError(f"{kind_of(generator)}: returned {found}, expected a list of {len(requests)} drafts")
+    for draft in drafts:
+        if not isinstance(draft, Draft):
+            raise GeneratorError(f"{kind_of(generator)}: returned {type(draft).__name__}, expected a Draft")
+    return drafts

@@ -1,0 +1,55 @@
+"""The smallest reasoning method, and questions for it; as a script, asks an endpoint and keeps the responses."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from dataclasses import dataclass
+
+from ragsweep.datasets.model.cases import Option
+from ragsweep.models.language.language_model import Exchange, LanguageModel, Message
+from ragsweep.store.store import Store
+from ragsweep_answers.answering.endpoint import OpenAIAnswerer
+from ragsweep_answers.answering.fields import AnswerFields
+from ragsweep_answers.answering.question import Answer, Question
+
+
+@dataclass(frozen=True)
+class OnePrompt:
+    """The smallest reasoning method: asks one thing, and believes what is in the JSON, or a text of a single letter."""
+
+    asks: str = ""
+
+    def answer(self, question: Question, model: LanguageModel) -> Answer:
+        prompt = f"{self.asks}{question.question}"
+        said = model.complete([Message("system", "Answer."), Message("user", prompt)], as_json=model.structured)
+        try:
+            fields = AnswerFields.model_validate_json(said.text) if model.structured else None
+            letter, confidence = (fields.answer, fields.confidence) if fields else (said.text, None)
+        except ValueError:
+            letter, confidence = "", None
+        return Answer(
+            letter if letter in {*question.letters} else None,
+            confidence,
+            exchanges=(Exchange(prompt, said.text),),
+            tokens_in=said.tokens_in,
+            tokens_out=said.tokens_out,
+            time_ms=said.time_ms,
+        )
+
+
+def questions(number: int) -> list[Question]:
+    options = (Option("A", "yes"), Option("B", "no"))
+    return [Question(f"q{each}", "", f"Is this question {each}?", options) for each in range(number)]
+
+
+def main() -> None:
+    """Ask the endpoint and the number of questions in the arguments, and keep the responses in a folder."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # the background of a shell ignores it
+    url, folder, number = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    answerer = OpenAIAnswerer(OnePrompt(), model="model", base_url=url, concurrency=2, store=Store(folder))
+    print(*(each.letter for each in answerer.answer(questions(number))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,241 @@
+"""Accuracy, its intervals and its tests, compared with statsmodels, scipy, scikit-learn and slow loops."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom, binomtest, poisson_binom
+from sklearn.metrics import confusion_matrix
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
+
+from ragsweep.statistics import mcnemar_p, randomisation_test
+from ragsweep_answers.measuring.measures.accuracy import (
+    NOT_ANSWERED,
+    accuracy_by_group,
+    against_chance,
+    at_most,
+    chance_sentence,
+    confusion,
+    difference,
+    no_answers,
+    share,
+    wilson,
+)
+
+
+def answers(right, n):
+    return np.array([1.0] * right + [0.0] * (n - right))
+
+
+# Intervals
+
+
+@pytest.mark.parametrize("n", [1, 2, 10, 60, 10_000])
+def test_the_interval_of_a_share_equals_statsmodels(n):
+    right = np.unique(np.linspace(0, n, 30).astype(int))
+    expected = proportion_confint(right, n, alpha=0.05, method="wilson")
+    assert wilson(right, np.full(len(right), n)) == pytest.approx(np.array(expected), rel=1e-12, abs=1e-15)
+
+
+def test_no_questions_leave_every_share_possible():
+    assert wilson(0, 0) == pytest.approx((0, 1))
+
+
+def test_the_interval_of_a_share_covers_the_true_share_in_95_percent_of_samples():
+    rng = np.random.default_rng(0)
+    true = rng.random(20_000)
+    low, high = wilson(rng.binomial(60, true), 60)
+    assert ((low <= true) & (true <= high)).mean() == pytest.approx(0.95, abs=0.005)
+
+
+def test_a_share_has_its_interval_and_its_number_of_questions():
+    low, high = proportion_confint(15, 54, method="wilson")
+    assert [*share(answers(15, 54))] == pytest.approx([15 / 54, low, high, 54])
+
+
+def test_none_of_50_means_at_most_5_point_8_percent():
+    assert f"{at_most(0, 50):.1%}" == "5.8%"
+
+
+@pytest.mark.parametrize(("count", "n"), [(0, 1), (0, 50), (1, 50), (7, 60), (49, 50), (3, 10_000)])
+def test_at_the_upper_bound_so_few_events_have_a_probability_of_5_percent(count, n):
+    bound = at_most(count, n)
+    assert binom.cdf(count, n, bound) == pytest.approx(0.05, rel=1e-9)
+    assert bound == pytest.approx(binomtest(count, n, alternative="less").proportion_ci(0.95, "exact").high, rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [0, 1, 50])
+def test_events_in_all_cases_rule_out_no_rate(n):
+    assert at_most(n, n) == 1
+
+
+# Groups
+
+
+def test_the_accuracy_of_a_group_is_that_of_its_questions():
+    correct = np.array([1.0, 0.0, 1.0, 0.0])
+    assert accuracy_by_group(correct, ["b", "a", "b", "b"]) == [
+        ("a", share(correct[1:2])),
+        ("b", share(correct[[0, 2, 3]])),
+    ]
+
+
+def test_questions_without_a_group_are_in_none():
+    assert accuracy_by_group(np.array([1.0, 0.0]), [None, "a"]) == [("a", share(np.array([0.0])))]
+
+
+# Guessing
+
+
+@pytest.mark.parametrize(("right", "n"), [(0, 5), (5, 5), (1, 40), (15, 54), (31, 60), (2_600, 10_000)])
+def test_p_of_guessing_is_twice_that_of_the_one_sided_binomial_test(right, n):
+    tails = [binomtest(right, n, 0.25, alternative=side).pvalue for side in ("greater", "less")]
+    assert against_chance(answers(right, n), np.full(n, 0.25)).p == pytest.approx(min(1, 2 * min(tails)), rel=1e-9)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(2, 6)), min_size=1, max_size=30))
+def test_p_of_guessing_among_different_numbers_of_options_equals_adding_one_question_at_a_time(questions):
+    correct, options = (np.array(each, dtype=float) for each in zip(*questions, strict=True))
+    probabilities = np.ones(1)
+    for chance in 1 / options:
+        probabilities = np.append(probabilities, 0) * (1 - chance) + np.append(0, probabilities) * chance
+    p, right = against_chance(correct, 1 / options).p, int(correct.sum())
+    expected = 2 * min(probabilities[right:].sum(), probabilities[: right + 1].sum())
+    assert p == pytest.approx(min(1, expected), rel=1e-11)
+    tails = poisson_binom.sf(right - 1, 1 / options), poisson_binom.cdf(right, 1 / options)
+    assert p == pytest.approx(min(1, 2 * min(tails)), abs=1e-12)
+
+
+def test_a_tiny_p_of_guessing_is_exact():
+    p = against_chance(np.ones(300), np.repeat([1 / 4, 1 / 5], 150)).p
+    assert p == pytest.approx(2 * 20.0**-150, rel=1e-9)
+
+
+def test_guesses_are_called_better_or_worse_than_guesses_in_at_most_5_percent_of_samples():
+    rng = np.random.default_rng(0)
+    chance = np.repeat([1 / 2, 1 / 4, 1 / 5], [10, 40, 10])
+    verdicts = [against_chance((rng.random(60) < chance).astype(float), chance).verdict for _ in range(4_000)]
+    for verdict in ("better than guessing", "worse than guessing"):
+        assert 0.005 < verdicts.count(verdict) / 4_000 <= 0.025 + 3 * np.sqrt(0.025 * 0.975 / 4_000)
+
+
+def test_chance_is_the_mean_over_questions():
+    assert against_chance(answers(1, 2), np.array([1 / 2, 1 / 4])).chance == 0.375
+
+
+@pytest.mark.parametrize(
+    ("right", "n", "expected"),
+    [
+        (15, 54, "no better than guessing: .28 [.18, .41], chance .25, p = .736"),
+        (10, 54, "no better than guessing: .19 [.10, .31], chance .25, p = .347"),
+        (0, 54, "worse than guessing: .00 [.00, .07], chance .25, p < .001"),
+        (20, 54, "no better than guessing: .37 [.25, .50], chance .25, p = .067"),
+        (22, 54, "better than guessing: .41 [.29, .54], chance .25, p = .016"),
+        (54, 54, "better than guessing: 1.00 [.93, 1.00], chance .25, p < .001"),
+    ],
+)
+def test_a_sentence_says_whether_the_answers_are_better_than_guessing(right, n, expected):
+    assert chance_sentence(against_chance(answers(right, n), np.full(n, 0.25))) == expected
+
+
+def test_the_verdict_does_not_contradict_the_interval():
+    assert chance_sentence(against_chance(answers(10, 13), np.full(13, 0.5))).startswith(
+        "no better than guessing: .77 [.50, .92], chance .50"
+    )
+
+
+def test_a_verdict_needs_a_p_of_at_most_5_percent():
+    assert against_chance(np.ones(1), np.array([0.0249])).verdict == "better than guessing"
+    assert against_chance(np.ones(1), np.array([0.0251])).verdict == "no better than guessing"
+    assert against_chance(np.zeros(1), np.array([0.9751])).verdict == "worse than guessing"
+
+
+# Two answerers
+
+PAIRED = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=60).map(
+    lambda rows: np.array(rows, dtype=float).T
+)
+
+
+def table(both, only_first, only_second, neither):
+    counts = both, only_first, only_second, neither
+    return np.repeat([1.0, 1, 0, 0], counts), np.repeat([1.0, 0, 1, 0], counts)
+
+
+@pytest.mark.parametrize(
+    ("counts", "low", "high"),
+    [
+        ((36, 12, 2, 0), 0.0569, 0.3404),  # Newcombe (1998)
+        ((20, 12, 2, 16), 0.0562, 0.3292),  # the same
+        ((1, 1, 7, 12), -0.507, -0.026),  # Fagerland, Lydersen and Laake (2014), of the data of Bentur et al. (2009)
+    ],
+)
+def test_the_interval_of_a_difference_is_the_published_one(counts, low, high):
+    found = difference(*table(*counts))
+    digits = len(str(high).partition(".")[2])
+    assert (round(found.low, digits), round(found.high, digits)) == (low, high)
+
+
+@pytest.mark.parametrize("counts", [(20, 12, 2, 2), (15, 20, 20, 28), (9, 9, 9, 9)])
+def test_the_interval_of_uncorrelated_pairs_is_that_of_independent_shares(counts):
+    both, only_first, only_second, neither = counts
+    assert 0 <= both * neither - only_first * only_second <= sum(counts) / 2  # less than the correction for continuity
+    n, found = sum(counts), difference(*table(*counts))
+    expected = confint_proportions_2indep(both + only_first, n, both + only_second, n, method="newcomb")
+    assert (found.low, found.high) == pytest.approx(expected, rel=1e-12)
+
+
+@given(PAIRED)
+def test_a_difference_is_within_its_interval_and_changes_its_sign_with_the_order(correct):
+    first, second = correct
+    found, reversed_ = difference(first, second), difference(second, first)
+    assert found.value == pytest.approx(first.mean() - second.mean())
+    assert -1 - 1e-12 <= found.low <= found.value <= found.high <= 1 + 1e-12
+    assert (reversed_.low, reversed_.high) == pytest.approx((-found.high, -found.low), abs=1e-12)
+    counts = confusion_matrix(first, second, labels=[0, 1])
+    assert (found.only_first, found.only_second) == (counts[1, 0], counts[0, 1])
+
+
+@pytest.mark.parametrize("n", [10, 20, 60])
+@pytest.mark.parametrize(
+    "shares", [(0.4, 0.1, 0.1, 0.4), (0.6, 0.25, 0.05, 0.1), (0.85, 0.1, 0.02, 0.03), (0.25, 0.25, 0.25, 0.25)]
+)
+def test_the_interval_of_a_difference_covers_it_in_95_percent_of_samples(n, shares):
+    samples, counted = np.unique(np.random.default_rng(n).multinomial(n, shares, 4_000), axis=0, return_counts=True)
+    true = shares[1] - shares[2]
+    found = [difference(*table(*counts)) for counts in samples]
+    covered = [each.low <= true <= each.high for each in found] @ counted / 4_000
+    assert covered >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 4_000)
+
+
+@pytest.mark.parametrize("only_first", range(8))
+@pytest.mark.parametrize("only_second", range(6))
+def test_mcnemar_is_the_randomisation_test_of_few_different_answers(only_first, only_second):
+    first, second = table(2, only_first, only_second, 2)
+    assert mcnemar_p(only_first, only_second) == pytest.approx(randomisation_test((first - second)[None])[0], rel=1e-12)
+
+
+# Confusion and missing answers
+
+CHOICES = st.lists(st.tuples(st.integers(0, 3), st.integers(-1, 3)), min_size=1, max_size=40).map(
+    lambda rows: np.array(rows).T
+)
+
+
+@given(CHOICES)
+def test_confusion_equals_scikit_learn_with_no_answer_last(choices):
+    correct, answered = choices
+    expected = confusion_matrix(correct, np.where(answered == NOT_ANSWERED, 4, answered), labels=range(5))
+    assert confusion(correct, answered, 4).tolist() == expected[:4].tolist()
+
+
+def test_a_missing_answer_is_wrong_unless_it_is_counted_otherwise():
+    correct, answered = np.array([0, 0, 1, 2]), np.array([0, NOT_ANSWERED, NOT_ANSWERED, 1])
+    assert no_answers(correct, answered, np.full(4, 0.25)) == (2, 1 / 4, 2 / 4, (1 + 0.5) / 4, 1 / 2)
+
+
+@given(CHOICES)
+def test_counting_missing_answers_otherwise_never_lowers_the_accuracy(choices):
+    result = no_answers(*choices, np.full(choices.shape[1], 0.25))
+    assert result.as_wrong <= min(result.as_first, result.as_chance)
+    assert result.questions or result.as_wrong == result.as_first == result.as_chance

@@ -1,0 +1,48 @@
+"""Time and tokens of answers."""
+
+import statistics
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from letters import LetterEncoder
+
+from ragsweep.datasets.model.cases import Option
+from ragsweep.store.store import NO_STORE
+from ragsweep_answers.answering import Evidence, EvidenceAnswerer, Question
+from ragsweep_answers.measuring.measures.costs import Cost, cost
+from ragsweep_answers.measuring.scores import cost_measures
+
+
+def test_a_cost_covers_the_answers_that_have_one():
+    assert cost([10.0, None, 20.0, 40.0, 30.0]) == pytest.approx(Cost(4, 25, 25, 38.5, 100))
+
+
+def test_no_cost_is_not_zero():
+    assert cost([None, None]) is None
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=2))
+def test_the_percentile_is_that_of_the_standard_library(values):
+    found = cost(values)
+    cuts = statistics.quantiles(values, n=100, method="inclusive")
+    assert (found.median, found.p95) == pytest.approx((statistics.median(values), cuts[94]))
+
+
+def test_tokens_are_averaged_and_added_up_where_they_are_known():
+    found = cost_measures([], None, (np.array([100.0, 300.0]), None))
+    assert {each.metric.name: each.value for each in found} == {"tokens/in": 200, "tokens/total_in": 400}
+
+
+def test_the_times_of_answers_by_evidence_add_up_to_the_time_of_all():
+    options = (Option("A", "rest and fluids"), Option("B", "a rapid test"))
+    evidence = (Evidence("fever.pdf#2", "Every child with fever gets a rapid test."),)
+    asked = [
+        Question(f"case-{number}", "", f"What is done in case {number}?", options, evidence) for number in range(9)
+    ]
+    started = time.perf_counter()
+    answers = EvidenceAnswerer(LetterEncoder(), NO_STORE).answer(asked)
+    elapsed = 1000 * (time.perf_counter() - started)
+    assert 0 < sum(each.time_ms for each in answers) <= elapsed

@@ -1,0 +1,203 @@
+"""Tables, files, facts and charts of measured answers, and the evidence of answers that are recorded."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import small
+from scipy.stats import beta
+from sklearn.metrics import label_ranking_average_precision_score, precision_score, recall_score
+
+from ragsweep.datasets import Dataset, PageChunker
+from ragsweep.retrieval import SparseRetriever
+from ragsweep.store.store import NO_STORE
+from ragsweep_answers.answering import Answer, RecordedAnswerer
+from ragsweep_answers.cases import CaseColumns, CasesDataset
+from ragsweep_answers.measuring import charts
+from ragsweep_answers.measuring.measures.retrieved import as_units, evidence_quality
+from ragsweep_answers.measuring.settings import AnswerSettings
+from ragsweep_answers.measuring.tables import _distribution
+from ragsweep_answers.measuring.task import AnswersTask
+
+FIELDS = {"case": "clinical_case", "answer": "correct_answer", "relevant": "relevant_docs"}
+SAME = ("id", "specialty", "difficulty", "condition", "option_conditions")
+CORRECT = [case["correct_answer"] for case in small.cases()]
+RELEVANT = [page for _, _, page, _, _ in small.CASES]
+DENGUE = "- kind: missed critical diagnosis\n  reason: She bleeds.\n  case: [dengue]\n  chosen: [pulse]\n"
+
+
+class Fixed:
+    """Gives the same answers, whatever the evidence."""
+
+    def __init__(self, answers, *, recorded=False):
+        self.answers, self.recorded = answers, recorded
+
+    def answer(self, questions):
+        given = dict(zip((question for question, *_ in small.CASES), self.answers, strict=True))
+        return [given[each.question] for each in questions]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    values = dict(each.partition("=")[::2] for each in small.case_arguments(tmp_path_factory.mktemp("cases")))
+    columns = CaseColumns(**FIELDS, **{name: name for name in SAME})
+    return CasesDataset("small", values["dataset.cases"], columns, values["dataset.documents"])
+
+
+@pytest.fixture
+def measured(files):
+    def measure(answerer, **changed):
+        usual = {"collapse": "after_cutoff", "relevance_level": 1, "resamples": 100, "bins": 10, "confident": 0.8}
+        settings = AnswerSettings(**{**usual, "unsure": 0.3, "controls": [], **changed})
+        task = AnswersTask(files, PageChunker(), SparseRetriever(NO_STORE), answerer, settings, 2, 0, NO_STORE)
+        return task.measure(task.load())
+
+    return measure
+
+
+def named(measurement):
+    return {each.metric.name: each.value for each in measurement.measures}
+
+
+def recorded(retrieved, **more):
+    """Right answers of a system that retrieved these units by itself."""
+    answers = zip(CORRECT, retrieved, strict=True)
+    return Fixed([Answer(letter, retrieved=units, **more) for letter, units in answers], recorded=True)
+
+
+# The evidence that was given
+
+
+def test_evidence_was_found_if_a_relevant_unit_is_among_the_passages_that_were_given(files):
+    dataset = Dataset.from_collection(files.load(), PageChunker())
+    other = ["anaemia.pdf#1" if page.startswith("fever") else "fever.pdf#1" for page in RELEVANT]
+    ranked = as_units([(wrong, wrong, page) for wrong, page in zip(other, RELEVANT, strict=True)], dataset)
+    found = evidence_quality(ranked, ranked[:, :2], dataset, 2, collapse="before_cutoff", relevance_level=1)
+    assert found.at("precision", 2) == 1 / 2  # of the two first distinct pages
+    assert found.found.tolist() == [0] * 8  # the answerer got the same wrong page twice
+    assert found.retrieved.tolist() == [2] * 8
+
+
+def test_all_evidence_of_a_recorded_answer_counts_as_given(measured):
+    given = [("x.pdf#1", "x.pdf#2", page, "x.pdf#3") for page in RELEVANT]
+    wrong = [Answer("ABC"["CAB".index(letter)], retrieved=units) for letter, units in zip(CORRECT, given, strict=True)]
+    found = measured(Fixed(wrong, recorded=True)).facts
+    assert found["retrieval_metrics"]["avg_documents_retrieved"] == 4
+    assert found["retrieval_metrics"]["recall_at_3"] == 1
+    assert found["error_analysis"]["retrieval_failures"] == 0
+    assert found["error_analysis"]["reasoning_failures"] == 8
+
+
+def test_recorded_answers_that_are_recorded_again_keep_their_evidence(measured, tmp_path):
+    given = [("x.pdf#1", "x.pdf#1", page) for page in RELEVANT]
+    reasoning = "Dengue makes the platelets fall; watch for bleeding."
+    first = measured(recorded(given, cited=("x.pdf#1",), reasoning=reasoning))
+    lines = [*first.files["answers.jsonl"]]
+    assert [tuple(json.loads(line)["evidence"]) for line in lines] == given
+    (tmp_path / "answers.jsonl").write_text("".join(lines))
+    again = measured(RecordedAnswerer(str(tmp_path / "answers.jsonl")))
+    assert named(again) == named(first)
+    assert first.facts["reasoning_metrics"]["evidence_utilization"] == 1 / 2
+    assert first.details["evidence"] == [f"x.pdf#1; {page}" for page in RELEVANT]
+
+
+def test_a_recorded_reasoning_is_compared_with_the_pages_that_it_was_given(measured):
+    reasoning = "Dengue makes the platelets fall; watch for bleeding."
+    found = measured(recorded([("fever.pdf#4", "fever.pdf#4")] * 8, reasoning=reasoning))
+    assert named(found)["reasoning/coherence"] == named(found)["reasoning/evidence_used"] == 1
+    assert found.facts["safety_metrics"]["checked_for_hallucination"] == 8
+    assert "The answers name the pages of their evidence, not its passages" in " ".join(found.findings)
+    partly_known = measured(recorded([("fever.pdf#4", "x.pdf#1")] * 8, reasoning=reasoning))
+    assert "reasoning/coherence" not in named(partly_known)
+
+
+def test_the_relevance_of_evidence_is_zero_if_none_was_found_and_not_measured_if_none_is_known(measured):
+    some = [(), *[(page,) for page in RELEVANT[1:]]]
+    assert "reasoning/context_relevance" not in named(measured(recorded([None] * 8)))
+    assert named(measured(recorded([()] * 8)))["reasoning/context_relevance"] == 0
+    assert 0 < named(measured(recorded(some)))["reasoning/context_relevance"] < 2
+    assert "reasoning/words" not in named(measured(recorded([None] * 8)))
+
+
+# Facts
+
+
+@pytest.mark.parametrize("tenth", range(11))
+def test_a_confidence_at_the_edge_of_two_tenths_belongs_to_the_upper_one(tenth):
+    found = _distribution(np.array([tenth / 10, np.nan]))
+    low = min(10 * tenth, 90)
+    assert {name for name, count in found.items() if count} == {f"{low}-{low + 10}%"}
+    assert [*found] == [f"{each}-{each + 10}%" for each in range(0, 100, 10)]
+
+
+def test_the_facts_are_those_of_scikit_learn_and_by_hand(measured):
+    letters = ["B", "A", "A", "A", None, "A", "B", "A"]  # the third, the fourth and the fifth are wrong
+    given = [("x.pdf#1", page) for page in RELEVANT]
+    answers = [Answer(letter, 0.9, retrieved=units) for letter, units in zip(letters, given, strict=True)]
+    found = measured(Fixed(answers, recorded=True)).facts
+    overall = found["overall_metrics"]
+    assert (overall["total_questions"], overall["correct"], overall["incorrect"]) == (8, 5, 3)
+    assert {name: (each["value"], each["n"]) for name, each in overall["by_specialty"].items()} == {
+        "fever": (3 / 4, 4),
+        "anaemia": (2 / 4, 4),
+    }
+    assert [*overall["by_difficulty"]] == ["easy", "hard"]
+    assert [each["predicted_answer"] for each in found["per_question_results"]] == letters
+    pages = sorted({*RELEVANT, "x.pdf#1"})
+    relevant, retrieved = ([[page in some for page in pages] for some in rows] for rows in (zip(RELEVANT), given))
+    retrieval = found["retrieval_metrics"]
+    assert retrieval["precision_at_3"] * 3 == pytest.approx(2 * precision_score(relevant, retrieved, average="samples"))
+    assert retrieval["recall_at_3"] == recall_score(relevant, retrieved, average="samples")
+    ranks = [[-some.index(page) if page in some else -9 for page in pages] for some in given]
+    assert retrieval["mrr"] == label_ranking_average_precision_score(relevant, ranks)
+    assert found["safety_metrics"]["hallucination_rate"] is None
+    assert found["timing_metrics"] == {}
+
+
+def test_rates_come_with_the_largest_rate_that_they_do_not_rule_out(measured, tmp_path):
+    (tmp_path / "rules.yaml").write_text(DENGUE)
+    invented = "A randomised trial found labetalol superior."
+    answers = [Answer("A", retrieved=("fever.pdf#4",), reasoning=invented if row < 3 else "") for row in range(8)]
+    found = measured(Fixed(answers, recorded=True), dangerous={"small": str(tmp_path / "rules.yaml")})
+    safety = found.facts["safety_metrics"]
+    assert (safety["hallucination_rate"], safety["checked_for_hallucination"]) == (1, 3)
+    assert safety["hallucination_rate_at_most"] == 1
+    assert (safety["dangerous_errors"], safety["dangerous_error_rate"]) == (1, 1 / 8)
+    assert safety["dangerous_error_rate_at_most"] == pytest.approx(beta.ppf(0.95, 2, 7))
+    [row] = found.tables["dangerous_errors.csv"].to_dict("records")
+    assert row == {
+        "query_id": "case-3",
+        "answered": "A) the pulse",
+        "correct": "C) the platelets",
+        "kind": "missed critical diagnosis",
+        "reason": "She bleeds.",
+    }
+
+
+def test_the_table_of_dangerous_errors_has_its_columns_without_any(measured):
+    table = measured(recorded([None] * 8), dangerous={"small": "bundled"}).tables["dangerous_errors.csv"]
+    assert (len(table), [*table]) == (0, ["query_id", "answered", "correct", "kind", "reason"])
+
+
+# Charts
+
+
+def test_the_coverage_ends_at_the_accuracy(measured):
+    letters = [*CORRECT[:6], None, "C"]  # the last is wrong
+    sure = [0.9, None, None, 0.4, 1.0, None, None, 0.2]
+    found = measured(Fixed([Answer(letter, each) for letter, each in zip(letters, sure, strict=True)]))
+    _, evaluation, *_ = found.charts
+    whole, *_ = charts.coverage(evaluation).axes[0].lines
+    assert whole.get_xdata()[-1] == 1
+    assert whole.get_ydata()[-1] == found.values["accuracy"] == 6 / 8
+    assert whole.get_xdata().tolist() == [1 / 8, 2 / 8, 3 / 8, 4 / 8, 7 / 8, 1]
+
+
+def test_bars_of_other_evidence_say_how_many_questions_have_it():
+    correct = np.array([1.0, 0, 1, 0])
+    judged = {"judged": (correct[:3], np.array([1.0, 1, 1]))}
+    chance = SimpleNamespace(chance=0.25)
+    drawing = charts.evidence_compared(SimpleNamespace(correct=correct, compared=judged, accuracy=chance), "retrieved")
+    labels = [each.get_text() for each in drawing.axes[0].get_yticklabels()]
+    assert labels == ["the retrieved evidence\n(4 questions)", "the judged pages\n(3 questions)"]

@@ -1,0 +1,402 @@
+"""Calibration, compared with scikit-learn, relplot and slow loops."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import relplot
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm
+from sklearn.calibration import calibration_curve
+from sklearn.metrics import brier_score_loss, d2_brier_score
+
+from ragsweep.statistics.intervals import resample_statistic, resample_weights
+from ragsweep_answers.measuring.measures.accuracy import wilson
+from ragsweep_answers.measuring.measures.calibration import (
+    bin_number,
+    brier,
+    brier_parts,
+    brier_skill_of,
+    ece_of,
+    error_interval,
+    mce_of,
+    reliability_curve,
+)
+from ragsweep_answers.measuring.measures.confidence import confidence_scores
+from ragsweep_answers.measuring.measures.discrimination import auroc_of
+from ragsweep_answers.measuring.measures.smooth_calibration import (
+    residual_cells,
+    smooth_ece_at,
+    smooth_ece_interval,
+    smooth_ece_of,
+)
+
+ERRORS = {
+    "ece": ece_of,
+    "mce": mce_of,
+    "ece, equal counts": partial(ece_of, equal_counts=True),
+    "mce, equal counts": partial(mce_of, equal_counts=True),
+    "smooth ece": smooth_ece_of,
+    "smooth ece at .1": partial(smooth_ece_at, bandwidth=0.1),
+}
+every_error = pytest.mark.parametrize("error_of", ERRORS.values(), ids=ERRORS)
+
+CONFIDENCE = st.floats(0, 1) | st.integers(0, 10).map(lambda tenths: tenths / 10)
+ANSWERS = st.lists(st.tuples(CONFIDENCE, st.integers(0, 1)), min_size=1, max_size=30).map(
+    lambda rows: np.array(rows, dtype=float).T
+)
+WEIGHTED = st.lists(st.tuples(CONFIDENCE, st.integers(0, 1), st.integers(0, 3)), min_size=1, max_size=30).map(
+    lambda rows: np.array(rows, dtype=float).T
+)
+
+
+def equal(values):
+    return np.full(len(values), 1 / len(values))
+
+
+def measured(statistic_of, confidence, correct):
+    return statistic_of(confidence, correct)(equal(confidence))
+
+
+def answers(n, seed=0, reality=lambda confidence: confidence**2):
+    rng = np.random.default_rng(seed)
+    confidence = rng.beta(2, 1, n).clip(0.01, 0.99)
+    return confidence, (rng.random(n) < reality(confidence)).astype(float)
+
+
+def bins_by_loop(confidence, correct, bins=10):
+    """The confidences and outcomes of each bin that is not empty."""
+    members = [[] for _ in range(bins)]
+    for pair in zip(confidence, correct, strict=True):
+        above = [number for number in range(bins) if pair[0] >= number / bins - 1e-12]
+        members[above[-1]].append(pair)
+    return [np.array(each).T for each in members if each]
+
+
+# Brier score
+
+
+@given(ANSWERS)
+def test_the_mean_squared_error_is_the_brier_score_of_scikit_learn(case):
+    expected = brier_score_loss(case[1], case[0], labels=[0, 1], scale_by_half=True)
+    assert brier(*case).mean() == pytest.approx(expected, abs=1e-12)
+
+
+def test_brier_skill_equals_scikit_learn_with_weights():
+    confidence, correct = answers(200)
+    weight = np.random.default_rng(1).dirichlet(np.ones(200))
+    expected = d2_brier_score(correct, confidence, sample_weight=weight)
+    assert brier_skill_of(confidence, correct)(weight) == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_base_rate_has_no_skill():
+    assert brier_skill_of(np.full(4, 0.25), np.array([1.0, 0, 0, 0]))(np.full(4, 0.25)) == 0
+
+
+@pytest.mark.parametrize("same", [0.0, 1.0])
+def test_no_skill_can_be_measured_where_all_answers_are_equally_right(same):
+    assert brier_skill_of(np.array([0.2, 0.7]), np.full(2, same)) is None
+
+
+def test_a_resample_of_equally_right_answers_shows_no_skill():
+    assert brier_skill_of(np.array([0.2, 0.7, 0.9]), np.array([1.0, 1, 0]))(np.array([0.7, 0.3, 0])) == 0
+
+
+@given(ANSWERS, st.integers(1, 20))
+def test_the_parts_of_the_brier_score_add_up(case, bins):
+    parts = brier_parts(*case, bins=bins)
+    total = parts.reliability - parts.resolution + parts.uncertainty + parts.within_bins
+    assert total == pytest.approx(brier(*case).mean(), abs=1e-12)
+
+
+@given(ANSWERS)
+def test_the_parts_of_the_brier_score_equal_a_loop(case):
+    bins, rate, n = bins_by_loop(*case), case[1].mean(), case.shape[1]
+    parts = brier_parts(*case)
+    reliability = sum(len(c) * (c.mean() - y.mean()) ** 2 for c, y in bins) / n
+    resolution = sum(len(c) * (y.mean() - rate) ** 2 for c, y in bins) / n
+    within = sum(((c - c.mean()) ** 2).sum() - 2 * ((c - c.mean()) * (y - y.mean())).sum() for c, y in bins) / n
+    assert parts == pytest.approx((reliability, resolution, rate * (1 - rate), within), abs=1e-12)
+
+
+def test_bins_hide_nothing_if_their_answers_have_the_same_confidence():
+    assert brier_parts(np.array([0.3, 0.3, 0.8]), np.array([0.0, 1, 1])).within_bins == pytest.approx(0, abs=1e-15)
+
+
+# Answers without a confidence
+
+
+@given(ANSWERS, st.data())
+def test_a_question_without_a_confidence_is_an_error_of_one(case, data):
+    confidence, correct = case
+    missing = data.draw(st.lists(st.just(np.nan), max_size=9))
+    correct_too = data.draw(st.lists(st.sampled_from([0.0, 1.0]), min_size=len(missing), max_size=len(missing)))
+    everything = np.append(confidence, missing), np.append(correct, correct_too)
+    share = len(missing) / len(everything[0])
+    scores = confidence_scores(*everything, bins=10, resamples=20, seed=0)
+    expected = (brier(*case).mean(), measured(ece_of, *case))
+    assert [each.value for each in scores] == pytest.approx([share + (1 - share) * each for each in expected])
+
+
+def test_an_answerer_that_answers_one_question_of_eight_is_not_calibrated():
+    confidence, correct = np.array([1.0] + [np.nan] * 7), np.array([1.0] + [0.0] * 7)
+    brier_score, error = confidence_scores(confidence, correct, bins=10, resamples=2_000, seed=0)
+    assert brier_score.value == error.value == 7 / 8
+    assert error.low > 0.5
+    assert error.high == brier_score.high == 1
+
+
+def test_saying_nothing_never_pays():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        confidence, correct = rng.random(30), rng.integers(0, 2, 30).astype(float)
+        silent = np.where(rng.random(30) < 0.5, np.nan, confidence)
+        said, unsaid = (
+            confidence_scores(each, correct, bins=10, resamples=20, seed=0) for each in (confidence, silent)
+        )
+        assert unsaid[0].value >= said[0].value
+        assert unsaid[1].value >= said[1].value
+
+
+def test_no_confidence_at_all_has_the_worst_values_without_doubt():
+    for score in confidence_scores(np.full(7, np.nan), np.ones(7), bins=10, resamples=50, seed=0):
+        assert (score.value, score.low, score.high) == pytest.approx((1, 1, 1))
+
+
+# Errors in bins
+
+GOLDEN = np.array([1, 1, 0.95, 0.55]), np.array([0.0, 0, 1, 1])
+
+
+def test_a_confidence_of_one_counts():
+    assert measured(ece_of, *GOLDEN) == pytest.approx(0.60)
+
+
+@pytest.mark.parametrize("bins", [3, 7, 10, 15, 100])
+def test_a_confidence_at_an_edge_belongs_to_the_bin_above(bins):
+    edges = np.array([number / bins for number in range(bins + 1)])
+    assert bin_number(edges, bins).tolist() == [*range(bins), bins - 1]
+    assert reliability_curve(edges[:-1], np.ones(bins), bins=bins).count.tolist() == [1] * bins
+
+
+@given(ANSWERS)
+def test_errors_in_bins_equal_a_loop(case):
+    gaps = [(len(c), abs(c.mean() - y.mean())) for c, y in bins_by_loop(*case)]
+    expected = sum(n * gap for n, gap in gaps) / case.shape[1], max(gap for _, gap in gaps)
+    assert (measured(ece_of, *case), measured(mce_of, *case)) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("bins", [1, 7, 10, 15])
+def test_the_error_in_bins_equals_relplot(bins):
+    case = answers(500)
+    expected = relplot.metrics.binnedECE(*case, nbins=bins)
+    assert measured(partial(ece_of, bins=bins), *case) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [40, 45, 203])
+def test_errors_in_bins_of_equal_counts_equal_a_loop(n):
+    confidence, correct = answers(n)
+    number_of = ((np.arange(n) + 0.5) / n * 5).astype(int)  # the middle of each question decides
+    members = [np.argsort(confidence)[number_of == number] for number in range(5)]
+    gaps = [(len(each), abs(confidence[each].mean() - correct[each].mean())) for each in members]
+    expected = sum(size * gap for size, gap in gaps) / n, max(gap for _, gap in gaps)
+    found = [measured(partial(of, bins=5, equal_counts=True), confidence, correct) for of in (ece_of, mce_of)]
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_bins_of_equal_counts_keep_equal_confidences_together():
+    confidence, correct = np.array([0.9, 0.9, 0.9, 0.1]), np.array([1.0, 0, 0, 0])
+    found = measured(partial(ece_of, bins=2, equal_counts=True), confidence, correct)
+    assert found == pytest.approx((3 * (0.9 - 1 / 3) + 0.1) / 4)
+
+
+def test_the_reliability_curve_equals_scikit_learn():
+    case = answers(300)
+    curve = reliability_curve(*case)
+    filled = curve.count > 0
+    accuracy, confidence = calibration_curve(*case[::-1], n_bins=10)
+    assert curve.accuracy[filled] == pytest.approx(accuracy, rel=1e-12)
+    assert curve.confidence[filled] == pytest.approx(confidence, rel=1e-12)
+    assert curve.count.tolist() == np.histogram(case[0], curve.edges)[0].tolist()
+    low, high = wilson(accuracy * curve.count[filled], curve.count[filled])
+    assert (curve.low[filled], curve.high[filled]) == (pytest.approx(low), pytest.approx(high))
+
+
+def test_a_bin_without_questions_has_no_accuracy():
+    curve = reliability_curve(np.array([0.95]), np.ones(1))
+    assert curve.count.tolist() == [0] * 9 + [1]
+    for values in (curve.confidence, curve.accuracy, curve.low, curve.high):
+        assert np.isnan(values).tolist() == [True] * 9 + [False]
+
+
+# Smooth calibration error
+
+
+@pytest.fixture
+def fine_relplot(monkeypatch):
+    """relplot integrates over 200 points otherwise."""
+    monkeypatch.setattr(relplot.config, "smECE_mesh_pts", 5_000)
+
+
+REALITIES = {
+    "calibrated": lambda confidence: confidence,
+    "too sure": lambda confidence: 0.6 * confidence,
+    "curved": lambda confidence: confidence**3,
+    "wavy": lambda confidence: np.clip(confidence + 0.2 * np.sin(9 * confidence), 0, 1),
+}
+every_reality = pytest.mark.parametrize("reality", REALITIES.values(), ids=REALITIES)
+
+
+@every_reality
+@pytest.mark.parametrize("n", [30, 300, 10_000])
+@pytest.mark.usefixtures("fine_relplot")
+def test_the_smooth_error_equals_relplot(reality, n):
+    case = answers(n, reality=reality)
+    assert measured(smooth_ece_of, *case) == pytest.approx(relplot.smECE(*case), abs=0.001)  # its step of the bandwidth
+
+
+@every_reality
+@pytest.mark.parametrize("bandwidth", [0.02, 0.1])
+@pytest.mark.usefixtures("fine_relplot")
+def test_the_smooth_error_at_a_bandwidth_equals_relplot(reality, bandwidth):
+    case = answers(300, reality=reality)
+    expected = relplot.smECE_sigma(*case, bandwidth)
+    assert measured(partial(smooth_ece_at, bandwidth=bandwidth), *case) == pytest.approx(expected, abs=2e-4)
+
+
+@pytest.mark.parametrize("bandwidth", [0.02, 0.1, 0.5, 1])
+def test_the_smooth_error_at_a_bandwidth_equals_an_integral_over_mirror_images(bandwidth):
+    confidence, correct = np.append(answers(40), [[0, 0, 1, 1, 1], [0, 1, 0, 0, 1]], axis=1)
+    places = (np.arange(4_000) + 0.5) / 4_000
+    images = [sign * confidence + 2 * shift for sign in (1, -1) for shift in range(-4, 5)]
+    density = sum(norm.pdf(places[:, None], image, bandwidth) for image in images)
+    expected = np.abs(density @ (confidence - correct)).mean() / 45
+    error = measured(partial(smooth_ece_at, bandwidth=bandwidth), confidence, correct)
+    assert error == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_confidence_of_one_counts_as_much_as_any_other_in_the_smooth_error():
+    confidence, correct = np.repeat([1.0, 0.5], 50), np.array([0.0] * 50 + [1.0, 0] * 25)
+    assert measured(partial(smooth_ece_at, bandwidth=0.01), confidence, correct) == pytest.approx(0.5, abs=1e-6)
+
+
+@given(ANSWERS)
+def test_the_smooth_error_of_being_wrong_is_that_of_being_right(case):
+    error_of = partial(smooth_ece_at, bandwidth=0.01)
+    assert measured(error_of, *(1 - case)) == pytest.approx(measured(error_of, *case), abs=1e-9)
+
+
+@given(ANSWERS)
+def test_the_smooth_error_is_the_error_at_the_bandwidth_of_its_own_size(case):
+    error = measured(smooth_ece_of, *case)
+    assert measured(partial(smooth_ece_at, bandwidth=error), *case) == pytest.approx(error, abs=1e-4)
+
+
+@given(ANSWERS, st.floats(0.01, 1), st.floats(1, 3))
+def test_a_larger_bandwidth_hides_more(case, bandwidth, factor):
+    fine, coarse = (measured(partial(smooth_ece_at, bandwidth=each), *case) for each in (bandwidth, bandwidth * factor))
+    assert coarse <= fine + 1e-9
+
+
+@pytest.mark.parametrize("confidence", [0.0, 0.3, 0.85, 1.0])
+def test_the_smooth_error_of_a_constant_confidence_is_its_distance_from_the_accuracy(confidence):
+    error = measured(smooth_ece_of, np.full(5, confidence), np.array([1.0, 1, 0, 0, 0]))
+    assert error == pytest.approx(abs(confidence - 0.4), abs=1e-5)
+
+
+# Every calibration error
+
+
+@every_error
+@given(case=ANSWERS)
+def test_an_error_is_from_0_to_1(error_of, case):
+    assert -1e-12 <= measured(error_of, *case) <= 1 + 1e-5
+
+
+@every_error
+@given(case=ANSWERS, order=st.randoms(use_true_random=False))
+def test_the_order_of_questions_does_not_matter(error_of, case, order):
+    shuffled = order.sample(range(case.shape[1]), case.shape[1])
+    assert measured(error_of, *case[:, shuffled]) == pytest.approx(measured(error_of, *case), abs=1e-5)
+
+
+@every_error
+@given(case=WEIGHTED)
+def test_a_weight_is_a_number_of_equal_questions(error_of, case):
+    *values, times = case
+    if times.sum():
+        repeated = np.repeat(values, times.astype(int), axis=1)
+        assert error_of(*values)(times / times.sum()) == pytest.approx(measured(error_of, *repeated), abs=1e-5)
+
+
+@every_error
+def test_certain_and_correct_answers_have_no_error(error_of):
+    assert measured(error_of, np.array([0.0, 1, 1]), np.array([0.0, 1, 1])) == 0
+
+
+@given(ANSWERS)
+def test_no_error_is_below_the_distance_of_mean_confidence_from_accuracy(case):
+    distance = abs(case[0].mean() - case[1].mean())
+    assert min(measured(of, *case) for of in ERRORS.values()) >= distance - 1e-5
+
+
+# Intervals
+
+
+def blocks(n, resamples, seed):
+    return [*resample_weights(n, resamples, seed)]
+
+
+def ece_interval(case, resamples, seed):
+    n, error_of = case[0].size, ece_of(*case)
+    [weight] = blocks(n, resamples, seed)
+    return error_interval(float(error_of(np.full(n, 1 / n))), error_of(weight), error_of(weight - 1 / n))
+
+
+def smooth_interval(case, resamples, seed):
+    cells, n = residual_cells(*case), case[0].size
+    [weights] = blocks(n, resamples, seed)
+    return smooth_ece_interval(measured(smooth_ece_of, *case), cells @ np.full(n, 1 / n), cells @ weights)
+
+
+@pytest.mark.parametrize("statistic_of", [ece_of, brier_skill_of, auroc_of, *ERRORS.values()])
+def test_many_resamples_at_once_are_those_of_one_after_the_other(statistic_of):
+    statistic, [weights] = statistic_of(*answers(40)), blocks(40, 20, 0)
+    expected = [float(statistic(weight)) for weight in weights.T]
+    assert statistic(weights) == pytest.approx(expected, abs=1e-9)
+    assert resample_statistic(statistic, 40, 20, 0) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("reality", ["calibrated", "too sure", "wavy"])
+@pytest.mark.parametrize(("error_of", "interval_of"), [(ece_of, ece_interval), (smooth_ece_of, smooth_interval)])
+def test_the_interval_of_an_error_covers_the_true_error(reality, error_of, interval_of):
+    many = answers(100_000)[0]
+    true = measured(error_of, many, REALITIES[reality](many))
+    intervals = [interval_of(answers(100, seed, REALITIES[reality]), 100, seed) for seed in range(200)]
+    covered = np.mean([low <= true <= high for low, high in intervals])
+    assert covered >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 200)
+
+
+@every_reality
+@pytest.mark.parametrize("n", [20, 300])
+def test_the_upper_bound_of_the_smooth_error_is_the_percentile_of_its_resamples(reality, n):
+    case = answers(n, reality=reality)
+    resampled = resample_statistic(smooth_ece_of(*case), n, 200, 0)
+    low, high = smooth_interval(case, 200, 0)
+    assert np.quantile(resampled, 0.97) - 1e-5 <= high <= np.quantile(resampled, 0.98) + 1e-5
+    error = measured(smooth_ece_of, *case)
+    noise = [smooth_ece_at(*case, error)(weight - 1 / n) for weight in np.concatenate(blocks(n, 200, 0), axis=1).T]
+    assert low == pytest.approx(max(0, error - np.quantile(noise, 0.975)), abs=1e-6)
+
+
+def test_the_interval_of_a_calibrated_answerer_contains_0():
+    case = answers(500, reality=REALITIES["calibrated"])
+    resampled = resample_statistic(ece_of(*case), 500, 500, 0)
+    assert np.quantile(resampled, 0.025) > 0.02  # the percentile interval does not
+    assert ece_interval(case, 500, 0)[0] == smooth_interval(case, 500, 0)[0] == 0
+
+
+def test_the_interval_of_a_clear_error_does_not_contain_0():
+    case = answers(500, reality=REALITIES["too sure"])
+    assert min(ece_interval(case, 500, 0)[0], smooth_interval(case, 500, 0)[0]) > 0.1

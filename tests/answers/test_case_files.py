@@ -1,0 +1,435 @@
+"""Multiple-choice cases in files, and the pages that answer them."""
+
+import csv
+import datetime
+import gzip
+import io
+import json
+import os
+
+import pyarrow
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyarrow.parquet import write_table
+
+from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.datasets import Case, Dataset, Judgment, Option, PageChunker, Query
+from ragsweep.datasets.readers import entry_files
+from ragsweep_answers.cases import CaseColumns, CasesDataset
+
+IRON = {
+    "id": "c1",
+    "clinical_case": "A tired woman in her sixth month.",
+    "question": "What does she need?",
+    "options": {"A": "Iron", "B": "Rest", "C": "Tea"},
+    "correct_answer": "A",
+    "specialty": "Obstetrics",
+    "difficulty": "easy",
+    "condition": "anaemia",
+    "option_conditions": {"A": "anaemia", "C": None},
+    "relevant_docs": [{"page": "2", "reason": "names the dose"}, "a.pdf#1"],
+}
+ALL = CaseColumns(
+    id="id",
+    case="clinical_case",
+    answer="correct_answer",
+    specialty="specialty",
+    difficulty="difficulty",
+    condition="condition",
+    option_conditions="option_conditions",
+    relevant="relevant_docs",
+)
+HOT = {"question": "What is hot?", "options": ["Fever", "Tea", "Ice"], "answer": "B"}
+TEA = (Option("A", "Fever"), Option("B", "Tea"), Option("C", "Ice"))
+ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@pytest.fixture
+def load(tmp_path, write_pdf):
+    """Load a file of cases, given as text or bytes, or as entries of a JSON list, with the pages of one PDF."""
+
+    def load(content, columns=None, *, name="cases.json", pages=(), labels=(), **settings):
+        text = json.dumps(content) if isinstance(content, list) else content
+        (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+        if pages:
+            settings["documents"] = str(write_pdf(tmp_path / "a.pdf", *pages, labels=labels))
+        return CasesDataset("small", str(tmp_path / name), columns or CaseColumns(), **settings).load()
+
+    return load
+
+
+def test_a_case_is_read_with_everything_that_is_known_of_it(load):
+    case = Case(
+        query_id="c1",
+        case="A tired woman in her sixth month.",
+        question="What does she need?",
+        options=(Option("A", "Iron"), Option("B", "Rest"), Option("C", "Tea")),
+        correct="A",
+        specialty="Obstetrics",
+        difficulty="easy",
+        condition="anaemia",
+        conditions=("anaemia", None, None),
+    )
+    assert load([IRON], ALL).cases == (case,)
+
+
+def test_what_is_null_or_blank_is_not_known(load):
+    nothing = {"clinical_case": "", "specialty": " ", "difficulty": None, "condition": "", "option_conditions": None}
+    case = Case("c1", "", "What does she need?", (Option("A", "Iron"), Option("B", "Rest"), Option("C", "Tea")), "A")
+    assert load([{**IRON, **nothing}], ALL).cases == (case,)
+
+
+def test_the_query_of_a_case_is_its_text_and_has_its_specialty_as_type(load):
+    query = Query("c1", "A tired woman in her sixth month.\nWhat does she need?", "Obstetrics")
+    assert load([IRON], ALL).queries == (query,)
+
+
+def test_the_pages_of_a_case_are_judged(load):
+    collection = load([IRON], ALL, pages=["Anaemia", "Iron tablets"])
+    assert collection.judgments == (Judgment("c1", "a.pdf#1", 1), Judgment("c1", "a.pdf#2", 1))
+
+
+def test_pages_in_a_table_are_separated_by_semicolons(load):
+    table = "question,A,B,answer,pages\nWhat?,x,y,A,1; a.pdf#2;\nWho?,x,y,B,\n"
+    collection = load(table, CaseColumns(options=["A", "B"], relevant="pages"), name="cases.csv", pages=["one", "two"])
+    assert collection.judgments == (Judgment("1", "a.pdf#1", 1), Judgment("1", "a.pdf#2", 1))
+
+
+def test_without_documents_the_questions_remain(load):
+    collection = load([{**IRON, "relevant_docs": ["99"]}], ALL)
+    assert (collection.documents, collection.judgments, len(collection.cases)) == ((), (), 1)
+
+
+def test_pages_are_numbered_and_matched_as_in_any_pdf_dataset(load):
+    collection = load([IRON], ALL, pages=["one", "two"], match="page_number")
+    assert [judgment.unit for judgment in collection.judgments] == ["1", "2"]
+
+
+def test_page_numbers_can_be_the_printed_labels(load):
+    roman = [(0, "ROMAN_LOWER", 1)]
+    case = {**IRON, "relevant_docs": ["ii"]}
+    collection = load([case], ALL, pages=["one", "two"], labels=roman, page_numbers="label")
+    assert [judgment.unit for judgment in collection.judgments] == ["a.pdf#ii"]
+
+
+def test_the_texts_of_pages_are_cached(load, store):
+    load([IRON], ALL, pages=["one", "two"], store=store)
+    assert sorted(entry.stage for entry in store.entries()) == ["fonts", "pages"]
+
+
+def test_documents_can_be_skipped_as_in_any_pdf_dataset(load, tmp_path, write_pdf):
+    for name in ("a.pdf", "b.pdf"):
+        write_pdf(tmp_path / "pdf" / name, "one", "two")
+    collection = load([IRON], ALL, documents=str(tmp_path / "pdf"), skip=["b.pdf"])
+    assert ([document.source for document in collection.documents], collection.skipped) == (["a.pdf"], ("b.pdf",))
+
+
+def test_cases_without_an_id_are_numbered_from_1(load):
+    rows = '\n{"question": "What?", "options": ["x", "y"], "answer": "A"}\n\n'
+    assert [case.query_id for case in load(rows * 2).cases] == ["1", "2"]
+
+
+def test_an_id_can_be_a_number(load):
+    assert load([{**HOT, "id": 7}], CaseColumns(id="id")).cases[0].query_id == "7"
+
+
+# Options and answers
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["Fever", "Tea", "Ice"],
+        [" Fever ", "Tea", "Ice", ""],
+        {"A": "Fever", "B": "Tea", "C": "Ice"},
+        {"C": "Ice", "B": "Tea", "A": "Fever", "D": None, "E": " "},
+        '["Fever", "Tea", "Ice"]',
+        '{"A": "Fever", "B": "Tea", "C": "Ice"}',
+    ],
+)
+def test_options_are_a_list_or_a_mapping_also_as_json_in_a_text(load, options):
+    assert load([{**HOT, "options": options}]).cases[0].options == TEA
+
+
+def test_options_can_have_a_column_each_and_the_last_ones_can_be_blank(load):
+    table = "question,a,b,c,d,answer\nWhat is hot?,Fever,Tea,Ice,,B\nWho?,x,y,,,A\n"
+    cases = load(table, CaseColumns(options=["a", "b", "c", "d"]), name="cases.csv").cases
+    assert [case.options for case in cases] == [TEA, (Option("A", "x"), Option("B", "y"))]
+
+
+def test_conditions_can_have_a_column_each(load):
+    row = {**HOT, "of_a": "infection", "of_b": "", "of_c": None}
+    assert load([row], CaseColumns(option_conditions=["of_a", "of_b", "of_c"])).cases[0].conditions == (
+        "infection",
+        None,
+        None,
+    )
+
+
+def test_cases_can_have_from_2_to_26_options(load):
+    rows = [{**HOT, "options": [*ALPHABET[:count]], "answer": ALPHABET[count - 1]} for count in (2, 5, 26)]
+    assert [case.letters for case in load(rows).cases] == ["AB", "ABCDE", ALPHABET]
+
+
+@pytest.mark.parametrize(
+    ("answer_is", "answer"),
+    [
+        ("letter", "B"),
+        ("letter", " b "),
+        ("text", "Tea"),
+        ("text", " Tea "),
+        ("position_from_1", 2),
+        ("position_from_1", "2"),
+        ("position_from_1", 2.0),
+        ("position_from_0", 1),
+        ("position_from_0", "1.0"),
+    ],
+)
+def test_an_answer_is_a_letter_a_text_or_a_position(load, answer_is, answer):
+    assert load([{**HOT, "answer": answer}], CaseColumns(answer_is=answer_is)).cases[0].correct == "B"
+
+
+def test_a_letter_is_not_taken_for_the_text_of_another_option(load):
+    groups = {**HOT, "options": ["B", "O", "AB"], "answer": "B"}  # which blood group?
+    correct = [load([groups], CaseColumns(answer_is=answer_is)).cases[0].correct for answer_is in ("letter", "text")]
+    assert correct == ["B", "A"]
+
+
+# Round trips
+
+TEXT = st.text(st.sampled_from("ab é🙂,;\"'\\{[\n\r\t"), min_size=1, max_size=6).map(str.strip).filter(bool)
+NAME = st.text(st.sampled_from("ab é,;\"'"), min_size=1, max_size=4).map(str.strip).filter(bool)
+COLUMNS = CaseColumns("q", "o", "y", "letter", "i", "c", "s", "d", "p", "oc")
+
+
+@st.composite
+def cases(draw):
+    texts = draw(st.lists(TEXT, min_size=2, max_size=5, unique=True))
+    options = tuple(map(Option, ALPHABET, texts))
+    conditions = tuple(draw(st.lists(st.none() | NAME, min_size=len(texts), max_size=len(texts))))
+    return Case(
+        query_id=draw(NAME),
+        case=draw(st.just("") | TEXT),
+        question=draw(TEXT),
+        options=options,
+        correct=draw(st.sampled_from(options)).letter,
+        specialty=draw(st.none() | NAME),
+        difficulty=draw(st.none() | NAME),
+        condition=draw(st.none() | NAME),
+        conditions=conditions if any(conditions) else (),
+    )
+
+
+def row_of(case):
+    options, conditions = dict(case.options), dict(zip(ALPHABET, case.conditions, strict=False))
+    values = [case.question, options, case.correct, case.query_id, case.case, case.specialty, case.difficulty]
+    return dict(zip("q o y i c s d p oc".split(), [*values, case.condition, conditions], strict=True))
+
+
+def as_table(rows):
+    text = io.StringIO()
+    table = csv.DictWriter(text, rows[0].keys())
+    table.writeheader()
+    table.writerows({**row, "o": json.dumps(row["o"]), "oc": json.dumps(row["oc"])} for row in rows)
+    return text.getvalue()
+
+
+def as_lines(rows):
+    return "".join(f"{json.dumps(row)}\n" for row in rows)
+
+
+WRITERS = {".csv": as_table, ".csv.gz": as_table, ".jsonl": as_lines, ".jsonl.gz": as_lines, ".json": json.dumps}
+
+
+@settings(max_examples=50)
+@given(st.lists(cases(), min_size=1, max_size=4, unique_by=lambda case: case.query_id), st.sampled_from([*WRITERS]))
+def test_cases_are_read_as_they_were_written(tmp_path_factory, written, suffix):
+    content = WRITERS[suffix]([row_of(case) for case in written]).encode()
+    path = tmp_path_factory.mktemp("cases") / f"cases{suffix}"
+    path.write_bytes(gzip.compress(content) if suffix.endswith(".gz") else content)
+    assert CasesDataset("small", str(path), COLUMNS).load().cases == tuple(written)
+
+
+def test_a_file_may_open_with_a_byte_order_mark(load):
+    table = "\ufeffquestion,a,b,answer\nWhat?,x,y,A\n"
+    assert load(table, CaseColumns(options=["a", "b"]), name="cases.csv").cases[0].question == "What?"
+    assert load(f"\ufeff{json.dumps([HOT])}").cases[0].question == "What is hot?"
+
+
+# Bad input
+
+
+def without(name):
+    return {field: value for field, value in HOT.items() if field != name}
+
+
+def test_a_missing_file_names_the_setting(tmp_path):
+    expected = "a JSON, CSV, TSV or Parquet file of cases"
+    with pytest.raises(DatasetError, match=rf"dataset\.cases: .*none\.csv does not exist; expected {expected}"):
+        CasesDataset("small", str(tmp_path / "none.csv"), CaseColumns()).load()
+
+
+def test_a_path_with_a_null_character_is_refused():
+    with pytest.raises(DatasetError, match=r"dataset\.cases: 'a\\x00b' cannot be read"):
+        CasesDataset("small", "a\0b", CaseColumns()).load()
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_not_a_file_is_refused_instead_of_waited_for(tmp_path, make):
+    make(tmp_path / "cases")
+    with pytest.raises(DatasetError, match="cases: not a file; expected a JSON, CSV, TSV or Parquet file of cases"):
+        CasesDataset("small", str(tmp_path / "cases"), CaseColumns()).load()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", r"cases\.json: contains no cases; expected at least one$"),
+        ("[]", r"cases\.json: contains no cases"),
+        ("[\n{]", r"cases\.json, line 2: not JSON \(Expecting property name enclosed in double quotes, column 2\)"),
+        ("[NaN]", r"cases\.json: holds NaN"),
+        ("[" * 2000, r"cases\.json: nested more than"),
+        (f"{json.dumps(HOT)}\n{{", r"cases\.json, line 2: not JSON .*; expected an object on each line, or a list"),
+        (f"{json.dumps(HOT)}\n3", r"cases\.json, line 2: expected an object, found 3"),
+        (b"{\xff", r"cases\.json: not UTF-8 \(line 1\); save it as UTF-8"),
+        ([HOT, 3], r"cases\.json, entry 2: expected an object, found 3"),
+        ([without("answer")], r"entry 1: the field 'answer' is missing; found 'question', 'options'$"),
+        ([{**HOT, "answer": None}], "entry 1: the field 'answer' is empty; expected the correct answer of each case"),
+        ([{**HOT, "answer": " "}], "entry 1: the field 'answer' is empty"),
+        ([{**HOT, "answer": "D"}], r'the answer "D" is not the letter of an option \(dataset\.columns\.answer_is=let'),
+        ([{**HOT, "answer": "Tea"}], r'the answer "Tea" is not the letter of an option'),
+        ([{**HOT, "answer": 1}], r"the answer 1 is not the letter of an option"),
+        ([{**HOT, "answer": {"a": 1}}], r"the answer an object is not the letter of an option"),
+        ([{**HOT, "question": " "}], "entry 1: the question is blank"),
+        ([{**HOT, "question": 3}], "entry 1: the field 'question' is of type int; expected a string"),
+        ([{**HOT, "question": "\ud83e"}], "entry 1: the field 'question' contains an invalid surrogate"),
+        ([{**HOT, "options": ["Tea", "\ud83e"]}], "entry 1: option B contains an invalid surrogate"),
+        ([{**HOT, "options": ["Tea"]}], r"expected 2 to 26 options with the letters A, B, C, \.\.\.; found 'A'"),
+        ([{**HOT, "options": None}], r"expected 2 to 26 options .*; found none"),
+        ([{**HOT, "options": ["Tea", "", "Ice"]}], "expected 2 to 26 options .*; found 'AC'"),
+        ([{**HOT, "options": {"a": "Tea", "b": "Ice"}}], "expected 2 to 26 options .*; found 'ab'"),
+        ([{**HOT, "options": ["x"] * 27}], r"the field 'options' is \[.*; expected texts by letter, or a list of at m"),
+        ([{**HOT, "options": 3}], "the field 'options' is 3; expected texts by letter, or a list of at most 26 texts"),
+        ([{**HOT, "options": "a, b"}], r"the field 'options': not JSON .*; expected texts by letter as JSON, or one c"),
+        ([{**HOT, "options": ["Tea", 3]}], "entry 1: the field 'options': 'B' is 3; expected a text"),
+        ([{**HOT, "options": ["Tea", "Ice", " Tea"]}], "options A and C have the same text; expected different ones"),
+    ],
+)
+def test_a_bad_case_is_named_with_place_and_expectation(load, content, message):
+    with pytest.raises(DatasetError, match=message) as raised:
+        load(content)
+    assert len(str(raised.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"id": None}, "entry 1: the field 'id' is of type NoneType; expected a string"),
+        ({"id": " "}, "entry 1: the field 'id' is blank"),
+        ({"id": True}, "entry 1: the field 'id' is of type bool"),
+        ({"id": "a\nb"}, "entry 1: the field 'id' contains a control character or a line end"),
+        ({"specialty": "a\nb"}, r"entry 1: the specialty 'a\\nb' contains a control character or a line end"),
+        ({"difficulty": 3}, "entry 1: the field 'difficulty' is of type int"),
+        ({"option_conditions": {"D": "thirst"}}, "entry 1: 'D' has a condition, but is not the letter of an option"),
+        ({"option_conditions": ["\ud83e"]}, r"the condition of an option '\\ud83e' contains an invalid surrogate"),
+        ({"relevant_docs": ["9"]}, r"entry 1: page '9' is not in the documents \(a\.pdf has pages 1 to 2\)"),
+        (
+            {"relevant_docs": [[2]]},
+            r"""the field 'relevant_docs' is .*; expected a list like""",
+        ),
+        ({"relevant_docs": [2.5]}, r"""the field 'relevant_docs' is \[2\.5\]; expected a list like"""),
+        ({"relevant_docs": {"2": "high"}}, "the field 'relevant_docs': the grade of '2' is \"high\"; expected a wh"),
+    ],
+)
+def test_a_bad_value_of_a_named_column_is_refused(load, changed, message):
+    with pytest.raises(DatasetError, match=message):
+        load([{**IRON, **changed}], ALL, pages=["one", "two"])
+
+
+def test_an_id_occurs_once(load):
+    with pytest.raises(DatasetError, match=r"line 3: the id 'a' is in the file twice, first in .*json, line 1 \("):
+        load(as_lines([{**HOT, "id": each} for each in ("a", "b", "a")]), CaseColumns(id="id"))
+
+
+@pytest.mark.parametrize(
+    ("first", "answer"), [(1, 0), (1, 4), (0, -1), (0, 3), (1, "B"), (1, 1.5), (1, True), (1, [1])]
+)
+def test_a_position_is_that_of_an_option(load, first, answer):
+    with pytest.raises(
+        DatasetError, match=rf"is not a position from {first} to {first + 2} \(dataset\.columns\.answer"
+    ):
+        load([{**HOT, "answer": answer}], CaseColumns(answer_is=f"position_from_{first}"))
+
+
+def test_an_answer_that_json_lacks_is_refused(tmp_path):
+    table = pyarrow.table({"question": ["q"], "a": ["x"], "b": ["y"], "answer": [datetime.date(2020, 1, 1)]})
+    write_table(table, tmp_path / "cases.parquet")
+    with pytest.raises(DatasetError, match=r'row 1: the answer "2020-01-01" is not the letter of an option'):
+        CasesDataset("small", str(tmp_path / "cases.parquet"), CaseColumns(options=["a", "b"])).load()
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (
+            "q;a;b;answer\nWhat?;x;y;A\n",
+            r"cases\.csv, line 2: the field 'question' is missing; found 'q', 'a', 'b', 'answer'$",
+        ),
+        ("question,a,a\n", r"cases\.csv, line 1: several columns have the name 'a'"),
+        (
+            'question,a,b,answer\n"What,\nthen?",x,y,A\nWho, you?,x,y,A\n',
+            r"cases\.csv, line 4: found 5 cells, expected 4 as in the first line; put a text that contains a comma in",
+        ),
+        ('question,"a\n",b,answer\nWho?,x,y\n', r"cases\.csv, line 3: found 3 cells, expected 4"),
+        ("question,a,b,answer\nWho?,x\n", r"cases\.csv, line 2: found 2 cells, expected 4"),
+        ('question,a,b,answer\n"Who?,x\n\n', r"cases\.csv, line 2: not CSV \(unexpected end of data\)"),
+        ('question,a,b,answer\nWho?,x,y,A\n"Who"?,x', r"""cases\.csv, line 3: not CSV \(',' expected after '"'\)"""),
+        ("question,a,b,answer\n\nWho?,x,y,C\n", r'cases\.csv, line 3: the answer "C" is not the letter of an option'),
+        ("question,a,b,answer\nWho?,x,y,\n", r"cases\.csv, line 2: the field 'answer' is empty"),
+    ],
+)
+def test_a_bad_table_is_named_with_line_and_expectation(load, table, message):
+    with pytest.raises(DatasetError, match=message):
+        load(table, CaseColumns(options=["a", "b"]), name="cases.csv")
+
+
+def test_a_zipped_file_that_is_cut_short_is_refused(load):
+    with pytest.raises(DatasetError, match=r"cases\.jsonl\.gz: cannot be unzipped to its end"):
+        load(gzip.compress(as_lines([HOT] * 100).encode())[:-20], name="cases.jsonl.gz")
+
+
+def test_a_file_that_is_very_large_once_unzipped_is_refused(load, monkeypatch):
+    monkeypatch.setattr(entry_files, "SHORTEST_LINE", 1000)  # else the test would take five times as long
+    with pytest.raises(DatasetError, match=r"cases\.csv\.gz: larger than 1,000 MB"):
+        load(gzip.compress(b"\n" * 2_000_000), name="cases.csv.gz")
+
+
+@pytest.mark.parametrize("options", [3, "", [""], [1], ["a"] * 27, None])
+def test_options_are_named_by_columns(options):
+    with pytest.raises(
+        ConfigError, match=r"dataset\.columns\.options: found .*, expected the name of a column, or a l"
+    ):
+        CaseColumns(options=options)
+
+
+ODD = st.sampled_from(["", " ", "A", "b", "Tea", "\ud83e", "a\nb", 0, 7, 1e300, True, None, [], {}, ["1"], [[]], [{}]])
+ROWS = st.dictionaries(
+    st.sampled_from(["id", "question", "options", "answer", "specialty", "relevant"]),
+    ODD | st.lists(ODD, max_size=3) | st.dictionaries(st.sampled_from(["A", "B", "C", ""]), ODD),
+)
+FILES = st.lists(st.builds(lambda row: {**HOT, "id": "1", "specialty": None, "relevant": []} | row, ROWS) | ODD)
+
+
+@settings(max_examples=200)
+@given(st.binary(max_size=30) | FILES.map(json.dumps).map(str.encode), st.sampled_from([".json", ".jsonl", ".csv"]))
+def test_any_file_of_cases_loads_or_is_refused_in_one_line(tmp_path_factory, content, suffix):
+    path = tmp_path_factory.getbasetemp() / f"any{suffix}"
+    path.write_bytes(content)
+    columns, message = CaseColumns(id="id", specialty="specialty", relevant="relevant"), "one line"
+    try:
+        dataset = Dataset.from_collection(CasesDataset("any", str(path), columns).load(), PageChunker())
+        assert len(dataset.cases) == len(dataset.queries) > 0
+    except DatasetError as error:
+        message = str(error)
+    assert len(message.splitlines()) == 1

@@ -1,0 +1,140 @@
+"""The configurations of public question sets read the files as their authors publish them; the texts are ours."""
+
+import json
+
+import pytest
+from application import PROJECT, assert_refused
+from omegaconf import OmegaConf
+
+from ragsweep.config.checking import check_component
+from ragsweep.config.components import build
+from ragsweep.core.errors import DatasetError
+from ragsweep.core.project import register_resolvers
+from ragsweep.datasets import Case, Option
+
+MEDQA = {
+    "question": "A tired woman is pale. What does she need?",
+    "answer": "Rest",
+    "options": {"A": "Iron", "B": "Rest"},
+    "meta_info": "step2&3",
+    "answer_idx": "B",
+    "metamap_phrases": ["tired woman", "pale"],
+}
+MEDMCQA = {
+    "question": "Which is hot?",
+    "exp": "A fever is a temperature of 38 °C or more.",
+    "cop": 1,
+    "opa": "Fever",
+    "opb": "Tea",
+    "opc": "Ice",
+    "opd": "None",
+    "subject_name": "Medicine",
+    "topic_name": None,
+    "id": "45258d3d-b974-44dd-a161-c3fccbdadd88",
+    "choice_type": "multi",
+}
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Load a dataset of `conf/dataset/` from a file with these rows, one JSON object per line."""
+
+    def load(name, rows, file="cases.jsonl", **columns):
+        (tmp_path / file).write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        return loaded(name, cases=str(tmp_path / file), columns=columns)
+
+    return load
+
+
+def loaded(name, **settings):
+    register_resolvers()
+    store = OmegaConf.load(PROJECT / "conf" / "config.yaml").store
+    node = OmegaConf.merge(OmegaConf.load(PROJECT / "conf" / "dataset" / f"{name}.yaml"), settings)
+    dataset = OmegaConf.create({"dataset": node, "store": {**store, "path": "unused", "enabled": False}}).dataset
+    check_component("dataset", dataset)
+    return build(dataset, "dataset").load()
+
+
+def test_medqa_is_read(load):
+    options = (Option("A", "Iron"), Option("B", "Rest"))
+    case = Case("1", "", "A tired woman is pale. What does she need?", options, "B", difficulty="step2&3")
+    assert load("medqa", [MEDQA]).cases == (case,)
+
+
+@pytest.mark.parametrize(
+    ("file", "cop", "columns"),
+    [("dev.json", 1, {}), ("validation.jsonl", 0, {"answer_is": "position_from_0"})],
+    ids=["authors", "hub"],
+)
+def test_medmcqa_is_read_as_its_authors_and_as_the_hub_count_options(load, file, cop, columns):
+    options = (Option("A", "Fever"), Option("B", "Tea"), Option("C", "Ice"), Option("D", "None"))
+    [case] = load("medmcqa", [{**MEDMCQA, "cop": cop}], file, **columns).cases
+    assert case == Case(MEDMCQA["id"], "", "Which is hot?", options, "A", specialty="Medicine")
+
+
+def test_medmcqa_counted_from_0_is_not_read_as_counted_from_1(load):
+    with pytest.raises(
+        DatasetError, match=r"line 2: the answer 0 is not a position from 1 to 4 \(dataset\.columns\.an"
+    ):
+        load("medmcqa", [{**MEDMCQA, "cop": 3}, {**MEDMCQA, "id": "2", "cop": 0}])
+
+
+def test_the_test_split_of_medmcqa_has_no_answers(load):
+    unanswered = {name: value for name, value in MEDMCQA.items() if name != "cop"}
+    with pytest.raises(DatasetError, match=r"line 1: the field 'cop' is missing; found"):
+        load("medmcqa", [unanswered])
+    with pytest.raises(DatasetError, match=r"line 1: the answer -1 is not a position from 0 to 3"):
+        load("medmcqa", [{**MEDMCQA, "cop": -1}], answer_is="position_from_0")
+
+
+def test_your_own_cases_and_pages_are_read(tmp_path, write_pdf):
+    table = 'id,question,options,answer,relevant\nc1,What is hot?,"[""Fever"", ""Tea""]",A,1; a.pdf#2\n'
+    (tmp_path / "cases.csv").write_text(table)
+    pages = write_pdf(tmp_path / "a.pdf", "Fever", "Tea")
+    collection = loaded("cases", cases=str(tmp_path / "cases.csv"), documents=str(pages))
+    assert collection.cases == (Case("c1", "", "What is hot?", (Option("A", "Fever"), Option("B", "Tea")), "A"),)
+    assert [judgment.unit for judgment in collection.judgments] == ["a.pdf#1", "a.pdf#2"]
+
+
+def test_the_bundled_cases_name_pages_of_the_bundled_manual(manual):
+    collection = loaded("clinical_cases")
+    assert collection.documents == manual.documents
+    assert {judgment.query_id for judgment in collection.judgments} == {case.query_id for case in collection.cases}
+    assert all(len(case.conditions) == len(case.options) == 4 for case in collection.cases)
+
+
+# Ranking
+
+
+def test_pages_are_ranked_for_the_texts_of_cases(application):
+    process = application.run("dataset=clinical_cases", "retriever=sparse", "k=3")
+    assert process.returncode == 0, process.stderr
+    [run] = application.runs()
+    assert 0.25 < run.data.metrics["recall"] < 1
+
+
+def test_abstracts_of_pubmedqa_are_indexed_whole_and_ranked(application, tmp_path):
+    abstracts = {word: [f"{word} " * 200, "Found in all."] for word in ("iron", "tea", "rest", "ice")}
+    entries = {
+        str(pmid): {"QUESTION": f"Does {word} help?", "CONTEXTS": paragraphs, "final_decision": "maybe"}
+        for pmid, (word, paragraphs) in enumerate(abstracts.items())
+    }
+    (tmp_path / "ori_pqal.json").write_text(json.dumps(entries))
+    process = application.run("dataset=pubmedqa", f"dataset.cases={tmp_path}/ori_pqal.json", "retriever=sparse")
+    assert process.returncode == 0, process.stderr
+    [run] = application.runs()
+    assert run.data.metrics["mrr"] == 1
+    assert json.loads(run.inputs.dataset_inputs[0].dataset.profile)["passages"] == 4
+
+
+def test_questions_without_documents_cannot_be_ranked(application, tmp_path):
+    (tmp_path / "test.jsonl").write_text(json.dumps(MEDQA))
+    arguments = ["dataset=medqa", f"dataset.cases={tmp_path}/test.jsonl", "retriever=sparse"]
+    expected = "medqa: has no documents, so no ranking can be measured; use task=answers"
+    assert_refused(application.run(*arguments), application, expected)
+
+
+def test_questions_without_judged_pages_cannot_be_ranked(application):
+    arguments = ["dataset=clinical_cases", "dataset.columns.relevant=null", "retriever=sparse"]
+    expected = "clinical_cases: has no judgments, so no ranking can be measured; use task=answers"
+    assert_refused(application.run(*arguments), application, expected)

@@ -1,0 +1,960 @@
+"""Answers from an OpenAI-compatible endpoint, over HTTP, from a server that does not always behave."""
+
+import gzip
+import json
+import logging
+import os
+import re
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+import traceback
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, replace
+from email.utils import formatdate
+from pathlib import Path
+
+import pytest
+import yaml
+from answers import one_prompt
+from answers.one_prompt import OnePrompt, questions
+from application import PROJECT
+from endpoint_server import TOKENS_IN, TOKENS_OUT, EndpointServer, Reply, answer, completion, defaults_of, problem
+
+from ragsweep.core.digest import digest
+from ragsweep.core.errors import ConfigError, ModelError
+from ragsweep.core.project import PROJECT as PROJECT_FOLDER
+from ragsweep.core.project import SWEEP_ID
+from ragsweep.core.terminal import one_line
+from ragsweep.models.language import endpoint_user, kept, sending
+from ragsweep.models.language.language_model import Message
+from ragsweep.store.store import Store
+from ragsweep_answers.answering.asking import announce
+from ragsweep_answers.answering.endpoint import OpenAIAnswerer
+from ragsweep_answers.answering.question import Answer
+
+pytestmark = pytest.mark.extra("openai")
+KEY = "sk-test-Zm9vYmFyYmF6cXV4"
+
+
+class Printed:
+    """What was printed: since the last look, and in all."""
+
+    def __init__(self, capfd):
+        self._capfd, self.all = capfd, ""
+
+    def __call__(self):
+        new = "".join(self._capfd.readouterr())
+        self.all += new
+        return new
+
+
+@pytest.fixture
+def printed(capfd):
+    return Printed(capfd)
+
+
+@pytest.fixture(autouse=True)
+def nothing_repeats_the_key(tmp_path, monkeypatch, caplog, printed):
+    """Every test: the key is in no file, log record or text that was printed. `failure` looks into the exceptions."""
+    caplog.set_level(logging.DEBUG)
+    for name in ("openai", "httpx", "httpcore", "httpx2", "httpcore2"):
+        caplog.set_level(logging.DEBUG, name)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv(SWEEP_ID, str(tmp_path))  # a budget of its own
+    monkeypatch.setattr(sending, "FIRST_WAIT_S", 0.02)
+    yield
+    printed()
+    files = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert KEY.encode() not in files
+    assert KEY not in caplog.text + printed.all
+
+
+@pytest.fixture
+def server():
+    with EndpointServer() as server:
+        yield server
+
+
+@pytest.fixture
+def answerer(server, tmp_path):
+    return OpenAIAnswerer(
+        OnePrompt(), model="model", base_url=server.url, timeout_s=5, retries=2, store=Store(str(tmp_path))
+    )
+
+
+def letters(answers):
+    return [each.letter for each in answers]
+
+
+def failure(answerer, number=1):
+    """The one line of the error that asking raises, after a search for the key in all that hangs on the error."""
+    with pytest.raises(ModelError) as caught:
+        answerer.answer(questions(number))
+    assert KEY not in "".join(traceback.format_exception(caught.value))
+    error = caught.value
+    while error := error.__cause__ or error.__context__:  # the client's own errors carry the request
+        assert type(error).__module__.startswith(("ragsweep.", "sqlite3", "builtins"))
+        assert KEY not in f"{error!r} {vars(error)}"
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def once(reply, then=None):
+    """Replies badly to the first request for a prompt, and well to the next ones."""
+    return lambda prompt, times: reply if times == 1 else then or answer()
+
+
+# What an endpoint that behaves is asked, and what becomes of its answers
+
+
+def test_answers_come_in_the_order_of_the_questions(server, answerer):
+    server.reply = lambda prompt, times: replace(
+        answer("AB"[int(prompt[17]) % 2]), after_s=0.01 * (9 - int(prompt[17]))
+    )
+    assert letters(answerer.answer(questions(10))) == list("ABABABABAB")
+
+
+def test_an_answer_has_its_confidence_its_cost_and_its_exchange(server, answerer):
+    server.reply = lambda prompt, times: replace(answer("A"), after_s=0.2)
+    [found] = answerer.answer(questions(1))
+    assert (found.letter, found.confidence, found.tokens_in, found.tokens_out) == ("A", 0.75, TOKENS_IN, TOKENS_OUT)
+    assert 200 <= found.time_ms < 5000
+    [exchange] = found.exchanges
+    assert exchange.prompt == "Is this question 0?"
+    assert json.loads(exchange.response)["answer"] == "A"
+
+
+@pytest.mark.parametrize("first", [None, "prose"])
+def test_the_reasoning_method_gets_the_validated_fields(server, answerer, first):
+    sloppy = completion('\n{"answer":"A", "answer":"B", "confidence":1, "steps":[], "cited":[]} ')
+    server.reply = lambda prompt, times: completion(first) if first and "JSON" not in prompt else sloppy
+    [found] = answerer.answer(questions(1))
+    assert found.exchanges[0].response == '{"steps":[],"cited":[],"answer":"B","confidence":1}'
+
+
+def test_the_request_asks_for_json_of_the_fields_of_an_answer(server, answerer):
+    answerer.answer(questions(1))
+    [request] = server.requests
+    form = request.pop("response_format")
+    assert request == {
+        "model": "model",
+        "messages": [{"role": "system", "content": "Answer."}, {"role": "user", "content": "Is this question 0?"}],
+        "max_completion_tokens": 1024,
+        "temperature": 0,
+        "seed": 0,
+    }
+    assert (form["type"], form["json_schema"]["strict"]) == ("json_schema", True)
+    schema = form["json_schema"]["schema"]
+    assert sorted(schema["required"]) == sorted(schema["properties"]) == ["answer", "cited", "confidence", "steps"]
+    assert schema["additionalProperties"] is False
+    assert server.key == KEY
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "sent"),
+    [
+        ("model", "other", {"model": "other"}),
+        ("temperature", 0.5, {"temperature": 0.5}),
+        ("temperature", None, {"temperature": None}),
+        ("seed", 7, {"seed": 7}),
+        ("seed", None, {"seed": None}),
+        ("max_tokens", 9, {"max_completion_tokens": 9}),
+        ("max_tokens_as", "max_tokens", {"max_tokens": 1024, "max_completion_tokens": None}),
+        ("structured", False, {"response_format": None}),
+        ("reasoning", OnePrompt("Please. "), {}),
+    ],
+)
+def test_a_setting_changes_the_request_and_so_asks_again(server, answerer, setting, value, sent):
+    answerer.answer(questions(1))
+    replace(answerer, **{setting: value}).answer(questions(1))
+    before, after = server.requests
+    assert before != after
+    assert {name: after.get(name) for name in sent} == sent
+
+
+def test_settings_that_change_no_answer_do_not_ask_again(server, answerer, monkeypatch):
+    answerer.answer(questions(1))
+    monkeypatch.setenv("OTHER_KEY", f"{KEY}-other")
+    changed = {"max_tokens_total": 10, "concurrency": 1, "timeout_s": 1, "retries": 0, "price_in": 1, "price_out": 1}
+    changed |= {"headers": {"X-Title": "mine"}, "headers_env": {"api-key": "OTHER_KEY"}, "api_key_env": None}
+    other = replace(answerer, **changed)
+    assert {*changed} == {*other.without_effect}
+    assert letters(other.answer(questions(1))) == ["B"]
+    assert len(server.requests) == 1
+
+
+def test_another_endpoint_is_asked_although_this_one_has_answered(answerer):
+    answerer.answer(questions(1))
+    with EndpointServer() as other:
+        replace(answerer, base_url=f"{other.url}/").answer(questions(1))
+        replace(answerer, base_url=other.url).answer(questions(1))  # the same address
+        assert len(other.requests) == 1
+
+
+def test_a_text_without_structure_is_left_to_the_reasoning_method(server, answerer):
+    server.reply = lambda prompt, times: completion("A")
+    [found] = replace(answerer, structured=False).answer(questions(1))
+    assert (found.letter, found.confidence) == ("A", None)
+
+
+def test_no_more_requests_are_open_at_once_than_the_setting_says(server, answerer):
+    server.reply = lambda prompt, times: replace(answer(), after_s=0.1)
+    replace(answerer, concurrency=3).answer(questions(12))
+    assert server.at_once == 3
+
+
+# No answer is never a letter
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        completion(None, refusal="I cannot help with that."),
+        completion('{"answer": "B"', finish="content_filter"),
+        problem(400, "the prompt triggered the policy", code="content_filter"),
+    ],
+    ids=["refusal", "filtered answer", "filtered prompt"],
+)
+def test_a_refusal_is_no_answer_and_is_not_asked_again(server, answerer, reply):
+    server.reply = lambda prompt, times: reply
+    for _ in range(2):
+        [found] = answerer.answer(questions(1))
+        assert (found.letter, found.exchanges[0].response) == (None, "")
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("letter", ["Z", "", "AB", "b", "no"])
+def test_a_letter_that_is_no_option_is_no_answer(server, answerer, letter):
+    server.reply = lambda prompt, times: answer(letter)
+    assert letters(answerer.answer(questions(1))) == [None]
+
+
+MALFORMED = {
+    "prose": "The answer is B.",
+    "nothing": "",
+    "half": '{"answer": "B", "confidence": 0.9, "st',
+    "no answer": '{"confidence": 0.9, "steps": [], "cited": []}',
+    "number for a letter": '{"answer": 2, "confidence": 0.9, "steps": [], "cited": []}',
+    "list": '["B"]',
+    "deep": "[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("content", MALFORMED.values(), ids=MALFORMED)
+def test_a_malformed_answer_is_asked_for_once_more_and_then_is_no_answer(server, answerer, content):
+    server.reply = lambda prompt, times: completion(content)
+    [found] = answerer.answer(questions(1))
+    assert found.letter is None
+    assert len(server.requests) == 2
+    assert [exchange.response for exchange in found.exchanges] == [content, content]
+    assert found.exchanges[1].prompt.startswith("system: Answer.\n\nuser: Is this question 0?")
+
+
+def test_the_second_request_says_what_was_wrong_and_costs_as_well(server, answerer):
+    server.reply = lambda prompt, times: answer("A") if "JSON" in prompt else completion(MALFORMED["no answer"])
+    [found] = answerer.answer(questions(1))
+    assert (found.letter, found.tokens_in, found.tokens_out) == ("A", 2 * TOKENS_IN, 2 * TOKENS_OUT)
+    said, correction = server.requests[1]["messages"][-2:]
+    assert said == {"role": "assistant", "content": MALFORMED["no answer"]}
+    assert "answer: Field required" in correction["content"]
+    answerer.answer(questions(1))
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("change", [{"confidence": 90}, {"confidence": "0.9"}, {"sure": True}, {"cited": ["1"]}])
+def test_an_answer_with_another_bad_field_is_read_and_not_asked_for_again(server, answerer, change):
+    fields = {"answer": "B", "confidence": 0.9, "steps": [], "cited": []} | change
+    server.reply = lambda prompt, times: completion(json.dumps(fields))
+    [found] = answerer.answer(questions(1))
+    assert (found.letter, len(server.requests)) == ("B", 1)
+
+
+def test_half_a_character_becomes_a_question_mark(server, answerer):
+    server.reply = lambda prompt, times: completion("a \ud83d b")
+    [found] = replace(answerer, structured=False).answer(questions(1))
+    assert found.exchanges[0].response == "a ? b"
+
+
+@pytest.mark.parametrize(
+    "usage", [{"prompt_tokens": -1, "completion_tokens": 10**12}, {"prompt_tokens": "7"}, {"x": 1}]
+)
+def test_tokens_that_cannot_be_are_not_known(server, answerer, usage):
+    server.reply = lambda prompt, times: completion("A", usage=usage)
+    [found] = replace(answerer, structured=False).answer(questions(1))
+    assert (found.letter, found.tokens_in, found.tokens_out) == ("A", None, None)
+
+
+# Failures that may pass, and failures that do not
+
+PASSING = {
+    "429": problem(429, "slow down"),
+    "500": problem(500, "oops"),
+    "503": Reply(b"<html>busy</html>", 503),
+    "half a body": replace(answer(), missing_bytes=100),
+    "half an error": replace(problem(500, "oops"), missing_bytes=100),
+    "dripping error": replace(problem(500, "x" * 400), dripping=True),
+    "dripping header": replace(answer(), dripping_header=True),
+    "no reply": replace(answer(), hangs_up=True),
+    "slow": replace(answer(), after_s=1.5),
+    "dripping": replace(answer(), dripping=True),
+    "no JSON": Reply(b"<html>welcome</html>"),
+    "an error that claims success": Reply(b'{"error": {"message": "overloaded"}}'),
+    "no choice": Reply(b'{"choices": []}'),
+    "no UTF-8": Reply(b"\xff\xfe"),
+    "content that is no text": completion(5),
+}
+
+
+@pytest.mark.parametrize("reply", PASSING.values(), ids=PASSING)
+def test_a_failure_that_may_pass_is_tried_again(server, answerer, reply):
+    server.reply = once(reply)
+    assert letters(replace(answerer, timeout_s=1).answer(questions(1))) == ["B"]
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("reply", PASSING.values(), ids=PASSING)
+def test_a_failure_that_does_not_pass_ends_in_one_line(server, answerer, reply):
+    server.reply = lambda prompt, times: reply
+    started = time.monotonic()
+    line = failure(replace(answerer, timeout_s=0.3, retries=1))
+    assert time.monotonic() - started < 10
+    assert line.startswith(server.url)
+    assert "(2 tries); 1 question left" in line
+    assert len(server.requests) == 2
+
+
+def test_the_waits_between_tries_double(server, answerer, monkeypatch):
+    monkeypatch.setattr(sending, "FIRST_WAIT_S", 0.1)
+    server.reply = lambda prompt, times: answer() if times == 4 else problem(500)
+    replace(answerer, retries=3).answer(questions(1))
+    gaps = [later - earlier for earlier, later in zip(server.times, server.times[1:], strict=False)]
+    assert [gap >= least for gap, least in zip(gaps, [0.1, 0.2, 0.4], strict=True)] == [True, True, True]
+    assert gaps[0] < 0.4
+
+
+WAITS = {"seconds": lambda: "0.3", "date": lambda: formatdate(time.time() + 1.3, usegmt=True)}
+
+
+@pytest.mark.parametrize("wait", WAITS.values(), ids=WAITS)
+def test_the_wait_that_a_server_asks_for_is_honoured(server, answerer, wait):
+    """A date has whole seconds, so that one in 1.3 s says at least 0.3 s."""
+    server.reply = lambda prompt, times: problem(429, Retry_After=wait()) if times == 1 else answer()
+    answerer.answer(questions(1))
+    first, second = server.times
+    assert second - first >= 0.25
+
+
+@pytest.mark.parametrize("wait", ["nan", "inf", "-5", "soon", "Mon, 99 Jan 2020 00:00:00 GMT", formatdate(0)])
+def test_a_wait_that_makes_no_sense_is_ignored(server, answerer, wait, monkeypatch):
+    """Such as the date of a server whose clock is behind; the usual wait remains."""
+    monkeypatch.setattr(sending, "FIRST_WAIT_S", 0.2)
+    server.reply = once(problem(429, Retry_After=wait))
+    assert letters(answerer.answer(questions(1))) == ["B"]
+    first, second = server.times
+    assert second - first >= sending.FIRST_WAIT_S
+
+
+def test_a_server_cannot_hold_the_run_for_hours(server, answerer):
+    server.reply = lambda prompt, times: problem(429, "enough", Retry_After="86400")
+    assert "429 enough, asks to wait 24 h 0 min; 1 question left" in failure(answerer)
+    assert len(server.requests) == 1
+
+
+FINAL = {
+    "400": (problem(400, "context too long"), "400 context too long; a smaller k"),
+    "401": (problem(401, f"Incorrect API key provided: {KEY}"), "401 the key in the variable answerer.api_key_env"),
+    "403": (problem(403, f"{KEY[:9]}*** may not"), "403 the key in the variable answerer.api_key_env"),
+    "404": (problem(404, "no such model"), "404 no such model; check answerer.base_url and answerer.model"),
+    "no credit": (problem(429, "you have no credit", code="insufficient_quota"), "429 you have no credit"),
+    "huge": (Reply(b" " * 1_100_000), "the response is larger than 1 MB"),
+}
+
+
+@pytest.mark.parametrize(("reply", "expected"), FINAL.values(), ids=FINAL)
+def test_a_failure_that_cannot_pass_is_not_tried_again_and_stops_the_others(server, answerer, reply, expected):
+    server.reply = lambda prompt, times: reply
+    line = failure(replace(answerer, concurrency=2), number=30)
+    assert expected in line
+    assert "30 questions left" in line
+    assert KEY[:9] not in line
+    assert len(server.requests) <= 4
+
+
+@pytest.mark.parametrize("body", [{"error": "no such model"}, {"message": "no such model"}, "no such model"])
+def test_an_error_of_another_form_is_understood(server, answerer, body):
+    server.reply = lambda prompt, times: Reply(json.dumps(body).encode(), 404)
+    assert "404 no such model; check answerer.base_url" in failure(answerer)
+
+
+def test_an_error_is_read_only_up_to_the_limit_of_a_response(server, answerer):
+    server.reply = lambda prompt, times: problem(400, "x" * 3_000_000 + "END")
+    line = failure(answerer)
+    assert f"{server.url}: 400 ; answerer.structured=false" in line
+    assert "END" not in line
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_a_compressed_response_does_not_fill_the_memory(server, answerer, status):
+    server.reply = lambda prompt, times: Reply(bomb, status, {"Content-Encoding": "gzip"})
+    bomb = gzip.compress(b" " * 100_000_000)
+    tracemalloc.start()
+    failure(replace(answerer, retries=0))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 30_000_000
+
+
+def test_a_redirect_is_not_followed(server, answerer):
+    with EndpointServer() as other:
+        server.reply = lambda prompt, times: problem(307, Location=f"{other.url}/chat/completions")
+        assert "307 a redirect, which is not followed" in failure(answerer)
+        assert other.requests == []
+
+
+def test_an_endpoint_that_is_not_there_is_one_line(answerer):
+    with EndpointServer() as gone:
+        address = gone.url
+    assert failure(replace(answerer, base_url=address)).startswith(f"{address}: cannot be reached")
+
+
+def test_a_failure_keeps_what_was_answered(server, answerer):
+    server.reply = lambda prompt, times: problem(400, "no") if "7" in prompt else answer()
+    line = failure(replace(answerer, concurrency=1), number=10)
+    assert "3 questions left, the others are kept; start again with tracking.resume=true" in line
+    server.reply = lambda prompt, times: answer()
+    assert letters(answerer.answer(questions(10))) == ["B"] * 10
+    assert server.asked == {f"Is this question {n}?": 1 + (n == 7) for n in range(10)}
+
+
+@dataclass(frozen=True)
+class Long:
+    """Asks many things, one after another; fails at the first question after one answer."""
+
+    def answer(self, question, model):
+        for step in range(40):
+            said = model.complete([Message("user", f"{question.question} {step}")])
+            if said.text and question.question_id == "q0":
+                raise ZeroDivisionError
+        return Answer("A")
+
+
+def test_an_error_of_the_reasoning_method_is_raised_as_it_is_and_stops_the_others(server, answerer):
+    server.reply = lambda prompt, times: replace(answer(), after_s=0.02)
+    with pytest.raises(ZeroDivisionError):
+        replace(answerer, reasoning=Long(), concurrency=2).answer(questions(2))
+    assert len(server.requests) < 20
+
+
+def test_a_request_that_waits_for_another_try_gives_up_when_another_one_fails(server, answerer):
+    late = replace(problem(400, "no"), after_s=0.3)
+    server.reply = lambda prompt, times: problem(429, "later", Retry_After="20") if "0" in prompt else late
+    started = time.monotonic()
+    assert "400 no" in failure(answerer, number=2)
+    assert time.monotonic() - started < 10
+
+
+# Nothing is asked or paid for twice
+
+
+def test_a_server_that_dies_is_asked_only_for_what_is_missing(server, answerer):
+    dead = threading.Event()
+
+    def die(prompt, times):
+        if len(server.requests) == 6:
+            dead.set()
+        return replace(answer(), hangs_up=dead.is_set())
+
+    server.reply = die
+    line = failure(replace(answerer, concurrency=1, retries=1), number=12)
+    assert "7 questions left" in line
+    before = dict(server.asked)
+    server.shutdown()
+    server.server_close()
+    with EndpointServer(port=server.server_port) as again:
+        assert letters(answerer.answer(questions(12))) == ["B"] * 12
+        answered = {prompt for prompt, times in before.items() if times == 1}
+        assert len(answered) == 5
+        assert not answered & again.asked.keys()
+        assert len(again.requests) == 7
+
+
+def asking(url, folder, number):
+    command = [sys.executable, one_prompt.__file__, url, str(folder), str(number)]
+    path = os.pathsep.join([str(PROJECT / "src"), str(PROJECT / "tests")])
+    environment = {**os.environ, "PYTHONPATH": path}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
+def test_a_killed_process_loses_no_answer_that_it_had_received(server, answerer, tmp_path, end):
+    blocked, all_wait = threading.Event(), threading.Event()
+
+    def block(prompt, times):
+        if len(server.requests) <= 5:
+            return answer("A")
+        if len(server.requests) == 7:
+            all_wait.set()  # both threads of the process wait, so all that they received before is kept
+        blocked.wait(60)
+        return answer("A")
+
+    server.reply = block
+    process = asking(server.url, tmp_path, 10)
+    assert all_wait.wait(60), process.communicate()
+    process.send_signal(end)
+    if end == signal.SIGINT:  # waits for what is on its way
+        time.sleep(2)
+    else:
+        process.wait()
+    blocked.set()
+    process.communicate()
+    assert process.returncode != 0
+    assert len(server.asked) == 7
+    assert letters(answerer.answer(questions(10))) == ["A"] * 10
+    lost = 2 if end == signal.SIGKILL else 0
+    assert sum(server.asked.values()) == 10 + lost
+    assert sorted(server.asked.values()) == [1] * (10 - lost) + [2] * lost
+
+
+def test_a_ctrl_c_while_questions_are_handed_out_stops_the_rest(server, answerer, monkeypatch):
+    interrupted, handed_out, submit = threading.Event(), [], ThreadPoolExecutor.submit
+
+    def submitted(pool, work, item):
+        handed_out.append(item)
+        if len(handed_out) == 30:
+            interrupted.set()
+            raise KeyboardInterrupt
+        return submit(pool, work, item)
+
+    def wait(prompt, times):
+        assert interrupted.wait(60)
+        return answer("A")
+
+    server.reply = wait
+    monkeypatch.setattr(endpoint_user, "ThreadPoolExecutor", type("Pool", (ThreadPoolExecutor,), {"submit": submitted}))
+    with pytest.raises(KeyboardInterrupt):
+        answerer.answer(questions(30))
+    assert len(server.requests) < 29
+
+
+def stored(answerer):
+    return closing(sqlite3.connect(Path(answerer.store.path) / "answers.sqlite", isolation_level=None))
+
+
+def test_once_a_response_cannot_be_kept_no_other_one_is_paid_for(server, answerer):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))  # of any file: stands for a full disk
+    try:
+        line = failure(replace(answerer, concurrency=1), number=40)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with stored(answerer) as connection:
+        [(count,)] = connection.execute("SELECT count(*) FROM responses")
+    assert count == len(server.requests) - 1
+    assert "kept responses: cannot write" in line
+    assert f"{40 - count} questions left, the others are kept" in line
+    assert letters(answerer.answer(questions(40))) == ["B"] * 40
+    assert sorted(server.asked.values()) == [1] * 39 + [2]
+
+
+def test_nothing_is_asked_where_nothing_can_be_kept(server, answerer, tmp_path):
+    (tmp_path / "file").touch()
+    assert "kept responses: cannot write" in failure(replace(answerer, store=Store(str(tmp_path / "file" / "store"))))
+    assert server.requests == []
+
+
+def test_a_response_in_a_locked_file_is_not_paid_for_again(server, answerer, monkeypatch):
+    answerer.answer(questions(1))
+    monkeypatch.setattr(kept, "PATIENCE_S", 0.1)
+    with stored(answerer) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        assert "kept responses: cannot read" in failure(answerer)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"text": 5},
+        {"text": None},
+        {"text": ["B"]},
+        {"refused": 0},
+        {"tokens_in": "5"},
+        {"tokens_out": -1},
+        {"tokens_out": 10**400},
+        {"time_ms": "x"},
+        {"time_ms": None},
+        {"time_ms": 10**400},
+        {"other": 1},
+        {"cause": "tired"},
+        None,
+    ],
+)
+def test_a_kept_response_that_is_none_is_asked_for_again(server, answerer, change):
+    answerer.answer(questions(1))
+    with stored(answerer) as connection:
+        [(text,)] = connection.execute("SELECT response FROM responses")
+        text = json.dumps({} if change is None else json.loads(text) | change)
+        connection.execute("UPDATE responses SET response = ?, checksum = ?", (text, digest(text)))
+    with pytest.warns(UserWarning, match="a kept response is damaged"):
+        assert letters(answerer.answer(questions(1))) == ["B"]
+    assert len(server.requests) == 2
+
+
+# Spending
+
+
+def test_the_limit_on_tokens_is_not_exceeded_and_a_new_start_goes_on(server, answerer, monkeypatch):
+    limited = replace(answerer, max_tokens=TOKENS_OUT, max_tokens_total=500, concurrency=4)
+    for start in range(2):
+        monkeypatch.setenv(SWEEP_ID, f"{answerer.store.path} {start}")
+        before = len(server.requests)
+        line = failure(limited, number=20)
+        spent = (len(server.requests) - before) * (TOKENS_IN + TOKENS_OUT)
+        assert 0 < spent <= 500 + 4 * TOKENS_IN  # the tokens of a prompt are known only roughly beforehand
+        assert f"answerer.max_tokens_total: {spent} of 500 tokens are spent" in line
+        assert f"{20 - len(server.requests)} questions left" in line
+        assert "start again with tracking.resume=true" in line
+    assert letters(replace(limited, max_tokens_total=None).answer(questions(20))) == ["B"] * 20
+    assert set(server.asked.values()) == {1}
+
+
+def test_the_runs_of_one_start_share_the_limit(server, answerer):
+    limited = replace(answerer, max_tokens=TOKENS_OUT, max_tokens_total=300)
+    limited.answer(questions(2))
+    other = replace(limited, reasoning=OnePrompt("Please. "))
+    assert "240 of 300 tokens are spent" in failure(replace(other, max_tokens=100))
+    assert len(server.requests) == 2
+
+
+def test_a_response_that_never_came_counts_as_paid(server, answerer):
+    server.reply = lambda prompt, times: replace(answer(), missing_bytes=10)
+    limited = replace(answerer, max_tokens=100, max_tokens_total=250, retries=20)
+    assert "answerer.max_tokens_total" in failure(limited)
+    assert len(server.requests) == 2  # 106 tokens each
+
+
+def test_prompts_of_another_writing_do_not_exceed_the_limit(server, answerer):
+    usage = {"prompt_tokens": 900, "completion_tokens": TOKENS_OUT}  # a token for each byte
+    server.reply = lambda prompt, times: replace(completion("B", usage=usage), after_s=0.05)
+    asked = replace(answerer, reasoning=OnePrompt("\u95ee" * 300), structured=False)
+    failure(replace(asked, max_tokens=TOKENS_OUT, max_tokens_total=5000, concurrency=8), number=20)
+    assert 0 < len(server.requests) * (900 + TOKENS_OUT) <= 5000
+
+
+def test_tokens_that_are_not_stated_count_as_the_most_that_they_may_be(server, answerer):
+    server.reply = lambda prompt, times: completion("B", usage={"prompt_tokens": 0})
+    limited = replace(answerer, structured=False, max_tokens=100, max_tokens_total=250, concurrency=1)
+    assert "200 of 250 tokens are spent" in failure(limited, number=4)
+    assert len(server.requests) == 2
+
+
+def test_without_a_store_the_error_says_that_nothing_was_kept(server, answerer):
+    server.reply = lambda prompt, times: problem(400, "no")
+    assert "nothing was kept (store.enabled=false)" in failure(replace(answerer, store=Store("", enabled=False)))
+
+
+def test_the_cost_is_printed_before_the_first_request(server, answerer, printed):
+    seen = []
+
+    def look(prompt, times):
+        seen.append(printed())
+        return answer()
+
+    server.reply = look
+    asked = replace(answerer, max_tokens=50, price_in=2e6, price_out=1e6, concurrency=1)
+    announce(asked, {"all": questions(3)})
+    asked.answer(questions(3))
+    tokens = 3 * (len("Answer." + "Is this question 0?") // 4)
+    tokens = 2 * tokens + 3 * (50 + 50)  # each is sent once more with its response and what is wrong with it
+    expected = f"about {tokens} tokens in and at most 300 out, at the given prices about {2 * tokens + 300:.2f}\n"
+    assert seen[0].startswith(f"model: at most 6 requests to {server.url} (3 of them only for ")
+    assert seen[0].endswith(expected)
+
+
+def test_the_cost_is_that_of_what_is_not_kept(answerer, printed):
+    announce(answerer, {"all": questions(2)})
+    assert "at most 4 requests" in printed()
+    answerer.answer(questions(2))
+    announce(answerer, {"all": questions(3)})
+    assert "at most 2 requests to" in printed()
+    answerer.answer(questions(3))
+    announce(answerer, {"all": questions(3)})
+    assert printed() == ""
+
+
+def test_the_cost_of_several_parts_is_one_line_in_which_a_request_of_both_counts_once(server, answerer, printed):
+    parts = {"one": questions(3), "other": questions(5)}
+    announce(answerer, parts)
+    assert printed().startswith(f"model: at most 10 requests to {server.url} (5 of")
+    announce(replace(answerer, store=Store("", enabled=False)), parts)
+    assert printed().startswith("model: at most 16 requests")
+
+
+@pytest.mark.parametrize("content", ["prose", None, '{"answer": "B", "confidence": 85}'])
+def test_no_more_requests_are_sent_than_announced(server, answerer, printed, content):
+    """Where no request fails; prose and nothing are asked for again, once."""
+    server.reply = lambda prompt, times: completion(content)
+    announce(answerer, {"all": questions(4)})
+    announced = int(re.search("at most ([0-9]+) requests", printed())[1])
+    answerer.answer(questions(4))
+    assert announced == 8
+    assert len(server.requests) == (4 if content and "85" in content else announced)
+
+
+# The key
+
+
+def test_the_key_may_stand_in_a_file_of_the_project(server, answerer, tmp_path, tmp_path_factory, monkeypatch):
+    folder = tmp_path_factory.mktemp("project")  # outside the folder that is searched for the key
+    (folder / ".env").write_text(f"# keys\nOPENAI_API_KEY='{KEY}-of-file'\nOTHER=${{HOME}}\n")
+    monkeypatch.setenv(PROJECT_FOLDER, str(folder))
+    answerer.answer(questions(1))
+    assert server.key == KEY  # the environment comes first
+    monkeypatch.delenv("OPENAI_API_KEY")
+    answerer.answer(questions(2))
+    assert server.key == f"{KEY}-of-file"
+    assert "OTHER" not in os.environ
+    replace(answerer, api_key_env="OTHER").answer(questions(3))
+    assert server.key == "${HOME}"
+
+
+def test_a_key_that_a_file_sets_twice_is_refused(answerer, tmp_path_factory, monkeypatch):
+    folder = tmp_path_factory.mktemp("project")
+    (folder / ".env").write_text(f"OTHER_KEY=x\nOPENAI_API_KEY={KEY}\nOTHER_KEY=y\nexport OPENAI_API_KEY='{KEY}2'\n")
+    monkeypatch.setenv(PROJECT_FOLDER, str(folder))
+    answerer.answer(questions(1))  # the environment comes first
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with pytest.raises(ConfigError, match=r"\.env: cannot be read \(it sets OPENAI_API_KEY twice\)") as caught:
+        answerer.answer(questions(2))
+    assert KEY not in str(caught.value)
+
+
+# Further headers, the version of the API, further fields
+
+
+def test_headers_and_their_keys_are_sent(server, answerer, monkeypatch):
+    monkeypatch.setenv("GATEWAY_KEY", f"{KEY}-of-gateway")
+    named = {"headers_env": {"api-key": "GATEWAY_KEY"}, "headers_in_digest": {"X-P": "eu"}}
+    given = {"headers": {"X-Title": "mine"}, **named}
+    replace(answerer, **given).answer(questions(1))
+    assert (server.headers["X-Title"], server.headers["X-P"]) == ("mine", "eu")
+    assert (server.headers["api-key"], server.key) == (f"{KEY}-of-gateway", KEY)
+    replace(answerer, **given, api_key_env=None).answer(questions(2))
+    assert server.headers["Authorization"] is None
+    monkeypatch.setenv("GATEWAY_KEY", f"Token {KEY}-of-gateway")
+    replace(answerer, headers_env={"authorization": "GATEWAY_KEY"}).answer(questions(3))
+    assert server.headers.get_all("Authorization") == [f"Token {KEY}-of-gateway"]
+
+
+@pytest.mark.parametrize("value", ["{key}", "Bearer {key}"])
+def test_a_key_in_a_header_is_not_repeated(server, answerer, monkeypatch, value):
+    monkeypatch.setenv("GATEWAY_KEY", value.format(key=f"{KEY[::-1]}"))
+    other = replace(answerer, headers_env={"api-key": "GATEWAY_KEY"})
+    server.reply = lambda prompt, times: completion(f"your keys are {KEY} and {KEY[::-1]}")
+    [found] = replace(other, structured=False).answer(questions(1))
+    assert found.exchanges[0].response == "your keys are *** and ***"
+    server.reply = lambda prompt, times: problem(400, f"bad key {KEY[::-1]}")
+    assert "400 bad key ***" in failure(other, number=2)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("headers_in_digest", {"X-Tier": "flex"}),
+        ("api_version", "2024-10-21"),
+        ("extra_body", {"reasoning_effort": "low", "chat_template_kwargs": {"enable_thinking": False}}),
+    ],
+)
+def test_settings_that_change_a_response_ask_again(server, answerer, setting, value):
+    answerer.answer(questions(1))
+    other = replace(answerer, **{setting: value})
+    for _ in range(2):
+        other.answer(questions(1))
+    assert len(server.requests) == 2
+    assert setting not in other.without_effect
+    assert server.path == "/v1/chat/completions" + "?api-version=2024-10-21" * (setting == "api_version")
+    assert server.requests[1].items() >= (value.items() if setting == "extra_body" else set())
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "expected"),
+    [
+        ("headers", {"Authorization": "Bearer gsk_0123456789"}, "headers.Authorization: may be a key"),
+        ("headers", {"X-Api-Key": "gsk_0123456789"}, "headers.X-Api-Key: may be a key"),
+        ("headers_in_digest", {"api-key": "gsk_0123456789"}, "headers_in_digest.api-key: may be a key"),
+        ("headers", {"X-Title": f"of {KEY}"}, "headers.X-Title: contains the key in OPENAI_API_KEY"),
+        ("headers", {"X-Title": "a\r\nHost: b"}, "headers.X-Title: contains a character"),
+        ("headers", {"Host": "example.org"}, "headers: 'Host' is not the name"),
+        ("headers", {"X: Y": "z"}, "headers: 'X: Y' is not the name"),
+        ("headers_env", {"api-key": "gsk_0123456789"}, "headers_env.api-key: expected the name of an environment"),
+        ("api_version", "2024&api-key=gsk_0123456789", "api_version: expected a version"),
+        ("api_version", "sk-0123456789", "api_version: expected a version"),
+        ("api_version", KEY, "api_version: contains the key in OPENAI_API_KEY"),
+        ("extra_body", {"temperature": 1}, "extra_body: temperature belongs to answerer.temperature"),
+        ("extra_body", {"stream": True}, "extra_body: stream belongs to this request"),
+        ("extra_body", {"source": [{"api_key": "gsk_0123456789"}]}, "extra_body: api_key may be a key"),
+        ("extra_body", {"user": KEY}, "extra_body: contains the key in OPENAI_API_KEY"),
+        ("extra_body", {"tools": [{"url": "https://u:gsk_0@h/v1"}]}, "extra_body: url may be a key"),
+        ("headers", {"X-Title": "Bearer gsk_0123456789"}, "headers.X-Title: may be a key"),
+    ],
+)
+def test_settings_that_hold_a_secret_or_cannot_be_sent_are_refused(answerer, setting, value, expected):
+    with pytest.raises(ConfigError) as caught:
+        replace(answerer, **{setting: value})
+    assert str(caught.value).startswith(f"answerer.{expected}")
+    shown = "".join(traceback.format_exception(caught.value))
+    assert KEY not in shown
+    assert "gsk_" not in shown
+
+
+@pytest.mark.parametrize("changed", ["headers", "headers_in_digest"])
+def test_a_key_is_found_in_a_header_that_two_settings_have(answerer, changed):
+    both = {"headers": {"X-A": "a"}, "headers_in_digest": {"X-A": "a"}}
+    with pytest.raises(ConfigError) as caught:
+        replace(answerer, **both | {changed: {"X-A": f"of {KEY}"}})
+    assert str(caught.value).startswith(f"answerer.{changed}.X-A: contains the key in OPENAI_API_KEY")
+
+
+@pytest.mark.parametrize("field", [{"user": 'of pass"word\\1'}, {"a": [{'pass"word\\1': 1}]}])
+def test_a_key_with_characters_that_json_escapes_is_found(answerer, monkeypatch, field):
+    monkeypatch.setenv("OPENAI_API_KEY", 'pass"word\\1')
+    with pytest.raises(ConfigError, match=r"^answerer\.extra_body: contains the key in OPENAI_API_KEY"):
+        replace(answerer, extra_body=field)
+
+
+@pytest.mark.parametrize("key", [None, "", "  "])
+def test_a_missing_key_is_one_line_before_any_request(server, answerer, monkeypatch, key):
+    monkeypatch.delenv("OPENAI_API_KEY") if key is None else monkeypatch.setenv("OPENAI_API_KEY", key)
+    assert "OPENAI_API_KEY is not set; set it in the environment or in the file .env" in failure(answerer)
+    assert server.requests == []
+
+
+def test_keys_of_headers_are_named_where_they_are_missing_or_refused(server, answerer, monkeypatch):
+    azure = replace(answerer, api_key_env=None, headers_env={"api-key": "AZURE_KEY"})
+    line = failure(azure)
+    assert "answerer.headers_env.api-key: AZURE_KEY is not set" in line
+    assert "any text" not in line
+    monkeypatch.setenv("AZURE_KEY", KEY)
+    server.reply = lambda prompt, times: problem(401, "no access")
+    assert "401 the key in the variable answerer.headers_env.api-key is not accepted" in failure(azure)
+    other = replace(answerer, headers_env={"authorization": "AZURE_KEY"})  # instead of that of api_key_env
+    assert "401 the key in the variable answerer.headers_env.authorization is not accepted" in failure(other)
+
+
+def test_what_is_kept_needs_no_key(server, answerer, monkeypatch):
+    answerer.answer(questions(1))
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert letters(answerer.answer(questions(1))) == ["B"]
+
+
+@pytest.mark.parametrize("key", [f"{KEY} {KEY}", f"{KEY}é", f"{KEY}\n{KEY}"])
+def test_a_key_that_cannot_be_sent_is_not_repeated(answerer, monkeypatch, key):
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    assert "OPENAI_API_KEY contains a character that no key has" in failure(answerer)
+
+
+@pytest.mark.parametrize("file", [b"\xff\xfe", b"#" * 1_100_000])
+def test_a_key_file_that_cannot_be_read_is_one_line(answerer, tmp_path, monkeypatch, file):
+    (tmp_path / ".env").write_bytes(file)
+    monkeypatch.setenv(PROJECT_FOLDER, str(tmp_path))
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with pytest.raises(ConfigError, match=r"\.env: cannot be read"):
+        answerer.answer(questions(1))
+
+
+def test_a_server_that_repeats_the_key_reaches_no_file(server, answerer):
+    server.reply = lambda prompt, times: answer("A", steps=[f"your key is {KEY}"])
+    [found] = answerer.answer(questions(1))
+    assert "your key is ***" in found.exchanges[0].response
+    server.reply = lambda prompt, times: problem(400, "x" * 190 + KEY)  # cut in the middle of the key
+    assert KEY[:9] not in failure(answerer, number=2)
+
+
+@pytest.mark.parametrize("unseen", ["\u200b", "\x00", "\x1b", "\xad", "\u202e\ufeff"])
+def test_characters_that_are_not_shown_do_not_hide_a_key_that_a_server_repeats(server, answerer, unseen):
+    split = f"{KEY[:3]}{unseen}{KEY[3:9]}{unseen}{KEY[9:]}"
+    server.reply = lambda prompt, times: problem(400, f"bad key {split}")
+    assert "400 bad key ***" in failure(answerer)
+    server.reply = lambda prompt, times: completion(f"your key is {split}")
+    [found] = replace(answerer, structured=False).answer(questions(1))
+    assert found.exchanges[0].response == "your key is ***"
+    assert KEY not in one_line(found.exchanges[0].response)
+
+
+def test_an_error_that_ends_within_the_key_is_not_shown(server, answerer):
+    whole = problem(400, f"bad key {KEY}")
+    cut = whole.body.index(KEY.encode()) + 12
+    server.reply = lambda prompt, times: replace(whole, body=whole.body[:cut], missing_bytes=len(whole.body) - cut)
+    assert KEY[:9] not in failure(answerer)
+
+
+def test_a_short_key_does_not_change_what_is_answered(answerer, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "B")
+    assert letters(answerer.answer(questions(1))) == ["B"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("base_url", f"https://user:{KEY}@example.org/v1"),
+        ("base_url", f"https://{KEY}@example.org"),
+        ("base_url", f"https://example.org/v1?api_key={KEY}"),
+        ("base_url", f"https://example.org/v1#{KEY}"),
+        ("base_url", f"https://user:{KEY}"),
+        ("base_url", f"ftp://{KEY}"),
+        ("base_url", KEY),
+        ("base_url", "http://"),
+        ("base_url", f"http://[{KEY}/v1"),
+        ("base_url", f"https://example.org/{KEY}/v1"),
+        ("base_url", "https://example.org/v1;key=gsk_0123456789"),
+        ("base_url", "https://example.org/v1%3Fkey%3Dgsk_0123456789"),
+        ("model", KEY),
+        ("api_key_env", KEY),
+        ("api_key_env", "AKIAIOSFODNN7EXAMPLE"),
+        ("api_key_env", "gsk_0123456789"),
+    ],
+)
+def test_a_secret_in_the_settings_is_refused_and_not_repeated(answerer, setting, value):
+    with pytest.raises(ConfigError) as caught:
+        replace(answerer, **{setting: value})
+    assert str(caught.value).startswith(f"answerer.{setting}: ")
+    shown = "".join(traceback.format_exception(caught.value))
+    assert KEY not in shown
+    assert "gsk_" not in shown
+    assert "AKIA" not in shown
+
+
+def test_a_variable_without_an_underscore_in_its_name_is_used_if_it_is_set(server, answerer, monkeypatch):
+    monkeypatch.setenv("TOKEN", f"{KEY}-of-token")
+    replace(answerer, api_key_env="TOKEN").answer(questions(1))
+    assert server.key == f"{KEY}-of-token"
+
+
+def test_a_reasoning_method_that_cannot_answer_is_refused(answerer):
+    with pytest.raises(ConfigError, match=r"reasoning: .* has no method 'answer'"):
+        replace(answerer, reasoning=object())
+
+
+def test_the_configuration_has_every_setting_and_no_secret():
+    text = Path(PROJECT / "conf" / "answerer" / "openai.yaml").read_text()
+    node = yaml.safe_load(text)
+    assert {*node} - {"_target_"} == {*defaults_of(OpenAIAnswerer)}
+    defaults = defaults_of(OpenAIAnswerer)
+    given = {name: value for name, value in node.items() if name not in ("_target_", "reasoning", "model", "store")}
+    assert given == {name: defaults[name] for name in given}
+
+
+def test_asking_stops_where_most_responses_are_cut_off_and_keeps_none_of_them(server, answerer):
+    server.reply = lambda prompt, times: completion(None, finish="length", reasoning_content="long")
+    line = failure(replace(answerer, concurrency=1), number=64)
+    assert "10 of the first 10 responses were cut off at answerer.max_tokens=1024" in line
+    assert len(server.requests) <= 11
+    server.reply = lambda prompt, times: answer()
+    assert letters(answerer.answer(questions(64))) == ["B"] * 64

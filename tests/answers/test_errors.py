@@ -1,0 +1,93 @@
+"""The categories of wrong answers."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragsweep_answers.measuring.measures.errors import (
+    CATEGORIES,
+    counts,
+    counts_by_group,
+    error_categories,
+    high_confidence_errors,
+)
+
+NAN = np.nan
+
+
+def category(*, correct=0.0, chosen=1, found=1.0, hallucinated=0.0, confidence=0.9, low=1 / 3, options=4):
+    arrays = [np.array([value]) for value in (correct, chosen, found, hallucinated, confidence)]
+    return error_categories(*arrays, chance=np.array([1 / options]), low=low)[0]
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ({"correct": 1.0}, ""),
+        ({"correct": 1.0, "found": 0.0, "confidence": 0.1}, ""),
+        ({"chosen": -1, "found": 0.0, "confidence": NAN}, "no answer"),
+        ({"found": 0.0, "hallucinated": 1.0, "confidence": 0.1}, "retrieval failure"),
+        ({"hallucinated": 1.0, "confidence": 0.1}, "hallucination"),
+        ({"confidence": 0.49}, "low confidence"),
+        ({"confidence": 0.5}, "reasoning failure"),
+        ({"confidence": 0.5, "low": 0.4}, "low confidence"),
+        ({"confidence": 0.55, "options": 2}, "low confidence"),  # hardly more than a guess
+        ({"confidence": 0.42, "options": 10}, "reasoning failure"),  # far more than a guess
+        ({"hallucinated": NAN, "confidence": NAN}, "reasoning failure"),
+        ({"found": NAN}, "retrieval or reasoning failure"),
+        ({"found": NAN, "hallucinated": 1.0}, "hallucination"),
+        ({"found": NAN, "confidence": 0.2}, "low confidence"),
+    ],
+)
+def test_the_first_category_that_applies_is_the_category(facts, expected):
+    assert category(**facts) == expected
+
+
+ANSWERS = st.lists(
+    st.tuples(
+        st.sampled_from([0.0, 1.0]),
+        st.integers(-1, 3),
+        st.sampled_from([0.0, 1.0, NAN]),
+        st.sampled_from([0.0, 1.0, NAN]),
+        st.just(NAN) | st.floats(0, 1),
+        st.sampled_from(["a", "b", None]),
+    ),
+    max_size=20,
+)
+
+
+@given(ANSWERS)
+def test_categories_partition_the_wrong_answers(answers):
+    columns = [np.array(column) for column in zip(*answers, strict=True)] if answers else [np.array([])] * 6
+    *facts, groups = columns
+    found = error_categories(*facts, chance=np.full(len(answers), 0.25))
+    wrong = int((facts[0] == 0).sum())
+    assert sum(counts(found).values()) == wrong
+    assert Counter(found.tolist()) - Counter({"": len(answers)}) == Counter(counts(found))
+    by_group = counts_by_group(found, groups.tolist())
+    grouped = sum(row[0] == 0 and row[5] is not None for row in answers)
+    assert int(by_group.to_numpy().sum()) == grouped
+
+
+def test_counts_by_group_have_a_row_for_each_group_also_without_errors():
+    found = np.array(["no answer", "", "no answer", "hallucination", "no answer"])
+    table = counts_by_group(found, ["obstetrics", "nutrition", "obstetrics", "obstetrics", None])
+    assert list(table.columns) == list(CATEGORIES)
+    assert table.index.tolist() == ["nutrition", "obstetrics"]
+    assert table.loc["nutrition"].sum() == 0
+    assert table.loc["obstetrics", ["no answer", "hallucination"]].tolist() == [2, 1]
+
+
+def test_high_confidence_errors_are_wrong_and_sure_the_most_sure_first():
+    correct = np.array([0, 1, 0, 0, 0, 0])
+    confidence = np.array([0.8, 0.99, 0.79, 0.95, NAN, 0.8])
+    assert high_confidence_errors(correct, confidence).tolist() == [3, 0, 5]
+    assert high_confidence_errors(correct, confidence, high=0.9).tolist() == [3]
+
+
+def test_errors_of_equal_confidence_stay_in_the_order_of_the_answers():
+    found = high_confidence_errors(np.zeros(50), np.tile([0.9, 0.8], 25))
+    assert found.tolist() == [*range(0, 50, 2), *range(1, 50, 2)]

@@ -1,0 +1,131 @@
+"""Support of a reasoning by its evidence, and of the question by the evidence."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragsweep.datasets.model.cases import Case, Option
+from ragsweep_answers.answering.question import Answer, Evidence
+from ragsweep_answers.measuring.proxies.grounding import (
+    coherence,
+    context_relevance,
+    evidence_used,
+    grounding,
+    hallucinated,
+)
+
+CASE = Case(
+    "q1",
+    "A woman, 33 weeks pregnant, has swollen fingers and a headache.",
+    "What comes first?",
+    (Option("A", "rest"), Option("B", "magnesium")),
+    "B",
+)
+ECLAMPSIA = Evidence("m#33", "A convulsion beyond 20 weeks is eclampsia. Give magnesium sulphate 10 g deep IM.")
+IRON = Evidence("m#26", "Calcium blocks iron: keep two hours between the tablets.")
+SUPPORTED = "Convulsions after 20 weeks are eclampsia."  # convulsion, 20, week, eclampsia
+HALF = "Magnesium sulfate prevents brain damage."  # two of five
+REPEATED = "The pregnant woman has swollen fingers and a headache."  # in the case, not in the evidence
+INVENTED = "A randomised trial found labetalol superior."
+
+
+def grounded(reasoning, *evidence, case=CASE):
+    return grounding([case], [Answer("B", reasoning=reasoning)], [evidence])
+
+
+@pytest.mark.parametrize(
+    ("reasoning", "expected"),
+    [
+        (SUPPORTED, 1),
+        (INVENTED, 0),
+        (f"{SUPPORTED} {INVENTED}", 1 / 2),
+        (f"{SUPPORTED}\n{INVENTED}\n{REPEATED}", 1 / 3),
+        ("Diagnosis: eclampsia.\nStep 5.\n" + SUPPORTED, 1),  # headings are no claims
+        ("Magnesium stops convulsions.", 1),  # three words are a claim
+        (HALF, 0),
+        ("Magnesium sulfate prevents convulsions.", 1),  # three of four
+        ("Magnesium sulfate prevents damage.", 1),  # exactly half
+    ],
+)
+def test_coherence_is_the_share_of_claims_that_share_half_of_their_words_with_a_passage(reasoning, expected):
+    assert coherence(grounded(reasoning, ECLAMPSIA, IRON)).tolist() == pytest.approx([expected])
+
+
+def test_a_claim_is_supported_by_one_passage_not_by_words_from_several():
+    claim = "Calcium and magnesium: convulsion tablets."
+    assert coherence(grounded(claim, ECLAMPSIA, IRON)).tolist() == [1]  # magnesium, convulsion
+    claim = "Calcium blocks magnesium sulphate convulsion tablets given with lemon water."  # 3 and 4 of 9
+    assert coherence(grounded(claim, ECLAMPSIA, IRON)).tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("reasoning", "expected"),
+    [
+        (f"{SUPPORTED} {INVENTED} {INVENTED}", 1),
+        (f"{SUPPORTED} {INVENTED}", 0),  # half is not more than half
+        (f"{REPEATED} {INVENTED}", 0),  # repeating the case is no hallucination
+        (INVENTED, 1),
+    ],
+)
+def test_a_hallucination_has_most_claims_neither_in_the_evidence_nor_in_the_case(reasoning, expected):
+    assert hallucinated(grounded(reasoning, ECLAMPSIA, IRON)).tolist() == [expected]
+
+
+def test_the_evidence_used_is_the_share_of_passages_that_support_a_claim():
+    assert evidence_used(grounded(f"{SUPPORTED} {INVENTED}", ECLAMPSIA, IRON)).tolist() == [0.5]
+    assert evidence_used(grounded(SUPPORTED, ECLAMPSIA, ECLAMPSIA)).tolist() == [1]
+    assert evidence_used(grounded(INVENTED, ECLAMPSIA, IRON)).tolist() == [0]
+
+
+@pytest.mark.parametrize(("reasoning", "evidence"), [("", [ECLAMPSIA]), ("B.", [ECLAMPSIA]), (SUPPORTED, [])])
+def test_nothing_is_measured_without_a_claim_or_without_evidence(reasoning, evidence):
+    found = grounded(reasoning, *evidence)
+    assert np.isnan([coherence(found), hallucinated(found), evidence_used(found)]).all()
+
+
+FIVE = Case("q1", "Fever, cough, rash,", "swelling, vomiting?", CASE.options, "A")
+
+
+@pytest.mark.parametrize(
+    ("passages", "expected"),
+    [
+        (["Fevers with coughs, rashes and swellings."], 2),  # 4 of 5
+        (["Fever. Cough.", "Rash. Swelling."], 2),  # together
+        (["Fever. Cough. Rash."], 1),
+        (["Fever. Cough."], 1),  # 2 of 5
+        (["Fever."], 0),
+        ([], 0),
+    ],
+)
+def test_context_is_relevant_by_the_share_of_the_concepts_that_it_contains(passages, expected):
+    evidence = [Evidence("u", text) for text in passages]
+    assert context_relevance(grounded("", *evidence, case=FIVE)).tolist() == [expected]
+
+
+def test_the_relevance_of_evidence_that_was_not_asked_for_is_not_measured():
+    assert np.isnan(context_relevance(grounding([CASE], [Answer("B", reasoning=SUPPORTED)], [None]))).all()
+
+
+SENTENCES = st.lists(st.sampled_from([SUPPORTED, INVENTED, REPEATED, HALF, "Yes.", "Step 1", ""]), max_size=6)
+PASSAGES = st.lists(st.sampled_from([ECLAMPSIA, IRON]), max_size=3)
+
+
+@given(SENTENCES, PASSAGES)
+def test_shares_stay_within_bounds(reasoning, passages):
+    found = grounded("\n".join(reasoning), *passages)
+    for share in (coherence(found), evidence_used(found), hallucinated(found), found.coverage):
+        assert np.isnan(share).all() or ((share >= 0) & (share <= 1)).all()
+    assert (found.supported <= found.grounded).all()
+    assert (found.grounded <= found.claims).all()
+
+
+@given(SENTENCES, PASSAGES)
+def test_an_unsupported_sentence_never_raises_coherence(reasoning, passages):
+    before = coherence(grounded("\n".join(reasoning), *passages))
+    after = coherence(grounded("\n".join([*reasoning, INVENTED]), *passages))
+    assert np.isnan(before).all() or (after <= before).all()
+
+
+def test_no_answers_give_empty_arrays():
+    assert [each.shape for each in grounding([], [], [])] == [(0,)] * 6

@@ -1,0 +1,63 @@
+"""The five pitfalls of a reasoning."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragsweep.datasets.model.cases import Case, Option
+from ragsweep_answers.answering.question import Answer
+from ragsweep_answers.measuring.proxies.pitfalls import PITFALLS, RISK_PHRASES, SYMPTOM_PHRASES, pitfalls
+
+OPTIONS = (Option("A", "rest"), Option("B", "magnesium"))
+WEIGHED = "Malaria is less likely."  # keeps the reasoning free of an incomplete differential
+
+
+def found(case, reasoning):
+    row = pitfalls([Case("q1", case, "What next?", OPTIONS, "B")], [Answer("A", reasoning=reasoning)])[0]
+    return [name for name, value in zip(PITFALLS, row, strict=True) if value]
+
+
+@pytest.mark.parametrize(
+    ("case", "reasoning", "expected"),
+    [
+        ("A girl.", WEIGHED, []),
+        ("A girl.", "It is malaria.", ["incomplete differential"]),
+        ("A girl.", "This rules out malaria.", []),
+        ("A girl.", f"{WEIGHED} The term is unclear to me.", ["terminology misunderstanding"]),
+        ("A girl with fever, cough and headache.", WEIGHED, ["missing symptoms"]),
+        ("A girl with fever, cough and headache.", f"{WEIGHED} Febrile, coughing.", []),
+        ("A girl with fever, cough and headache.", f"{WEIGHED} Fever.", ["missing symptoms", "single-symptom focus"]),
+        ("A girl with fever and cough.", f"{WEIGHED} Fever.", ["single-symptom focus"]),  # half is not missing
+        ("A girl with fever.", f"{WEIGHED} Fever.", []),
+        ("A breathless woman.", f"{WEIGHED} Dyspnea.", []),
+        ("A woman with twins and diabetes.", WEIGHED, ["ignored risk factors"]),
+        ("A woman with twins and diabetes.", f"{WEIGHED} She is diabetic.", []),
+    ],
+)
+def test_a_pitfall_is_told_by_the_words_of_case_and_reasoning(case, reasoning, expected):
+    assert found(case, reasoning) == expected
+
+
+def test_pitfalls_are_not_measured_without_a_reasoning():
+    rows = pitfalls([Case("q1", "Fever.", "What?", OPTIONS, "B")], [Answer("A")])
+    assert rows.shape == (1, 5)
+    assert np.isnan(rows).all()
+
+
+@given(st.lists(st.sampled_from("fever cough unclear versus twins .".split())), st.sampled_from(["", "Fever."]))
+def test_a_pitfall_is_shown_or_not(words, case):
+    rows = pitfalls([Case("q1", case, "What?", OPTIONS, "B")], [Answer("A", reasoning=" ".join([*words, "x"]))])
+    assert set(rows.ravel().tolist()) <= {0, 1}
+
+
+def test_the_five_symptoms_of_the_reference_are_in_the_table():
+    for symptom in ("chest pain", "dyspnea", "fever", "nausea", "headache"):
+        assert "missing symptoms" in found(f"A man with {symptom}.", WEIGHED)
+
+
+@pytest.mark.parametrize("table", [SYMPTOM_PHRASES, RISK_PHRASES])
+def test_no_phrase_is_in_a_table_twice(table):
+    every = [phrase for line in table for phrase in line]
+    assert all(phrase.strip() for phrase in every)
+    assert len(set(every)) == len(every)

@@ -1,0 +1,491 @@
+"""Answers from tables, and what all recorded answers share."""
+
+import gzip
+import json
+import random
+import time
+from unicodedata import normalize
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from omegaconf import OmegaConf
+
+from ragsweep.config.checking import check_component
+from ragsweep.config.components import build
+from ragsweep.config.used_settings import effective_settings
+from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.core.project import CONF
+from ragsweep.datasets.model.cases import LETTERS, Option
+from ragsweep.datasets.readers import entry_files
+from ragsweep_answers.answering.question import Answer, Question
+from ragsweep_answers.answering.recorded import RecordedAnswerer
+
+
+def question(name, *texts):
+    return Question(name, "", "What is it?", tuple(map(Option, LETTERS, texts)))
+
+
+QUESTIONS = [question("q1", "Malaria", "Typhoid fever", "Dengue"), question("2", "yes", "no")]
+ROWS = [{"id": "q1", "answer": "B"}, {"id": "2", "answer": "A"}]
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Writes rows as JSONL, or a text as it is."""
+
+    def write(content, name="answers.jsonl"):
+        text = content if isinstance(content, str) else "".join(json.dumps(row) + "\n" for row in content)
+        data = text.encode("utf-8", "surrogatepass")
+        (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        return str(tmp_path / name)
+
+    return write
+
+
+@pytest.fixture
+def answers(file):
+    """The recorded answers to the questions."""
+
+    def read(content, name="answers.jsonl", **settings):
+        return RecordedAnswerer(file(content, name), **settings).answer(QUESTIONS)
+
+    return read
+
+
+@pytest.fixture
+def first(answers):
+    """The answer to the first question, of a row with these fields."""
+    return lambda settings=None, **fields: answers([{"id": "q1", **fields}, ROWS[1]], **(settings or {}))[0]
+
+
+CSV = "id,answer\nq1,B\n2,A\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (ROWS, "answers.jsonl"),
+        (ROWS, "answers.jsonl.gz"),
+        (CSV, "answers.csv"),
+        (CSV, "answers.CSV"),
+        (CSV, "answers.csv.gz"),
+        (CSV.replace("\n", "\r\n"), "answers.csv"),
+        ("\ufeff" + CSV, "answers.csv"),
+        ("answer,note,id\nB,x,q1\n\nA,,2\n", "answers.csv"),
+        ("\n" + CSV, "answers.csv"),
+        (json.dumps(ROWS, indent=1), "answers.jsonl"),
+        ([{**row, "loss": float("nan")} for row in ROWS], "answers.jsonl"),
+        ([{"id": 2, "answer": "A", "exchanges": [{"prompt": "?"}]}, {"id": " q1 ", "answer": "B"}], "answers.jsonl"),
+    ],
+)
+def test_a_table_of_ids_and_letters_is_enough(answers, content, name):
+    assert answers(content, name) == [Answer("B"), Answer("A")]
+
+
+@pytest.mark.parametrize("forms", [("NFC", "NFD"), ("NFD", "NFC")])
+def test_ids_are_the_same_in_any_normal_form(file, forms):
+    asked, written = (normalize(form, "café") for form in forms)
+    path = file([{"id": written, "answer": "B"}])
+    assert RecordedAnswerer(path).answer([question(asked, "yes", "no")]) == [Answer("B")]
+
+
+@pytest.mark.parametrize(
+    ("answer", "letter"),
+    [
+        ("B", "B"),
+        (" b ", "B"),
+        ("Typhoid fever", "B"),
+        ("typhoid fever.", "B"),
+        ("The answer is (B).", "B"),
+        (None, None),
+        ("", None),
+        ("I cannot tell", None),
+        ("A or B", None),
+        ("?", None),
+    ],
+)
+def test_an_answer_is_a_letter_or_a_text_that_is_read(first, answer, letter):
+    assert first(answer=answer).letter == letter
+
+
+@pytest.mark.parametrize("answer", ["E.", "(e)", "E)", "e"])
+def test_a_letter_that_is_no_option_is_refused_in_any_form(first, answer):
+    with pytest.raises(DatasetError, match=r"expected a letter of its case \(ABC\), or null for no answer"):
+        first(answer=answer)
+
+
+@pytest.mark.parametrize(
+    ("answer", "letter"), [("A) B", "A"), ("AB", "C"), ("O", "D"), ("C", "C"), ("D", "D"), ("A", None), ("(b)", None)]
+)
+def test_a_letter_that_is_also_the_text_of_another_option_is_refused(file, answer, letter):
+    blood_groups = question("q1", "B", "A", "AB", "O")
+    answerer = RecordedAnswerer(file([{"id": "q1", "answer": answer}]))
+    if letter:
+        assert answerer.answer([blood_groups])[0].letter == letter
+        return
+    with pytest.raises(
+        DatasetError, match=r'expected letter and text, such as "[AB]\) [AB]", since .* text of another'
+    ):
+        answerer.answer([blood_groups])
+
+
+def test_a_response_is_read_where_there_is_no_answer(first):
+    given = first(response="Fever. The answer is B. Confidence: 80%")
+    assert given == Answer("B", 0.8, reasoning="Fever. The answer is B. Confidence: 80%")
+    assert first(response="The answer is B.", answer=None).letter is None
+
+
+def test_the_first_of_the_most_probable_options_is_the_answer_where_nothing_else_is(first):
+    assert first(probabilities=[0.2, 0.4, 0.4]) == Answer("B", 0.4, probabilities=(0.2, 0.4, 0.4))
+    assert first(probabilities={"C": 0.5, "A": 0.25, "B": 0.25}) == Answer("C", 0.5, probabilities=(0.25, 0.25, 0.5))
+
+
+def test_the_confidence_is_the_probability_of_the_answer_unless_it_is_stated(first):
+    assert first(answer="A", probabilities=[0.25, 0.5, 0.25]).confidence == 0.25
+    assert first(answer="A", probabilities=[0.25, 0.5, 0.25], confidence=0.9).confidence == 0.9
+    assert first(answer=None, probabilities=[0.25, 0.5, 0.25]).confidence is None
+
+
+def test_rounded_probabilities_add_up_to_one(first):
+    given = first(probabilities=[0.33, 0.33, 0.33]).probabilities
+    assert sum(given) == pytest.approx(1, abs=1e-12)
+
+
+def test_everything_else_is_kept(first):
+    given = first(
+        answer="B",
+        reasoning="Because.",
+        evidence=["manual.pdf#34", "manual.pdf#7"],
+        cited=["manual.pdf#7"],
+        time_ms=12.5,
+        tokens_in=100,
+        tokens_out=7.0,
+    )
+    assert given == Answer(
+        "B",
+        reasoning="Because.",
+        cited=("manual.pdf#7",),
+        retrieved=("manual.pdf#34", "manual.pdf#7"),
+        tokens_in=100,
+        tokens_out=7,
+        time_ms=12.5,
+    )
+
+
+def test_a_csv_file_says_the_same_as_a_jsonl_file(answers):
+    rows = [
+        {
+            "id": "q1",
+            "answer": "B",
+            "confidence": 0.75,
+            "probabilities": [0.25, 0.5, 0.25],
+            "reasoning": 'He said: "fever",\nand chills.',
+            "evidence": ["manual.pdf#34", "manual.pdf#7"],
+            "time_ms": 12.5,
+            "tokens_in": 100,
+        },
+        {"id": "2", "answer": None},
+    ]
+    table = pd.DataFrame(rows)
+    for name in ("probabilities", "evidence"):
+        table[name] = ["; ".join(map(str, each)) if isinstance(each, list) else None for each in table[name]]
+    assert answers(table.to_csv(index=False), "answers.csv") == answers(rows)
+
+
+def test_a_semicolon_at_the_end_of_a_list_adds_nothing(answers):
+    [given, _] = answers("id,answer,evidence\nq1,B,a#1; b#2;\n2,A,\n", "answers.csv")
+    assert given.retrieved == ("a#1", "b#2")
+
+
+def test_a_system_that_retrieves_found_nothing_where_it_gives_no_evidence(answers):
+    retrieved = [answer.retrieved for answer in answers([{**ROWS[0], "evidence": ["a#1"]}, ROWS[1]])]
+    assert retrieved == [("a#1",), ()]
+    assert [answer.retrieved for answer in answers([{**row, "evidence": []} for row in ROWS])] == [None, None]
+
+
+def test_confidences_in_percent_are_read_where_the_setting_says_so(first):
+    percent = {"confidence_scale": "percent"}
+    assert first(percent, answer="B", confidence=85).confidence == 0.85
+    assert first(percent, probabilities=[20, 30, 50]).probabilities == (0.2, 0.3, 0.5)
+
+
+@given(st.permutations(range(20)), st.lists(st.sampled_from([*"ABC", None]), min_size=20, max_size=20))
+def test_the_order_of_the_rows_is_irrelevant(tmp_path_factory, order, letters):
+    path = tmp_path_factory.mktemp("answers") / "answers.jsonl"
+    path.write_text("".join(json.dumps({"id": str(row), "answer": letters[row]}) + "\n" for row in order))
+    asked = [question(str(number), "x", "y", "z") for number in range(20)]
+    assert [answer.letter for answer in RecordedAnswerer(str(path)).answer(asked)] == letters
+
+
+BAD = [  # a field, its value, how an error shows the value, and what it expects
+    ("answer", "E", '"E"', "a letter of its case (ABC), or null for no answer"),
+    ("answer", 1, "1", "a letter, or the text of an option"),
+    ("answer", True, "true", "a letter, or the text of an option"),
+    ("confidence", 70, "70", "a number from 0 to 1, but they go up to 70; in percent? set "
+     "answerer.confidence_scale=percent"),
+    ("confidence", 7, "7", "a number from 0 to 1, but they go up to 7; from 0 to 10? set "
+     "answerer.confidence_scale=ten"),
+    ("confidence", 4, "4", "a number from 0 to 1, but they go up to 4; from 0 to 10? set "
+     "answerer.confidence_scale=ten; from 1 to 5? divide them by 5"),
+    ("confidence", -0.1, "-0.1", "a number from 0 to 1"),
+    ("confidence", 101, "101", "a number from 0 to 1, but they go up to 101"),
+    ("confidence", float("nan"), "NaN", "a number from 0 to 1"),
+    ("confidence", "high", '"high"', "a number from 0 to 1"),
+    ("confidence", True, "true", "a number from 0 to 1"),
+    ("probabilities", [0.5, 0.5], "[0.5, 0.5]", "3 numbers, one for each option of its case"),
+    ("probabilities", [0.5, 0.6, 0.5], "[0.5, 0.6, 0.5]", "numbers that add up to 1, not 1.6"),
+    ("probabilities", [1.5, -0.5, 0], "[1.5, -0.5, 0]", "numbers from 0 to 1"),
+    ("probabilities", [20, 30, 50], "[20, 30, 50]", "numbers from 0 to 1; they add up to 100: set "
+     "answerer.confidence_scale=percent"),
+    ("probabilities", [2, 3, 5], "[2, 3, 5]", "numbers from 0 to 1; they add up to 10: set "
+     "answerer.confidence_scale=ten"),
+    ("probabilities", ["1", "0", "0"], '["1", "0", "0"]', "numbers from 0 to 1"),
+    ("probabilities", {"A": 1}, "an object", "one for each letter of its case (ABC)"),
+    ("probabilities", 1, "1", "a list of numbers, or a mapping by letter"),
+    ("evidence", "a#1", '"a#1"', "a list of units"),
+    ("evidence", [1], "[1]", "a list of units such as manual.pdf#34"),
+    ("time_ms", -1, "-1", "a number of at least 0"),
+    ("time_ms", float("inf"), "Infinity", "a number of at least 0"),
+    ("tokens_in", 1.5, "1.5", "a whole number of at least 0"),
+    ("reasoning", ["x"], '["x"]', "a string"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("field", "value", "shown", "expected"), BAD)
+def test_a_bad_value_is_refused_in_one_line_that_names_its_place(file, field, value, shown, expected):
+    path = file([ROWS[1], {"id": "q1", "answer": "B", field: value}])
+    with pytest.raises(DatasetError) as error:
+        RecordedAnswerer(path).answer(QUESTIONS)
+    said = str(error.value).removesuffix(" (answerer.on_error=skip leaves it out)")
+    assert said == f"{path}, line 2: the field {field!r} is {shown}; expected {expected}"
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "message"),
+    [
+        ([{"id": "q1", "letter": "B"}], "a.jsonl", "{path}, line 1: expected the field answer, response or "
+         "probabilities; found 'id', 'letter'"),
+        ([*ROWS, {"id": "q9", "answer": "B"}], "a.jsonl", "{path}, line 3: the dataset has no case 'q9'; its cases are "
+         "'q1', '2'"),
+        ([{**ROWS[0], "reasoning": "\ud800"}, ROWS[1]], "a.jsonl", "{path}, line 1: the field 'reasoning' contains an "
+         "invalid surrogate, half of a character"),
+        ([*ROWS, ROWS[0]], "a.jsonl", "{path}, line 3: the case 'q1' is answered twice, first in line 1"),
+        ("id,answer\nq1,B\n2,A\nq1,A\n", "a.csv", "{path}, line 4: the case 'q1' is answered twice, first in line 2"),
+        (ROWS[:1], "a.jsonl", "{path}: 1 of 2 cases have no answer: '2'; to count them as not answered, set "
+         "answerer.missing=no_answer"),
+        ("", "a.jsonl", "{path}: contains no answers; expected a row per case with id and answer"),
+        ("id,answer\n", "a.csv", "{path}: contains no answers; expected a row per case with id and answer"),
+        ("{", "a.jsonl", "{path}, line 1: not JSON (Expecting property name enclosed in double quotes, column 2); "
+         "expected an object on each line, or a list"),
+        ("3\n", "a.jsonl", "{path}, line 1: expected an object, found 3"),
+        ("[3]\n", "a.jsonl", "{path}, entry 1: expected an object, found 3"),
+        ('{"id": null}\n', "a.jsonl", "{path}, line 1: the field 'id' is of type NoneType; expected a string"),
+        ('{"id": "q1", "answer": "B", "answer": "A"}', "a.jsonl", "{path}, line 1: an object has the field 'answer' "
+         "twice; expected an object on each line, or a list"),
+        ('{"answer": "B"}\n', "a.jsonl", "{path}, line 1: the field 'id' is missing; found 'answer'"),
+        ("answer\nB\n", "a.csv", "{path}, line 2: the field 'id' is missing; found 'answer'"),
+        ("id,answer\nq1,B,C\n", "a.csv", "{path}, line 2: found 3 cells, expected 2 as in the first line; put a "
+         "text that contains a comma into double quotes"),
+        ('id,answer\nq1,"\nB\n"\n9,A\n', "a.csv", "{path}, line 5: the dataset has no case '9'; its cases "
+         "are 'q1', '2'"),
+        ("id,id\nq1,B\n", "a.csv", "{path}, line 1: several columns have the name 'id'"),
+        ('id,answer\nq1,"B"x\n', "a.csv", "{path}, line 2: not CSV (',' expected after '\"')"),
+        ("id,answer,confidence\nq1,B,high\n2,A,\n", "a.csv", "{path}, line 2: the field 'confidence' is \"high\"; "
+         "expected a number from 0 to 1"),
+        ("id,answer,time_ms\nq1,B,1_000\n2,A,\n", "a.csv", "{path}, line 2: the field 'time_ms' is \"1_000\"; expected "
+         "a number of at least 0"),
+        ("id,answer,time_ms\nq1,B,\u0665\n2,A,\n", "a.csv", "{path}, line 2: the field 'time_ms' is \"\\u0665\"; "
+         "expected a number of at least 0"),
+        ("x", "a.gz", "answerer.path: {path} has another ending than .jsonl, .json, .csv, .tsv, .parquet and .eval"),
+        ("x", "a.txt", "answerer.path: {path} has another ending than .jsonl, .json, .csv, .tsv, .parquet and .eval"),
+    ],
+)  # fmt: skip
+def test_a_bad_file_is_refused_in_one_line(file, content, name, message):
+    path = file(content, name)
+    with pytest.raises(DatasetError) as error:
+        RecordedAnswerer(path).answer(QUESTIONS)
+    assert str(error.value).removesuffix(" (answerer.on_error=skip leaves it out)") == message.format(path=path)
+
+
+def test_a_damaged_gzip_file_is_refused(tmp_path):
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b'{"id": "q1", "answer": "B"}')[:-9])
+    with pytest.raises(DatasetError, match="cannot be unzipped to its end"):
+        RecordedAnswerer(str(tmp_path / "a.jsonl.gz")).answer(QUESTIONS)
+
+
+@pytest.mark.parametrize(
+    ("limit", "name", "message"),
+    [
+        (("SHORTEST_LINE", 10**9), "a.jsonl.gz", "larger than 1,000 MB"),
+        (("SHORTEST_LINE", 10**9), "a.csv.gz", "larger than 1,000 MB"),
+        (("LARGEST_MB", 1), "a.jsonl.gz", r"larger than 1 MB \(line 2\)"),
+    ],
+)
+def test_a_small_file_that_unzips_to_a_very_large_one_is_refused(file, monkeypatch, limit, name, message):
+    monkeypatch.setattr(entry_files, *limit)
+    with pytest.raises(DatasetError, match=message):
+        RecordedAnswerer(file("\n" + " " * 1_100_000 + "\n", name)).answer(QUESTIONS)
+
+
+def test_a_cell_may_be_as_long_as_what_a_model_writes(answers):
+    assert len(answers(f"id,response\nq1,{'x' * 200_000}\n2,A\n", "answers.csv")[0].reasoning) == 200_000
+
+
+@pytest.mark.parametrize("name", ["nosuch.jsonl", "nosuch/answers.csv", "nosuch.eval"])
+def test_a_missing_file_is_refused_before_anything_is_measured(tmp_path, name):
+    with pytest.raises(DatasetError, match=r"answerer.path: .* does not exist; expected a file of answers"):
+        settings_of(str(tmp_path / name))
+
+
+def test_a_folder_is_refused(tmp_path):
+    with pytest.raises(DatasetError, match="is a folder; expected a file of answers"):
+        settings_of(str(tmp_path))
+
+
+def test_confidences_that_are_not_in_percent_are_refused_where_the_setting_says_percent(first):
+    with pytest.raises(DatasetError, match=r"from 0 to 100, but none is above 0.9; set answerer.confidence_scale=unit"):
+        first({"confidence_scale": "percent"}, answer="B", confidence=0.9)
+
+
+MANY = [question(str(number), "Malaria", "Typhoid fever", "Dengue") for number in range(40)]
+
+
+def test_a_bad_field_of_a_few_rows_costs_nothing_else_and_is_named(file):
+    bad = [{"confidence": 85}, {"answer": "E"}, {"evidence": [1]}, {"time_ms": -1}, {"reasoning": ["x"]}]
+    usual = {"answer": "B", "confidence": 0.75, "evidence": ["a#1"], "time_ms": 1, "reasoning": "So."}
+    rows = [{"id": each.question_id, **usual, **(bad[n] if n < len(bad) else {})} for n, each in enumerate(MANY)]
+    found = RecordedAnswerer(file(rows)).answer(MANY)
+    assert [each.lost for each in found[:6]] == [*[(name,) for each in bad for name in each], ()]
+    assert found[0] == Answer("B", None, reasoning="So.", retrieved=("a#1",), time_ms=1, lost=("confidence",))
+    assert (found[1].letter, found[1].confidence) == (None, 0.75)
+    assert found[2].retrieved is None  # not known, which is not the same as none found
+    assert all(each.confidence == 0.75 for each in found[1:])
+
+
+def of_confidences(file, values, **settings):
+    rows = [{"id": str(number), "answer": "B", "confidence": value} for number, value in enumerate(values)]
+    found = RecordedAnswerer(file(rows), **settings).answer(MANY[: len(rows)])
+    return [each.confidence for each in found]
+
+
+def test_a_confidence_as_a_text_is_read(file):
+    assert of_confidences(file, ["0.7", "70%", 0.7, None]) == [0.7, 0.7, 0.7, None]
+
+
+SCALES = {
+    "unit": [0.9, 0.35, 1, 0, 0.5, 0.75],
+    "ten": [9, 3.5, 10, 0, 5, 7.5],
+    "percent": [90, 35, 100, 0, 50, 75],
+}
+
+
+@pytest.mark.parametrize("data", SCALES)
+@pytest.mark.parametrize("setting", SCALES)
+def test_confidences_are_read_on_their_own_scale_and_refused_on_any_other(file, data, setting):
+    if data == setting:
+        assert of_confidences(file, SCALES[data], confidence_scale=setting) == SCALES["unit"]
+        return
+    with pytest.raises(DatasetError, match=rf"set answerer\.confidence_scale={data}(;|$)") as error:
+        of_confidences(file, SCALES[data], confidence_scale=setting)
+    assert str(error.value).count("confidence_scale") == 1
+
+
+@pytest.mark.parametrize(("data", "odd"), [("unit", 85), ("ten", 85), ("percent", 700)])
+def test_one_odd_confidence_does_not_change_the_scale(file, data, odd):
+    values = [*SCALES[data] * 5, odd]
+    assert of_confidences(file, values, confidence_scale=data) == [*SCALES["unit"] * 5, None]
+    with pytest.raises(DatasetError, match=rf"set answerer\.confidence_scale={data}(;|$)"):
+        of_confidences(file, values, confidence_scale="ten" if data == "unit" else "unit")
+
+
+def test_confidences_on_no_known_scale_are_refused_without_a_suggestion(file):
+    with pytest.raises(DatasetError, match=r"expected a number from 0 to 1, but they go up to 800$"):
+        of_confidences(file, [700, 650, 800, 120])
+
+
+def test_a_response_in_json_loses_its_confidence_and_keeps_its_answer(file):
+    texts = [json.dumps({"answer": "B", "confidence": value}) for value in (85, 0.5, "0.7", None)]
+    rows = [{"id": str(number), "response": text} for number, text in enumerate(texts)]
+    found = RecordedAnswerer(file(rows)).answer(MANY[:4])
+    assert [(each.letter, each.confidence, each.lost) for each in found] == [
+        ("B", None, ("confidence",)),
+        ("B", 0.5, ()),
+        ("B", 0.7, ()),
+        ("B", None, ()),
+    ]
+
+
+def test_missing_answers_are_no_answers_where_the_setting_says_so(answers):
+    assert answers(ROWS[:1], missing="no_answer") == [Answer("B"), Answer(None)]
+
+
+def test_the_format_can_be_given(answers):
+    with pytest.raises(DatasetError, match="the field 'doc_id' is missing"):
+        answers(ROWS, format="lm_eval")
+    assert answers(ROWS, "answers.txt", format="table") == answers(ROWS)
+
+
+def test_each_list_of_questions_gets_its_own_answers(file):
+    answerer = RecordedAnswerer(file([{"id": "q1", "answer": "Dengue"}]))
+    asked, turned = question("q1", "Malaria", "Dengue"), question("q1", "Dengue", "Malaria")
+    found = answerer.answer([asked])
+    found.clear()
+    assert [answerer.answer([each])[0].letter for each in (asked, turned, asked)] == ["B", "A", "B"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"answer": "B"}, False),
+        ({"answer": "B", "confidence": None}, False),
+        ({"response": "The answer is B."}, False),
+        ({"answer": "B", "confidence": 0.5}, True),
+        ({"probabilities": [1, 0, 0]}, True),
+        ({"response": "The answer is B. Confidence: 80%"}, True),
+    ],
+)
+def test_it_says_whether_there_are_confidences(file, fields, expected):
+    assert RecordedAnswerer(file([{"id": "q1", **fields}])).has_confidence is expected
+
+
+def settings_of(path, **settings):
+    node = OmegaConf.merge(OmegaConf.load(CONF / "answerer" / "recorded.yaml"), {"path": path, **settings})
+    config = OmegaConf.create({"answerer": node})
+    check_component("answerer", config.answerer)
+    return effective_settings(config, {"answerer": build(config.answerer, "answerer")})
+
+
+def test_a_run_depends_on_the_content_and_the_name_of_the_file_and_not_on_its_folder(file, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    here, moved, changed = file(ROWS, "a.jsonl"), file(ROWS, "elsewhere/a.jsonl"), file(ROWS[::-1], "c.jsonl")
+    assert settings_of(here) == settings_of(moved)
+    assert settings_of(here) != settings_of(changed, name="a.jsonl")
+    assert settings_of(here) == settings_of(file(ROWS, "b.jsonl"), name="a.jsonl")
+
+
+@pytest.mark.parametrize(
+    "setting", [{"filter": "x"}, {"confidence_scale": "percent"}, {"missing": "no_answer"}, {"format": "table"}]
+)
+def test_a_run_depends_on_each_setting(file, setting):
+    path = file(ROWS)
+    assert settings_of(path) != settings_of(path, **setting)
+
+
+def test_a_setting_with_another_value_is_refused(file):
+    with pytest.raises(
+        ConfigError, match=r"answerer.format: found 'xml', expected auto or table or lm_eval or inspect"
+    ):
+        settings_of(file(ROWS), format="xml")
+
+
+def test_ten_thousand_answers_are_read_within_a_second(file):
+    drawn = random.Random(1)
+    asked = [question(str(number), "w", "x", "y", "z") for number in range(10_000)]
+    rows = [{"id": str(n), "answer": drawn.choice("ABCD"), "confidence": drawn.random()} for n in range(10_000)]
+    answerer = RecordedAnswerer(file(rows))
+    start = time.process_time()
+    found = answerer.answer(asked)
+    assert time.process_time() - start < 1
+    assert [answer.letter for answer in found] == [row["answer"] for row in rows]

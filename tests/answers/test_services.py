@@ -1,0 +1,167 @@
+"""Whole runs on servers that behave as public ones do: what is read of them, and what is said where they refuse."""
+
+import json
+
+import pytest
+from answers.one_prompt import questions
+from application import PROJECT
+from endpoint_server import EndpointServer, Reply, completion
+from hydra import compose, initialize_config_dir
+
+from ragsweep.config.components import build
+from ragsweep.config.used_settings import effective_settings
+from ragsweep.core.errors import ModelError
+from ragsweep.core.project import SWEEP_ID, register_resolvers
+from ragsweep.experiment import Experiment, checked
+
+pytestmark = pytest.mark.extra("openai")
+QUESTIONS = 64  # of the bundled cases, of which A is right in 16
+FIELDS = '{"steps": ["r"], "cited": [1], "answer": "A", "confidence": %s}'
+THOUGHT = "<think>\nThe user wants something about zebras.\nThe answer is B? No.\n</think>\n\n"
+PHRASINGS = "\n".join(
+    f"{row}. phrasing {number} about vaccines" for row, number in enumerate(("one", "two", "three"), 1)
+)
+PASSAGE = "The cold chain of vaccines needs a refrigerator between two and eight degrees."
+
+
+@pytest.fixture
+def measure(tmp_path, monkeypatch):
+    """The measurement of a configuration whose models stand behind a server that replies in this way."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-12345678")
+    monkeypatch.setenv(SWEEP_ID, str(tmp_path))
+    register_resolvers()
+
+    def measure(reply, *overrides, group="answerer"):
+        with EndpointServer(reply) as server:
+            settings = [f"{group}=openai", f"{group}.model=m", f"{group}.base_url={server.url}"]
+            places = [f"store.path={tmp_path}/{server.server_port}", "retriever=sparse", "evaluation.resamples=100"]
+            with initialize_config_dir(str(PROJECT / "conf"), version_base="1.3"):
+                config = compose("config", [*settings, *places, *overrides])
+            measurement = Experiment.of(checked(config)).measure()
+        return measurement, server
+
+    return measure
+
+
+@pytest.fixture
+def answers(measure):
+    """The measurement of answers without controls."""
+    return lambda reply, *overrides: measure(reply, "task=answers", "evaluation.controls=[]", *overrides)
+
+
+@pytest.mark.parametrize("confidence", ["85", '"high"'])
+def test_a_field_that_is_out_of_range_costs_no_letter_and_no_request(answers, confidence):
+    found, server = answers(lambda prompt, times: completion(FIELDS % confidence))
+    assert found.values["accuracy"] == 16 / QUESTIONS
+    assert len(server.requests) == QUESTIONS
+    assert "confidence in 64 of 64 answers" in " ".join(found.sections["Answers"])
+
+
+@pytest.mark.parametrize("structured", ["true", "false"])
+def test_responses_that_are_cut_off_stop_the_run_and_are_not_the_models_fault(answers, structured):
+    cut_off = completion(None, finish="length", reasoning_content="Let me think about this at length. " * 50)
+    asked = []
+
+    def reply(prompt, times):
+        asked.append(prompt)
+        return cut_off
+
+    with pytest.raises(ModelError, match=r"were cut off at answerer\.max_tokens=1024, which says nothing of what the"):
+        answers(reply, f"answerer.structured={structured}")
+    assert 10 <= len(asked) <= 10 + 8  # that are on their way at the same time
+
+
+def test_some_responses_that_are_cut_off_are_counted(answers):
+    cut_off = completion("The answer may be", finish="length")
+    found, _ = answers(lambda prompt, times: cut_off if "vaccine" in prompt.lower() else completion(FIELDS % "0.7"))
+    count = found.facts["overall_metrics"]["causes"]["cut_off"]
+    assert 0 < count == found.facts["overall_metrics"]["no_answer"]["questions"]
+    assert f"cut off {count} (" in " ".join(found.sections["Answers"])
+
+
+@pytest.mark.parametrize(("query", "ndcg"), [("multi", 0.0422), ("hyde", 0.4351)])
+def test_what_a_model_thinks_is_not_searched_for(measure, query, ndcg):
+    """The values were measured with a server that sends the same texts without what the model thought before."""
+
+    def reply(thought):
+        return lambda prompt, times: completion(thought + (PHRASINGS if "different ways" in prompt else PASSAGE))
+
+    found = [measure(reply(thought), f"query={query}", group="language_model")[0] for thought in ("", THOUGHT)]
+    plain, thoughtful = ([*each.files["ranking.trec"]] for each in found)
+    assert plain == thoughtful
+    assert [round(each.values["ndcg"], 4) for each in found] == [ndcg] * 2
+
+
+def forbidden(name):
+    return {"type": "extra_forbidden", "loc": ["body", name], "msg": "Extra inputs are not permitted"}
+
+
+REASONING_MODEL = "'temperature' does not support 0 with this model. Only the default (1) value is supported."
+GEMINI = 'Invalid JSON payload received. Unknown name "seed": Cannot find field.'
+REFUSING = {
+    "FastAPI": (422, {"detail": [forbidden("response_format")]}, "answerer.structured=false"),
+    "OpenAI": (400, {"error": {"message": f"Unsupported value: {REASONING_MODEL}"}}, "answerer.temperature=null"),
+    "Gemini": (400, {"error": {"message": GEMINI, "code": 400}}, "answerer.seed=null"),
+    "Mistral": (
+        422,
+        {"object": "error", "message": {"detail": [forbidden("max_completion_tokens")]}},
+        "answerer.max_tokens_as=max_tokens",
+    ),
+}
+
+
+def test_a_run_says_once_how_many_requests_it_may_send(measure, capfd):
+    """Of the bundled cases every one has a judged page."""
+    _, server = measure(lambda prompt, times: completion("prose"), "task=answers", "reasoning=direct")
+    [line] = [each for each in capfd.readouterr().err.splitlines() if "requests to" in each]
+    assert line.startswith(f"m: at most {len(server.requests)} requests to {server.url}")
+    assert len(server.requests) == 2 * 4 * QUESTIONS
+
+
+@pytest.mark.parametrize(("status", "body", "setting"), REFUSING.values(), ids=REFUSING)
+def test_a_run_that_a_server_refuses_names_the_setting_that_helps(answers, status, body, setting):
+    with pytest.raises(ModelError) as caught:
+        answers(lambda prompt, times: Reply(json.dumps(body).encode(), status), "answerer.retries=0")
+    names = [name for _, _, name in REFUSING.values() if name in str(caught.value)]
+    assert names == [setting]
+    assert f": {status} " in str(caught.value)
+
+
+def test_a_run_without_usable_responses_has_failed_with_the_cause(application):
+    cut_off = completion(None, finish="length", reasoning_content="Let me think about this at length. " * 50)
+    with EndpointServer(lambda prompt, times: cut_off) as server:
+        settings = ["answerer=openai", "answerer.model=m", f"answerer.base_url={server.url}", "retriever=sparse"]
+        found = application.run("task=answers", *settings, "store.enabled=false", OPENAI_API_KEY="sk-test-12345678")
+    assert found.returncode == 1
+    [run] = application.runs()
+    assert run.info.status == "FAILED"
+    assert "were cut off at answerer.max_tokens=1024" in run.data.tags["error"]
+    assert "Traceback" not in found.stderr
+    assert len(server.requests) <= 10 + 8
+
+
+def test_an_endpoint_of_azure_is_reached_by_settings(monkeypatch, tmp_path):
+    """As docs/answers.md says it; what changes no response counts in no digest."""
+    monkeypatch.setenv("AZURE_KEY", "0123456789abcdef")
+    register_resolvers()
+    with EndpointServer(lambda prompt, times: completion(FIELDS % "0.7")) as server:
+        with initialize_config_dir(str(PROJECT / "conf"), version_base="1.3"):
+            config = compose(
+                "config",
+                [
+                    *("task=answers", "answerer=openai", "answerer.model=mine", f"answerer.base_url={server.url}"),
+                    *("answerer.api_version=2024-10-21", "answerer.api_key_env=null", f"store.path={tmp_path}"),
+                    *("+answerer.headers_env.api-key=AZURE_KEY", "+answerer.headers.X-Title=mine"),
+                    *("+answerer.extra_body.reasoning_effort=low", "+answerer.headers_in_digest.X-Tier=flex"),
+                ],
+            )
+        config = checked(config)
+        answerer = build(config.answerer, "answerer")
+        settings = effective_settings(config, {"answerer": answerer})
+        answerer.answer(questions(1))
+    assert server.path == "/v1/chat/completions?api-version=2024-10-21"
+    assert (server.headers["api-key"], server.headers["Authorization"]) == ("0123456789abcdef", None)
+    assert server.requests[0]["reasoning_effort"] == "low"
+    given = {"api_version", "extra_body.reasoning_effort", "headers_in_digest.X-Tier"}
+    assert {f"answerer.{name}" for name in given} <= settings.keys()
+    assert not [name for name in settings if "headers_env" in name or "headers." in name or "X-Title" in name]

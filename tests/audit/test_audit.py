@@ -1,0 +1,481 @@
+"""The audit of a dataset: every kind of finding, on faults that are put into it and on data without them."""
+
+import tracemalloc
+from dataclasses import replace
+from itertools import combinations, product
+from math import ceil
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragsweep.datasets import (
+    Collection,
+    Dataset,
+    Document,
+    FixedChunker,
+    Judgment,
+    PageChunker,
+    Qrels,
+    Query,
+    RecursiveChunker,
+)
+from ragsweep.store.store import NO_STORE
+from ragsweep_audit.audit import unit_ranks
+from ragsweep_audit.findings.coverage import coverage
+from ragsweep_audit.findings.duplicates import duplicate_passages, duplicate_queries, similar
+from ragsweep_audit.findings.garbled import ACROSS, garbled_text
+from ragsweep_audit.findings.shifted import shifted_pages, sign_flip_p
+from ragsweep_audit.findings.swapped import mutual_p, swapped_judgments
+from ragsweep_audit.findings.unread_text import unread_text
+from ragsweep_audit.findings.wording import copied_queries, dependent_queries
+
+LEVEL = 0.01
+
+
+FIRST = (Judgment("q1", "a.pdf#1", 1),)
+
+
+def dataset_of(pages, queries=("What of iron?",), judgments=FIRST, **others):
+    """A dataset of documents, each a list of pages, with queries q1, q2, ..."""
+    documents = tuple(
+        Document.from_pages(name, ((str(n), f"{name}#{n}", text) for n, text in enumerate(texts, start=1)))
+        for name, texts in pages.items()
+    )
+    asked = tuple(Query(f"q{number}", text) for number, text in enumerate(queries, start=1))
+    chunker = others.pop("chunker", PageChunker())
+    collection = Collection("small", others.pop("unit", "page"), documents, asked, tuple(judgments), **others)
+    return Dataset.from_collection(collection, chunker)
+
+
+def with_units(dataset, unit):
+    """The same dataset with other judged units."""
+    qrels = dataset.qrels
+    return replace(dataset, qrels=Qrels(qrels.query, np.asarray(unit), qrels.grade))
+
+
+def shifted(dataset, by, where=None):
+    """The dataset with the judged pages of some judgments, or of all, moved by a number of pages."""
+    unit = dataset.qrels.unit
+    moved = np.clip(unit + by, 0, len(dataset.units) - 1)
+    return with_units(dataset, moved if where is None else np.where(where, moved, unit))
+
+
+def findings_of_shifts(dataset, level=LEVEL):
+    return list(shifted_pages(dataset, unit_ranks(dataset, 1, NO_STORE), 1, level))
+
+
+def findings_of_swaps(dataset, level=LEVEL):
+    return list(swapped_judgments(dataset, unit_ranks(dataset, 1, NO_STORE), 1, level))
+
+
+def test_what_cannot_be_found_or_measured_is_found():
+    judgments = (Judgment("q1", "a.pdf#3", 1), Judgment("q1", "a.pdf#90", 1), Judgment("q2", "a.pdf#1", 0))
+    judgments = (*judgments, Judgment("q4", "a.pdf#2", 1))
+    queries = [f"What of {name}?" for name in "abcd"]
+    pages = {"a.pdf": ["iron and tea", "", "fever"]}
+    found = {each.kind: each for each in coverage(dataset_of(pages, queries, judgments, skipped=("c.pdf",)), 1)}
+    assert [(kind, each.count, each.out_of, each.examples) for kind, each in found.items()] == [
+        ("absent_units", 2, 3, ("a.pdf#2", "a.pdf#90")),
+        ("pages_without_text", 1, 3, ("a.pdf#2",)),
+        ("queries_without_judgments", 1, 4, ("q3",)),
+        ("queries_without_relevant", 1, 4, ("q2",)),
+        ("skipped_documents", 1, 2, ("c.pdf",)),
+    ]
+    assert found["absent_units"].text == (
+        "2 relevant pages have no passage (a.pdf#2, a.pdf#90), so they are never found. Recall can reach at most "
+        "0.250, as nothing relevant can be found for 1 query of 2. Add the documents, run OCR on scanned pages, or "
+        "remove the judgments."
+    )
+
+
+def test_a_dataset_in_which_everything_can_be_found_has_no_such_finding(manual_pages):
+    assert list(coverage(manual_pages, 1)) == []
+
+
+def test_judgments_that_are_right_do_not_look_shifted(manual_pages):
+    assert not findings_of_shifts(manual_pages, 0.1)
+
+
+def test_pages_counted_from_0_are_found(manual_pages):
+    [finding] = findings_of_shifts(shifted(manual_pages, -1))
+    assert "Judged pages look counted from 0: +1 raises the hit rate@5 of BM25 from" in finding.problem
+    assert finding.details["offset"] == 1
+    now, then = finding.details["hit_rate"]
+    assert now + 0.3 < then
+
+
+@pytest.mark.parametrize("by", [-2, -1, 1, 2])
+def test_a_part_of_the_judgments_that_is_shifted_is_found(manual_pages, by):
+    some = manual_pages.qrels.query % 3 == 0
+    [finding] = findings_of_shifts(shifted(manual_pages, by, some))
+    assert finding.details["offset"] == -by
+    named = {int(query_id) - 1 for query_id in finding.examples}
+    assert len([row for row in named if row % 3 == 0]) > 2 * len([row for row in named if row % 3])
+
+
+def test_the_level_decides_whether_a_shift_is_found(manual_pages):
+    some = shifted(manual_pages, -1, manual_pages.qrels.query % 5 == 0)
+    assert findings_of_shifts(some, 0.05)
+    assert not findings_of_shifts(some, 1e-12)
+
+
+def test_a_document_that_is_shifted_alone_is_named(manual_pages):
+    twice = _two_documents(manual_pages)
+    first = twice.qrels.unit < 20
+    found = findings_of_shifts(shifted(twice, -1, first))
+    assert [(each.details["source"], each.details["offset"]) for each in found] == [("first.pdf", 1)]
+    assert not findings_of_shifts(twice)
+
+
+def _two_documents(dataset):
+    """The first 20 pages as a document of their own."""
+    named = [
+        replace(passage, source="first.pdf" if unit < 20 else "second.pdf")
+        for passage, unit in zip(dataset.passages, dataset.passage_units, strict=True)
+    ]
+    return replace(dataset, passages=tuple(named))
+
+
+def test_printed_page_numbers_are_told_from_a_constant_shift(manual_pages):
+    printed = [
+        replace(passage, text=f"{passage.text}\n{passage.page + 1 - 7}" if passage.page > 7 else passage.text)
+        for passage in manual_pages.passages
+    ]
+    numbered = replace(manual_pages, passages=tuple(printed))
+    assert not findings_of_shifts(numbered)
+    [finding] = findings_of_shifts(shifted(numbered, -7))
+    assert "Judged pages look like printed page numbers" in finding.problem
+
+
+@pytest.mark.parametrize("unit", ["document", "passage"])
+def test_only_pages_can_be_shifted(manual_pages, unit):
+    assert not findings_of_shifts(replace(shifted(manual_pages, -1), unit=unit))
+
+
+def test_a_shift_is_as_likely_as_signs_drawn_at_random_say():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        differences = rng.normal(0.3, 1, 12)
+        signs = np.array(list(product((-1, 1), repeat=12)))
+        exact = (signs @ differences >= differences.sum() - 1e-9).mean()
+        assert sign_flip_p(differences) == pytest.approx(exact, abs=0.02)
+
+
+def test_offsets_that_are_as_good_as_their_opposites_seldom_raise_an_alarm():
+    rng = np.random.default_rng(1)
+    alarms = [sign_flip_p(rng.exponential(1, 40) * rng.choice([-1, 0, 1], 40)) <= 0.05 for _ in range(2000)]
+    assert np.mean(alarms) < 0.07
+
+
+def swapped(dataset, pairs):
+    """The dataset with the judged units of pairs of queries exchanged."""
+    query = dataset.qrels.query.copy()
+    for one, other in pairs:
+        query[dataset.qrels.query == one], query[dataset.qrels.query == other] = other, one
+    return replace(dataset, qrels=Qrels(query, dataset.qrels.unit, dataset.qrels.grade))
+
+
+def test_judgments_that_are_swapped_are_found(manual_pages):
+    pairs = [(row, row + 60) for row in range(15)]
+    [finding] = findings_of_swaps(swapped(manual_pages, pairs))
+    named = {tuple(int(each) - 1 for each in example.split(" and ")) for example in finding.examples}
+    assert len(named & {*pairs}) > len(named) / 2
+    assert finding.count == 2 * len(named) >= 6
+
+
+def test_the_level_decides_whether_swaps_are_found(manual_pages):
+    some = swapped(manual_pages, [(row, row + 60) for row in range(15)])
+    assert not findings_of_swaps(some, 1e-6)
+    assert not findings_of_swaps(manual_pages)
+
+
+def pairings(numbers):
+    """All ways to put numbers into pairs, each as the number that stands at each place."""
+    if not numbers:
+        yield {}
+    for other in numbers[1:]:
+        left = [each for each in numbers[1:] if each != other]
+        yield from ({**rest, numbers[0]: other, other: numbers[0]} for rest in pairings(left))
+
+
+def test_mutual_pulls_are_told_from_others_as_trying_all_pairings_tells():
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        pulls = rng.exponential(1, (6, 6)) * (rng.random((6, 6)) < 0.5)
+        np.fill_diagonal(pulls, 0)
+        sums = [
+            sum(pulls[i, j] * pulls[to[j], to[i]] for i in range(6) for j in range(6) if to[j] != i)
+            for to in pairings([*range(6)])
+        ]
+        actual = (pulls * pulls.T).sum() * 4 / 5
+        assert mutual_p(pulls) == pytest.approx(np.mean(np.array(sums) >= actual - 1e-9), abs=0.06)
+
+
+def test_pulls_without_a_direction_raise_an_alarm_as_seldom_as_the_level_says():
+    """4 are expected, and more than 10 have a probability of .003."""
+    rng = np.random.default_rng(1)
+    alarms = 0
+    for _ in range(400):
+        pulls = rng.exponential(1, (30, 30)) * (rng.random((30, 30)) < 0.1)
+        np.fill_diagonal(pulls, 0)
+        alarms += mutual_p(pulls) <= 0.01
+    assert alarms <= 10
+
+
+@given(st.lists(st.sets(st.sampled_from("abcdefgh")), max_size=12), st.sampled_from([0.5, 0.6, 0.75, 0.8, 1.0]))
+def test_similar_sets_are_those_that_comparing_all_pairs_finds(sets, least):
+    def jaccard(one, other):
+        return len(one & other) / len(one | other) if one | other else 0
+
+    pairs = {
+        (one, other) for one, other in combinations(range(len(sets)), 2) if jaccard(sets[one], sets[other]) >= least
+    }
+    found = {tuple(pair) for pair in similar([sorted(each) for each in sets], least).tolist()}
+    # Of equal sets, the first stands for all of them.
+    first = [sets.index(each) for each in sets]
+    assert found <= pairs
+    assert {frozenset((first[one], first[other])) for one, other in pairs} == {
+        frozenset((first[one], first[other])) for one, other in found
+    }
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "copies"),
+    [
+        ("How is iron deficiency treated in women?", "how is IRON deficiency treated in women", True),
+        ("How is iron deficiency treated in women?", "How do you treat iron deficiency in a woman?", False),
+        ("How is iron deficiency treated in men?", "Please, how are iron deficiencies treated in men?", True),
+        ("What was the revenue of Boeing in 2021?", "What was the revenue of Boeing in 2022?", False),
+        ("Venules have a larger diameter than arterioles.", "Arterioles have a larger diameter than venules.", False),
+        ("Vitamin D lowers the risk of fractures.", "Vitamin D does not lower the risk of fractures.", False),
+        (
+            "Mice without the enzyme DNA polymerase reveal a larger sensitivity to ionizing radiation by day.",
+            "Mice without the enzyme DNA polymerase fail to reveal a larger sensitivity to ionizing radiation by day.",
+            False,
+        ),
+        (
+            "Adults who are older than most others and live in London walk to work each day in summer.",
+            "Adults who are older than most others and live in London don't walk to work each day in summer.",
+            False,
+        ),
+        ("Aspirin raises blood pressure in rats.", "Aspirin lowers blood pressure in rats.", False),
+    ],
+)
+def test_queries_that_ask_the_same_are_copies(one, other, copies):
+    judgments = (Judgment("q1", "a.pdf#1", 1), Judgment("q2", "a.pdf#3", 1))
+    dataset = dataset_of({"a.pdf": ["iron", "", "tea"]}, [one, other, "What of malaria tests?"], judgments)
+    found = list(duplicate_queries(dataset, 0.9, 1))
+    assert [each.examples for each in found] == ([("q1 and q2",)] if copies else [])
+    assert all(each.details["pairs_with_different_judgments"] == 1 for each in found)
+
+
+def test_the_relevance_level_decides_whether_copies_of_a_query_have_the_same_judgments():
+    queries = ["How is iron taken daily?", "How is iron taken daily, please?"]
+    judgments = [Judgment(query, "a.pdf#1", 2) for query in ("q1", "q2")] + [Judgment("q1", "a.pdf#2", 1)]
+    dataset = dataset_of({"a.pdf": ["iron", "tea"]}, queries, judgments)
+    for level, differing in ((1, 1), (2, 0)):
+        [finding] = duplicate_queries(dataset, 0.9, level)
+        assert finding.details["pairs_with_different_judgments"] == differing
+
+
+def test_a_copy_of_a_query_is_found_beside_another_one_with_the_same_words():
+    venules, arterioles = "Venules are larger than arterioles.", "Arterioles are larger than venules."
+    queries = [venules, arterioles, arterioles.upper()]
+    [finding] = duplicate_queries(dataset_of({"a.pdf": ["iron"]}, queries), 0.9, 1)
+    assert finding.examples == ("q2 and q3",)
+
+
+LONG = "Iron tablets are taken daily with lemon water and not with tea or coffee since both of them bind the iron " * 2
+
+
+def test_a_copy_of_a_relevant_page_that_is_not_judged_is_found():
+    pages = {"a.pdf": [LONG, "Fever in a child"], "b.pdf": [LONG.replace("daily", "weekly", 1), "A short page"]}
+    judgments = (Judgment("q1", "a.pdf#1", 1), Judgment("q2", "a.pdf#2", 1))
+    dataset = dataset_of(pages, ["What of iron?", "What of fever?"], judgments)
+    [finding] = duplicate_passages(dataset, 0.8, 1)
+    assert finding.examples == ("a.pdf#1 and b.pdf#1",)
+    assert finding.details["affected_queries"] == ["q1"]
+    assert not list(duplicate_passages(dataset, 0.99, 1))
+    both = dataset_of(pages, ["What of iron?"], (Judgment("q1", "a.pdf#1", 1), Judgment("q1", "b.pdf#1", 1)))
+    [finding] = duplicate_passages(both, 0.8, 1)
+    assert finding.details["affected_queries"] == []
+    assert finding.cost == "No query is affected: where a passage is relevant, its copies are judged relevant, too."
+
+
+def test_a_copy_of_a_passage_whose_second_page_is_relevant_is_found():
+    pages = {name: ["A cover page", LONG] for name in ("a.pdf", "b.pdf")}
+    across = FixedChunker(500, 0, "characters", across_pages=True)
+    for judged, affected in ((["a.pdf#2"], ["q1"]), (["a.pdf#2", "b.pdf#2"], [])):
+        dataset = dataset_of(pages, judgments=[Judgment("q1", unit, 1) for unit in judged], chunker=across)
+        assert len(dataset.passages) == 2
+        [finding] = duplicate_passages(dataset, 0.8, 1)
+        assert finding.details["affected_queries"] == affected
+
+
+def test_in_a_large_corpus_only_exact_copies_are_found(monkeypatch):
+    monkeypatch.setattr("ragsweep_audit.findings.duplicates.MOST_COMPARED", 2)
+    pages = {"a.pdf": [LONG, LONG.replace("daily", "weekly", 1)], "b.pdf": [LONG.upper()]}
+    [finding] = duplicate_passages(dataset_of(pages), 0.8, 1)
+    assert finding.examples == ("a.pdf#1 and b.pdf#1",)
+
+
+def test_copies_on_one_page_have_names_of_their_own():
+    """Of passages of one page, the name of the page would stand for both."""
+    dataset = dataset_of(
+        {"a.pdf": [f"{LONG} {LONG}"]}, chunker=FixedChunker(len(LONG), 0, "characters"), unit="passage"
+    )
+    [finding] = duplicate_passages(dataset, 0.7, 1)
+    first, second = finding.examples[0].split(" and ")
+    assert first != second
+
+
+def test_a_ceiling_below_1_is_not_shown_as_1():
+    judgments = [Judgment(f"q{n}", unit, 1) for n in range(1, 3001) for unit in ("a.pdf#1", *["a.pdf#9"][: n == 1])]
+    [absent, *_] = coverage(dataset_of({"a.pdf": [LONG]}, [f"What {n}?" for n in range(3000)], tuple(judgments)), 1)
+    assert "at most 0.9998" in absent.cost  # 2999.5 of 3000
+
+
+def test_only_queries_with_a_lower_grade_score_more_than_0_in_ndcg():
+    for grade, exception in ((0, False), (1, True)):
+        judgments = (Judgment("q1", "a.pdf#1", 2), Judgment("q2", "a.pdf#1", grade))
+        [finding] = coverage(dataset_of({"a.pdf": [LONG]}, ["What?", "Who?"], judgments), 2)
+        assert finding.cost.startswith("They score 0")
+        assert ("NDCG" in finding.cost) is exception
+
+
+def test_passages_that_overlap_are_no_copies():
+    words = " ".join(f"word{number}" for number in range(200))
+    dataset = dataset_of({"a.pdf": [words]}, chunker=RecursiveChunker(200, 180), unit="passage")
+    assert dataset.passages[0].end > dataset.passages[1].start
+    assert not list(duplicate_passages(dataset, 0.5, 1))
+    assert list(duplicate_passages(dataset_of({"a.pdf": [words], "b.pdf": [words]}), 0.5, 1))
+
+
+def test_copied_questions_are_those_whose_words_stand_in_a_row_in_the_answer():
+    page = "Haemoglobin below 11 g/dl needs iron tablets, which are taken daily with lemon water."
+    queries = ["Iron tablets, which are taken daily with what?", "How does one take tablets of iron every day?"]
+    judgments = (Judgment("q1", "a.pdf#1", 1), Judgment("q2", "a.pdf#1", 1))
+    dataset = dataset_of({"a.pdf": [page]}, queries, judgments)
+    [finding] = copied_queries(dataset, 0.8, 1)
+    assert finding.examples == ("q1",)
+    assert not list(copied_queries(dataset, 1.0, 1))
+
+
+def peak_memory(words):
+    """Bytes that looking for a copied query of so many words takes; the answer has all but every tenth word of it."""
+    query = [f"w{number}" for number in range(words)]
+    answer = " ".join(word for number, word in enumerate(query) if number % 10)
+    dataset = dataset_of({"a.pdf": [answer]}, [" ".join(query)])
+    tracemalloc.start()
+    assert not list(copied_queries(dataset, 0.8, 1))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def test_a_query_of_twice_the_length_takes_at_most_twice_the_memory():
+    assert peak_memory(8000) < 2.5 * peak_memory(4000)
+
+
+RUNS = st.lists(st.sampled_from("abc"), max_size=14)
+
+
+@given(RUNS, RUNS, st.floats(0, 1))
+def test_a_query_is_copied_if_a_run_of_its_words_is_in_the_answer(query, answer, share):
+    length = max(6, ceil(share * len(query) - 1e-9))
+    runs = {tuple(query[start : start + length]) for start in range(len(query) - length + 1)}
+    expected = any(tuple(answer[start : start + length]) in runs for start in range(len(answer) - length + 1))
+    dataset = dataset_of({"a.pdf": [" ".join(["x", *answer])]}, [" ".join(query) or "y"])
+    assert bool(list(copied_queries(dataset, share, 1))) == expected
+
+
+def test_queries_that_cannot_stand_alone_are_found():
+    queries = ["What does it say about this?", "Which test finds malaria?"]
+    [finding] = dependent_queries(dataset_of({"a.pdf": ["iron"]}, queries))
+    assert (finding.count, finding.out_of, finding.examples) == (1, 2, ("q1",))
+
+
+CLEAN = "The officer visits every household once a month, and writes births and deaths into the register (S-2)."
+DAMAGED = {
+    "characters that the file does not explain": "The o\ufffdcer vis\ue003ts every h\ue000useh\ufffdld once a month.",
+    "a wrong encoding": "Le mÃ©decin rÃ©pond Ã\xa0 lâ€™infirmiÃ¨re, dÃ©jÃ\xa0 prÃ©sente au prÃ©alable.",
+    "ligatures, which no query has": "The o\ufb03cer \ufb01nds the \ufb01rst \ufb02uid in the o\ufb03ce.",
+    "letters apart": "W a s h y o u r h a n d s before you eat.",
+    ACROSS: "It is rec- eight degrees the preg- ture is read and writ- nancies in the regis- ten on the chart.",
+}
+
+
+@pytest.mark.parametrize("cause", DAMAGED)
+def test_damaged_text_is_found_with_its_cause(cause):
+    dataset = dataset_of({"a.pdf": [CLEAN, DAMAGED[cause], CLEAN]})
+    [finding] = garbled_text(dataset, 0.05)
+    assert finding.details["pages"] == {cause: ["a.pdf#2"]}
+    assert finding.count == 1
+
+
+def test_bytes_that_windows_leaves_undefined_are_read_as_latin_1():
+    assert list(garbled_text(dataset_of({"a.pdf": [f"{CLEAN} nowâ€\x9d"]}), 0.05))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CLEAN,
+        "\uf0b7 Appliances\n\uf0b7 Entertainment\n\uf0b7 Services",  # bullets of a symbol font
+        "Él pagó 5 € por «él». SÃO PAULO, Ação, ŠKODA, naïve façade, Zürich — “Çà et là”.",
+        "Options: a b c d or 1 2 3 4 5 6 7; short- and long-term plans, pre- and post-natal care, in- or outpatients.",
+        "The xc- system: xc- is changed by xc- and xc- again, as xc- does.",
+        "the u s s r and the u s s r s allies, a u s s r plan, n a t o and the u n e s c o",
+        "Немного русского текста и 日本語のテキスト, Ελληνικά.",
+    ],
+)
+def test_text_that_is_only_unusual_is_not_damaged(text):
+    assert not list(garbled_text(dataset_of({"a.pdf": [text]}), 0.05))
+
+
+def test_a_few_letters_apart_are_damage_only_if_they_spell_a_word_of_the_corpus():
+    apart = "N o t e s on the use of salt"
+    assert not list(garbled_text(dataset_of({"a.pdf": [apart]}), 0.05))
+    assert list(garbled_text(dataset_of({"a.pdf": [apart, "The notes of the officer."]}), 0.05))
+
+
+def test_the_share_of_damaged_words_decides():
+    text = f"W a s h y o u r h a n d s {CLEAN * 3}"
+    dataset = dataset_of({"a.pdf": [text]})
+    assert list(garbled_text(dataset, 0.05))
+    assert not list(garbled_text(dataset, 0.5))
+
+
+def test_columns_that_a_pdf_draws_line_by_line_are_found(tmp_path):
+    from reportlab.pdfgen.canvas import Canvas
+
+    from ragsweep.datasets.formats.pdf_documents import PdfDocuments
+
+    left = [
+        "The health officer visits",
+        "every household and re-",
+        "cords births and the preg-",
+        "nancies in the regis-",
+    ]
+    right = ["Vaccines are kept", "between two and eight de-", "grees. The tempera-", "ture is read and writ-"]
+    canvas = Canvas(str(tmp_path / "a.pdf"))
+    for row, (one, other) in enumerate(zip([*left, "ter."], [*right, "ten down."], strict=True)):
+        canvas.drawString(60, 700 - 14 * row, one)
+        canvas.drawString(320, 700 - 14 * row, other)
+    canvas.save()
+    documents = PdfDocuments(str(tmp_path / "a.pdf")).read()
+    collection = Collection("small", "page", documents, (Query("q1", "?"),), FIRST)
+    dataset = Dataset.from_collection(collection, PageChunker())
+    [finding] = garbled_text(dataset, 0.05)
+    assert [*finding.details["pages"]] == [ACROSS]
+
+
+def test_text_beyond_the_window_is_counted():
+    dataset = dataset_of({"a.pdf": ["one", "two", "three"]})
+    [finding] = unread_text(dataset, np.array([10, 30, 60]), 20, "minilm", 0.001)
+    assert (finding.count, finding.out_of, finding.examples) == (2, 3, ("a.pdf#3/0", "a.pdf#2/0"))
+    assert finding.details == {"window": 20, "longest": 60, "unread_share": 0.5}
+    assert not list(unread_text(dataset, np.array([10, 30, 60]), 20, "minilm", 0.6))
+    assert not list(unread_text(dataset, np.array([10, 20, 20]), 20, "minilm", 0.0))

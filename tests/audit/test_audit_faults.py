@@ -1,0 +1,269 @@
+"""Faults that are put into clean datasets: the audit finds them where they matter, and raises no alarm without them.
+
+    python -m pytest tests/audit/test_audit_faults.py --soak -q -n 0    # prints the table of docs/audit.md
+
+A fault of judgments matters if recall@5 of BM25 falls by more than half the width of its 95 % interval. Pages that are
+removed matter if one of them is judged relevant. Copies and passages that are too long always matter.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pytest
+
+from ragsweep.datasets import Dataset, PdfDataset, Qrels, RecursiveChunker
+from ragsweep.models.encoders.model_files import MINILM
+from ragsweep.models.encoders.prompt_tokens import token_counts
+from ragsweep.retrieval import SparseRetriever
+from ragsweep.store.store import NO_STORE
+from ragsweep_audit.audit import audit
+from ragsweep_audit.findings.coverage import coverage
+from ragsweep_audit.findings.duplicates import duplicate_passages, duplicate_queries
+from ragsweep_audit.findings.shifted import shifted_pages
+from ragsweep_audit.findings.swapped import swapped_judgments
+from ragsweep_audit.findings.unit_ranks import UnitRanks
+from ragsweep_audit.findings.unread_text import unread_text
+from ragsweep_audit.settings import AuditSettings
+
+SETTINGS = AuditSettings()
+SHARES = (0.01, 0.05, 0.2)
+WINDOW = 254
+FOUND = 0.95
+FOUND_SWAPS = 0.9  # BM25 finds too few of the pages of both queries
+
+
+@dataclass(frozen=True)
+class Clean:
+    """A dataset without faults, with what every injection needs."""
+
+    items: Dataset
+
+    @cached_property
+    def ranks(self) -> UnitRanks:
+        """The ranks of all units for all queries, so that judgments can be changed without ranking again."""
+        items = self.items
+        scores = SparseRetriever(NO_STORE, stop_words="english", stemmer="english").index(items.texts)
+        of_passage = scores.scores([query.text for query in items.queries])
+        of_unit = np.zeros((len(items.units), len(items.queries)))
+        np.maximum.at(of_unit, items.passage_units, of_passage.T)
+        ranks = [np.searchsorted(np.sort(-row), -row) for row in of_unit.T]
+        return UnitRanks(np.arange(len(items.queries)), np.arange(len(items.units)), np.array(ranks, dtype=np.int32))
+
+    @cached_property
+    def tokens(self):
+        return token_counts(self.items.texts, MINILM, NO_STORE)
+
+    @cached_property
+    def copied_passages(self):
+        """How many copies there are without the fault."""
+        return sum(each.count for each in duplicate_passages(self.items, SETTINGS.near_passages, 1))
+
+    @cached_property
+    def copied_queries(self):
+        return sum(each.count for each in duplicate_queries(self.items, SETTINGS.near_queries, 1))
+
+    def recall(self, query, unit):
+        """Recall@5 of BM25 for each query, shape [queries]."""
+        hits = np.bincount(query, self.ranks.of(query, unit) < 5, len(self.items.queries))
+        return hits / np.maximum(np.bincount(query, minlength=len(self.items.queries)), 1)
+
+    def matters(self, query, unit):
+        """Whether recall with these judgments is lower than it was by more than its interval is wide to one side."""
+        before = self.recall(self.items.qrels.query, self.items.qrels.unit)
+        half = 1.96 * before.std(ddof=1) / np.sqrt(len(before))
+        return before.mean() - self.recall(query, unit).mean() > half
+
+    def judged(self, query, unit):
+        qrels = Qrels(query, unit, np.ones_like(unit))
+        return replace(self.items, qrels=qrels)
+
+
+def some(rng, number, share):
+    """A share of so many things, at least one."""
+    return rng.choice(number, max(1, round(share * number)), replace=False)
+
+
+def shift(clean, share, rng):
+    qrels, step = clean.items.qrels, rng.choice([-1, 1])
+    moved = np.clip(qrels.unit + step, 0, len(clean.items.units) - 1)
+    unit = np.where(np.isin(qrels.query, some(rng, len(clean.items.queries), share)), moved, qrels.unit)
+    findings = shifted_pages(clean.judged(qrels.query, unit), clean.ranks, 1, SETTINGS.level)
+    found = any(each.details["offset"] == -step for each in findings)
+    return found, clean.matters(qrels.query, unit)
+
+
+def swap(clean, share, rng):
+    qrels = clean.items.qrels
+    chosen = some(rng, len(clean.items.queries), share)
+    partner = np.arange(len(clean.items.queries))
+    half = len(chosen) // 2
+    partner[chosen[:half]], partner[chosen[half : 2 * half]] = chosen[half : 2 * half], chosen[:half]
+    query = partner[qrels.query]
+    findings = list(swapped_judgments(clean.judged(query, qrels.unit), clean.ranks, 1, SETTINGS.level))
+    return bool(findings), clean.matters(query, qrels.unit)
+
+
+def remove(clean, share, rng):
+    items = clean.items
+    gone = some(rng, len(items.units), share)
+    kept = ~np.isin(items.passage_units, gone)
+    passages = tuple(passage for passage, stays in zip(items.passages, kept, strict=True) if stays)
+    left = replace(items, passages=passages, passage_units=items.passage_units[kept])
+    found = any(each.kind == "absent_units" for each in coverage(left, 1))
+    return found, bool(np.isin(items.qrels.unit, gone).any())
+
+
+def copy_passages(clean, share, rng):
+    """Add near copies of passages as pages of their own: one in 40 words is another one, case and spaces differ."""
+    items = clean.items
+    long = np.flatnonzero([len(text.split()) >= 40 for text in items.texts])
+    chosen = long[some(rng, len(long), share)]
+    copies = []
+    for row in chosen:
+        words = items.texts[row].upper().split()
+        words[:: max(40, len(words) // 3)] = ["other"] * len(words[:: max(40, len(words) // 3)])
+        copies.append(replace(items.passages[row], text="  ".join(words), source="copy"))
+    units = np.arange(len(copies)) + len(items.units)
+    more = replace(
+        items,
+        passages=items.passages + tuple(copies),
+        units=items.units + tuple(f"copy#{number}" for number in range(len(copies))),
+        passage_units=np.concatenate([items.passage_units, units]),
+    )
+    found = sum(each.count for each in duplicate_passages(more, SETTINGS.near_passages, 1))
+    return found >= clean.copied_passages + FOUND * len(copies), True
+
+
+def copy_queries(clean, share, rng):
+    """Add near copies of queries, with other case, marks and function words."""
+    items = clean.items
+    chosen = some(rng, len(items.queries), share)
+    copies = [
+        replace(items.queries[row], query_id=f"copy{row}", text=f"Please: {items.queries[row].text.upper()}!!")
+        for row in chosen
+    ]
+    more = replace(items, queries=items.queries + tuple(copies))
+    found = sum(each.count for each in duplicate_queries(more, SETTINGS.near_queries, 1))
+    return found >= clean.copied_queries + FOUND * len(copies), True
+
+
+def lengthen(clean, share, rng):
+    """Make passages longer than the window: their tokens become twice the window."""
+    tokens = clean.tokens.copy()
+    tokens[some(rng, len(tokens), share)] = 2 * WINDOW
+    return any(unread_text(clean.items, tokens, WINDOW, "minilm", SETTINGS.unread)), True
+
+
+FAULTS = {
+    "shifted pages": shift,
+    "swapped judgments": swap,
+    "removed pages": remove,
+    "near copies of passages": copy_passages,
+    "near copies of queries": copy_queries,
+    "passages that are too long": lengthen,
+}
+TIMES = dict.fromkeys(FAULTS, 200) | {"near copies of passages": 3}  # that compares all passages each time
+
+
+def inject(clean, fault, share, times):
+    """How often the fault mattered, and how often it was found then."""
+    outcomes = [FAULTS[fault](clean, share, np.random.default_rng([1, seed])) for seed in range(times)]
+    matters = [found for found, mattered in outcomes if mattered]
+    return len(matters), sum(matters)
+
+
+def least_found(fault):
+    """The share of the faults that must be found, of those that matter."""
+    return FOUND_SWAPS if fault == "swapped judgments" else FOUND
+
+
+@pytest.fixture(scope="module")
+def manual_in_passages(manual):
+    return Clean(Dataset.from_collection(manual, RecursiveChunker(500, 50)))
+
+
+@pytest.fixture(scope="module")
+def filings(real_data):
+    folder = real_data / "financebench"
+    collection = PdfDataset("filings", str(folder / "documents"), str(folder / "test_queries.json")).load()
+    return Clean(Dataset.from_collection(collection, RecursiveChunker(500, 50)))
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_in_a_fifth_of_the_manual_is_found(manual_in_passages, fault):
+    mattered, found = inject(manual_in_passages, fault, 0.2, min(20, TIMES[fault]))
+    assert mattered
+    assert found >= least_found(fault) * mattered - 1
+
+
+@pytest.mark.parametrize("fault", ["removed pages", "near copies of queries", "passages that are too long"])
+def test_a_fault_that_counts_by_definition_is_found_however_rare_it_is(manual_in_passages, fault):
+    mattered, found = inject(manual_in_passages, fault, 0.01, 10)
+    assert mattered == found > 0
+
+
+def alarms(items):
+    return {each.kind for each in audit(items, SETTINGS, 1, NO_STORE, SparseRetriever(NO_STORE)).findings}
+
+
+def test_the_manual_raises_no_alarm(manual_in_passages, manual_pages):
+    assert alarms(manual_in_passages.items) == alarms(manual_pages) == set()
+
+
+@pytest.mark.real_data
+def test_real_data_raises_only_alarms_that_are_true(filings, real_data):
+    from ragsweep.datasets import OwnDataset, SpanQuestions, TextCorpus
+
+    # Two pages of the filings are blank, and their cover pages and tables of contents repeat each other.
+    assert alarms(filings.items) == {"pages_without_text", "duplicate_passages"}
+    chroma = real_data / "chunking_evaluation"
+    spans = OwnDataset("own", TextCorpus(str(chroma / "corpora")), SpanQuestions(str(chroma / "questions_df.csv")))
+    assert alarms(Dataset.from_collection(spans.load(), RecursiveChunker(500, 50))) == set()
+
+
+@pytest.mark.real_data
+def test_scifact_raises_only_alarms_that_are_true(scifact):
+    # Two claims stand in the abstracts word by word.
+    assert alarms(scifact) == {"copied_queries"}
+
+
+@pytest.fixture(scope="module")
+def claims(scifact):
+    return Clean(scifact)
+
+
+DATASETS = {"manual": "manual_in_passages", "financebench": "filings", "SciFact": "claims"}
+WITHOUT_PAGES = ("shifted pages", "SciFact")
+
+
+@pytest.mark.soak
+@pytest.mark.real_data
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_half_of_the_queries_of_a_clean_dataset_seldom_raise_an_alarm(request, capsys, dataset):
+    clean, times = request.getfixturevalue(DATASETS[dataset]), 300
+    qrels, alarms = clean.items.qrels, {"shifted_pages": 0, "swapped_judgments": 0}
+    for seed in range(times):
+        chosen = np.isin(qrels.query, some(np.random.default_rng(seed), len(clean.items.queries), 0.5))
+        half = clean.judged(qrels.query[chosen], qrels.unit[chosen])
+        for find in (shifted_pages, swapped_judgments):
+            alarms[find.__name__] += any(find(half, clean.ranks, 1, SETTINGS.level))
+    with capsys.disabled():
+        print(f"\n{dataset}: false alarms in {times} halves: {alarms}", end="")
+    assert max(alarms.values()) <= 3 * SETTINGS.level * times
+
+
+@pytest.mark.soak
+@pytest.mark.real_data
+@pytest.mark.parametrize("dataset", DATASETS)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_found_where_it_matters(request, capsys, fault, dataset):
+    if (fault, dataset) == WITHOUT_PAGES:
+        pytest.skip("SciFact has no pages")
+    clean, times = request.getfixturevalue(DATASETS[dataset]), TIMES[fault]
+    for share in SHARES:
+        mattered, found = inject(clean, fault, share, times)
+        rate = f"{found / mattered:.1%}" if mattered else "-"
+        with capsys.disabled():
+            print(f"\n| {fault} | {dataset} | {share:.0%} | {mattered} of {times} | {rate} |", end="")
+        assert found >= least_found(fault) * mattered or mattered < 0.05 * times  # too few to tell

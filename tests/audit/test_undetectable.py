@@ -1,0 +1,77 @@
+"""What the audit could find with as many queries as a dataset has."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query
+from ragsweep.store.store import NO_STORE
+from ragsweep_audit.audit import audit, unit_ranks
+from ragsweep_audit.findings.shifted import shifted_pages, sign_flip_p
+from ragsweep_audit.findings.undetectable import undetectable
+from ragsweep_audit.settings import AuditSettings
+
+LEVEL = 0.01
+SHIFTS, SWAPS = "counted from 0", "swapped"
+
+
+def asked(count, found, by=0, pages=40):
+    """Questions about a book, some of which BM25 answers; the judged pages are moved by `by`."""
+    pages = [(str(n), f"a#{n}", f"topic{n} common{n % 3} text") for n in range(1, pages + 1)]
+    queries = tuple(Query(str(n), f"topic{n}" if n <= found + 2 else f"common{n % 3}") for n in range(3, count + 3))
+    judgments = tuple(Judgment(query.query_id, f"a#{int(query.query_id) + by}", 1) for query in queries)
+    document = Document.from_pages("a", pages)
+    return Dataset.from_collection(Collection("book", "page", (document,), queries, judgments), PageChunker())
+
+
+def said(items, level=LEVEL):
+    return " ".join(undetectable(items, unit_ranks(items, 1, NO_STORE), 1, level))
+
+
+def shift_is_found(items, level=LEVEL):
+    return any(True for _ in shifted_pages(items, unit_ranks(items, 1, NO_STORE), 1, level))
+
+
+@pytest.mark.parametrize("count", [4, 12, 30])
+def test_the_audit_says_of_a_shift_what_it_then_does(count):
+    can_be_seen = SHIFTS not in said(asked(count, count))
+    assert can_be_seen == shift_is_found(asked(count, count, by=-1))
+    assert can_be_seen == (count > 4)
+
+
+def test_eight_queries_show_that_pages_are_counted_from_0():
+    """All signs are the same in 1 of 256 cases, which is below 0.4 of the level of 0.01."""
+    assert shift_is_found(asked(8, 8, by=-1))
+    assert not shift_is_found(asked(7, 7, by=-1))
+
+
+def test_a_larger_level_is_named_if_it_sees_more():
+    assert "audit.level=0.05 sees it" in said(asked(6, 6))
+    assert "compare some judged pages" in said(asked(3, 3))
+
+
+def test_swaps_that_can_be_seen_are_not_mentioned(manual_pages):
+    assert SWAPS not in said(manual_pages)
+    assert SWAPS in said(asked(12, 3))
+
+
+def test_of_many_queries_that_bm25_cannot_answer_it_is_said_too():
+    items = asked(320, 320, pages=330)
+    foreign = replace(items, queries=tuple(replace(query, text="zèbre") for query in items.queries))
+    assert f"With 320 queries, few {SWAPS} judgments can be seen" in said(foreign)
+
+
+def test_the_audit_reports_it_and_keeps_it(store):
+    found = audit(asked(6, 6), AuditSettings(), 1, store, None)
+    assert any(SHIFTS in sentence for sentence in found.undetectable)
+    assert audit(asked(6, 6), AuditSettings(), 1, store, None).undetectable == found.undetectable
+    assert found.undetectable[-1] in found.sentences[0]
+
+
+def test_few_differences_have_an_exact_p_value():
+    rng = np.random.default_rng(0)
+    differences = rng.exponential(1, 10)
+    signs = np.array(np.meshgrid(*[[-1, 1]] * 10)).reshape(10, -1).T
+    exact = ((signs @ differences) >= differences.sum() - 1e-9).mean()
+    assert sign_flip_p(np.append(differences, [0, 0])) == exact == 1 / 1024

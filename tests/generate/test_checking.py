@@ -1,0 +1,302 @@
+"""What becomes of good and bad drafts."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import Stemmer
+from letters import LetterEncoder
+from rank_bm25 import BM25Okapi
+
+from ragsweep.core.errors import ConfigError, GeneratorError
+from ragsweep.store.store import NO_STORE
+from ragsweep.text.stop_words import LUCENE_STOP_WORDS
+from ragsweep_generate.checking import Accepted, Checker, Rejected
+from ragsweep_generate.drafts import UNANSWERABLE, Draft, Request, Source
+from ragsweep_generate.extractive import ExtractiveGenerator
+from ragsweep_generate.making import Plan, make
+from ragsweep_generate.searching import CorpusSearch
+
+TEXTS = (
+    "Paracetamol lowers fever. A child of ten kilograms needs 150 mg of paracetamol every six hours.",
+    "Iron tablets are taken daily with lemon water. Tea and milk stop the body from taking up iron.",
+    "Measles vaccine is given at nine months, and again at sixteen months, under the skin of the right arm.",
+    "Zinc shortens diarrhoea. It is given for fourteen days, dissolved in breast milk or clean water.",
+    "For fever, a child who weighs ten kilograms needs paracetamol: 150 mg, every six hours, as described before.",
+)
+SOURCES = [Source("m.txt", str(page), 200 * page, 200 * page + len(text), text) for page, text in enumerate(TEXTS)]
+PLAN = Plan(4, 0, (), 5, 2000, 5, 0)
+ZINC = Draft("For how long is zinc given?", ("It is given for fourteen days",))
+
+
+def checker(encoder=None):
+    return Checker(CorpusSearch(SOURCES, encoder, NO_STORE))
+
+
+def outcome(draft, source=SOURCES[3], query_type="factual", by=None):
+    [found] = (by or checker()).check([Request(source, query_type)], [draft])
+    return found
+
+
+def failed(draft, **settings):
+    found = outcome(draft, **settings)
+    return found.check if isinstance(found, Rejected) else None
+
+
+def test_a_good_draft_is_accepted_with_its_spans():
+    accepted = outcome(ZINC)
+    assert isinstance(accepted, Accepted)
+    [(start, end)] = accepted.references
+    assert TEXTS[3][start - 600 : end - 600] == "It is given for fourteen days"
+
+
+@pytest.mark.parametrize(
+    ("draft", "check"),
+    [
+        (Draft("", flaw="the model refused"), "response"),
+        (Draft("zinc?", ZINC.references), "form"),
+        (Draft("For how long is it given in the passage?", ZINC.references), "context"),
+        (Draft(ZINC.question, ()), "reference"),
+        (Draft(ZINC.question, ("It is given for forty days and nights",)), "reference"),
+        (Draft(ZINC.question, (*ZINC.references, "Zinc is a metal of the earth")), "reference"),
+        (Draft("Who won the football match yesterday?", ZINC.references), "subject"),
+    ],
+)
+def test_a_bad_draft_fails_the_check_of_its_fault(draft, check):
+    assert failed(draft) == check
+
+
+def test_a_near_copy_of_an_accepted_question_is_refused():
+    by = checker()
+    assert failed(ZINC, by=by) is None
+    assert failed(replace(ZINC, question="For how long is Zinc given"), by=by) == "copy"
+    assert failed(replace(ZINC, question="Which water dissolves zinc for diarrhoea?"), by=by) is None
+    for days, expected in ((14, None), (15, None), (14, "copy")):
+        question = f"Is zinc given for {days} days in diarrhoea with clean water?"
+        assert failed(replace(ZINC, question=question), by=by) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "check"),
+    [
+        ("Should zinc be dissolved in clean water for diarrhoea", "copy"),
+        ("Should zinc not be dissolved in clean water for diarrhoea?", None),
+        ("Shouldn't zinc be dissolved in clean water for diarrhoea?", None),
+        ("Should water be dissolved in clean zinc for diarrhoea?", None),
+    ],
+)
+def test_a_question_with_another_negation_or_order_is_no_copy(question, check):
+    by = checker()
+    assert failed(replace(ZINC, question="Should zinc be dissolved in clean water for diarrhoea?"), by=by) is None
+    assert failed(replace(ZINC, question=question), by=by) == check
+
+
+def test_the_encoder_finds_near_copies_in_other_words():
+    class Alike(LetterEncoder):
+        """All texts are alike to it, and yet not equal."""
+
+        def encode(self, texts, role):
+            embeddings = super().encode(texts, role) * 0.01 + 1
+            return embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)
+
+    other = Draft("How many days does one dissolve zinc?", ZINC.references)
+    negated = Draft("For how long is zinc not dissolved?", ZINC.references)
+    for encoder, expected in ((None, None), (Alike(), "copy")):
+        by = checker(encoder)
+        assert failed(ZINC, by=by) is None
+        assert failed(other, by=by) == expected
+        assert failed(negated, by=by) is None
+
+
+def test_a_question_that_another_passage_answers_is_refused():
+    draft = Draft("How much paracetamol does a child of ten kilograms need?", (TEXTS[0].split(". ")[1],))
+    found = outcome(draft, source=SOURCES[0])
+    assert (found.check, found.reason) == ("elsewhere", "m.txt, page 4 may answer it")
+    alone = Checker(CorpusSearch(SOURCES[:4], None, NO_STORE))
+    assert isinstance(outcome(draft, source=SOURCES[0], by=alone), Accepted)
+
+
+def test_an_out_of_scope_question_has_no_reference_and_no_passage_with_its_words():
+    def check(draft):
+        return failed(draft, query_type=UNANSWERABLE)
+
+    assert check(Draft("What does a course of zinc cost in Norway?")) is None
+    assert check(Draft("Does zinc shorten diarrhoea with clean water?")) == "elsewhere"
+    assert check(ZINC) == "reference"
+    assert check(Draft("Who won the football match yesterday?")) == "subject"
+
+
+def test_the_rank_of_bm25_is_that_of_the_library():
+    """By rank_bm25, with the same words."""
+    stem = Stemmer.Stemmer("english").stemWords
+
+    def tokens(text):
+        return stem([word for word in re.findall(r"\w+", text.lower()) if word not in LUCENE_STOP_WORDS])
+
+    library = BM25Okapi([tokens(text) for text in TEXTS], k1=1.5, b=0.75, epsilon=0.25)
+    questions = [
+        "For how long is zinc given?",
+        "Which water is clean for milk and tea?",
+        "Who needs six hours of sleep?",
+    ]
+    search = CorpusSearch(SOURCES, None, NO_STORE)
+    for origin in range(len(SOURCES)):
+        for question, found in zip(questions, search.find(questions, [SOURCES[origin]] * 3), strict=True):
+            scores = library.get_scores(tokens(question))
+            better = int((scores > scores[origin]).sum() + (scores[:origin] == scores[origin]).sum())
+            assert found.rank == (better + 1 if scores[origin] else None)
+
+
+def test_a_question_is_easy_if_bm25_finds_its_passage_first():
+    easy = outcome(ZINC)
+    hard = outcome(Draft("How many days do lemon tablets and diarrhoea take?", ZINC.references))
+    assert (easy.rank, easy.is_easy) == (1, True)
+    assert (hard.rank, hard.is_easy) == (2, False)
+    assert easy.copied == pytest.approx(1 / 3)  # "given", not "long" and "zinc"
+
+
+class Scripted:
+    """Returns what a function makes of the number of the draft."""
+
+    types = ("factual", UNANSWERABLE)
+
+    def __init__(self, tell):
+        self.tell, self.asked = tell, []
+
+    def draft(self, requests):
+        self.asked.append(len(requests))
+        return [self.tell(request) for request in requests]
+
+
+def sentence(request):
+    return ExtractiveGenerator().draft([request._replace(query_type="sentence")])[0]
+
+
+def many(number):
+    """Passages that have no word in common but a few."""
+    random = np.random.default_rng(0)
+
+    def word():
+        return "".join(random.choice([*"bcdfglmnprst"]) + random.choice([*"aeiou"]) for _ in range(4))
+
+    texts = [f"The {word()} {word()} opens the {word()} {word()} beside {word()} {word()}." for _ in range(number)]
+    return [Source("m.txt", str(at), 1000 * at, 1000 * at + len(text), text) for at, text in enumerate(texts)]
+
+
+def made(generator, plan=PLAN, sources=None):
+    sources = sources or many(300)
+    return make(generator, sources, Checker(CorpusSearch(sources, None, NO_STORE)), plan)
+
+
+def test_a_model_that_never_returns_a_question_is_not_asked_for_ever():
+    generator = Scripted(lambda request: Draft("", flaw="it is not in the form that was asked for"))
+    with pytest.raises(GeneratorError, match=r"no draft of 40 .* 40 failed 'response' .* such as: it is not"):
+        made(generator, replace(PLAN, count=100))
+    assert sum(generator.asked) == 40
+
+
+def test_what_passed_is_kept_if_the_model_fails_later():
+    good = iter(range(3))
+    generator = Scripted(lambda request: sentence(request) if next(good, None) is not None else Draft("", flaw="no"))
+    outcome = made(generator, replace(PLAN, count=10))
+    assert len(outcome.accepted) == 3
+    assert outcome.shortfall.startswith("7 of 10 questions are missing: ")
+    assert sum(generator.asked) <= 60
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(1, 60), (2, 120)])
+def test_drafts_per_question_limits_what_is_asked_for(limit, expected):
+    turn = iter(range(10**6))
+    generator = Scripted(lambda request: sentence(request) if next(turn) % 5 == 0 else Draft("", flaw="no"))
+    outcome = made(generator, replace(PLAN, count=60, drafts_per_question=limit))
+    assert sum(generator.asked) == expected
+    assert "no more drafts may be asked for (drafts_per_question)" in outcome.shortfall
+
+
+def test_a_corpus_that_gives_no_more_questions_is_said():
+    outcome = made(Scripted(sentence), replace(PLAN, count=50), many(20))
+    assert (len(outcome.accepted), outcome.shortfall) == (
+        20,
+        "30 of 50 questions are missing: the passages are used up",
+    )
+
+
+def test_out_of_scope_questions_are_a_share_of_all():
+    def tell(request):
+        if request.query_type == UNANSWERABLE:
+            subject = request.source.text.split()[1]
+            return Draft(f"Who sells {subject} beyond the north of Norway in winter?")
+        return sentence(request)
+
+    outcome = made(Scripted(tell), replace(PLAN, count=20, unanswerable=0.2))
+    types = [each.request.query_type for each in outcome.accepted]
+    assert (len(types), types.count(UNANSWERABLE)) == (20, 4)
+    assert all(not each.references for each in outcome.accepted if each.request.query_type == UNANSWERABLE)
+
+
+def test_out_of_scope_questions_alone_are_no_test_set():
+    def tell(request):
+        return Draft(f"Who sells {request.source.text.split()[1]} beyond Norway in winter?")
+
+    with pytest.raises(GeneratorError, match="is a question with references that passed the checks"):
+        made(Scripted(tell), replace(PLAN, count=1, unanswerable=0.9))
+
+
+def test_each_kind_of_question_that_is_missing_is_said():
+    def tell(request):
+        return Draft("", flaw="no") if request.query_type == UNANSWERABLE else sentence(request)
+
+    outcome = made(Scripted(tell), replace(PLAN, count=50, unanswerable=0.1), many(20))
+    assert outcome.shortfall.split("; ") == [
+        "25 of 45 questions are missing: the passages are used up",
+        "5 of 5 out-of-scope questions are missing: the passages are used up",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        (replace(PLAN, types=("poems",)), r"--types: found poems, expected some of keywords, sentence"),
+        (replace(PLAN, unanswerable=0.5), r"--unanswerable: this generator makes no out-of-scope questions"),
+    ],
+)
+def test_what_a_generator_does_not_make_is_refused(plan, message):
+    with pytest.raises(ConfigError, match=message):
+        made(ExtractiveGenerator(), plan)
+
+
+@pytest.mark.parametrize(
+    ("drafts", "found"), [(None, "NoneType"), ([], "0 drafts"), (["a?"] * 4, "returned str, expected a Draft")]
+)
+def test_a_generator_that_returns_something_else_is_named(drafts, found):
+    class Wrong:
+        types = ("factual",)
+
+        def draft(self, requests):
+            return drafts
+
+    with pytest.raises(GeneratorError, match=rf"test_checking\..*Wrong: .*{found}"):
+        made(Wrong())
+
+
+def test_the_types_take_turns_and_a_passage_is_used_for_each():
+    generator = ExtractiveGenerator()
+    outcome = made(generator, replace(PLAN, count=20), many(12))
+    types = [each.request.query_type for each in outcome.accepted]
+    assert abs(types.count("keywords") - types.count("sentence")) <= 2
+    only = made(generator, replace(PLAN, count=12, types=("keywords",)), many(12))
+    assert {each.request.query_type for each in only.accepted} == {"keywords"}
+
+
+def test_words_is_how_many_words_a_query_of_keywords_has():
+    request = Request(SOURCES[2], "keywords")
+    lengths = [len(ExtractiveGenerator(words).draft([request])[0].question.split()) for words in (3, 5, 40)]
+    assert lengths[:2] == [3, 5]
+    assert lengths[2] > 5
+
+
+def test_the_seed_decides_which_sentence_and_which_words():
+    requests = [Request(source, query_type) for source in SOURCES for query_type in ExtractiveGenerator.types]
+    drafts = [ExtractiveGenerator(seed=seed).draft(requests) for seed in (0, 0, 1)]
+    assert drafts[0] == drafts[1] != drafts[2]

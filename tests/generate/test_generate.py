@@ -1,0 +1,273 @@
+"""The command `ragsweep generate`: what it writes, that a sweep runs on it, and what bad input gets."""
+
+import gzip
+import json
+import resource
+import shlex
+
+import pandas as pd
+import pytest
+import small
+from application import PROJECT
+from question_server import Generate, assert_spans, lines, write_documents
+
+from ragsweep.core.errors import GeneratorError
+from ragsweep.datasets import PdfDocuments, TextCorpus
+from ragsweep.store.store import NO_STORE
+from ragsweep_generate.checking import Checker
+from ragsweep_generate.data_sheet import Recipe
+from ragsweep_generate.extractive import ExtractiveGenerator
+from ragsweep_generate.folder import write
+from ragsweep_generate.making import Plan, make
+from ragsweep_generate.searching import CorpusSearch
+from ragsweep_generate.sources import sources_of
+
+QUICK = ["~encoder", "shortest_passage=5"]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A test set without a model, and what the command printed."""
+    folder = tmp_path_factory.mktemp("made")
+    write_documents(folder / "documents")
+    generate = Generate(folder)
+    asked = [*generate.documents, *QUICK, "--count", "16", "--out", "my questions"]
+    return generate, generate.run(*asked), folder / "my questions"
+
+
+def test_it_writes_questions_rejected_drafts_and_a_data_sheet(made):
+    generate, (status, out, err), folder = made
+    assert status == 0
+    questions = lines(folder / "questions.jsonl")
+    assert len(questions) == 16
+    assert_spans(questions, generate.folder / "documents")
+    assert {each["query_type"] for each in questions} == {"keywords", "sentence"}
+    fields = {"question", "corpus_id", "references", "query_type", "answerable", "page", "easy", "bm25_rank", "copied"}
+    assert all(each.keys() == fields for each in questions)
+    rejected = lines(folder / "rejected.jsonl")
+    drafts = len(questions) + len(rejected)
+    assert f"my questions: 16 questions; {16 / drafts:.0%} of {drafts} drafts passed the checks" in out
+    sheet = (folder / "data_sheet.md").read_text()
+    easy = sum(each["easy"] for each in questions)
+    assert easy >= 15
+    [caution] = err.splitlines()
+    assert f"BM25 finds the passage of {easy / 16:.0%} of the questions first" in caution
+    assert caution.removeprefix("generate: ") in sheet
+    failed = {
+        check: [each["check"] for each in rejected].count(check) for check in ("response", "context", "elsewhere")
+    }
+    for check, number in failed.items():
+        [row] = [line for line in sheet.splitlines() if line.startswith(f"| {check} |")]
+        _, _, _, reached, passed, _, _ = map(str.strip, row.split("|"))
+        assert int(reached) - int(passed) == number
+
+
+def test_the_printed_command_runs_a_sweep_on_it(made, application):
+    _, (_, out, _), folder = made
+    command = shlex.split(out.splitlines()[-1])
+    assert command[:3] == ["ragsweep", "run", "-m"]
+    assert command[3:] in [
+        shlex.split(line)[3:] for line in (folder / "data_sheet.md").read_text().splitlines() if " -m " in line
+    ]
+    rows = lines(folder / "questions.jsonl")
+    out_of_scope = {**rows[0], "question": "Who paid for the pumps?", "references": [], "answerable": False}
+    text = "".join(f"{json.dumps(row)}\n" for row in [*rows, out_of_scope])
+    (application.home / "my questions").mkdir()
+    (application.home / "my questions" / "questions.jsonl").write_text(text)
+    process = application.run(*command[2:], "retriever=sparse")
+    assert process.returncode == 0, process.stderr
+    assert "queries without judgments, left out: 1 (Who paid for the pumps?)" in process.stderr
+    runs = application.children()
+    assert [run.info.status for run in runs] == ["FINISHED"] * 2
+    assert {run.data.params["dataset.name"] for run in runs} == {"my questions"}
+    [parent] = application.parents()
+    decision = json.loads((application.artifacts(parent) / "decision.json").read_text())
+    assert decision["headline"][0].startswith("The questions were generated from the documents")
+    assert {f"by_type/{each}/ndcg" for each in ("keywords", "sentence")} <= runs[0].data.metrics.keys()
+    table = pd.read_csv(application.artifacts(runs[0]) / "results/per_query.csv")
+    assert len(table) == 16
+    assert {"fields.easy", "fields.copied", "fields.answerable"} <= {*table.columns}
+
+
+def test_the_pdf_files_of_a_dataset_can_be_used(tmp_path, application):
+    dataset = small.arguments(tmp_path / "small")
+    generate = Generate(tmp_path)
+    status, out, err = generate.run(*dataset, *QUICK, "--count", "3", "--out", "out")
+    assert status == 0, err
+    assert {each["corpus_id"] for each in lines(tmp_path / "out/questions.jsonl")} == {"fever.pdf", "anaemia.pdf"}
+    command = shlex.split(out.splitlines()[-1])
+    assert "corpus=pdf" in command
+    assert "corpus.path=small/pdfs" in command
+    process = application.in_new_interpreter("run.py", "+dry_run=true", *command[3:-1])
+    assert "small/pdfs does not exist" in process.stderr  # it is relative to the folder in which it was printed
+
+
+@pytest.mark.parametrize("setting", ["seed=1", "passage_size=200", "shortest_passage=30", "generator.words=3"])
+def test_a_setting_changes_the_test_set(made, setting):
+    generate, _, folder = made
+    name = f"by {setting}"
+    settings = [each for each in QUICK if each.partition("=")[0] != setting.partition("=")[0]]
+    status, _, err = generate.run(*generate.documents, *settings, setting, "--count", "16", "--out", name)
+    assert status in (0, 1), err
+    assert lines(generate.folder / name / "questions.jsonl") != lines(folder / "questions.jsonl")
+
+
+def test_the_same_settings_make_the_same_test_set(made):
+    generate, _, folder = made
+    status, _, _ = generate.run(*generate.documents, *QUICK, "--count", "16", "--out", "again/below")
+    assert status == 0
+    for name in ("questions.jsonl", "rejected.jsonl"):
+        assert (generate.folder / "again/below" / name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_fewer_questions_than_wanted_are_written_and_said(made):
+    generate, _, _ = made
+    status, out, err = generate.run(
+        *generate.documents, *QUICK, "--count", "900", "--types", "sentence", "--out", "few"
+    )
+    number = len(lines(generate.folder / "few/questions.jsonl"))
+    assert status == 1
+    assert 16 < number < 900
+    assert f"few: {number} questions; " in out
+    assert err.splitlines()[-1].startswith(f"generate: {900 - number} of 900 questions are missing: ")
+    assert "Fewer than wanted: " in (generate.folder / "few/data_sheet.md").read_text()
+
+
+BAD = {
+    "--count 0 --out new": "--count: found 0, expected a whole number from 1 to 100000",
+    "--count 5 --out new --unanswerable 2": "--unanswerable: found 2.0, expected a number from 0 to 0.9",
+    "--count 5 --out new --unanswerable 0.2": "--unanswerable: this generator makes no out-of-scope questions",
+    "--count 5 --out new --types poems": "--types: found poems, expected some of keywords, sentence",
+    "--count 5 --out documents": "--out: documents exists; expected a new folder",
+    "--count 5 --out /proc/new": "--out: /proc/new cannot be made",
+    "--count 5 --out new generator=gpt": "generator=gpt: expected one of extractive, openai, smollm2",
+    "--count 5 --out new generator.wrds=3": "generator.wrds: no such setting (did you mean generator.words?)",
+    "--count 5 --out new generator.words=1": "generator.words: found 1, expected a whole number from 3 to 40",
+    "--count 5 --out new generator=openai": "generator.model: no value; set it with generator.model=VALUE",
+    "--count 5 --out new passage_size=1": "passage_size: found 1, expected a whole number from 200 to 20000",
+    "--count 5 --out new k=5": "k: no such setting",
+    "--count 5 --out new seed=-1": "seed: found -1, expected",
+    "--count 5 --out new shortest_passage=900": "no passage of 4 documents has 900 words or more (shortest_passage)",
+    "--count 5 --out new corpus.path=nosuch": "nosuch does not exist",
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD.items())
+def test_bad_input_gets_one_line_and_writes_nothing(made, arguments, message):
+    generate, _, _ = made
+    before = {*generate.folder.iterdir()}
+    status, out, err = generate.run(*generate.documents, *QUICK[:1], *shlex.split(arguments))
+    assert (status, out) == (2, "")
+    [line] = err.splitlines()
+    assert message in line
+    assert {*generate.folder.iterdir()} == before
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_the_documents_of_a_beir_dataset_can_be_used(tmp_path, zipped):
+    (tmp_path / "beir").mkdir()
+    texts = [{"_id": name, "title": name, "text": " ".join(pages)} for name, pages in small.PAGES.items()]
+    name, opened = ("corpus.jsonl.gz", gzip.open) if zipped else ("corpus.jsonl", open)
+    with opened(tmp_path / "beir" / name, "wt") as file:
+        file.write("".join(f"{json.dumps(each)}\n" for each in texts))
+    generate = Generate(tmp_path)
+    status, out, err = generate.run(
+        "dataset=beir", f"dataset.path={tmp_path}/beir", *QUICK, "--count", "3", "--out", "out"
+    )
+    assert status == 0, err
+    questions = lines(tmp_path / "out/questions.jsonl")
+    text = {each["_id"]: f"{each['title']} {each['text']}" for each in texts}
+    for each in questions:
+        [reference] = each["references"]
+        assert text[each["corpus_id"]][reference["start_index"] : reference["end_index"]] == reference["content"]
+    assert shlex.split(out.splitlines()[-1])[3:5] == ["corpus=beir", f"corpus.path=beir/{name}"]
+
+
+def test_the_settings_of_the_documents_are_in_the_printed_command(tmp_path):
+    dataset = small.arguments(tmp_path / "small")
+    settings = ["dataset.page_numbers=label", "dataset.skip=[fever.pdf]"]
+    _, out, _ = Generate(tmp_path).run(*dataset, *settings, *QUICK, "--count", "1", "--out", "out")
+    expected = ["corpus=pdf", "corpus.path=small/pdfs", "corpus.page_numbers=label", "corpus.skip=[fever.pdf]"]
+    assert shlex.split(out.splitlines()[-1])[3:7] == expected
+
+
+def test_documents_in_several_files_are_refused_with_the_reason(tmp_path):
+    (tmp_path / "beir/corpus").mkdir(parents=True)
+    for number in range(2):
+        row = {"_id": f"d{number}", "title": "", "text": "Fever in a child is measured."}
+        (tmp_path / f"beir/corpus/corpus-0000{number}-of-00002.jsonl").write_text(json.dumps(row))
+    status, _, err = Generate(tmp_path).run(
+        "dataset=beir", f"dataset.path={tmp_path}/beir", "--count", "1", "--out", "new"
+    )
+    assert status == 2
+    assert "are in several files, which no option of corpus reads; join them to one" in err
+
+
+def test_a_dataset_without_documents_of_its_own_is_refused(tmp_path):
+    status, _, err = Generate(tmp_path).run("dataset=clinical_cases", "--count", "5", "--out", "new")
+    assert status == 2
+    assert "corpus: nothing is chosen; choose documents with corpus=pdf corpus.path=DIR, for example" in err
+
+
+def test_the_encoder_spreads_the_passages_over_topics(made):
+    """By the real model."""
+    generate, _, folder = made
+    status, _, err = generate.run(*generate.documents, "shortest_passage=5", "--count", "16", "--out", "by topics")
+    assert status == 0, err
+    by_topics, by_documents = (lines(each / "questions.jsonl") for each in (generate.folder / "by topics", folder))
+    assert [each["corpus_id"] for each in by_topics] != [each["corpus_id"] for each in by_documents]
+
+
+@pytest.mark.parametrize("given", [["--count", "5"], ["--out", "new"], ["--count", "many", "--out", "new"]])
+def test_what_must_be_given_is_named(made, given):
+    generate, _, _ = made
+    status, _, err = generate.run(*generate.documents, *given)
+    assert status == 2
+    assert "--count" in err or "--out" in err
+
+
+def test_an_empty_corpus_is_said(tmp_path):
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "documents" / "empty.txt").write_text(" \n")
+    generate = Generate(tmp_path)
+    status, _, err = generate.run(*generate.documents, *QUICK, "--count", "5", "--out", "new")
+    assert (status, len(err.splitlines())) == (2, 1)
+    assert "empty.txt" in err or "no passage of 1 documents" in err
+
+
+def test_a_full_disk_leaves_no_half_of_a_test_set(tmp_path):
+    documents = TextCorpus(str(write_documents(tmp_path / "documents"))).read()
+    sources = sources_of(documents, 2000, 5)
+    plan, generator = Plan(5, 0, (), 5, 2000, 5, 0), ExtractiveGenerator()
+    outcome = make(generator, sources, Checker(CorpusSearch(sources, None, NO_STORE)), plan)
+    recipe = Recipe(documents, len(sources), generator, {}, plan, "", "")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500, hard))  # of any file: stands for a full disk
+    try:
+        with pytest.raises(GeneratorError, match=r"--out: .*out cannot be written \(File too large\)"):
+            write(tmp_path / "out", recipe, outcome)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert {path.name for path in tmp_path.iterdir()} == {"documents"}
+    write(tmp_path / "out", recipe, outcome)
+    assert (tmp_path / "out" / "questions.jsonl").exists()
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("generator", ["extractive", "smollm2"])
+def test_the_bundled_manual_gives_a_test_set_that_runs_in_a_sweep(tmp_path, application, generator):
+    generate = Generate(tmp_path)
+    settings = [f"generator={generator}", f"store.path={application.cache}"]
+    status, out, err = generate.run(*settings, "--count", "6", "--out", "out")
+    assert status == 0, err
+    manual = PROJECT / "data/cho_manual/documents"
+    text = {document.source: document.text for document in PdfDocuments(str(manual)).read()}
+    questions = lines(tmp_path / "out/questions.jsonl")
+    for each in questions:
+        [reference] = each["references"]
+        assert text[each["corpus_id"]][reference["start_index"] : reference["end_index"]] == reference["content"]
+    path = f"questions.path={tmp_path / 'out/questions.jsonl'}"
+    command = [each for each in shlex.split(out.splitlines()[-1])[2:] if not each.startswith("questions.path=")]
+    process = application.run(*command, path, "retriever=sparse")
+    assert process.returncode == 0, process.stderr
+    assert [run.info.status for run in application.children()] == ["FINISHED"] * 2

@@ -1,0 +1,193 @@
+"""Embeddings in the store: what is encoded anew, and that nothing else tells the store from a fresh encoding."""
+
+import os
+import subprocess
+import sys
+
+import letters as letters_module
+import numpy as np
+import pytest
+from letters import LetterEncoder, numbered
+
+from ragsweep.models.encoders.embeddings import PIECE, embed, encoding_ms
+from ragsweep.retrieval import SentenceTransformerEncoder
+from ragsweep.store.store import Store
+
+CORPUS = ("zinc", "iron", "calcium")
+
+
+@pytest.fixture
+def asked(letters, store):
+    """What is encoded for a corpus, after `CORPUS` was."""
+
+    def of(texts, role="passage", fingerprint="letters"):
+        embed(letters, store, CORPUS, "passage")
+        encoder = LetterEncoder(fingerprint)
+        embeddings = embed(encoder, store, texts, role)
+        np.testing.assert_array_equal(embeddings, letters.encode(texts, role))
+        return encoder.asked
+
+    return of
+
+
+@pytest.mark.parametrize(
+    ("texts", "encoded"),
+    [
+        (CORPUS, []),
+        (("calcium", "iron"), []),
+        ((*CORPUS, "iodine", "folate"), ["iodine", "folate"]),
+        (("iodine", *CORPUS), ["iodine"]),
+        (("iodine", "zinc", "iodine"), ["iodine"]),
+        (("Zinc",), ["Zinc"]),
+    ],
+    ids=["same", "fewer", "appended", "before", "repeated", "other case"],
+)
+def test_only_texts_that_no_corpus_had_are_encoded(asked, texts, encoded):
+    assert asked(texts) == encoded
+
+
+@pytest.mark.parametrize("other", [{"role": "query"}, {"fingerprint": "other"}])
+def test_another_role_or_encoder_encodes_all(asked, other):
+    assert asked(CORPUS, **other) == list(CORPUS)
+
+
+def test_what_was_appended_bit_by_bit_is_found_in_all_its_entries(asked, letters, store):
+    embed(letters, store, ("iodine",), "passage")
+    assert asked((*CORPUS, "folate", "iodine")) == ["folate"]
+
+
+def test_a_disabled_store_encodes_all_and_gives_the_same(letters, tmp_path):
+    encoder = LetterEncoder()
+    for _ in range(2):
+        embeddings = embed(encoder, Store(str(tmp_path), enabled=False), CORPUS, "passage")
+    np.testing.assert_array_equal(embeddings, letters.encode(CORPUS, "passage"))
+    assert encoder.asked == [*CORPUS, *CORPUS]
+
+
+def test_a_disabled_store_leaves_the_pieces_of_others(letters, store):
+    kill(encoding(store))
+    kept = list(store.entries())
+    embed(letters, Store(store.path, enabled=False), numbered(2 * PIECE + 1), "passage")
+    assert [entry.path for entry in store.entries()] == [entry.path for entry in kept]
+
+
+def test_kept_embeddings_are_one_contiguous_array_mapped_from_its_file(letters, store):
+    for _ in range(2):
+        embeddings = embed(letters, store, CORPUS, "passage")
+    assert isinstance(embeddings, np.memmap)
+    assert embeddings.flags.c_contiguous
+
+
+def test_appending_gives_what_one_fresh_encoding_gives_bit_for_bit(store):
+    encoder = SentenceTransformerEncoder(device="cpu")
+    grown = [embed(encoder, store, CORPUS[:end], "passage") for end in (1, 2, 3)][-1]
+    np.testing.assert_array_equal(grown, encoder.encode(CORPUS, "passage"))
+
+
+def test_the_time_of_a_query_is_taken_once(letters, store):
+    encoder = LetterEncoder()
+    first, second = (encoding_ms(encoder, store, CORPUS).tolist() for _ in range(2))
+    assert first == second
+    assert encoder.asked == ["zinc", *CORPUS]  # one call that warms up
+
+
+def test_a_store_gives_the_arrays_of_every_entry_of_a_stage(store):
+    for number in (1, 2):
+        store.get("stage", number, lambda number=number: {"array": np.array([number])})
+    store.get("other", 3, lambda: {"array": np.array([3])})
+    assert sorted(entry["array"].item() for entry in store.arrays("stage")) == [1, 2]
+    assert list(store.arrays("absent")) == []
+
+
+ON_THIS_CPU = """
+import sys
+import numpy as np
+from ragsweep.store.store import Store
+from ragsweep.retrieval import SentenceTransformerEncoder
+from ragsweep.models.encoders.embeddings import embed
+store, file, *texts = sys.argv[1:]
+encoder = SentenceTransformerEncoder(device="cpu")
+np.savez(file, kept=embed(encoder, Store(store), texts, "passage"), fresh=encoder.encode(texts, "passage"))
+"""
+
+
+def test_only_processes_on_like_cpus_share_embeddings(store, tmp_path):
+    abilities = [{}, {"ATEN_CPU_CAPABILITY": "default"}, {"MKL_ENABLE_INSTRUCTIONS": "SSE4_2"}]
+    here = SentenceTransformerEncoder(device="cpu")
+    found = [{"kept": embed(here, store, CORPUS, "passage"), "fresh": here.encode(CORPUS, "passage")}]
+    for number, limits in enumerate(abilities):
+        file = tmp_path / f"{number}.npz"
+        environment = {**os.environ, "PYTHONPATH": ":".join(sys.path), **limits}
+        subprocess.run([sys.executable, "-c", ON_THIS_CPU, store.path, file, *CORPUS], env=environment, check=True)
+        found.append(np.load(file))
+        np.testing.assert_array_equal(found[-1]["kept"], found[-1]["fresh"])
+    assert len({entry.stage for entry in store.entries()}) == len(list(store.entries())) == 3
+    if (found[0]["fresh"] == found[2]["fresh"]).all():
+        pytest.skip("this CPU computes the same without its vector instructions")
+
+
+def process(store, end, seconds):
+    """Encode `numbered(end)` in a process that says how many texts it encodes at a time."""
+    arguments = [sys.executable, letters_module.__file__, store.path, str(end), str(seconds)]
+    environment = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
+    return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+def encoding(store):
+    """A process that encodes `numbered(2 * PIECE + 1)`: it has kept the first piece and begun the second."""
+    begun = process(store, 2 * PIECE + 1, seconds=3)
+    for _ in range(2):
+        begun.stdout.readline()
+    return begun
+
+
+def kill(process):
+    process.kill()
+    process.wait()
+
+
+def test_processes_that_want_the_same_corpus_encode_it_once(store):
+    processes = [process(store, 10, seconds=1) for _ in range(2)]
+    assert "".join(each.communicate()[0] for each in processes) == "10\n"
+
+
+def test_processes_that_grow_a_corpus_at_once_do_not_spoil_it(letters, store):
+    embed(letters, store, numbered(5), "passage")
+    for each in [process(store, 10, seconds=1), process(store, 20, seconds=1)]:
+        each.communicate()
+    texts = numbered(20)
+    encoder = LetterEncoder()
+    np.testing.assert_array_equal(embed(encoder, store, texts, "passage"), letters.encode(texts, "passage"))
+    assert encoder.asked == []
+
+
+def test_a_killed_encoding_goes_on_where_it_was(letters, store):
+    kill(encoding(store))
+    texts = numbered(2 * PIECE + 1)
+    encoder = LetterEncoder()
+    np.testing.assert_array_equal(embed(encoder, store, texts, "passage"), letters.encode(texts, "passage"))
+    assert encoder.asked == texts[PIECE:]
+    assert len(list(store.entries())) == 1
+
+
+def test_a_corpus_that_is_whole_leaves_the_pieces_of_one_that_another_process_encodes(letters, store):
+    other = encoding(store)
+    embed(letters, store, [f"{text} z" for text in numbered(PIECE + 1)], "passage")
+    kill(other)
+    texts, encoder = numbered(2 * PIECE + 1), LetterEncoder()
+    np.testing.assert_array_equal(embed(encoder, store, texts, "passage"), letters.encode(texts, "passage"))
+    assert encoder.asked == texts[PIECE:]
+    assert len(list(store.entries())) == 2  # no piece of either
+
+
+def test_pieces_that_a_larger_corpus_has_go_when_it_is_whole(letters, store):
+    kill(encoding(store))
+    embed(letters, store, numbered(2 * PIECE + 5), "passage")
+    assert len(list(store.entries())) == 1
+
+
+def test_the_pieces_of_a_corpus_go_when_it_is_whole(letters, store):
+    embed(letters, store, numbered(PIECE + 1), "passage")
+    [entry] = store.entries()
+    [arrays] = store.arrays(entry.stage)
+    assert len(arrays["digests"]) == PIECE + 1

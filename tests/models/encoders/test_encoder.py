@@ -1,0 +1,334 @@
+"""Sentence encoders, held against transformers itself."""
+
+import json
+import subprocess
+import sys
+from functools import partial
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from extras import installed
+
+from ragsweep.core.errors import EncoderError
+from ragsweep.core.hardware import cpu_has_bf16, fastest_device
+from ragsweep.models.encoders import encoder, model_running
+from ragsweep.models.encoders.backends import PRECISIONS
+from ragsweep.models.encoders.embeddings import embed
+from ragsweep.retrieval import SentenceTransformerEncoder
+from ragsweep.store.store import NO_STORE, Store
+
+TEXTS = ["What do the letters SNCU and FRU stand for?", "Iron, calcium and deworming tablets. " * 20]
+
+LENGTHS = [f"{text} {'more words of it ' * repeats}" for repeats in (0, 1, 7, 30, 100) for text in TEXTS]
+
+
+def needs(backend, precision):
+    """A combination as a test's parameter, skipped where this machine has not got it."""
+    marks = [pytest.mark.skipif(precision == "bf16" and not cpu_has_bf16(), reason="this CPU has no bf16")]
+    marks += [pytest.mark.extra(backend)] * (backend != "torch")
+    return pytest.param(backend, precision, marks=marks, id=f"{backend}-{precision}")
+
+
+COMBINATIONS = [needs(backend, precision) for backend, precisions in PRECISIONS.items() for precision in precisions]
+
+
+@pytest.fixture(scope="module")
+def exports(tmp_path_factory):
+    """A store of exported models, so that each is made once for this module."""
+    return Store(str(tmp_path_factory.mktemp("exports")))
+
+
+@pytest.fixture(scope="module")
+def embeddings():
+    return SentenceTransformerEncoder(device="cpu").encode(TEXTS, "passage")
+
+
+def test_minilm_has_384_dimensions(embeddings):
+    assert embeddings.shape == (2, 384)
+
+
+def test_a_page_break_is_between_two_words(embeddings):
+    broken, spaced = SentenceTransformerEncoder().encode(["iron\ftea", "iron tea"], "passage")
+    assert (broken == spaced).all()
+
+
+def test_an_embedding_has_length_1(embeddings):
+    np.testing.assert_allclose(np.linalg.norm(embeddings, axis=1), 1, atol=1e-6)
+
+
+def test_minilm_is_the_normalised_mean_of_its_token_vectors(embeddings):
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    folder = SentenceTransformerEncoder().folder
+    tokens = AutoTokenizer.from_pretrained(folder)(TEXTS, padding=True, return_tensors="pt")
+    with torch.no_grad():
+        vectors = AutoModel.from_pretrained(folder)(**tokens).last_hidden_state
+    means = torch.stack([row[mask.bool()].mean(0) for row, mask in zip(vectors, tokens.attention_mask, strict=True)])
+    np.testing.assert_allclose(embeddings, torch.nn.functional.normalize(means).numpy(), atol=1e-5)
+
+
+def test_a_folder_names_a_model_as_its_name_does(embeddings):
+    by_folder = SentenceTransformerEncoder(str(SentenceTransformerEncoder().folder), device="cpu")
+    np.testing.assert_array_equal(by_folder.encode(TEXTS, "passage"), embeddings)
+
+
+@pytest.fixture
+def own_model(tmp_path):
+    """MiniLM's transformer with settings of one's own, and without the module that normalises."""
+
+    def build(**settings):
+        minilm = SentenceTransformerEncoder().folder
+        for name in ("1_Pooling", "config.json", "model.safetensors", "tokenizer.json", "sentence_bert_config.json"):
+            (tmp_path / name).symlink_to(minilm / name)
+        modules = json.loads((minilm / "modules.json").read_text())
+        (tmp_path / "modules.json").write_text(json.dumps(modules[:2]))
+        (tmp_path / "config_sentence_transformers.json").write_text(json.dumps(settings))
+        return SentenceTransformerEncoder(str(tmp_path), device="cpu")
+
+    return build
+
+
+def test_an_embedding_has_length_1_also_where_the_model_does_not_see_to_it(own_model):
+    assert np.linalg.norm(own_model().encode(TEXTS, "passage"), axis=1) == pytest.approx([1, 1])
+
+
+@pytest.mark.parametrize(("role", "prompt"), [("query", "ask: "), ("passage", "text: ")])
+def test_a_models_own_prompt_for_the_role_precedes_the_text(own_model, role, prompt):
+    prompted = own_model(prompts={"query": "ask: ", "document": "text: "}).encode(["iron"], role)
+    plain = SentenceTransformerEncoder(device="cpu").encode([f"{prompt}iron"], role)
+    np.testing.assert_allclose(prompted, plain, atol=1e-6)
+
+
+def test_embeddings_are_those_of_sentence_transformers():
+    from sentence_transformers import SentenceTransformer
+
+    plain = SentenceTransformer(str(SentenceTransformerEncoder().folder), device="cpu", local_files_only=True)
+    expected = plain.encode(LENGTHS, batch_size=32, normalize_embeddings=True)
+    np.testing.assert_allclose(SentenceTransformerEncoder(device="cpu").encode(LENGTHS, "passage"), expected, atol=1e-6)
+
+
+@pytest.fixture
+def distilbert(tmp_path):
+    """A small model of another architecture, with a module behind the pooling, and no types of tokens."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer import modules
+    from torch import manual_seed
+    from transformers import AutoTokenizer, DistilBertConfig, DistilBertModel
+
+    manual_seed(0)
+    DistilBertModel(DistilBertConfig(dim=32, hidden_dim=64, n_layers=2, n_heads=2)).save_pretrained(tmp_path / "bare")
+    tokenizer = AutoTokenizer.from_pretrained(SentenceTransformerEncoder().folder)
+    tokenizer.model_input_names = ["input_ids", "attention_mask"]
+    tokenizer.save_pretrained(tmp_path / "bare")
+    transformer = modules.Transformer(str(tmp_path / "bare"), max_seq_length=64)
+    model = SentenceTransformer(modules=[transformer, modules.Pooling(32), modules.Dense(32, 8)], device="cpu")
+    model.save(str(tmp_path / "model"))
+    return model, str(tmp_path / "model")
+
+
+@pytest.mark.parametrize(("backend", "precision"), [needs(backend, "fp32") for backend in PRECISIONS])
+def test_a_model_of_any_architecture_and_modules_is_computed_as_it_is(distilbert, exports, backend, precision):
+    model, folder = distilbert
+    encoder = SentenceTransformerEncoder(folder, device="cpu", backend=backend, precision=precision, store=exports)
+    expected = model.encode(LENGTHS, normalize_embeddings=True)
+    np.testing.assert_allclose(encoder.encode(LENGTHS, "passage"), expected, atol=2e-6)
+
+
+@pytest.mark.parametrize(("backend", "precision"), COMBINATIONS)
+def test_an_embedding_is_the_same_to_the_bit_in_any_company(exports, backend, precision):
+    encoder = SentenceTransformerEncoder(device="cpu", backend=backend, precision=precision, store=exports)
+    together = encoder.encode(LENGTHS, "passage")
+    alone = np.concatenate([encoder.encode([text], "passage") for text in LENGTHS])
+    np.testing.assert_array_equal(together, alone)
+    np.testing.assert_array_equal(encoder.encode(LENGTHS[::-1] * 2, "passage"), np.tile(together[::-1], (2, 1)))
+
+
+THREE_THREADS = """
+import sys
+import numpy as np
+import torch
+from ragsweep.retrieval import SentenceTransformerEncoder
+from ragsweep.store.store import Store
+torch.set_num_threads(3)
+store, file, *combinations = sys.argv[1:]
+texts = sys.stdin.read().split("|")
+embeddings = {}
+for combination in combinations:
+    backend, precision = combination.split("-")
+    encoder = SentenceTransformerEncoder(device="cpu", backend=backend, precision=precision, store=Store(store))
+    embeddings[combination] = encoder.encode(texts, "passage")
+np.savez(file, **embeddings)
+"""
+
+
+@pytest.fixture(scope="module")
+def with_three_threads(exports, tmp_path_factory):
+    """The embeddings of `LENGTHS` for each combination that this machine has, made by a process with three threads."""
+    here = [
+        f"{backend}-{precision}"
+        for backend, precision in (each.values for each in COMBINATIONS)
+        if (backend == "torch" or installed("ragsweep", backend)) and (precision != "bf16" or cpu_has_bf16())
+    ]
+    file = tmp_path_factory.mktemp("threads") / "embeddings.npz"
+    command = [sys.executable, "-c", THREE_THREADS, exports.path, file, *here]
+    subprocess.run(command, input="|".join(LENGTHS), text=True, check=True)
+    return np.load(file)
+
+
+@pytest.mark.parametrize(("backend", "precision"), COMBINATIONS)
+def test_an_embedding_is_the_same_to_the_bit_with_any_number_of_threads(
+    exports, with_three_threads, backend, precision
+):
+    encoder = SentenceTransformerEncoder(device="cpu", backend=backend, precision=precision, store=exports)
+    np.testing.assert_array_equal(with_three_threads[f"{backend}-{precision}"], encoder.encode(LENGTHS, "passage"))
+
+
+def test_encoding_leaves_torchs_threads_as_they_were():
+    import torch
+
+    before = torch.get_num_threads()
+    SentenceTransformerEncoder(device="cpu").encode(TEXTS, "passage")
+    assert torch.get_num_threads() == before
+
+
+@pytest.mark.parametrize(("backend", "precision"), COMBINATIONS)
+def test_every_precision_and_backend_is_near_the_model(exports, embeddings, backend, precision):
+    encoder = SentenceTransformerEncoder(device="cpu", backend=backend, precision=precision, store=exports)
+    cosines = (encoder.encode(TEXTS, "passage") * embeddings).sum(axis=1)
+    np.testing.assert_allclose(cosines, 1, atol={"fp32": 1e-6, "bf16": 1e-3, "int8": 0.05}[precision])
+
+
+@pytest.mark.parametrize(("backend", "precision"), COMBINATIONS[1:])
+def test_another_precision_or_backend_changes_embeddings_and_fingerprint(exports, embeddings, backend, precision):
+    encoder = SentenceTransformerEncoder(device="cpu", backend=backend, precision=precision, store=exports)
+    assert encoder.fingerprint != SentenceTransformerEncoder(device="cpu").fingerprint
+    assert (encoder.encode(TEXTS, "passage") != embeddings).any()
+
+
+@pytest.mark.parametrize(("backend", "precision"), [needs("onnx", "int8")])
+def test_a_model_is_exported_into_the_store_and_not_beside_its_files(store, backend, precision):
+    encoder = SentenceTransformerEncoder(device="cpu", backend=backend, precision=precision, store=store)
+    encoder.encode(TEXTS, "passage")
+    assert len([entry for entry in store.entries() if entry.stage == "onnx"]) == 2  # int8 is made from fp32
+    assert not list(encoder.folder.rglob("*.onnx"))
+
+
+@pytest.fixture
+def static(tmp_path):
+    """A model that looks up the vectors of tokens, and its folder."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer import modules
+    from tokenizers import Tokenizer
+    from torch import manual_seed
+
+    manual_seed(0)
+    words = Tokenizer.from_file(str(SentenceTransformerEncoder().folder / "tokenizer.json"))
+    model = SentenceTransformer(modules=[modules.StaticEmbedding(words, embedding_dim=8)], device="cpu")
+    model.save(str(tmp_path))
+    return model, str(tmp_path)
+
+
+@pytest.mark.parametrize("role", ["query", "passage"])
+def test_a_static_model_is_computed_as_it_is(static, role):
+    model, folder = static
+    found = SentenceTransformerEncoder(folder, device="cpu").encode(LENGTHS, role)
+    np.testing.assert_allclose(found, model.encode(LENGTHS, normalize_embeddings=True), atol=1e-6)
+
+
+@pytest.mark.parametrize("role", ["query", "passage"])
+def test_a_text_in_which_a_static_model_finds_no_token_has_an_embedding(static, store, role):
+    _, folder = static
+    found = embed(SentenceTransformerEncoder(folder, device="cpu"), store, ["", "iron", " "], role)
+    np.testing.assert_allclose(found[[0, 2]], 8**-0.5)
+
+
+@pytest.mark.parametrize(("backend", "precision"), [needs("onnx", "fp32"), needs("openvino", "fp32")])
+def test_a_model_without_a_transformer_runs_in_torch_only(static, exports, backend, precision):
+    encoder = SentenceTransformerEncoder(static[1], "cpu", backend, precision, store=exports)
+    with pytest.raises(EncoderError, match=rf"encoder\.backend: {backend} cannot run this model \(its first module is"):
+        encoder.encode(TEXTS, "passage")
+
+
+def test_a_precision_that_the_backend_has_not_got_is_refused():
+    there_is = "torch: fp32, bf16; onnx: fp32, int8; openvino: fp32, bf16, int8"
+    with pytest.raises(EncoderError, match=rf"encoder\.precision: torch has no int8 \(there is {there_is}\)"):
+        SentenceTransformerEncoder(precision="int8")
+
+
+@pytest.mark.parametrize(("backend", "precision"), [needs("onnx", "fp32"), needs("openvino", "fp32")])
+def test_other_runtimes_are_refused_on_a_gpu(backend, precision):
+    with pytest.raises(EncoderError, match=rf"encoder\.device: found 'cuda', but {backend} runs on the CPU"):
+        SentenceTransformerEncoder(device="cuda", backend=backend, precision=precision)
+
+
+@pytest.mark.skipif(find_spec("onnxscript") is not None, reason="the extras are installed")
+@pytest.mark.parametrize("backend", ["onnx", "openvino"])
+def test_a_backend_that_is_not_installed_is_refused_with_what_installs_it(backend):
+    with pytest.raises(EncoderError, match=rf"encoder\.backend: {backend} needs .*pip install 'ragsweep\[{backend}\]'"):
+        SentenceTransformerEncoder(backend=backend)
+
+
+@pytest.mark.skipif(cpu_has_bf16(), reason="this CPU has bf16")
+def test_bf16_is_refused_where_the_cpu_has_none():
+    with pytest.raises(EncoderError, match=r"encoder\.precision: this CPU has no bf16"):
+        SentenceTransformerEncoder(device="cpu", precision="bf16")
+
+
+def test_the_device_that_is_taken_is_the_one_that_torch_would_take():
+    import torch
+
+    assert fastest_device() == (torch.accelerator.current_accelerator() or torch.device("cpu")).type
+
+
+def test_no_device_is_the_fastest_device():
+    assert SentenceTransformerEncoder().fingerprint == SentenceTransformerEncoder(device=fastest_device()).fingerprint
+
+
+@pytest.mark.parametrize("setting", [{"device": "meta"}, {"device": "meta", "batch_size": 8}])
+def test_what_moves_the_last_bits_changes_the_fingerprint(setting):
+    others = [SentenceTransformerEncoder(device="cpu"), SentenceTransformerEncoder(device="meta", batch_size=9)]
+    assert SentenceTransformerEncoder(**setting).fingerprint not in [other.fingerprint for other in others]
+
+
+def test_the_batch_size_has_no_effect_on_the_cpu():
+    one, other = (SentenceTransformerEncoder(device="cpu", batch_size=size) for size in (1, 64))
+    assert one.fingerprint == other.fingerprint
+    assert "batch_size" in one.without_effect
+    assert "batch_size" not in SentenceTransformerEncoder(device="meta").without_effect
+
+
+LONG = """
+from ragsweep.retrieval import SentenceTransformerEncoder
+SentenceTransformerEncoder(device="cpu").encode([f"word {number}" for number in range(512)], "passage")
+"""
+
+
+def test_a_long_encoding_fills_no_log_with_its_progress():
+    done = subprocess.run([sys.executable, "-c", LONG], capture_output=True, check=True)
+    assert b"/512" not in done.stderr
+
+
+def test_batches_are_counted_as_they_are_done(monkeypatch):
+    """As on an accelerator, where sentence-transformers makes the batches."""
+    done = []
+    monkeypatch.setattr(model_running, "advance", done.append)
+    model = encoder._load(SentenceTransformerEncoder().folder, "cpu", "torch", "fp32", NO_STORE)
+    texts = [f"word {number}" for number in range(10)]
+    found = model_running.in_batches(model, partial(model.encode_document, batch_size=4), texts)
+    assert done == [4, 4, 2]
+    np.testing.assert_array_equal(found, model.encode_document(texts, batch_size=4))
+    assert not model[-1]._forward_hooks
+
+
+def test_a_model_that_is_nowhere_is_refused_with_a_way_to_get_it(monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(EncoderError, match=r"encoder\.model: 'no/model' is neither .* run 'hf download no/model"):
+        _ = SentenceTransformerEncoder("no/model").fingerprint
+
+
+@pytest.mark.parametrize("device", ["cuda:99", "abacus"])
+def test_a_device_that_is_not_there_is_refused(device):
+    with pytest.raises(EncoderError, match=f"encoder.device: found '{device}', which cannot be used here"):
+        SentenceTransformerEncoder(device=device)

@@ -1,0 +1,471 @@
+"""Embeddings from an OpenAI-compatible endpoint, over HTTP, from a server that does not always behave."""
+
+import base64
+import json
+import logging
+import os
+import signal
+import struct
+import subprocess
+import sys
+import threading
+from collections import Counter
+from dataclasses import replace
+from string import ascii_lowercase, digits
+
+import numpy as np
+import pytest
+from application import PROJECT
+from endpoint_server import EndpointServer, Reply, defaults_of, problem
+from omegaconf import OmegaConf
+
+from ragsweep.core.errors import ConfigError, EncoderError, ModelError
+from ragsweep.core.project import SWEEP_ID
+from ragsweep.models.encoders.embeddings import embed
+from ragsweep.models.language import sending
+from ragsweep.retrieval import DenseRetriever, OpenAIEncoder, Search, rank
+from ragsweep.store.identity import identity
+from ragsweep.store.store import NO_STORE, Store
+from ragsweep.testing import EncoderContract
+
+pytestmark = pytest.mark.extra("openai")
+KEY = "sk-test-Zm9vYmFyYmF6cXV4"
+TEXTS = [f"text {number} of the corpus" for number in range(10)]
+
+
+def vector(text, dimensions=36):
+    """The letters and digits of a text, counted: an embedding that is not normalised."""
+    return [text.lower().count(each) + 0.5 for each in (ascii_lowercase + digits)[-dimensions:]]
+
+
+def embeddings(texts, **more):
+    rows = [{"object": "embedding", "index": row, "embedding": vector(text)} for row, text in enumerate(texts)]
+    usage = {"prompt_tokens": 10 * len(texts), "total_tokens": 10 * len(texts)}
+    return {"object": "list", "data": rows[::-1], "usage": usage, **more}  # in any order
+
+
+def good(prompt, times):
+    return Reply(json.dumps(embeddings(prompt.split("\n"))).encode())
+
+
+def once(reply):
+    """Replies badly to the first request for some texts, and well to the next ones."""
+    return lambda prompt, times: reply if times == 1 else good(prompt, times)
+
+
+@pytest.fixture(autouse=True)
+def nothing_repeats_the_key(tmp_path, monkeypatch, caplog, capfd):
+    """Every test: the key is in no file, log record or text that was printed."""
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv(SWEEP_ID, str(tmp_path))  # a budget of its own
+    monkeypatch.setattr(sending, "FIRST_WAIT_S", 0.02)
+    yield
+    files = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert KEY.encode() not in files
+    assert KEY not in caplog.text + "".join(capfd.readouterr())
+
+
+@pytest.fixture
+def server():
+    with EndpointServer(good) as server:
+        yield server
+
+
+@pytest.fixture
+def encoder(server):
+    return OpenAIEncoder(model="model", base_url=server.url, timeout_s=5, retries=2, batch_size=4)
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(str(tmp_path / "store"))
+
+
+def asked(server):
+    """How often each text was sent."""
+    return Counter(text for request in server.requests for text in request["input"])
+
+
+def failure(encoder, texts=TEXTS):
+    with pytest.raises((ModelError, EncoderError)) as caught:
+        encoder.encode(texts, "passage")
+    assert "\n" not in str(caught.value)
+    assert KEY not in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_prompt_precedes_each_text_of_its_role(server, encoder):
+    prompted = replace(encoder, prompts={"query": "ask: "})
+    assert (prompted.encode(["iron"], "query") == encoder.encode(["ask: iron"], "query")).all()
+    assert (prompted.encode(["iron"], "passage") == encoder.encode(["iron"], "passage")).all()
+    assert asked(server) == {"ask: iron": 2, "iron": 2}
+    assert prompted.fingerprint != encoder.fingerprint
+
+
+def test_embeddings_for_inner_products_keep_the_lengths_with_which_they_arrive(encoder):
+    by_dot = replace(encoder, similarity="dot")
+    assert by_dot.encode(TEXTS, "passage").tolist() == [vector(text) for text in TEXTS]
+    assert by_dot.fingerprint != encoder.fingerprint
+    found = rank(DenseRetriever(by_dot, NO_STORE), Search(tuple(TEXTS), ("corpus",)), 1)
+    assert found.scores[0, 0] == max(float(np.dot(vector(text), vector("corpus"))) for text in TEXTS)
+
+
+class TestOpenAI(EncoderContract):
+    component = OpenAIEncoder
+
+    @pytest.fixture(autouse=True)
+    def endpoint(self, server):
+        type(self).settings = {"model": "model", "base_url": server.url, "batch_size": 5}
+
+
+def test_embeddings_are_those_of_the_texts_in_their_order_and_normalised(encoder):
+    expected = np.array([vector(text) for text in TEXTS])
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(encoder.encode(TEXTS, "passage"), expected, atol=1e-6)
+
+
+def test_texts_are_sent_in_batches_several_at_once(encoder, server):
+    def slow(prompt, times):
+        return replace(good(prompt, times), after_s=0.2)
+
+    server.reply = slow
+    encoder.encode(TEXTS, "passage")
+    assert sorted(len(request["input"]) for request in server.requests) == [2, 4, 4]
+    assert server.at_once == 3
+    server.at_once = 0
+    replace(encoder, concurrency=1, batch_size=5).encode(TEXTS, "passage")
+    assert [len(request["input"]) for request in server.requests[3:]] == [5, 5]
+    assert server.at_once == 1
+
+
+def test_dimensions_are_asked_for_and_change_the_fingerprint(encoder, server):
+    short = replace(encoder, dimensions=36)
+    short.encode(TEXTS, "query")
+    assert {request["dimensions"] for request in server.requests} == {36}
+    variants = [encoder, short, replace(encoder, model="other"), replace(encoder, base_url="http://127.0.0.1:1/v1")]
+    assert len({each.fingerprint for each in variants}) == 4
+    same = replace(encoder, batch_size=1, concurrency=1, retries=0, timeout_s=1, price_in=1.0, max_tokens_total=9)
+    assert identity(same) == identity(encoder)
+
+
+def test_the_fingerprint_does_not_know_the_key(encoder, monkeypatch):
+    before = encoder.fingerprint
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-another")
+    monkeypatch.setenv("OTHER_KEY", KEY)
+    assert replace(encoder, api_key_env="OTHER_KEY").fingerprint == before
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [problem(429), problem(500), Reply(b"", hangs_up=True), Reply(b"{", missing_bytes=9)],
+    ids=lambda each: each.status,
+)
+def test_a_failure_that_may_pass_is_tried_again(encoder, server, reply):
+    server.reply = once(reply)
+    assert encoder.encode(TEXTS, "passage").shape == (10, 36)
+    assert {*asked(server).values()} == {2}
+
+
+def test_a_failure_that_stays_is_one_line(encoder, server):
+    server.reply = lambda prompt, times: problem(503, "overloaded")
+    assert f"{server.url}: 503 overloaded (3 tries); " in failure(encoder)
+
+
+def test_a_wrong_key_is_one_line(encoder, server):
+    server.reply = lambda prompt, times: problem(401, f"no such key {KEY}")
+    line = failure(encoder)
+    assert "401 the key in the variable encoder.api_key_env is not accepted" in line
+    assert server.key == KEY
+
+
+def test_a_missing_key_is_one_line_before_any_request(encoder, server, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert failure(encoder).startswith("encoder.api_key_env: OPENAI_API_KEY is not set")
+    assert server.requests == []
+
+
+def test_a_model_without_dimensions_is_told(encoder, server):
+    server.reply = lambda prompt, times: problem(400, "unknown parameter")
+    assert "encoder.dimensions=null" in failure(replace(encoder, dimensions=9))
+    assert "encoder.dimensions" not in failure(encoder)
+    assert "structured" not in failure(encoder)
+
+
+def wrong(change):
+    """A reply of which something is changed."""
+
+    def reply(prompt, times):
+        body = embeddings(prompt.split("\n"))
+        change(body)
+        return Reply(json.dumps(body).encode())
+
+    return reply
+
+
+def number(value):
+    return wrong(lambda body: body["data"][0]["embedding"].__setitem__(3, value))
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (wrong(lambda body: body["data"].pop()), "has 3 embeddings, expected one for each of 4 texts"),
+        (wrong(lambda body: body["data"].append(body["data"][0])), "has 5 embeddings, expected one"),
+        (wrong(lambda body: body["data"][0].update(index=0)), "other indices than 0 to 3, each once"),
+        (wrong(lambda body: body["data"][0].update(index=7)), "other indices than 0 to 3"),
+        (wrong(lambda body: [row.pop("index") for row in body["data"][:2]]), "other indices than 0 to 3"),
+        (wrong(lambda body: body["data"][0].update(embedding="AAAA")), "no base64 of numbers"),
+        (wrong(lambda body: body["data"][0].update(embedding="no base64!")), "no base64 of numbers"),
+        (wrong(lambda body: body["data"][0].update(embedding=[1.0])), "not of the same dimensions"),
+        (wrong(lambda body: [row.update(embedding=[]) for row in body["data"]]), "not lists of numbers"),
+        (wrong(lambda body: [row.update(embedding=1.0) for row in body["data"]]), "not lists of numbers"),
+        (wrong(lambda body: body.update(data=None)), "is no list of embeddings"),
+        (wrong(lambda body: [row.update(embedding=[0.0, 0.0]) for row in body["data"]]), "of zeros only"),
+        (number(float("nan")), "not finite"),
+        (number(float("inf")), "not finite"),
+        (number(None), "not finite"),
+        (number(1e300), "not finite"),
+        (number("iron"), "not numbers"),
+        (lambda prompt, times: Reply(b"<html>"), "is no list of embeddings"),
+        (
+            lambda prompt, times: Reply(json.dumps({"error": {"message": f"no model, {KEY}"}}).encode()),
+            "is no list of embeddings: no model, ***;",
+        ),
+        (lambda prompt, times: Reply(b"[" * 10**5), "is no list of embeddings"),
+        (lambda prompt, times: Reply(b" " * 5_000_000), "larger than 1 MB"),
+    ],
+)
+def test_a_response_that_is_no_embeddings_is_one_line_and_not_paid_for_again(encoder, server, reply, expected):
+    server.reply = reply
+    line = failure(replace(encoder, concurrency=1), TEXTS[:4])
+    assert line.startswith(f"{server.url}: the response ")
+    assert expected in line
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("value", [1e100, 1e-60])
+def test_embeddings_by_dot_are_finite_and_not_zero_in_the_precision_in_which_they_are_compared(encoder, server, value):
+    server.reply = wrong(lambda body: [row.update(embedding=[value, value]) for row in body["data"]])
+    assert "not finite in 32 bits, or of zeros only" in failure(replace(encoder, similarity="dot"), TEXTS[:4])
+
+
+@pytest.mark.parametrize("usage", [["12"], "none", 7])
+def test_embeddings_whose_usage_is_odd_are_read(encoder, server, usage):
+    expected = encoder.encode(TEXTS, "passage")
+    server.reply = wrong(lambda body: body.update(usage=usage))
+    np.testing.assert_array_equal(encoder.encode(TEXTS, "passage"), expected)
+
+
+def test_embeddings_without_an_index_are_in_the_order_of_the_texts(encoder, server):
+    """Such as those of an older Infinity. Gemini leaves out the index 0 alone."""
+    expected = encoder.encode(TEXTS, "passage")
+
+    def unnumbered(prompt, times):
+        body = embeddings(prompt.split("\n"))
+        rows = [{"embedding": row["embedding"]} for row in body["data"][::-1]]
+        return Reply(json.dumps({**body, "data": rows}).encode())
+
+    server.reply = unnumbered
+    np.testing.assert_array_equal(encoder.encode(TEXTS, "passage"), expected)
+    server.reply = wrong(lambda body: body["data"][-1].pop("index"))
+    np.testing.assert_array_equal(encoder.encode(TEXTS, "passage"), expected)
+
+
+def test_embeddings_as_bytes_are_read(encoder, server):
+    expected = encoder.encode(TEXTS, "passage")
+
+    def as_bytes(body):
+        for row in body["data"]:
+            packed = struct.pack(f"<{len(row['embedding'])}f", *row["embedding"])
+            row["embedding"] = base64.b64encode(packed).decode()
+
+    server.reply = wrong(as_bytes)
+    np.testing.assert_allclose(encoder.encode(TEXTS, "passage"), expected, atol=1e-7)
+
+
+LIMIT = 30  # characters that the server reads
+
+
+def strict(prompt, times):
+    """Refuses a text of more than `LIMIT` characters, as TEI does."""
+    if all(len(text) <= LIMIT for text in prompt.split("\n")):
+        return good(prompt, times)
+    said = "Input validation error: `inputs` must have less than 512 tokens. Given: 534"
+    return Reply(json.dumps({"error": said, "error_type": "Validation"}).encode(), 413)
+
+
+def test_a_passage_that_is_too_long_is_named_with_the_settings_that_help(encoder, server):
+    server.reply = strict
+    line = failure(encoder, [*TEXTS, "a passage about iron" * 4])
+    assert "413 Input validation error" in line
+    assert "the longest of the 3 texts of this request has 80 characters ('a passage about iron" in line
+    assert "chunker.size" in line
+    assert "encoder.truncate" in line
+    assert len(server.requests) <= 3
+
+
+def test_of_a_long_text_only_the_beginning_is_sent(encoder, server, capfd):
+    server.reply = strict
+    cut = replace(encoder, truncate=LIMIT)
+    texts = ["tea" * 20, "iron"]
+    found = cut.encode(texts, "passage")
+    assert server.requests[-1]["input"] == ["tea" * 10, "iron"]
+    np.testing.assert_array_equal(found, encoder.encode(["tea" * 10, "iron"], "passage"))
+    cut.announce(texts, "passage")
+    assert "; of 1 text only the first 30 characters" in capfd.readouterr().err
+
+
+def test_the_announced_cost_includes_the_prompts(encoder, server, capfd):
+    prompted = replace(encoder, prompts={"query": "ask: "}, truncate=LIMIT, price_in=1e6)
+    texts = ["tea" * 9, "iron" * 4]
+    prompted.encode(texts, "query")
+    sent = server.requests[-1]["input"]
+    assert sent == ["ask: " + "tea" * 8 + "t", "ask: " + "iron" * 4]
+    prompted.announce(texts, "query")
+    said = capfd.readouterr().err
+    tokens = sum(len(text) // 4 for text in sent)
+    assert f"about {tokens} tokens, at the given price {tokens}.00; of 1 text only the first 25 characters" in said
+
+
+def test_a_cut_that_leaves_only_the_prompt_is_refused(encoder):
+    prompts = {"query": "ask: "}
+    assert replace(encoder, prompts=prompts, truncate=6).truncate == 6
+    with pytest.raises(ConfigError, match=r"^encoder\.truncate: found 5, expected more than the 5 characters.*query"):
+        replace(encoder, prompts=prompts, truncate=5)
+
+
+def test_what_is_encoded_is_announced_with_its_prompt(encoder, store, capfd):
+    embed(replace(encoder, prompts={"query": "q" * 400}), store, ["iron"], "query")
+    assert "about 101 tokens" in capfd.readouterr().err
+
+
+def test_settings_that_change_an_embedding_change_the_fingerprint(encoder, server):
+    variants = [encoder, *(replace(encoder, **{name: value}) for name, value in CHANGING.items())]
+    assert len({each.fingerprint for each in variants}) == 1 + len(CHANGING)
+    assert len({identity_of(each) for each in variants}) == 1 + len(CHANGING)
+    other = replace(encoder, headers={"X-Title": "mine"}, headers_env={"api-key": "OTHER_KEY"}, api_key_env=None)
+    assert identity_of(other) == identity_of(encoder)
+    replace(encoder, **CHANGING).encode(TEXTS[:1], "query")
+    assert server.path == "/v1/embeddings?api-version=2024-10-21"
+    assert server.requests[-1]["task_type"] == "RETRIEVAL_QUERY"
+    assert server.headers["X-Tier"] == "flex"
+
+
+def identity_of(encoder):
+    return json.dumps(identity(encoder))
+
+
+CHANGING = {
+    "truncate": 9,
+    "api_version": "2024-10-21",
+    "extra_body": {"task_type": "RETRIEVAL_QUERY"},
+    "headers_in_digest": {"X-Tier": "flex"},
+}
+
+
+def test_other_dimensions_than_asked_for_are_refused(encoder):
+    assert "36 dimensions, expected 8 (encoder.dimensions)" in failure(replace(encoder, dimensions=8))
+
+
+def test_batches_of_different_dimensions_are_refused(encoder, server):
+    def reply(prompt, times):
+        texts = prompt.split("\n")
+        return Reply(
+            json.dumps(
+                {"data": [{"index": row, "embedding": vector(text, 20 + len(texts))} for row, text in enumerate(texts)]}
+            ).encode()
+        )
+
+    server.reply = reply
+    assert failure(encoder).endswith("embeds texts in [22, 24] dimensions, expected the same")
+
+
+def test_the_store_keeps_embeddings_and_each_text_is_sent_once(encoder, server, store):
+    first = embed(encoder, store, [*TEXTS, *TEXTS[:3]], "passage")
+    again = embed(replace(encoder, batch_size=7), store, [*TEXTS, *TEXTS[:3]], "passage")
+    grown = embed(encoder, store, [*TEXTS, "a new text"], "passage")
+    np.testing.assert_array_equal(first, again)
+    np.testing.assert_array_equal(grown[:10], first[:10])
+    assert {*asked(server).values()} == {1}
+    assert len(asked(server)) == 11
+
+
+def test_the_cost_is_printed_once_before_the_first_request(encoder, server, store, capfd):
+    texts = [f"{number} " + "x" * 98 for number in range(100)]
+    embed(replace(encoder, price_in=1000, concurrency=2), store, texts, "passage")
+    lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith("model: ")]
+    assert lines == [f"model: 25 requests to {server.url} for 100 texts, about 2,500 tokens, at the given price 2.50"]
+    embed(encoder, store, texts, "passage")
+    assert "model: " not in capfd.readouterr().err
+
+
+def test_the_limit_on_tokens_keeps_what_was_paid_for_and_a_new_start_goes_on(encoder, server, store, monkeypatch):
+    limited = replace(encoder, max_tokens_total=50, concurrency=1)
+    with pytest.raises(ModelError, match=r"^encoder\.max_tokens_total: .* what the store has is kept"):
+        embed(limited, store, TEXTS, "passage")
+    assert len(server.requests) == 1  # it cost 40 tokens, and the next one may cost 20
+    monkeypatch.setenv(SWEEP_ID, "another start")
+    embed(replace(encoder, concurrency=1), store, TEXTS, "passage")
+    assert {*asked(server).values()} == {1}
+
+
+PROGRAM = """
+import sys
+from ragsweep.store.store import NO_STORE, Store
+from ragsweep.retrieval import OpenAIEncoder
+from ragsweep.models.encoders.embeddings import embed
+url, folder, *texts = sys.argv[1:]
+encoder = OpenAIEncoder(model="model", base_url=url, batch_size=2, concurrency=2)
+embed(encoder, Store(folder), texts, "passage")
+"""
+
+
+def test_a_killed_process_goes_on_with_the_rest(encoder, server, store):
+    texts = [f"text number {number}" for number in range(24)]
+    middle, hurry = threading.Event(), threading.Event()
+
+    def slow(prompt, times):
+        if len(server.requests) > 6:
+            middle.set()
+            hurry.wait(30)
+        return good(prompt, times)
+
+    server.reply = slow
+    command = [sys.executable, "-c", PROGRAM, server.url, store.path, *texts]
+    process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(PROJECT / "src")})
+    assert middle.wait(60)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    hurry.set()
+    kept = embed(replace(encoder, batch_size=2, concurrency=2), store, texts, "passage")
+    np.testing.assert_array_equal(kept, encoder.encode(texts, "passage"))
+    again = Counter(text for request in server.requests[:-6] for text in request["input"])
+    assert len(again) == 24
+    assert sum(again.values()) <= 24 + 4  # two requests were on their way
+
+
+def test_it_serves_a_dense_retriever(encoder, server, store):
+    search = Search(("iron and tea", "zinc", "malaria test"), ("tea, iron", "a test of malaria"))
+    retriever = DenseRetriever(encoder, store)
+    assert rank(retriever, search, 1).passages[:, 0].tolist() == [0, 2]
+    before = len(server.requests)
+    rank(retriever, search, 2)
+    assert len(server.requests) == before  # nor is it timed again
+
+
+def test_a_key_in_the_settings_is_refused(encoder):
+    with pytest.raises(ConfigError, match=r"^encoder\.api_key_env: expected the name"):
+        replace(encoder, api_key_env=KEY)
+    with pytest.raises(ConfigError, match=r"^encoder\.base_url: "):
+        replace(encoder, base_url=f"http://user:{KEY}@127.0.0.1/v1")
+
+
+def test_the_shipped_configuration_has_every_setting_and_its_default():
+    node = OmegaConf.to_container(OmegaConf.load(PROJECT / "conf/encoder/openai.yaml"))
+    assert node.pop("_target_") == "ragsweep.retrieval.OpenAIEncoder"
+    defaults = defaults_of(OpenAIEncoder)
+    assert {*node} == {*defaults}
+    assert node.pop("model") == "???"
+    assert {*node.pop("prompts").values()} == {None}
+    assert node.items() <= defaults.items()

@@ -1,0 +1,223 @@
+"""Similarity: embeddings that are made for inner products keep their lengths, held against sentence-transformers."""
+
+import shutil
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from ragsweep.core.errors import EncoderError
+from ragsweep.datasets import SemanticChunker
+from ragsweep.models.encoders.reduction import shortened
+from ragsweep.models.encoders.returned import check_embeddings
+from ragsweep.retrieval import (
+    DenseRetriever,
+    EncoderReranker,
+    ExactIndex,
+    HnswIndex,
+    LateInteractionReranker,
+    MmrReranker,
+    Ranking,
+    Search,
+    SentenceTransformerEncoder,
+    rank,
+)
+from ragsweep.retrieval.feedback import Feedback, rocchio
+from ragsweep.retrieval.indexes.engine import Corpus, ranked_by_engine
+from ragsweep.store.store import NO_STORE
+from ragsweep.tasks.ranking.judging import judge
+from ragsweep.tasks.ranking.metrics import ndcg
+
+PASSAGES = ("iron tablets", "iron tablets for mothers", "tea", "water and tea and iron", "hands", "wash your hands")
+QUERIES = ("iron", "tea for mothers")
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Counts of letters as they are."""
+
+    similarity: str = "dot"
+    fingerprint: str = "lengths"
+
+    def encode(self, texts, role):
+        return np.array([[text.count(letter) for letter in "abcdefghimnorstwy"] for text in texts], dtype=np.float32)
+
+    def token_embeddings(self, texts, role):
+        return [self.encode(text.split(), role) for text in texts]
+
+
+def by_products(query):
+    """The passages by inner product with a query, by a slow loop."""
+    [asked, *embeddings] = Lengths().encode([query, *PASSAGES], "query").tolist()
+    scores = [sum(a * b for a, b in zip(asked, each, strict=True)) for each in embeddings]
+    order = sorted(range(len(scores)), key=lambda at: (-scores[at], at))
+    return order, [scores[at] for at in order]
+
+
+@pytest.fixture(scope="module")
+def dot_model(tmp_path_factory):
+    """MiniLM with the pooling of multi-qa-mpnet-base-dot-v1 and its likes, saved as they are."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer import modules
+
+    minilm = str(SentenceTransformerEncoder().folder)
+    parts = [modules.Transformer(minilm), modules.Pooling(384, pooling_mode="cls")]
+    folder = str(tmp_path_factory.mktemp("dot"))
+    SentenceTransformer(modules=parts, similarity_fn_name="dot", device="cpu").save(folder)
+    return folder
+
+
+def test_a_model_made_for_inner_products_is_measured_by_them(dot_model, manual_search):
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.util import cos_sim, dot_score
+
+    some = Search(tuple(sorted(manual_search.passages, key=len)[10:22]), manual_search.queries[:8])
+    ranking = rank(DenseRetriever(SentenceTransformerEncoder(dot_model, device="cpu"), NO_STORE), some, 12)
+    plain = SentenceTransformer(dot_model, device="cpu")
+    queries, passages = (
+        plain.encode([text.replace("\f", " ") for text in texts]) for texts in (some.queries, some.passages)
+    )
+    scores = dot_score(queries, passages).numpy()
+    assert ranking.passages.tolist() == np.argsort(-scores, axis=1, kind="stable").tolist()
+    np.testing.assert_allclose(ranking.scores, -np.sort(-scores, axis=1), rtol=1e-5)
+    assert ranking.passages.tolist() != np.argsort(-cos_sim(queries, passages).numpy(), axis=1).tolist()
+
+
+@pytest.mark.soak
+def test_the_whole_manual_has_the_score_of_sentence_transformers_own_evaluator(dot_model, manual_pages, manual_search):
+    """By cosine it would be .5488."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator
+
+    encoder = SentenceTransformerEncoder(dot_model, device="cpu")
+    assert encoder.similarity == "dot"
+    ranking = rank(DenseRetriever(encoder, NO_STORE), manual_search, 5)
+    qrels, units = manual_pages.qrels, manual_pages.passage_units
+    judged = judge(units[ranking.passages], qrels.query, qrels.unit, qrels.grade)
+    found = float(ndcg(judged, 5).mean())
+    relevant = {}
+    for query, unit in zip(qrels.query.tolist(), qrels.unit.tolist(), strict=True):
+        relevant.setdefault(str(query), set()).add(str(unit))
+    corpus = {str(unit): text for unit, text in zip(units.tolist(), manual_search.passages, strict=True)}
+    queries = {str(row): text for row, text in enumerate(manual_search.queries)}
+    cutoffs = {key: [5] for key in ("ndcg_at_k", "accuracy_at_k", "precision_recall_at_k", "mrr_at_k", "map_at_k")}
+    evaluator = InformationRetrievalEvaluator(queries, corpus, relevant, **cutoffs, show_progress_bar=False)
+    [expected] = [
+        value
+        for name, value in evaluator(SentenceTransformer(dot_model, device="cpu")).items()
+        if name.endswith("dot_ndcg@5")
+    ]
+    assert found == pytest.approx(expected, abs=1e-9)
+    assert round(found, 4) == 0.4761
+
+
+@pytest.mark.parametrize("index", [ExactIndex(), HnswIndex(ef_search=6)])
+def test_dense_retrieval_ranks_by_inner_products(index):
+    ranking = rank(DenseRetriever(Lengths(), NO_STORE, index), Search(PASSAGES, QUERIES), 6)
+    for row, query in enumerate(QUERIES):
+        assert (ranking.passages[row].tolist(), ranking.scores[row].tolist()) == by_products(query)
+
+
+def test_the_embeddings_of_minilm_are_of_length_1_with_cosine_and_of_their_own_with_dot(dot_model):
+    for similarity, lengths in (("cosine", True), ("dot", False)):
+        encoder = SentenceTransformerEncoder(dot_model, device="cpu", similarity=similarity)
+        for found in (encoder.encode(["iron"], "query"), encoder.token_embeddings(["iron"], "query")[0]):
+            assert np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5) is lengths
+
+
+def test_similarity_counts_in_the_fingerprint(dot_model):
+    by_dot, by_cosine = (SentenceTransformerEncoder(dot_model, similarity=each) for each in ("dot", "cosine"))
+    assert by_dot.fingerprint != by_cosine.fingerprint
+
+
+def test_a_model_for_another_similarity_is_refused_unless_one_is_set(dot_model, tmp_path):
+    shutil.copytree(dot_model, tmp_path / "model")
+    settings = tmp_path / "model" / "config_sentence_transformers.json"
+    settings.write_text(settings.read_text().replace('"dot"', '"euclidean"'))
+    with pytest.raises(EncoderError, match=r"encoder\.similarity: .* compares by 'euclidean'; expected cosine or dot"):
+        SentenceTransformerEncoder(str(tmp_path / "model"))
+    assert SentenceTransformerEncoder(str(tmp_path / "model"), similarity="cosine").similarity == "cosine"
+
+
+def test_lengths_are_quantised_in_bytes_and_refused_in_bits(dot_model):
+    encoder = SentenceTransformerEncoder(dot_model, device="cpu", quantize="int8")
+    search = Search(("iron tablets", "wash your hands", "tea"), ("iron",))
+    found = rank(DenseRetriever(encoder, NO_STORE), search, 3)
+    full = rank(DenseRetriever(replace(encoder, quantize=None), NO_STORE), search, 3)
+    assert (found.passages == full.passages).all()
+    with pytest.raises(EncoderError, match=r"encoder\.quantize: found 'binary'.*int8"):
+        replace(encoder, quantize="binary")
+
+
+def test_shortened_embeddings_keep_their_lengths(dot_model):
+    encoder = SentenceTransformerEncoder(dot_model, device="cpu", dimensions=2)
+    assert shortened(np.array([[3, 4, 5]], np.float32), encoder).tolist() == [[3, 4]]
+    by_cosine = replace(encoder, similarity="cosine")
+    assert shortened(np.array([[3, 4, 5]], np.float32), by_cosine) == pytest.approx(np.array([[0.6, 0.8]]))
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e20])
+def test_lengths_that_no_score_can_have_are_refused(wrong):
+    with pytest.raises(EncoderError, match="has length"):
+        check_embeddings(np.array([[1, wrong]], np.float32), Lengths(), ["iron"])
+
+
+def test_embeddings_of_other_lengths_are_refused_without_dot():
+    with pytest.raises(EncoderError, match="has length 5, expected 1"):
+        check_embeddings(np.array([[3, 4]], np.float32), Lengths(similarity="cosine"), ["iron"])
+
+
+def test_feedback_moves_a_query_and_keeps_its_length():
+    feedback = Feedback(np.array([[0]]), np.array([[1.0]]), 10, 0.1, 0.5)
+    query, passages = np.array([[2, 0]], np.float32), np.array([[0, 4]], np.float32)
+    assert rocchio(feedback, query, passages, length_1=False).tolist() == [[1, 2]]
+
+
+def first(passages=(0, 1, 2)):
+    return Ranking(np.array([passages] * 2), np.array([np.arange(len(passages), 0, -1.0)] * 2))
+
+
+def test_rerankers_of_a_dot_encoder_compare_by_inner_products_and_say_so():
+    search, tokens = Search(PASSAGES, QUERIES), Lengths().token_embeddings
+    for reranker in (EncoderReranker(Lengths(), NO_STORE), LateInteractionReranker(Lengths(), NO_STORE)):
+        assert "inner product" in reranker.formula
+        found = reranker.rerank(search, first(), 3)
+        for row, query in enumerate(QUERIES):
+            if isinstance(reranker, EncoderReranker):
+                expected = [score for at, score in zip(*by_products(query), strict=True) if at < 3]
+            else:
+                each = [max(map(float, tokens([passage], "passage")[0] @ token)) for passage in PASSAGES[:3]
+                        for token in tokens([query], "query")[0]]  # fmt: skip
+                expected = sorted(np.reshape(each, (3, -1)).sum(axis=1).tolist(), reverse=True)
+            assert found.scores[row].tolist() == expected
+
+
+def test_the_redundancy_of_mmr_is_a_cosine_whatever_the_encoder():
+    """Of two copies, one of them twice as long, the longer is no more redundant."""
+    search = Search(("iron", "iron iron", "tea"), QUERIES)
+    found = MmrReranker(Lengths(), NO_STORE, relevance=0.4, similarity="cosine").rerank(search, first(), 3)
+    assert found.passages[0].tolist() == [0, 2, 1]
+    assert found.scores.max() <= 1
+
+
+def test_a_semantic_chunker_compares_by_cosine_whatever_the_encoder():
+    """Sentences of the same letters, three times as many of them, are of one topic."""
+    text = "Iron tea. Iron tea iron tea iron tea. Wash your hands."
+    chunker = SemanticChunker(encoder=Lengths(), neighbours=0, amount=50)
+    [spans] = chunker.split_all([text])
+    assert [text[start:end] for start, end in spans] == ["Iron tea. Iron tea iron tea iron tea.", "Wash your hands."]
+
+
+def test_ties_of_an_engine_are_told_apart_by_the_lengths_of_embeddings():
+    """Products of long embeddings have larger roundings: of nearly equal ones, an engine may return either."""
+    rng = np.random.default_rng(0)
+    passages = np.full((4, 8), 1e4, np.float32) + rng.normal(scale=1e-3, size=(4, 8)).astype(np.float32)
+    query = np.full((1, 8), 1e4, np.float32)
+    asked = []
+
+    def ask(queries, wanted):
+        asked.append(wanted)
+        return np.array([np.argsort(passages.astype(float) @ queries[0])[:wanted]])  # the worst first
+
+    ranked_by_engine(ask, passages, query, 1, Corpus(passages, "", ()).longest)
+    assert asked[-1] == 4

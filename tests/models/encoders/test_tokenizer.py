@@ -1,0 +1,45 @@
+"""The tokenizer of a model."""
+
+import pytest
+from transformers import AutoTokenizer
+
+from ragsweep.core.errors import EncoderError
+from ragsweep.models.encoders.model_files import MINILM, model_folder
+from ragsweep.retrieval import ModelTokenizer
+
+TEXTS = ["Wash your hands.", "", "Référez la patiente à l'hôpital. 🙂 日本", "word " * 600]
+
+
+def test_offsets_are_those_of_transformers():
+    tokenizer = AutoTokenizer.from_pretrained(model_folder(MINILM))
+    expected = tokenizer(TEXTS, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+    found = ModelTokenizer().offsets(TEXTS)
+    assert [each.tolist() for each in found] == [[list(pair) for pair in each] for each in expected]
+
+
+def test_words_need_no_model():
+    assert [each.tolist() for each in ModelTokenizer("words").offsets(["é, ab", "."])] == [[[0, 1], [3, 5]], []]
+
+
+def test_tokens_of_other_models_have_another_fingerprint(tmp_path):
+    (tmp_path / "tokenizer.json").write_text("{}")
+    models = ("words", MINILM, str(tmp_path))
+    assert len({ModelTokenizer(model).fingerprint for model in models}) == len(models)
+
+
+def test_a_model_without_a_tokenizer_is_refused_when_it_is_needed(tmp_path):
+    tokenizer = ModelTokenizer(str(tmp_path))
+    with pytest.raises(EncoderError, match=r"has no tokenizer\.json"):
+        tokenizer.offsets(["a"])
+    (tmp_path / "tokenizer.json").write_text("{}")
+    with pytest.raises(EncoderError, match=r"tokenizer\.json: cannot be read"):
+        ModelTokenizer(str(tmp_path)).offsets(["a"])
+
+
+def test_the_tokenizer_may_be_in_the_folder_of_a_module(tmp_path):
+    file = model_folder(MINILM) / "tokenizer.json"
+    module = tmp_path / "0_StaticEmbedding"
+    module.mkdir()
+    (module / file.name).write_bytes(file.read_bytes())
+    found, expected = (ModelTokenizer(model).offsets(TEXTS) for model in (str(tmp_path), MINILM))
+    assert [each.tolist() for each in found] == [each.tolist() for each in expected]

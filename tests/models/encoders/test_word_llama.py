@@ -1,0 +1,116 @@
+"""The static encoder, held against the package that it takes the embeddings from."""
+
+import subprocess
+import sys
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ragsweep.core.errors import EncoderError
+from ragsweep.models.encoders import model_files
+from ragsweep.retrieval import ModelTokenizer, WordLlamaEncoder
+
+TEXTS = [
+    "Which test finds malaria?",
+    "—",
+    " ",
+    "À 38,5 °C, on donne du paracétamol.",
+    "Iron and folic acid. " * 300,
+    "日本",
+]
+
+pytestmark = pytest.mark.skipif(find_spec("wordllama") is None, reason="the extra wordllama is not installed")
+
+
+@pytest.fixture(scope="module")
+def package():
+    """The package's own inference, on its own files."""
+    import wordllama
+    from safetensors.numpy import load_file
+    from tokenizers import Tokenizer
+
+    folder = Path(wordllama.__file__).parent
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json"))
+    vectors = load_file(folder / "weights" / "l2_supercat_256.safetensors")["embedding.weight"]
+    return wordllama.WordLlamaInference(vectors, tokenizer)
+
+
+@pytest.mark.parametrize("role", ["query", "passage"])
+def test_embeddings_are_those_of_the_package(package, role):
+    np.testing.assert_allclose(WordLlamaEncoder().encode(TEXTS, role), package.embed(TEXTS, norm=True), atol=1e-6)
+
+
+def test_token_embeddings_are_those_of_the_package_in_length_1(package):
+    for text, found in zip(TEXTS, WordLlamaEncoder().token_embeddings(TEXTS, "passage"), strict=True):
+        vectors = package.embedding[package.tokenizer.encode(text, add_special_tokens=False).ids]
+        np.testing.assert_allclose(found, vectors / np.linalg.norm(vectors, axis=1, keepdims=True), atol=1e-6)
+
+
+def test_a_text_without_tokens_has_the_vector_of_the_unknown_token(package):
+    unknown = package.embedding[package.tokenizer.token_to_id("<unk>")]
+    [found] = WordLlamaEncoder().encode([""], "query")
+    np.testing.assert_allclose(found, unknown / np.linalg.norm(unknown), atol=1e-6)
+
+
+def test_a_page_break_is_a_space():
+    broken, spaced = WordLlamaEncoder().encode(["iron\ftea", "iron tea"], "passage")
+    assert (broken == spaced).all()
+
+
+def test_chunkers_count_with_its_tokenizer(package):
+    spans = ModelTokenizer("wordllama").offsets(["Wash your hands."])[0].tolist()
+    assert spans == [
+        list(span) for span in package.tokenizer.encode("Wash your hands.", add_special_tokens=False).offsets
+    ]
+
+
+def test_nothing_is_imported_but_the_files_are_read():
+    """The package sets up logging for the whole process, and its loader downloads."""
+    code = (
+        "import sys; from ragsweep.retrieval import WordLlamaEncoder; WordLlamaEncoder().encode(['iron'], 'query');"
+        "assert not {'wordllama', 'requests', 'torch'} & set(sys.modules), set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.fixture
+def fingerprint():
+    """Of the package as it is installed."""
+    return WordLlamaEncoder().fingerprint
+
+
+@pytest.fixture
+def other_package(tmp_path, monkeypatch):
+    """The folder of another package of this name, which has no files yet."""
+    folder = tmp_path / "wordllama"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "wordllama", raising=False)
+    return folder
+
+
+@pytest.mark.parametrize("changed", ["weights", "tokenizers"])
+def test_other_files_have_another_fingerprint(fingerprint, other_package, changed):
+    installed = Path(metadata.distribution("wordllama").locate_file("wordllama"))
+    for part in ("weights", "tokenizers"):
+        [file] = (installed / part).glob("l2*")
+        (other_package / part).mkdir()
+        (other_package / part / file.name).write_bytes(b"{}" if part == changed else file.read_bytes())
+    assert WordLlamaEncoder().fingerprint != fingerprint
+
+
+def test_a_missing_package_is_named_before_anything_runs(monkeypatch):
+    monkeypatch.setattr(model_files, "WORDLLAMA", "no_such_package")
+    with pytest.raises(
+        EncoderError, match=r"^encoder=wordllama: .* not installed here; run pip install wordllama==0\.4\.0\.post1$"
+    ):
+        WordLlamaEncoder()
+
+
+def test_another_version_of_the_package_is_named(other_package):
+    with pytest.raises(EncoderError, match=r"^encoder=wordllama: there is no .*safetensors; run pip install"):
+        WordLlamaEncoder()

@@ -1,0 +1,283 @@
+"""Responses that are kept on disk: none is asked for twice, and none is lost."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from application import PROJECT
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragsweep.core.digest import digest
+from ragsweep.core.errors import ModelError
+from ragsweep.models.language.kept import KeptResponses
+from ragsweep.store.store import Store
+
+KEEP = """
+import sys
+from ragsweep.models.language.kept import KeptResponses
+path, first, last = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+for number in range(first, last):
+    print(KeptResponses(path).get(number, lambda: {"text": str(number)})["text"], flush=True)
+"""
+
+
+@pytest.fixture
+def kept(tmp_path):
+    return KeptResponses(tmp_path / "answers.sqlite")
+
+
+def refuse():
+    raise AssertionError("asked again")
+
+
+def keeping(kept, first, last):
+    """A process that keeps responses of its own to the numbers of a range, and prints each when it is kept."""
+    command = [sys.executable, "-c", KEEP, str(kept.path), str(first), str(last)]
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT / "src")}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+def change(kept, statement, *values):
+    with closing(sqlite3.connect(kept.path)) as connection, connection:
+        connection.execute(statement, values)
+
+
+plain = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(response=st.dictionaries(st.text(), plain, max_size=4))
+def test_a_response_comes_back_as_it_was_returned_first(response):
+    with tempfile.TemporaryDirectory() as folder:
+        kept = KeptResponses(Path(folder) / "answers.sqlite")
+        assert kept.get("prompt", lambda: response) == response == kept.get("prompt", refuse)
+
+
+def test_a_tuple_is_a_list_from_the_first_time_on(kept):
+    assert kept.get("prompt", lambda: {"scores": (1.5, 2)}) == {"scores": [1.5, 2]} == kept.get("prompt", refuse)
+
+
+def test_another_key_is_asked_for(kept):
+    kept.get({"prompt": "a", "seed": 0}, lambda: {"text": "first"})
+    assert kept.get({"prompt": "a", "seed": 1}, lambda: {"text": "second"}) == {"text": "second"}
+    assert kept.get({"seed": 0, "prompt": "a"}, refuse) == {"text": "first"}
+
+
+def test_find_does_not_ask(kept):
+    assert kept.find("prompt") is None
+    kept.get("prompt", lambda: {})
+    assert kept.find("prompt") == {}
+    assert kept.find("other") is None
+
+
+def test_a_failed_request_leaves_nothing(kept):
+    with pytest.raises(ZeroDivisionError):
+        kept.get("prompt", lambda: {"text": 1 / 0})
+    assert kept.find("prompt") is None
+
+
+def test_disabled_asks_again_and_writes_nothing(kept):
+    kept.get("prompt", lambda: {"text": "kept"})
+    disabled = KeptResponses(kept.path, enabled=False)
+    assert disabled.find("prompt") is None
+    assert disabled.get("prompt", lambda: {"scores": (1, 2)}) == {"scores": [1, 2]}
+    assert kept.get("prompt", refuse) == {"text": "kept"}
+    nowhere = KeptResponses(kept.path.parent / "other" / "answers.sqlite", enabled=False)
+    nowhere.get("prompt", lambda: {})
+    assert not nowhere.path.parent.exists()
+
+
+def test_the_request_can_be_read_beside_its_response(kept):
+    kept.get({"prompt": "What is it?"}, lambda: {"text": "B"})
+    with closing(sqlite3.connect(kept.path)) as connection:
+        assert [*connection.execute("SELECT request, response FROM responses")] == [
+            ('{"prompt": "What is it?"}', '{"text": "B"}')
+        ]
+
+
+def test_threads_that_need_the_same_response_ask_once(kept):
+    asked, all_wait = [], threading.Barrier(8)
+
+    def ask():
+        asked.append(1)
+        time.sleep(0.1)
+        return {"text": str(len(asked))}
+
+    def need():
+        all_wait.wait()
+        assert kept.get("prompt", ask) == {"text": "1"}
+
+    threads = [threading.Thread(target=need) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert asked == [1]
+
+
+def test_threads_that_need_different_responses_do_not_wait_for_each_other(kept):
+    both_ask = threading.Barrier(2, timeout=30)  # passes only if both are asked for at the same time
+    threads = [threading.Thread(target=kept.get, args=(key, lambda: {"n": both_ask.wait()})) for key in ("a", "b")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert kept.find("a") is not None
+    assert kept.find("b") is not None
+
+
+def test_the_first_response_counts_for_a_process_that_asked_at_the_same_time(kept, tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path)
+    other = KeptResponses(tmp_path / "link" / "answers.sqlite")  # another name: no lock is shared, as in a process
+
+    def ask():
+        other.get("prompt", lambda: {"text": "first"})
+        return {"text": "second"}
+
+    assert kept.get("prompt", ask) == {"text": "first"} == other.get("prompt", refuse)
+
+
+def test_processes_that_write_at_once_lose_nothing(kept):
+    processes = [keeping(kept, start, start + 50) for start in (0, 50)]
+    assert [process.wait(timeout=120) for process in processes] == [0, 0]
+    assert [kept.get(number, refuse)["text"] for number in range(100)] == [str(number) for number in range(100)]
+
+
+def test_a_killed_process_loses_no_response_that_it_had_received(kept):
+    process = keeping(kept, 0, 10**6)
+    received = [process.stdout.readline() for _ in range(20)]
+    process.send_signal(signal.SIGKILL)
+    received += process.stdout.readlines()
+    process.wait()
+    numbers = [int(line) for line in received if line.endswith("\n")]
+    assert len(numbers) >= 20
+    assert [kept.get(number, refuse)["text"] for number in numbers] == [str(number) for number in numbers]
+
+
+@pytest.mark.parametrize(
+    ("response", "checksum"),
+    [
+        ('{"text": "C"}', None),
+        (b"\xff", None),
+        *((damage, digest(damage)) for damage in ("[1]", "not JSON", '{"text": NaN}', "[" * 200_000)),
+    ],
+    ids=["changed", "bytes", "list", "text", "NaN", "deep"],
+)
+def test_a_damaged_response_is_asked_for_again(kept, response, checksum):
+    kept.get("prompt", lambda: {"text": "B"})
+    change(kept, "UPDATE responses SET response = ?, checksum = coalesce(?, checksum)", response, checksum)
+    with pytest.warns(UserWarning, match="a kept response is damaged"):
+        assert kept.get("prompt", lambda: {"text": "D"}) == {"text": "D"}
+    assert kept.get("prompt", refuse) == {"text": "D"}
+
+
+def test_a_text_with_a_damaged_byte_is_asked_for_again(kept):
+    kept.get("prompt", lambda: {"text": "B"})
+    change(kept, "UPDATE responses SET response = CAST(X'7B22FF227D' AS TEXT)")
+    with pytest.warns(UserWarning, match="a kept response is damaged"):
+        assert kept.get("prompt", lambda: {"text": "D"}) == {"text": "D"}
+    assert kept.get("prompt", refuse) == {"text": "D"}
+
+
+def test_a_file_that_is_no_database_is_an_error_and_stays(kept):
+    kept.path.write_text("no database, but perhaps something dear\n" * 100)
+    before = kept.path.read_bytes()
+    for attempt in (lambda: kept.find("prompt"), lambda: kept.get("prompt", refuse)):
+        with pytest.raises(ModelError, match=r"answers\.sqlite: found no intact database.*move the file away"):
+            attempt()
+    assert kept.path.read_bytes() == before
+
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < 0"
+NAMES = "key, request, response, checksum"
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        [f"CREATE VIEW responses AS SELECT i AS key, i AS request, i AS response, i AS checksum FROM ({ENDLESS})"],
+        [
+            f"CREATE TABLE responses ({NAMES})",
+            "CREATE TRIGGER responses BEFORE INSERT ON responses BEGIN SELECT raise(abort, 'no'); END",
+        ],
+    ],
+    ids=["view", "trigger"],
+)
+def test_what_a_file_would_execute_is_an_error_before_anything_is_asked(kept, statements):
+    for statement in statements:
+        change(kept, statement)
+    for attempt in (lambda: kept.find("prompt"), lambda: kept.get("prompt", refuse)):
+        with pytest.raises(ModelError, match=r"answers\.sqlite: found no intact .*view or a trigger.*move the file"):
+            attempt()
+
+
+def test_a_file_that_a_killed_process_left_empty_is_filled(kept):
+    kept.path.touch()
+    assert kept.find("prompt") is None
+    kept.get("prompt", lambda: {"text": "B"})
+    assert kept.get("prompt", refuse) == {"text": "B"}
+
+
+@pytest.fixture
+def as_reader():
+    """A folder that this process may read, but not write, even if it belongs to root."""
+    before = os.geteuid()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        KeptResponses(folder / "answers.sqlite").get("prompt", lambda: {"text": "B"})
+        (folder / "answers.sqlite").chmod(0o444)
+        folder.chmod(0o555)
+        if before == 0:
+            os.seteuid(65534)
+        yield folder
+        os.seteuid(before)
+        folder.chmod(0o755)
+
+
+def test_a_read_only_file_gives_what_it_has_and_does_not_stop_the_work(as_reader):
+    kept = KeptResponses(as_reader / "answers.sqlite")
+    assert kept.get("prompt", refuse) == {"text": "B"}
+    with pytest.warns(UserWarning, match="kept responses: cannot write .* going on without it"):
+        assert kept.get("other", lambda: {"text": "C"}) == {"text": "C"}
+    elsewhere = KeptResponses(as_reader / "folder" / "answers.sqlite")
+    with pytest.warns(UserWarning, match="cannot write"):
+        assert elsewhere.get("prompt", lambda: {"text": "C"}) == {"text": "C"}
+
+
+def test_what_is_paid_for_and_cannot_be_kept_is_an_error(as_reader):
+    kept = KeptResponses(as_reader / "answers.sqlite", paid=True)
+    assert kept.get("prompt", refuse) == {"text": "B"}
+    for attempt in (kept.check, lambda: kept.get("other", lambda: {"text": "C"})):
+        with pytest.raises(ModelError, match=r"kept responses: cannot write .*store\.enabled=false"):
+            attempt()
+    KeptResponses(as_reader / "answers.sqlite").check()
+    KeptResponses(as_reader / "answers.sqlite", enabled=False, paid=True).check()
+
+
+def test_clearing_the_store_keeps_what_was_paid_for(tmp_path):
+    store = Store(str(tmp_path))
+    kept = KeptResponses.of(store)
+    kept.get("prompt", lambda: {"text": "B"})
+    assert [*store.entries()] == []
+    assert store.clear() == []
+    assert kept.get("prompt", refuse) == {"text": "B"}
+
+
+def test_a_disabled_store_keeps_no_responses(tmp_path):
+    assert not KeptResponses.of(Store(str(tmp_path), enabled=False)).enabled

@@ -1,0 +1,280 @@
+"""Results are found again only by the code that computed them."""
+
+import shutil
+import subprocess
+import sys
+import types
+from dataclasses import dataclass, replace
+from importlib import metadata
+
+import pytest
+from application import PROJECT
+
+from ragsweep.retrieval import DenseRetriever, Search, SparseRetriever, rank
+from ragsweep.store import code
+from ragsweep.store.identity import identity, own_settings
+
+PACKAGE = {
+    "theirs/__init__.py": "",
+    "theirs/ranker.py": "from . import words\nfrom .deep.stems import stem\ndef rank():\n    import aside\n",
+    "theirs/words.py": "FACTOR = 1\n",
+    "theirs/deep/__init__.py": "",
+    "theirs/deep/stems.py": "from ..words import FACTOR\ndef stem(): ...\n",
+    "theirs/unrelated.py": "",
+    "theirs/words.txt": "A prompt.",
+    "theirs/words_again.txt": "Another prompt.",
+    "aside.py": "",
+}
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    for name, text in PACKAGE.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+def digest(module):
+    code._imports.cache_clear()
+    return code.digest_of_module.__wrapped__(module)
+
+
+USED = [file for file in PACKAGE if "unrelated" not in file and "__init__" not in file]
+
+
+@pytest.mark.parametrize("file", USED)
+def test_a_change_in_whatever_a_module_imports_is_another_code(package, file):
+    before = digest("theirs.ranker")
+    assert digest("theirs.ranker") == before
+    (package / file).write_text(f"{PACKAGE[file]}# changed\n")
+    assert digest("theirs.ranker") != before
+
+
+def test_a_change_in_what_it_does_not_import_is_not(package):
+    before = digest("theirs.ranker")
+    (package / "theirs/unrelated.py").write_text("CHANGED = True\n")
+    assert digest("theirs.ranker") == before
+
+
+def test_the_texts_beside_our_modules_belong_to_our_code(tmp_path, monkeypatch):
+    """The digest of a run changes with a prompt."""
+    copy = tmp_path / "ragsweep"
+    shutil.copytree(PROJECT / "src/ragsweep", copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(code, "__file__", str(copy / "core/code.py"))
+    before = code.digest_of_code.__wrapped__()
+    prompt = copy / "answering/reasoning/cot.txt"
+    prompt.write_text(prompt.read_text() + " Be brief.")
+    assert code.digest_of_code.__wrapped__() != before
+
+
+def test_what_is_not_loaded_stays_so(package):
+    digest("theirs.ranker")
+    assert not any(name.startswith("theirs") for name in sys.modules)
+
+
+def test_code_that_is_in_no_file_is_nobody_elses():
+    nowhere = {digest("a_notebook") for _ in range(2)}
+    assert len(nowhere) == 2
+
+
+def test_an_installed_package_is_known_by_its_version():
+    assert digest("yaml.loader") == digest("yaml.dumper") != digest("numpy")
+
+
+@pytest.mark.parametrize(
+    ("module", "package"),
+    [
+        ("ragsweep.datasets.formats.pdf_documents", "pypdfium2"),
+        ("ragsweep.retrieval.sparse", "pystemmer"),
+        ("ragsweep.retrieval.indexes.index", "faiss-cpu"),
+        ("ragsweep.datasets.chunkers.markdown", "markdown-it-py"),
+        ("ragsweep.retrieval.fusion", "numpy"),
+    ],
+)
+def test_another_version_of_a_package_that_it_imports_is_another_code(monkeypatch, module, package):
+    before, version = digest(module), code.version
+    monkeypatch.setattr(code, "version", lambda name: "0.0" if name == package else version(name))
+    assert digest(module) != before
+
+
+def test_a_package_of_an_extra_is_not(monkeypatch):
+    """Installing one must not encode every corpus again; a component names what it uses as `libraries`."""
+    assert "onnxruntime" in code._imports(code._file("ragsweep.models.encoders.backends", "ragsweep"), "x")
+    assert code._package_of("onnxruntime", "ragsweep") is None
+
+
+def test_what_is_a_letter_belongs_to_the_code(package, monkeypatch):
+    before = digest("theirs.ranker")
+    monkeypatch.setattr(code.unicodedata, "unidata_version", "1.0")
+    assert digest("theirs.ranker") != before
+
+
+def test_every_required_package_is_known_by_its_module():
+    modules = metadata.packages_distributions()
+    for module, package in code._required().items():
+        names = [name.lower() for name in modules.get(module, ())]
+        assert package.lower() in names, f"{package} has no module {module}: add it to MODULES"
+
+
+def test_a_compiled_module_is_known_by_its_file(tmp_path, monkeypatch):
+    module = types.ModuleType("compiled")
+    module.__file__ = str(tmp_path / "compiled.so")
+    monkeypatch.setitem(sys.modules, "compiled", module)
+    found = []
+    for content in (b"one", b"other"):
+        (tmp_path / "compiled.so").write_bytes(content)
+        found.append(digest("compiled"))
+    assert found[0] != found[1]
+
+
+def test_a_module_that_cannot_be_parsed_counts_by_its_text(package):
+    (package / "aside.py").write_text("print 1")
+    before = digest("theirs.ranker")
+    (package / "aside.py").write_text("print 2")
+    assert digest("theirs.ranker") != before
+
+
+def test_a_subclass_is_other_code(letters):
+    class Louder(type(letters)):
+        pass
+
+    assert code.code_of(Louder()) != code.code_of(letters)
+
+
+@dataclass(frozen=True)
+class Prefixed(DenseRetriever):
+    prefix: str = ""
+
+    def rank(self, search, depth):
+        return super().rank(replace(search, queries=tuple(self.prefix + query for query in search.queries)), depth)
+
+
+class Flipped(SparseRetriever):
+    def __init__(self, store, flip):
+        super().__init__(store)
+        object.__setattr__(self, "flip", flip)
+
+    def rank(self, search, depth):
+        return super().rank(replace(search, queries=search.queries[:: -1 if self.flip else 1]), depth)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut(SparseRetriever):
+    letters: int = 99
+
+
+def test_the_own_settings_of_a_subclass_tell_its_results_apart(letters, store):
+    search = Search(("iron tea", "ivory", "zinc"), ("iron", "zinc"))
+    for first, other in (
+        (Prefixed(letters, store), Prefixed(letters, store, prefix="zzz")),
+        (Flipped(store, flip=False), Flipped(store, flip=True)),
+    ):
+        found = [rank(retriever, search, 3).scores.tolist() for retriever in (first, other, first)]
+        assert found[0] == found[2] != found[1]
+
+
+def test_what_is_no_plain_setting_is_never_found_again(store):
+    odd = Flipped(store, flip=object())
+    assert identity(odd) != identity(odd)
+    assert own_settings(Cut(store, letters=1), SparseRetriever) == {"letters": 1}
+    assert own_settings(SparseRetriever(store), SparseRetriever) == {}
+
+
+RANK = """
+import sys
+from ragsweep.retrieval import SparseRetriever, Search, rank
+from ragsweep.datasets import Collection, Dataset, Document, Judgment, Query, RecursiveChunker
+from ragsweep.store.store import Store
+
+store = Store(sys.argv[1])
+document = Document.from_pages("a", [("1", "a#1", "iron iron zinc. " * 40), ("2", "a#2", "zinc tea")])
+collection = Collection("small", "page", (document,), (Query("1", "iron"),), (Judgment("1", "a#1", 1),))
+dataset = Dataset.from_collection(collection, RecursiveChunker(100, 10), store)
+print(len(dataset.passages))
+print(rank(SparseRetriever(store), Search(("iron iron zinc", "iron zinc tea and more"), ("iron",)), 2).scores)
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "was", "becomes"),
+    [
+        ("retrieval/bm25.py", "frequency * (k1 + 1)", "frequency * (k1 + 4)"),
+        ("datasets/chunkers/pieces.py", "ruler.length(parts[first][0], parts[last + 1][1]) <= size:", "False:"),
+    ],
+    ids=["bm25", "chunking"],
+)
+def test_a_result_of_code_that_was_edited_is_computed_anew(tmp_path, file, was, becomes):
+    shutil.copytree(PROJECT / "src" / "ragsweep", tmp_path / "ragsweep")
+
+    def printed(store):
+        command = [sys.executable, "-c", RANK, str(tmp_path / store)]
+        environment = {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+        return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
+
+    before = printed("store")
+    assert printed("store") == before
+    edited = tmp_path / "ragsweep" / file
+    assert was in edited.read_text()
+    edited.write_text(edited.read_text().replace(was, becomes))
+    assert printed("store") == printed("empty")
+    assert printed("store") != before
+
+
+THEIRS = """
+import numpy as np
+from ragsweep.retrieval import Ranking, SparseRetriever
+
+class Theirs(SparseRetriever):
+    def rank(self, search, depth):
+        found = super().rank(search, depth)
+        return found
+"""
+
+
+def test_a_users_subclass_that_was_edited_is_computed_anew(application, dataset, tmp_path):
+    run = [*dataset, "retriever=sparse", "retriever._target_=theirs.Theirs", "k=1"]
+
+    def retrieved():
+        assert application.run(*run, PYTHONPATH=str(tmp_path)).returncode == 0
+        return application.runs()[-1].data.metrics["mrr"]
+
+    (tmp_path / "theirs.py").write_text(THEIRS)
+    assert retrieved() == 1
+    reversed_ = "Ranking(np.where(found.passages >= 0, 5 - found.passages, -1), found.scores, found.latency_ms)"
+    (tmp_path / "theirs.py").write_text(THEIRS.replace("return found", f"return {reversed_}"))
+    assert retrieved() < 1
+    assert len({run.data.tags["config.digest"] for run in application.runs()}) == 2
+
+
+class Named:
+    """An encoder that is no dataclass."""
+
+    def __init__(self, model):
+        self.model = model
+
+    @property
+    def fingerprint(self):
+        return self.model
+
+
+class WithPrefix(Named):
+    def __init__(self, model, prefix):
+        super().__init__(model)
+        self._prefix = prefix
+
+
+class Forgetful(Named):
+    def __init__(self, model, secret):
+        super().__init__(model)
+
+
+def test_settings_that_a_subclass_adds_to_a_fingerprint_count_in_any_class():
+    assert identity(WithPrefix("a", "x")) == identity(WithPrefix("a", "x"))
+    assert identity(WithPrefix("a", "x")) != identity(WithPrefix("a", "y"))
+    assert identity(Named("a")) == identity(Named("a")) != identity(Named("b"))
+
+
+def test_nothing_is_found_again_of_a_component_that_does_not_keep_a_setting():
+    assert identity(Forgetful("a", "x")) != identity(Forgetful("a", "x"))

@@ -1,0 +1,309 @@
+"""The store of intermediate results."""
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import building
+import numpy as np
+import pytest
+from application import PROJECT
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragsweep.core.digest import digest, digest_file
+from ragsweep.store.code import code_of_call
+from ragsweep.store.store import CHECKSUMS, Store, packed, unpacked
+from ragsweep.store.store import _verified as verified
+
+
+def refuse():
+    raise AssertionError("built again")
+
+
+def place(store, inputs, build=refuse):
+    """Where the store keeps what a function of this module, or another one, has built of these inputs."""
+    return Path(store.path) / "stage" / digest([inputs, code_of_call(build)])
+
+
+def entries(store, stage="stage"):
+    return sorted(path for path in (Path(store.path) / stage).iterdir() if path.is_dir())
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.arange(6).reshape(2, 3), np.empty((0, 4)), np.float32([[1.5]]), np.asfortranarray(np.ones((2, 3)))],
+    ids=["whole", "empty", "float32", "fortran"],
+)
+def test_what_was_kept_comes_back(store, array):
+    store.get("stage", 1, lambda: {"array": array})
+    kept = store.get("stage", 1, refuse)["array"]
+    assert kept.dtype == array.dtype
+    np.testing.assert_array_equal(kept, array)
+
+
+def test_what_is_kept_is_found_and_nothing_is_built_or_written_for_what_is_not(store):
+    assert store.find("stage", 1, refuse) is None
+    assert not Path(store.path).exists()
+    store.get("stage", 1, lambda: {"array": np.arange(3)})
+    np.testing.assert_array_equal(store.find("stage", 1, refuse)["array"], np.arange(3))
+
+
+def test_several_arrays_keep_their_names(store):
+    store.get("stage", 1, lambda: {"a": np.ones(1), "b": np.zeros(2)})
+    assert {name: len(array) for name, array in store.get("stage", 1, refuse).items()} == {"a": 1, "b": 2}
+
+
+@pytest.mark.parametrize(("stage", "inputs"), [("other", 1), ("stage", 2)])
+def test_another_stage_or_other_inputs_are_built(store, stage, inputs):
+    store.get("stage", 1, lambda: {"array": np.zeros(1)})
+    assert store.get(stage, inputs, lambda: {"array": np.ones(1)})["array"].tolist() == [1]
+
+
+def test_inputs_count_the_same_in_any_order_of_their_keys(store):
+    store.get("stage", {"a": 1, "b": 2}, lambda: {"array": np.zeros(1)})
+    assert store.get("stage", {"b": 2, "a": 1}, refuse)["array"].tolist() == [0]
+
+
+def test_a_kept_array_cannot_be_changed(store):
+    store.get("stage", 1, lambda: {"array": np.zeros(1)})
+    with pytest.raises(ValueError, match="read-only"):
+        store.get("stage", 1, refuse)["array"][0] = 1
+
+
+def test_a_disabled_store_writes_nothing(tmp_path):
+    Store(str(tmp_path / "store"), enabled=False).get("stage", 1, lambda: {"array": np.zeros(1)})
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_disabled_store_builds_what_is_kept(store):
+    store.get("stage", 1, lambda: {"array": np.zeros(1)})
+    again = Store(store.path, enabled=False).get("stage", 1, lambda: {"array": np.ones(1)})
+    assert again["array"].tolist() == [1]
+
+
+def test_a_failed_build_leaves_no_entry(store):
+    with pytest.raises(ZeroDivisionError):
+        store.get("stage", 1, lambda: {"array": 1 / 0})
+    assert entries(store) == []
+
+
+def test_what_a_killed_process_left_behind_is_not_taken_for_an_entry(store):
+    partial = place(store, 1).with_suffix(".partial")
+    partial.mkdir(parents=True)
+    (partial / "old.npy").write_bytes(b"half an arr")
+    store.get("stage", 1, lambda: {"array": np.ones(1)})
+    assert {name: array.tolist() for name, array in store.get("stage", 1, refuse).items()} == {"array": [1]}
+
+
+@pytest.mark.filterwarnings("ignore:the store's")
+@pytest.mark.parametrize("listed", ["[" * 200_000, "[]", '{"array.npy": 1}', " " * 2_000_000])
+def test_an_entry_whose_checksums_are_anything_is_built_anew(store, listed):
+    store.get("stage", 1, lambda: {"array": np.zeros(1)})
+    (entries(store)[0] / "checksums.json").write_text(listed)
+    assert store.get("stage", 1, lambda: {"array": np.ones(1)})["array"].tolist() == [1]
+
+
+@pytest.mark.filterwarnings("ignore:the store's")
+@pytest.mark.parametrize("damage", [b"", b"no array", b"\x93NUMPY\x01"])
+def test_a_damaged_entry_is_built_anew(store, damage):
+    store.get("stage", 1, lambda: {"array": np.zeros(1)})
+    (entries(store)[0] / "array.npy").write_bytes(damage)
+    assert store.get("stage", 1, lambda: {"array": np.ones(1)})["array"].tolist() == [1]
+    assert store.get("stage", 1, refuse)["array"].tolist() == [1]
+
+
+@pytest.mark.filterwarnings("ignore:the store's")
+def test_nothing_is_ever_unpickled(store):
+    store.get("stage", 1, lambda: {"array": np.zeros(1)})
+    [entry] = entries(store)
+    np.save(entry / "array.npy", np.array([{}], dtype=object), allow_pickle=True)
+    (entry / CHECKSUMS).write_text(json.dumps({"array.npy": digest_file(entry / "array.npy")}))
+    assert store.get("stage", 1, lambda: {"array": np.ones(1)})["array"].tolist() == [1]
+
+
+def test_a_single_wrong_bit_is_found_and_said(tmp_path):
+    Store(str(tmp_path)).get("stage", 1, lambda: {"array": np.zeros(1000)})
+    [file] = tmp_path.glob("stage/*/array.npy")
+    content = bytearray(file.read_bytes())
+    content[5000] ^= 1
+    file.write_bytes(content)
+    verified.clear()  # as in another process
+    with pytest.warns(UserWarning, match=r"array.npy is not what was written.*building it anew"):
+        assert Store(str(tmp_path)).get("stage", 1, lambda: {"array": np.ones(1)})["array"].tolist() == [1]
+
+
+@pytest.mark.parametrize("name", ["array.npy", CHECKSUMS])
+@pytest.mark.filterwarnings("ignore:the store's")
+def test_an_entry_that_lost_a_file_is_built_anew(store, name):
+    store.get("stage", 1, lambda: {"array": np.zeros(1)})
+    (entries(store)[0] / name).unlink()
+    assert store.get("stage", 1, lambda: {"array": np.ones(1)})["array"].tolist() == [1]
+
+
+def fill(store, number, *, used):
+    """An entry of a little over 0.1 MB, last used so many seconds after the epoch."""
+    store.get("stage", number, lambda: {"array": np.full(12_500, number)})
+    checksums = place(store, number) / CHECKSUMS
+    os.utime(checksums, (used, used))
+
+
+def kept(store):
+    return sorted(int(np.load(entry.path / "array.npy")[0]) for entry in store.entries())
+
+
+def test_what_was_not_used_longest_makes_room(tmp_path):
+    roomy = Store(str(tmp_path))
+    for number, used in [(1, 300), (2, 100), (3, 200)]:
+        fill(roomy, number, used=used)
+    fill(Store(str(tmp_path), max_gb=0.00035), 4, used=400)
+    assert kept(roomy) == [1, 3, 4]
+
+
+def test_being_read_is_being_used(tmp_path):
+    store = Store(str(tmp_path), max_gb=0.00025)
+    fill(store, 1, used=100)
+    fill(store, 2, used=200)
+    store.get("stage", 1, refuse)
+    fill(store, 3, used=300)
+    assert kept(store) == [1, 3]
+
+
+def test_the_newest_entry_stays_whatever_its_size(tmp_path):
+    store = Store(str(tmp_path), max_gb=0.00001)
+    fill(store, 1, used=100)
+    fill(store, 2, used=200)
+    assert kept(store) == [2]
+
+
+def test_no_limit_keeps_everything(store):
+    for number in range(5):
+        fill(store, number, used=number)
+    assert kept(store) == [0, 1, 2, 3, 4]
+
+
+def test_what_is_evicted_stays_readable_for_its_reader(store):
+    fill(store, 1, used=100)
+    reading = store.get("stage", 1, refuse)["array"]
+    store.clear()
+    assert (reading == 1).all()
+
+
+def test_clearing_leaves_nothing(store):
+    fill(store, 1, used=100)
+    partial = place(store, 2).with_suffix(".partial")  # of a process that was killed
+    partial.mkdir()
+    store.clear()
+    assert {path.suffix for path in Path(store.path).glob("stage/*")} == {".lock"}
+
+
+def test_clearing_leaves_what_is_not_the_stores(store):
+    fill(store, 1, used=100)
+    theirs = [Path(store.path) / "photos" / name for name in ("2025", "2024.partial", "2023.evicted")]
+    for folder in theirs:
+        folder.mkdir(parents=True)
+        (folder / "one.jpg").touch()
+    store.clear()
+    assert all((folder / "one.jpg").exists() for folder in theirs)
+
+
+def test_a_plain_file_in_the_place_of_an_entry_is_replaced(store):
+    entry = place(store, 1)
+    entry.parent.mkdir(parents=True)
+    entry.write_text("x")
+    fill(store, 1, used=100)
+    assert kept(store) == [1]
+
+
+@pytest.mark.filterwarnings("ignore:the store's")
+def test_an_entry_whose_list_is_empty_is_built_anew(store):
+    store.get("stage", 1, lambda: {"array": np.zeros(1)})
+    (entries(store)[0] / CHECKSUMS).write_text("{}")
+    assert store.get("stage", 1, lambda: {"array": np.ones(1)})["array"].tolist() == [1]
+
+
+def test_clearing_leaves_what_another_process_builds(store):
+    process = subprocess.Popen([sys.executable, building.__file__, store.path], stdout=subprocess.PIPE, text=True)
+    process.stdout.readline()
+    store.clear()
+    process.wait()
+    assert np.load(place(store, 1, building.build) / "array.npy").tolist() == [1, 1, 1]
+
+
+@given(st.lists(st.text()))
+def test_packed_texts_come_back(texts):
+    assert unpacked(packed(texts)) == texts
+
+
+def test_a_disabled_store_deletes_nothing(store):
+    fill(store, 1, used=100)
+    place(store, 2).with_suffix(".partial").mkdir()  # of another process
+    before = sorted(Path(store.path).rglob("*"))
+    Store(store.path, enabled=False).clear()
+    assert sorted(Path(store.path).rglob("*")) == before
+
+
+def test_clearing_takes_what_an_older_version_kept(store):
+    old = Path(store.path) / "stage-0" / digest(0)
+    old.mkdir(parents=True)
+    np.save(old / "array.npy", np.ones(3))
+    store.clear()
+    assert list(Path(store.path).glob("*/*")) == []
+
+
+def test_the_command_shows_and_clears(store):
+    fill(store, 1, used=0)
+
+    def command(*arguments):
+        done = subprocess.run(
+            [sys.executable, PROJECT / "scripts/store.py", "--path", store.path, *arguments],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        return done.returncode, done.stdout + done.stderr
+
+    status, shown = command()
+    assert status == 0
+    assert shown.splitlines()[2].split()[:4] == ["stage", "1", "0.1", "MB"]
+    status, refused = command("--clear", "stag")
+    assert (status, "the store holds stage" in refused) == (2, True)
+    assert command("--clear", "stage") == (0, "deleted: 1, 0.1 MB\n")
+    assert kept(store) == []
+
+
+@pytest.mark.filterwarnings("ignore:the store cannot write")
+def test_a_store_that_cannot_write_goes_on_without_it(tmp_path):
+    (tmp_path / "file").touch()
+    assert Store(str(tmp_path / "file")).get("stage", 1, lambda: {"array": np.ones(1)})["array"].tolist() == [1]
+
+
+def test_a_store_that_cannot_write_says_so(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.warns(UserWarning, match=r"the store cannot write to .*file"):
+        Store(str(tmp_path / "file")).get("stage", 1, lambda: {"array": np.ones(1)})
+
+
+def test_a_full_disk_is_said_once_however_it_shows(tmp_path):
+    store = Store(str(tmp_path))
+    as_numpy_says_it = [OSError(f"{size} requested and 4096 written") for size in (131072, 34048)]  # without an errno
+    with pytest.warns(UserWarning, match="No space left on device") as said:
+        [*map(store._warn, [*as_numpy_says_it, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))])]
+    assert len(said) == 1
+
+
+def test_processes_that_want_the_same_build_it_once(store):
+    processes = [
+        subprocess.Popen([sys.executable, building.__file__, store.path], stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    assert "".join(process.communicate()[0] for process in processes) == "built\n"
+
+
+def test_a_process_killed_while_building_holds_nobody_up(store):
+    process = subprocess.Popen([sys.executable, building.__file__, store.path], stdout=subprocess.PIPE, text=True)
+    process.stdout.readline()
+    process.kill()
+    process.wait()
+    assert store.get("stage", 1, building.build)["array"].tolist() == [1, 1, 1]

@@ -1,0 +1,234 @@
+"""The names and lengths that MLflow takes."""
+
+import json
+import sqlite3
+from contextlib import closing
+
+import pandas as pd
+import pytest
+from application import assert_refused
+from hypothesis import given
+from hypothesis import strategies as st
+from mlflow.utils.validation import _validate_metric_name, _validate_param_name
+from omegaconf import OmegaConf
+from small import arguments, write_queries
+
+from ragsweep.core.errors import ConfigError
+from ragsweep.tracking.names import (
+    LONGEST_METRIC,
+    LONGEST_NAME,
+    LONGEST_PARAM,
+    LONGEST_TAG,
+    check_names,
+    json_tag,
+    params_of,
+    tags_of,
+    type_names,
+)
+
+RUN = ["retriever=sparse", "k=2"]
+METRIC = "{_target_: ragsweep.evaluation.recall, _partial_: true}"
+
+
+@pytest.mark.parametrize("metric", ["f1", "m" * LONGEST_METRIC], ids=["short", "long"])
+@given(types=st.lists(st.text() | st.sampled_from(["a/b", "a:b", "a_b", "", ".", "x" * 400, "x" * 401]), unique=True))
+def test_every_query_type_has_a_metric_of_its_own(metric, types):
+    names = type_names(types, metric)
+    assert len(set(names.values())) == len(types)
+    for name in names.values():
+        _validate_metric_name(f"by_type/{name}/{metric}")
+        assert len(f"by_type/{name}/{metric}") <= LONGEST_NAME
+    assert type_names(reversed(types), metric) == names
+
+
+def test_a_query_type_keeps_its_name_where_that_is_its_own():
+    assert type_names(["factual", "a/c", "a/b", "a:b"], "f1") == {
+        "factual": "factual",
+        "a/c": "a_c",
+        "a/b": "a_b-f5effa31",
+        "a:b": "a_b-8cc85723",
+    }
+
+
+@given(st.dictionaries(st.text() | st.sampled_from(["a@b", "a%b", "a/../b", "x" * 300]), st.text()))
+def test_no_setting_is_lost_between_the_params(settings):
+    params = params_of(settings)
+    assert len(params) == len(settings)
+    for name, value in params.items():
+        _validate_param_name(name)
+        value.encode()
+        assert len(name) <= LONGEST_NAME
+        assert "\0" not in value
+
+
+def test_a_long_value_ends_in_a_digest_of_the_whole():
+    one, two = (params_of({"x": "a" * 10_000 + end})["x"] for end in "bc")
+    assert len(one) <= LONGEST_PARAM
+    assert one.endswith(")")
+    assert one != two
+
+
+@pytest.mark.parametrize(
+    ("override", "expected"),
+    [
+        (
+            "+evaluation.metrics={recall@10: " + METRIC + "}",
+            "found the name 'recall@10', expected at most",
+        ),
+        ("+evaluation.metrics={" + "x" * 300 + ": " + METRIC + "}", "evaluation.metrics: found the name 'xxx"),
+        (f"+evaluation.metrics.query={METRIC}", "found the name 'query', which every run gives to something else"),
+        (f"+evaluation.metrics.k={METRIC}", "found the name 'k', which every run gives to something else"),
+        (f"+evaluation.metrics.outcome={METRIC}", "found the name 'outcome', which every run"),
+        (f"tracking.experiment={'x' * 600}", "tracking.experiment: found 'xxx"),
+        ("tracking.experiment='two\nlines'", "tracking.experiment: found 'two\\nlines', expected one line"),
+        ("tracking.experiment=' x'", "tracking.experiment: found ' x', expected one line"),
+        (f"dataset.name={'x' * 501}", "dataset.name: found 'xxx"),
+        ("dataset.name='\x1b[31mred'", "dataset.name: found '\\x1b[31mred', expected one line"),
+    ],
+)
+@pytest.mark.parametrize("mode", [[], ["-m"]], ids=["run", "sweep"])
+def test_a_name_that_mlflow_refuses_is_said_before_the_first_job(application, override, expected, mode):
+    assert_refused(application.run(*mode, override), application, expected)
+
+
+def test_only_as_many_metrics_as_a_table_can_have_are_measured(application):
+    many = ",".join(f"m{number}:{METRIC}" for number in range(94))
+    process = application.run(f"+evaluation.metrics={{{many}}}")
+    assert_refused(process, application, "evaluation.metrics: found 101 metrics, expected at most 100")
+
+
+@given(st.dictionaries(st.text(max_size=50), st.text() | st.integers() | st.none(), max_size=20), st.integers(0, 5000))
+def test_swept_settings_always_fit_into_a_tag(swept, length):
+    swept = {**swept, "x": "a" * length, "y": "€" * length, "z": '"' * length}
+    text = json_tag({"run_id": "0" * 32, "swept": swept})
+    assert len(text) <= LONGEST_TAG
+    found = json.loads(text)
+    assert found["run_id"] == "0" * 32
+    assert found["swept"].keys() == swept.keys()
+    assert found["swept"]["x"].startswith("a" * min(length, 6))
+
+
+def test_three_long_texts_without_ascii_are_kept():
+    swept = {name: letter * 500 for name, letter in zip("abc", "中日語", strict=True)}
+    assert json.loads(json_tag(swept)) == swept
+    assert tags_of({"sweep.values": json_tag(swept)}) == {"sweep.values": json_tag(swept)}
+
+
+@pytest.mark.parametrize("name", ['it\'s a "name" of `b`', "100 % <b>x</b> a/b\\c", "données €", "0"])
+def test_an_experiment_may_have_any_name_of_one_line(application, dataset, name):
+    quoted = name.replace("'", "\\'")
+    sweep = ["-m", *dataset, "retriever=sparse", "k=1", f"tracking.experiment='{quoted}'"]
+    process = application.run(*sweep)
+    assert process.returncode == 0, process.stderr
+    assert application.client().get_experiment_by_name(name)
+    assert len(application.children()) == 1
+    again = application.run(*sweep, "tracking.resume=true")
+    assert again.stdout.count("(finished before)") == 1
+
+
+@pytest.mark.parametrize("metric", ["f1", "m" * LONGEST_METRIC], ids=["short", "long"])
+def test_query_types_of_any_kind_are_measured(application, tmp_path, metric):
+    dataset = arguments(tmp_path / "data")
+    types = ["a/b", "a:b", "x" * 400, "é €"]
+    queries = [("What clears worms?", ["anaemia.pdf#3"], kind) for kind in types]
+    write_queries(tmp_path / "data" / "questions.json", queries)
+    metrics = [] if metric == "f1" else [f"+evaluation.metrics.{metric}={METRIC}"]
+    process = application.run(*dataset, *RUN, *metrics, f"decision.metric={metric}")
+    assert process.returncode == 0, process.stderr
+    [run] = application.runs()
+    assert run.info.status == "FINISHED"
+    assert len([name for name in run.data.metrics if name.startswith("by_type/")]) == len(types)
+
+
+@pytest.mark.parametrize(
+    ("measures", "message"),
+    [
+        (["price/$"], r"task: found the name 'price/\$', expected at most 150 letters"),
+        (["query_id"], "task: found the name 'query_id', which every run gives to something else"),
+        (["f1"], "f1' twice"),
+    ],
+)
+def test_the_measures_of_a_task_have_names_of_their_own(measures, message):
+    check_names(OmegaConf.create(), ["f1"], ["context/tokens", "price/eur"])
+    with pytest.raises(ConfigError, match=message):
+        check_names(OmegaConf.create(), ["f1"], measures)
+
+
+@pytest.mark.parametrize("types", [[None, None], ["factual", None]], ids=["none", "some"])
+def test_queries_without_a_type_are_in_no_table_by_type(application, tmp_path, types):
+    dataset = arguments(tmp_path / "data")
+    queries = [
+        {"query": "What clears worms?", "relevant_docs": ["anaemia.pdf#3"], "query_type": kind} for kind in types
+    ]
+    (tmp_path / "data" / "questions.json").write_text(json.dumps(queries))
+    process = application.run("-m", *dataset, *RUN, "retriever.k1=1,2")
+    assert process.returncode == 0, process.stderr
+    known = [kind for kind in types if kind]
+    for run in application.children():
+        results = application.artifacts(run) / "results"
+        assert pd.read_csv(results / "by_query_type.csv")["query_type"].tolist() == known
+        assert pd.read_csv(results / "per_query.csv")["query_type"].dropna().tolist() == known
+        assert len([name for name in run.data.metrics if name.startswith("by_type/")]) == len(known)
+    [parent] = application.parents()
+    report = (application.artifacts(parent) / "report.html").read_text()
+    assert "None" not in report
+    assert application.script("reproduce", parent.info.run_id, "--no-log", *dataset[2:]).returncode == 0
+
+
+def refuse(application, having="config.digest"):
+    """Have every run with this tag begin with another k, so that MLflow refuses its own: a param cannot be changed."""
+    with closing(sqlite3.connect(application.home / "mlflow.db")) as database, database:
+        database.execute(
+            f"CREATE TRIGGER no AFTER INSERT ON tags WHEN new.key = '{having}' BEGIN "
+            "INSERT OR IGNORE INTO params (key, value, run_uuid) VALUES ('k', '999', new.run_uuid); END"
+        )
+
+
+def test_a_run_that_the_store_refuses_is_closed_as_failed(application, dataset):
+    refuse(application)
+    process = application.run(*dataset, *RUN)
+    assert process.returncode == 2
+    [line] = [line for line in process.stderr.splitlines() if "without text" not in line]
+    assert line.startswith("ragsweep: the tracking store refuses the run (")
+    assert "Changing param values is not allowed" in line
+    [run] = application.runs()
+    assert run.info.status == "FAILED"
+    assert "Changing param values is not allowed" in run.data.tags["error"]
+    assert (application.artifacts(run) / "error/traceback.txt").exists()
+    assert (application.artifacts(run) / "results/per_query.csv").exists()
+    assert application.push().stdout == "0 runs uploaded\n"
+
+
+def test_a_sweep_whose_parent_the_store_refuses_leaves_nothing_open(application, dataset):
+    refuse(application)
+    process = application.run("-m", *dataset, "retriever=sparse", "k=1,2")
+    assert process.returncode == 2
+    [line] = [line for line in process.stderr.splitlines() if "without text" not in line]
+    assert line.startswith("ragsweep: the tracking store refuses the run (")
+    assert [run.info.status for run in application.runs()] == ["FAILED"]
+
+
+def test_the_refused_runs_of_a_sweep_are_reported_once_each(application, dataset):
+    refuse(application, having="sweep.job")
+    process = application.run("-m", *dataset, "retriever=sparse", "k=1,2")
+    assert process.returncode == 1
+    assert process.stderr.count("FAILED: ") == 2
+    assert [run.info.status for run in application.runs()] == ["FAILED"] * 3
+    assert application.push().returncode == 0
+
+
+def test_push_names_what_is_refused_and_goes_on(application, dataset):
+    assert application.run("-m", *dataset, "retriever=sparse", "k=1,2").returncode == 0
+    journals = sorted(path for path in (application.home / "outputs").glob("[01]/tracking.json"))
+    for number, file in enumerate(journals):
+        journal = json.loads(file.read_text())
+        params = {**journal["params"], **({"a@b": "1"} if number == 0 else {})}
+        lost = {"run_id": None, "key": f"{number:032x}", "params": params, "uploaded": False}
+        file.write_text(json.dumps({**journal, **lost}))
+    process = application.push()
+    assert process.returncode == 2
+    assert process.stdout == "1 run uploaded\n"
+    [line] = process.stderr.splitlines()
+    assert str(journals[0].parent) in line
+    assert "a@b" in line
+    assert "RUNNING" not in {run.info.status for run in application.runs()}
