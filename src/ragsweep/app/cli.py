@@ -25,7 +25,7 @@ from ragsweep.core.terminal import FAILED, FULL_ERROR, INTERRUPTED, TERMINATED, 
 from ragsweep.tracking.address import check_arguments
 
 OK = 0
-RECORDING = "ragsweep.tracking.record"  # the module that opens runs, if this process has loaded it
+RECORDING = "ragsweep.tracking.run_record"  # the module that opens runs, if this process has loaded it
 
 
 def main() -> NoReturn:

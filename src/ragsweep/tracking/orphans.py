@@ -10,7 +10,7 @@ from ragsweep.core.errors import TrackingError
 from ragsweep.tracking.conditions import tagged
 from ragsweep.tracking.job import PARENT, PROCESS, Job
 from ragsweep.tracking.process import forget_ended, is_gone
-from ragsweep.tracking.record import RunRecord
+from ragsweep.tracking.run_record import RunRecord
 from ragsweep.tracking.store import UNREACHABLE, open_configured, search, taking_turns
 
 

@@ -23,7 +23,7 @@ from ragsweep.tasks.files import RESAMPLED
 from ragsweep.tracking.conditions import tagged
 from ragsweep.tracking.job import NUMBER, PARENT, SWEPT, Job
 from ragsweep.tracking.journal import journals_below
-from ragsweep.tracking.record import RunRecord
+from ragsweep.tracking.run_record import RunRecord
 from ragsweep.tracking.store import UNREACHABLE, open_configured, search
 
 PER_QUERY, FACTS, RESAMPLED_FILE = "results/per_query.csv", "results/evaluation.json", f"results/{RESAMPLED}"

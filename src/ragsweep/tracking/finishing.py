@@ -20,7 +20,7 @@ from ragsweep.tracking.description import describe
 from ragsweep.tracking.environment import code_version, write_environment
 from ragsweep.tracking.job import DECIDED, Job
 from ragsweep.tracking.orphans import close_open
-from ragsweep.tracking.record import RunRecord
+from ragsweep.tracking.run_record import RunRecord
 from ragsweep.tracking.sweep_runs import collect, stored_sweep
 from ragsweep.tracking.ui import look, run_address
 from ragsweep.tracking.uploads import push_command, waiting
