@@ -10,11 +10,13 @@ from application import PROJECT
 
 import ragsweep
 
-SOURCE = PROJECT / "src" / "ragsweep"
-# From the top of the house to its bottom: a room imports only rooms below it.
+SOURCE = PROJECT / "src"
+KERNEL = "ragsweep"
+PLUGINS = {"ragsweep_answers", "ragsweep_audit", "ragsweep_engines", "ragsweep_generate"}
+# The kernel from its top to its bottom: a room imports only rooms below it.
 ROOMS = (
-    "testing app replay experiment tracking report sweeps tasks generation answering retrieval datasets text "
-    "statistics core"
+    "testing app replay experiment tracking report sweeps tasks retrieval models datasets text statistics config store "
+    "core"
 ).split()
 PUBLIC = ("__init__", "__main__", "constraints", "evaluation", "plot")  # names for users, which no room imports
 LONGEST = 300  # lines of a file
@@ -22,7 +24,7 @@ LONGEST = 300  # lines of a file
 
 def module(path):
     """The dotted name of a file, a package's own file going by the package's name."""
-    return ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
+    return ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
 
 
 MODULES = {module(path): path for path in SOURCE.rglob("*.py")}
@@ -40,15 +42,37 @@ def imports(path):
     return found
 
 
+def package(name):
+    return name.partition(".")[0]
+
+
 def room(name):
     return name.split(".")[1] if "." in name else "__init__"
 
 
-@pytest.mark.parametrize("name", sorted(MODULES))
+IN_KERNEL = sorted(name for name in MODULES if package(name) == KERNEL)
+
+
+@pytest.mark.parametrize("name", IN_KERNEL)
 def test_a_room_imports_only_rooms_below_it(name):
     above = ROOMS[: ROOMS.index(room(name))] if room(name) not in PUBLIC else ()
-    imported = {room(each) for each in imports(MODULES[name]) & MODULES.keys()}
+    imported = {room(each) for each in imports(MODULES[name]) & {*IN_KERNEL}}
     assert not imported & {*above, *(() if room(name) in PUBLIC else PUBLIC)}
+
+
+def test_the_kernel_imports_and_names_no_plugin():
+    assert {package(name) for name in MODULES} - {KERNEL, "hydra_plugins"} == PLUGINS
+    for name in IN_KERNEL:
+        assert not PLUGINS & {package(each) for each in imports(MODULES[name])}, name
+        assert not [plugin for plugin in PLUGINS if plugin in MODULES[name].read_text()], name
+    for file in (PROJECT / "conf").rglob("*.yaml"):
+        assert not [plugin for plugin in PLUGINS if plugin in file.read_text()], file
+
+
+def test_no_plugin_imports_another_one():
+    for name, path in MODULES.items():
+        if package(name) in PLUGINS:
+            assert not (PLUGINS - {package(name)}) & {package(each) for each in imports(path)}, name
 
 
 def test_no_files_import_each_other_in_a_circle():
@@ -63,9 +87,12 @@ def test_no_file_is_long():
 
 def test_only_tracking_knows_mlflow():
     knows = {
-        room(name) for name, path in MODULES.items() for each in imports(path) if each.partition(".")[0] == "mlflow"
+        ".".join(name.split(".")[:2])
+        for name, path in MODULES.items()
+        for each in imports(path)
+        if each.partition(".")[0] == "mlflow"
     }
-    assert knows == {"tracking"}
+    assert knows == {"ragsweep.tracking"}
 
 
 def test_a_warm_run_never_imports_torch(shared_application, dataset):

@@ -164,7 +164,7 @@ class Experiment:
         if why := measurement.not_measured.get(self.decide_by):
             raise ConfigError(f"decision.metric: {self.decide_by} is not measured: {why}")
         for each in self.checks:
-            measurement = replace(measurement, **each.examine(self.task, self.items).added_to(measurement))
+            measurement = each.examine(self.task, self.items).added_to(measurement)
         return measurement
 
     def log(self, measurement: Measurement, job: tracking.Job, record: tracking.RunRecord) -> None:

@@ -11,7 +11,7 @@ import small
 from application import assert_refused
 from sklearn.metrics import accuracy_score, brier_score_loss, confusion_matrix
 
-from ragsweep.core.errors import AnswererError, AuditError, DatasetError
+from ragsweep.core.errors import AnswererError, DatasetError
 from ragsweep.datasets import Dataset, FixedChunker, PageChunker
 from ragsweep.datasets.model.cases import Case, Option
 from ragsweep.retrieval import Ranking, SparseRetriever
@@ -24,7 +24,6 @@ from ragsweep_answers.measuring.contexts import contexts, questions
 from ragsweep_answers.measuring.explain import Explanation
 from ragsweep_answers.measuring.settings import AnswerSettings
 from ragsweep_answers.measuring.task import AnswersTask
-from ragsweep_audit.settings import AuditSettings
 
 COLUMNS = CaseColumns(
     answer="correct_answer",
@@ -364,8 +363,8 @@ def test_settings_that_change_nothing_are_not_among_those_used(files):
     controls = settings(controls=[])
     stages = ("query", "reranker", "dynamic_k")
     unused = task(files, Reader(), evidence="judged", evaluation=controls).without_effect
-    assert unused == ("retriever", *stages, "k", "audit")
-    assert task(files, Reader(), evidence="none").without_effect == ("audit", *stages)  # the placebo is retrieved
+    assert unused == ("retriever", *stages, "k")
+    assert task(files, Reader(), evidence="none").without_effect == stages  # the placebo is retrieved
 
 
 def search_of(dataset):
@@ -391,20 +390,6 @@ def test_a_sweep_is_decided_by_accuracy(sweep, shared_application):
     assert "## Answers" in report
     assert f"The answers are better than guessing: {f'{best:.2f}'.removeprefix('0')}" in report
     assert "It was chosen among 2 by the same queries" in report
-
-
-def test_documents_and_judgments_are_audited_as_for_rankings(files):
-    made = task(files, Reader(), audit=AuditSettings(fail_on=("duplicate_queries",)))
-    items = made.load()
-    made.check(items)
-    assert items.queries[0].text != items.queries[1].text
-    copied = replace(items, queries=(items.queries[0], replace(items.queries[0], query_id="2"), *items.queries[2:]))
-    [finding] = [each for each in made.audited(copied).findings if each.kind == "duplicate_queries"]
-    measurement = replace(made, audit=AuditSettings()).measure(copied)
-    assert finding.text in measurement.findings
-    assert "duplicate_queries" in "".join(measurement.files["audit.json"])
-    with pytest.raises(AuditError, match=r"audit\.fail_on does not accept duplicate_queries \(1\)"):
-        made.check(copied)
 
 
 def test_a_run_has_the_files_of_the_reference(sweep, shared_application):

@@ -9,7 +9,7 @@ from omegaconf import OmegaConf
 from ragsweep.config.checking import check_component
 from ragsweep.config.components import build
 from ragsweep.core.errors import DatasetError
-from ragsweep.core.project import register_resolvers
+from ragsweep.core.project import option_file, register_resolvers
 from ragsweep.datasets import Case, Option
 
 MEDQA = {
@@ -49,7 +49,7 @@ def load(tmp_path):
 def loaded(name, **settings):
     register_resolvers()
     store = OmegaConf.load(PROJECT / "conf" / "config.yaml").store
-    node = OmegaConf.merge(OmegaConf.load(PROJECT / "conf" / "dataset" / f"{name}.yaml"), settings)
+    node = OmegaConf.merge(OmegaConf.load(option_file("dataset", name)), settings)
     dataset = OmegaConf.create({"dataset": node, "store": {**store, "path": "unused", "enabled": False}}).dataset
     check_component("dataset", dataset)
     return build(dataset, "dataset").load()

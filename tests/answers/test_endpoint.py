@@ -30,7 +30,7 @@ from endpoint_server import TOKENS_IN, TOKENS_OUT, EndpointServer, Reply, answer
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError, ModelError
 from ragsweep.core.project import PROJECT as PROJECT_FOLDER
-from ragsweep.core.project import SWEEP_ID
+from ragsweep.core.project import SWEEP_ID, option_file
 from ragsweep.core.terminal import one_line
 from ragsweep.models.language import endpoint_user, kept, sending
 from ragsweep.models.language.language_model import Message
@@ -943,7 +943,7 @@ def test_a_reasoning_method_that_cannot_answer_is_refused(answerer):
 
 
 def test_the_configuration_has_every_setting_and_no_secret():
-    text = Path(PROJECT / "conf" / "answerer" / "openai.yaml").read_text()
+    text = option_file("answerer", "openai").read_text()
     node = yaml.safe_load(text)
     assert {*node} - {"_target_"} == {*defaults_of(OpenAIAnswerer)}
     defaults = defaults_of(OpenAIAnswerer)

@@ -16,7 +16,7 @@ from ragsweep.config.checking import check_component
 from ragsweep.config.components import build
 from ragsweep.config.used_settings import effective_settings
 from ragsweep.core.errors import ConfigError, DatasetError
-from ragsweep.core.project import CONF
+from ragsweep.core.project import option_file
 from ragsweep.datasets.model.cases import LETTERS, Option
 from ragsweep.datasets.readers import entry_files
 from ragsweep_answers.answering.question import Answer, Question
@@ -451,7 +451,7 @@ def test_it_says_whether_there_are_confidences(file, fields, expected):
 
 
 def settings_of(path, **settings):
-    node = OmegaConf.merge(OmegaConf.load(CONF / "answerer" / "recorded.yaml"), {"path": path, **settings})
+    node = OmegaConf.merge(OmegaConf.load(option_file("answerer", "recorded")), {"path": path, **settings})
     config = OmegaConf.create({"answerer": node})
     check_component("answerer", config.answerer)
     return effective_settings(config, {"answerer": build(config.answerer, "answerer")})

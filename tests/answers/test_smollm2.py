@@ -7,10 +7,10 @@ from threading import Event
 from typing import ClassVar
 
 import pytest
-from application import PROJECT
 from omegaconf import OmegaConf
 
 from ragsweep.core.errors import AnswererError, ModelError
+from ragsweep.core.project import option_file
 from ragsweep.models.language import smollm2, smollm2_files
 from ragsweep.models.language.language_model import Message
 from ragsweep.models.language.smollm2 import SmolLM2
@@ -268,7 +268,7 @@ def test_an_error_ends_the_answers_that_are_being_written():
 
 
 def test_the_shipped_configuration_has_the_defaults():
-    node = OmegaConf.load(PROJECT / "conf/answerer/smollm2.yaml")
+    node = OmegaConf.load(option_file("answerer", "smollm2"))
     assert node._target_ == "ragsweep_answers.answering.SmolLM2Answerer"
     defaults = {each.name: each.default for each in fields(SmolLM2Answerer)}
     assert {"max_tokens": node.max_tokens}.items() <= defaults.items()

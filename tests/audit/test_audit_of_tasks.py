@@ -1,7 +1,7 @@
 """The audit as a task composes it: ranks of units, settings, what is kept, and encoders that do not read everything."""
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -33,14 +33,22 @@ from ragsweep.retrieval import (
 from ragsweep.store.store import NO_STORE
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.task import RankingTask
+from ragsweep.tasks.search import Retrieval
 from ragsweep.text.tokens import Tokenizer
 from ragsweep_audit.audit import as_json, audit, refuse, unit_ranks
+from ragsweep_audit.check import DatasetAudit
 from ragsweep_audit.settings import AuditSettings
 
 PAGES = PageChunker()
 SPARSE = SparseRetriever(NO_STORE)
 DENSE = DenseRetriever(encoder=SentenceTransformerEncoder(), index=ExactIndex(), store=NO_STORE)
 IRON = "Iron tablets are taken daily with lemon water and not with tea, since tea binds the iron in the gut of a woman"
+
+
+def examined(task):
+    """The measurement of a task with what the audit says."""
+    items = task.load()
+    return DatasetAudit().examine(task, items).added_to(task.measure(items))
 
 
 def audited(items, store=NO_STORE, retriever=SPARSE, **settings):
@@ -160,11 +168,34 @@ def test_the_encoder_of_a_reranker_must_know_the_language_and_the_run_says_it_fi
         store=NO_STORE,
         reranker=EncoderReranker(DENSE.encoder, NO_STORE),
     )
-    measured = task.measure(task.load())
+    measured = examined(task)
     [said] = [each for each in measured.notices if "does not know" in each]
     assert said in measured.caution
     assert [said] in measured.sections.values()
     assert said in measured.findings
+
+
+@dataclass(frozen=True)
+class Answering:
+    """A task that retrieves, but does not measure rankings."""
+
+    retrieval: Retrieval
+
+
+def test_where_rankings_are_not_measured_queries_without_judgments_are_no_fault(faulty):
+    level, check = 1, DatasetAudit(fail_on=["dependent_queries"])
+    measuring, answering = (
+        Answering(Retrieval(PdfDataset("", "", ""), SPARSE, SPARSE, level, NO_STORE, is_measured=each))
+        for each in (True, False)
+    )
+    items = replace(faulty, queries=(*faulty.queries, Query("unjudged", "Who asks this?")))
+    kinds = [{each.kind for each in check.of(task, items).findings} for task in (measuring, answering)]
+    assert kinds[0] - kinds[1] == {"queries_without_judgments"}
+    assert kinds[1]
+    said = check.examine(answering, items)
+    assert len(said.findings) == len(json.loads("".join(said.files["audit.json"]))["findings"])
+    with pytest.raises(AuditError, match="dependent_queries"):
+        check.accept(answering, items)
 
 
 def test_only_kinds_that_are_not_accepted_stop_a_run(faulty):
@@ -245,7 +276,7 @@ def test_a_run_reports_its_findings_and_the_queries_that_can_be_answered(tmp_pat
         seed=0,
         store=NO_STORE,
     )
-    measured = task.measure(task.load())
+    measured = examined(task)
     assert measured.findings[0].startswith(
         "1 relevant page has no passage (fever.pdf#3), so it is never found. Recall can "
     )
@@ -258,9 +289,9 @@ def test_a_run_reports_its_findings_and_the_queries_that_can_be_answered(tmp_pat
         "absent_units",
         "pages_without_text",
     ]
-    task.check(task.load())
+    DatasetAudit().accept(task, task.load())
     with pytest.raises(AuditError):
-        replace(task, audit=AuditSettings(fail_on=["absent_units"])).check(task.load())
+        DatasetAudit(fail_on=["absent_units"]).accept(task, task.load())
 
 
 WORDS = [f"{first}{second}" for first in ("oak", "elm", "ash", "fir", "yew", "ivy") for second in ("bark", *"abcd")]

@@ -62,10 +62,11 @@ def test_the_texts_beside_our_modules_belong_to_our_code(tmp_path, monkeypatch):
     """The digest of a run changes with a prompt."""
     copy = tmp_path / "ragsweep"
     shutil.copytree(PROJECT / "src/ragsweep", copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(code, "__file__", str(copy / "core/code.py"))
+    monkeypatch.setattr(code, "our_folders", lambda: (copy,))
+    prompt = copy / "retrieval/bm25_prompt.txt"
+    prompt.write_text("Say so.")
     before = code.digest_of_code.__wrapped__()
-    prompt = copy / "answering/reasoning/cot.txt"
-    prompt.write_text(prompt.read_text() + " Be brief.")
+    prompt.write_text("Say so. Be brief.")
     assert code.digest_of_code.__wrapped__() != before
 
 

@@ -14,6 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from ragsweep.config.components import parameters_of
 from ragsweep.core.errors import ConfigError
+from ragsweep.core.plugins import plugins
 from ragsweep.core.project import CONF, conf_folders
 from ragsweep.tasks.run_check import installed_checks
 
@@ -100,7 +101,10 @@ def is_listed(group: str, primary: str) -> bool:
     """Whether the defaults list of a primary configuration has a group, which may be null there."""
     name = f"{primary}.yaml"
     file = next(folder / name for folder in conf_folders() if (folder / name).is_file())
-    return any(group == path for path, _ in _defaults(Path(name), file.read_text("utf-8")))
+    chosen_by_plugins = {each for plugin in plugins().values() for each in plugin.defaults}
+    return group in chosen_by_plugins or any(
+        group == path for path, _ in _defaults(Path(name), file.read_text("utf-8"))
+    )
 
 
 def is_swept(group: str, arguments: Sequence[str]) -> bool:

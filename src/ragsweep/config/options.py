@@ -14,7 +14,7 @@ from yaml import YAMLError
 from ragsweep.config.components import parameters_of, target_of
 from ragsweep.config.rules import hints_of, is_component, optional, rule_of
 from ragsweep.core.errors import ConfigError, first_line
-from ragsweep.core.project import conf_folders, options_of
+from ragsweep.core.project import option_file, options_of
 
 SHARED = ("encoder", "index", "fusion")  # components that others refer to; null where nothing needs them
 GROUPS = {"Ranker": "retriever", "Rewriter": "query"}  # of components whose group has another name
@@ -116,11 +116,9 @@ def _group(key: str, kind: Any) -> str | None:
 
 def _content(named: Named) -> Any:
     """The settings of an option, without what they refer to filled in."""
-    files = [folder / named.group / f"{named.name}.yaml" for folder in conf_folders()]
-    options = options_of(named.group)
-    file = next((file for file in files if named.name in options and file.is_file()), None)
+    file = option_file(named.group, named.name)
     if file is None:
-        there_is = ", ".join(options)
+        there_is = ", ".join(options_of(named.group))
         raise ConfigError(f"{named.path}: found {named.name!r}, expected one of {there_is}, or {named.expected}")
     try:
         content = OmegaConf.load(file)

@@ -46,6 +46,12 @@ def options_of(group: str) -> list[str]:
     return sorted({path.stem for conf in conf_folders() for path in (conf / group).glob("*.yaml")})
 
 
+def option_file(group: str, option: str) -> Path | None:
+    """The file of an option of a configuration group; None if there is none."""
+    files = (folder / group / f"{option}.yaml" for folder in conf_folders())
+    return next((file for file in files if option in options_of(group) and file.is_file()), None)
+
+
 def register_resolvers() -> None:
     """Teach OmegaConf `${project:PATH}`, `${data:PATH}`, `${sweep_id:}` and `${folder_name:PATH}`."""
     OmegaConf.register_new_resolver("project", lambda path: str(project() / path), replace=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Protocol
 
 from ragsweep.core.plugins import plugins
 from ragsweep.tasks.task import Items, Measurement, Task
@@ -29,15 +29,16 @@ class Checked:
     sections: Mapping[str, Sequence[str]] = field(default_factory=dict)
     files: Mapping[str, Iterable[str]] = field(default_factory=dict)
 
-    def added_to(self, measurement: Measurement) -> dict[str, Any]:
-        """The fields of a measurement with what the check says."""
-        return {
-            "findings": [*measurement.findings, *self.findings],
-            "notices": [*measurement.notices, *self.notices],
-            "caution": " ".join(filter(None, (measurement.caution, self.caution))),
-            "sections": {**measurement.sections, **self.sections},
-            "files": {**measurement.files, **self.files},
-        }
+    def added_to(self, measurement: Measurement) -> Measurement:
+        """The measurement with what the check says."""
+        return replace(
+            measurement,
+            findings=[*measurement.findings, *self.findings],
+            notices=[*measurement.notices, *self.notices],
+            caution=" ".join(filter(None, (measurement.caution, self.caution))),
+            sections={**measurement.sections, **self.sections},
+            files={**measurement.files, **self.files},
+        )
 
 
 class RunCheck(Protocol):
