@@ -11,7 +11,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from ragsweep.core.arrays import Indices
-from ragsweep.core.errors import AuditError
+from ragsweep.core.errors import NotAcceptedError
 from ragsweep.core.progress import progress
 from ragsweep.datasets import Dataset, DatasetFormat, Qrels
 from ragsweep.datasets.formats.pdf_fonts import Font, NeedsFonts
@@ -123,9 +123,9 @@ def fonts_of(dataset: DatasetFormat) -> Mapping[str, Sequence[Font]]:
 
 
 def refuse(name: str, findings: Sequence[Finding], fail_on: Sequence[str]) -> None:
-    """Raise `AuditError` if there are findings of the kinds that are not accepted."""
+    """Raise `NotAcceptedError` if there are findings of the kinds that are not accepted."""
     if refused := [f"{each.kind} ({each.count})" for each in findings if each.kind in fail_on]:
-        raise AuditError(f"{name}: audit.fail_on does not accept {', '.join(refused)}; ragsweep audit shows them")
+        raise NotAcceptedError(f"{name}: audit.fail_on does not accept {', '.join(refused)}; ragsweep audit shows them")
 
 
 def as_json(items: Dataset, audit: Audit) -> str:

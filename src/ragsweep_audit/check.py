@@ -21,7 +21,7 @@ class DatasetAudit(AuditSettings):
     """The audit of the dataset that a task retrieves from."""
 
     def accept(self, task: Task, items: Items) -> None:
-        """Raise `AuditError` if there are findings that `fail_on` does not accept."""
+        """Raise `NotAcceptedError` if there are findings that `fail_on` does not accept."""
         if self.fail_on and isinstance(task, Retrieves) and isinstance(items, Dataset):
             refuse(items.name, self.of(task, items).findings, self.fail_on)
 

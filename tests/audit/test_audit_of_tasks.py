@@ -8,7 +8,7 @@ import pytest
 import small
 from rank_bm25 import BM25Okapi
 
-from ragsweep.core.errors import AuditError
+from ragsweep.core.errors import NotAcceptedError
 from ragsweep.datasets import (
     Collection,
     Dataset,
@@ -194,14 +194,14 @@ def test_where_rankings_are_not_measured_queries_without_judgments_are_no_fault(
     assert kinds[1]
     said = check.examine(answering, items)
     assert len(said.findings) == len(json.loads("".join(said.files["audit.json"]))["findings"])
-    with pytest.raises(AuditError, match="dependent_queries"):
+    with pytest.raises(NotAcceptedError, match="dependent_queries"):
         check.accept(answering, items)
 
 
 def test_only_kinds_that_are_not_accepted_stop_a_run(faulty):
     findings = audited(faulty)
     refuse("faulty", findings, ["skipped_documents"])
-    with pytest.raises(AuditError, match=r"faulty: audit.fail_on does not accept dependent_queries \(1\)"):
+    with pytest.raises(NotAcceptedError, match=r"faulty: audit.fail_on does not accept dependent_queries \(1\)"):
         refuse("faulty", findings, ["dependent_queries", "skipped_documents"])
 
 
@@ -290,7 +290,7 @@ def test_a_run_reports_its_findings_and_the_queries_that_can_be_answered(tmp_pat
         "pages_without_text",
     ]
     DatasetAudit().accept(task, task.load())
-    with pytest.raises(AuditError):
+    with pytest.raises(NotAcceptedError):
         DatasetAudit(fail_on=["absent_units"]).accept(task, task.load())
 
 

@@ -9,9 +9,11 @@ from contextlib import suppress
 from typing import NoReturn
 
 import hydra
+from omegaconf import OmegaConf
 
 from ragsweep import tracking
 from ragsweep.app.arguments import check_options, options_first
+from ragsweep.app.choices import choices
 from ragsweep.app.job import job
 from ragsweep.app.messages import VERBOSE, explained
 from ragsweep.app.naming import SWEEP
@@ -45,6 +47,7 @@ def main() -> NoReturn:
     try:
         check_arguments(sys.argv[1:])  # first: an error of Hydra's would repeat them
         check_options(sys.argv[1:])
+        OmegaConf.register_new_resolver("choices", choices, replace=True)  # for the help
         hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")(job)()
         end_if_signalled()
         ignore_signals()

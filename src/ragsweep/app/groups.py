@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from ragsweep.config.components import parameters_of
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.plugins import plugins
-from ragsweep.core.project import CONF, conf_folders
+from ragsweep.core.project import CONF, conf_folders, option_file
 from ragsweep.tasks.run_check import installed_checks
 
 OF_NO_TASK = ("task", "decision", "tracking", "hydra")  # groups that every run uses
@@ -121,6 +122,16 @@ def _references_to(group: str) -> Iterator[tuple[str, str]]:
                 yield f"{file.parent.name}={file.stem}", ""
 
 
+@cache
+def references_of(group: str, option: str) -> set[str]:
+    """The groups that the file of an option names: as `${group}`, or in its defaults list."""
+    file = option_file(group, option)
+    if file is None:
+        return set()
+    text = file.read_text("utf-8", errors="replace")
+    return {*REFERENCE.findall(text), *(path or group for path, _ in _defaults(Path(group, file.name), text))}
+
+
 def users_of(group: str) -> Iterator[tuple[str, str]]:
     """The options of other groups, and the commands, whose defaults list has a group; and under which other name."""
     for conf in conf_folders():
@@ -133,14 +144,20 @@ def users_of(group: str) -> Iterator[tuple[str, str]]:
                     yield option, f"{file.parent.name}.{package}" if inside else ""
 
 
-def _defaults(file: Path, text: str) -> Iterator[tuple[str, str]]:
+@cache
+def _defaults(file: Path, text: str) -> tuple[tuple[str, str], ...]:
     """The groups in the defaults list of a file, and the packages that they are put into, empty for their own."""
+    if "defaults:" not in text:
+        return ()
     try:
         listed = yaml.safe_load(text)
     except yaml.YAMLError:  # Hydra says so where the file is used
-        return
-    for each in (listed or {}).get("defaults", ()) if isinstance(listed, dict | None) else ():
-        for key in each if isinstance(each, dict) else ():
-            name, _, package = str(key).partition("@")
-            if not name.startswith("override "):
-                yield name.removeprefix("/") if name.startswith("/") or file.parent == Path() else "", package
+        return ()
+    found = (listed or {}).get("defaults", ()) if isinstance(listed, dict | None) else ()
+    named = [str(key).partition("@") for each in found if isinstance(each, dict) for key in each]
+    absolute = file.parent == Path()
+    return tuple(
+        (name.removeprefix("/") if name.startswith("/") or absolute else "", package)
+        for name, _, package in named
+        if not name.startswith("override ")
+    )

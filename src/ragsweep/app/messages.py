@@ -18,7 +18,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from ragsweep.app.groups import about_unused, groups, is_listed, is_swept, users_of
 from ragsweep.config.used_settings import nearest
-from ragsweep.core.errors import AuditError, JobFailed, RagsweepError, UnusableError, first_line
+from ragsweep.core.errors import JobFailed, NotAcceptedError, RagsweepError, UnusableError, first_line
 from ragsweep.core.plugins import our_folders
 from ragsweep.core.project import CONF, conf_folders, options_of
 from ragsweep.core.terminal import BAD_INPUT, FAILED, NOT_ACCEPTED, interrupted
@@ -38,7 +38,7 @@ def explained(error: BaseException) -> int:
     if isinstance(error, JobFailed):
         return FAILED
     print(f"ragsweep: {in_one_line(error)}", file=sys.stderr)
-    if isinstance(error, AuditError):
+    if isinstance(error, NotAcceptedError):
         return NOT_ACCEPTED
     if isinstance(error, UnusableError):  # its run is recorded as FAILED
         return FAILED

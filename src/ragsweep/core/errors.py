@@ -15,8 +15,8 @@ class DatasetError(RagsweepError):
     """A document, query or judgment that cannot be read or does not fit the others."""
 
 
-class AuditError(RagsweepError):
-    """A dataset with findings that the user does not accept (`audit.fail_on`)."""
+class NotAcceptedError(RagsweepError):
+    """Items that a check of the run does not accept."""
 
 
 class EncoderError(RagsweepError):

@@ -1,0 +1,53 @@
+"""Lists what can be chosen, and for what: the middle of `ragsweep run --help`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from omegaconf import OmegaConf
+
+from ragsweep.app.groups import OF_NO_TASK, groups, references_of, users_of
+from ragsweep.config.components import parameters_of
+from ragsweep.core.project import option_file, options_of
+from ragsweep.tasks.run_check import installed_checks
+
+FOR_EVERY_TASK = {*OF_NO_TASK, "experiment", "strategy"}
+
+
+def choices() -> str:
+    """Every group with its options, a line each, and the tasks that use it if that is not all of them."""
+    used = {task: groups_of(task) for task in options_of("task")}
+    return "\n".join(_lines(used))
+
+
+def _lines(used: dict[str, set[str]]) -> Iterator[str]:
+    for group in sorted({*groups()} - {"hydra"}):
+        tasks = [f"task={task}" for task, names in used.items() if group in names]
+        everywhere = group in FOR_EVERY_TASK or group in installed_checks() or len(tasks) == len(used)
+        users = () if everywhere else tasks or _commands(group) or ["your own components"]
+        note = f"   [{', '.join(users)}]" if users else ""
+        yield f"{group}: {', '.join(options_of(group))}{note}"
+
+
+def _commands(group: str) -> list[str]:
+    """The commands other than `ragsweep run` whose configuration has a group."""
+    return sorted({user for user, _ in users_of(group) if user.startswith("ragsweep ")})
+
+
+def groups_of(task: str) -> set[str]:
+    """The groups that a task takes, and those that their options refer to."""
+    file = option_file("task", task)
+    if file is None:
+        return set()
+    config = OmegaConf.load(file)
+    node = config.task if "task" in config else config
+    known = {*groups()}
+    waiting = [name for name in (*parameters_of(node, known), *references_of("task", task)) if name in known]
+    used = set(waiting)
+    while waiting:
+        group = waiting.pop()
+        for option in options_of(group):
+            found = known & {*references_of(group, option)} - used
+            waiting += found
+            used |= found
+    return used

@@ -1,0 +1,1 @@
+"""A plugin of somebody else: retrieves by the letters that texts share."""

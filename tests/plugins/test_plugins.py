@@ -1,0 +1,122 @@
+"""A plugin that nothing of ours knows, installed from its own package, and plugins that cannot be used."""
+
+import os
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from ragsweep.core import plugins
+from ragsweep.core.errors import ConfigError
+
+LETTERS = Path(__file__).parent / "letters"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """The environment in which the plugin is installed."""
+    site = tmp_path_factory.mktemp("site")
+    install = ["install", "--quiet", "--no-deps", "--no-build-isolation", "--target", site, LETTERS]
+    subprocess.run([sys.executable, "-m", "pip", *install], check=True)
+    return {"PYTHONPATH": str(site)}
+
+
+@pytest.fixture(scope="module")
+def ragsweep(installed, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("project")
+
+    def run(*given):
+        command = [sys.executable, "-m", "ragsweep", *given]
+        environment = {**os.environ, **installed}
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment)
+
+    return run
+
+
+def test_a_plugin_adds_a_command(ragsweep):
+    lines = ragsweep("--help").stdout.splitlines()
+    at = lines.index("letters: retrieval by letters")
+    assert lines[at + 1].split()[:2] == ["ragsweep", "letters"]
+    assert ragsweep("letters", "Iron for two?").stdout == "10 letters\n"
+
+
+def test_a_plugin_adds_a_group_a_retriever_and_a_check_of_a_run(installed, shared_application, dataset):
+    swept = ["-m", *dataset, "retriever=letters", "alphabet=latin,vowels", "k=3"]
+    process = shared_application.in_new_interpreter("run.py", *swept, **installed)
+    assert process.returncode == 0, process.stderr
+    runs = shared_application.children()
+    assert {run.data.params["alphabet.letters"] for run in runs} == {"abcdefghijklmnopqrstuvwxyz", "aeiou"}
+    assert {run.data.params["retriever"] for run in runs} == {"LettersRetriever"}
+    report = (shared_application.artifacts(shared_application.parents()[0]) / "report.md").read_text()
+    assert " of the questions are vowels." in report
+    refused = shared_application.in_new_interpreter("run.py", *dataset, "vowels.least=0.9", **installed)
+    assert refused.returncode == 3
+    assert "vowels.least does not accept" in refused.stderr
+    wrong = shared_application.in_new_interpreter("run.py", *dataset, "vowels.least=2", **installed)
+    assert "vowels.least: found 2, expected a number from 0 to 1" in wrong.stderr
+
+
+def test_a_run_of_a_plugin_is_reproduced(installed, shared_application, dataset):
+    """A record may name the classes of an installed plugin."""
+    run = ["run.py", *dataset, "retriever=letters", "k=2"]
+    assert shared_application.in_new_interpreter(*run, **installed).returncode == 0
+    run_id = shared_application.runs()[-1].info.run_id
+    again = shared_application.in_new_interpreter("scripts/reproduce.py", run_id, *dataset[2:], "--no-log", **installed)
+    assert again.returncode == 0, again.stderr
+    assert "identical: " in again.stdout
+    without = shared_application.in_new_interpreter("scripts/reproduce.py", run_id, *dataset[2:], "--no-log")
+    assert without.returncode == 2
+    assert "ragsweep_letters.retriever.LettersRetriever may not be built from a record" in without.stderr
+
+
+def test_a_plugin_adds_a_task(installed, application):
+    process = application.in_new_interpreter("run.py", "-m", "task=coverage", "alphabet=latin,vowels", **installed)
+    assert process.returncode == 0, process.stderr
+    covered = {run.data.params["alphabet.letters"]: run.data.metrics["covered"] for run in application.children()}
+    assert covered["abcdefghijklmnopqrstuvwxyz"] == 1
+    assert covered["aeiou"] == pytest.approx((2 / 4 + 2 / 3 + 0) / 3)
+    table = pd.read_csv(application.artifacts(application.children()[0]) / "results/per_query.csv")
+    assert [*table["query"]] == ["iron", "tea", "rhythm"]
+
+
+def test_the_help_says_which_task_uses_a_group(ragsweep):
+    lines = ragsweep("run", "--help").stdout.splitlines()
+    assert "vowels: default" in lines
+    assert "reasoning: cot, direct, hybrid, structured, tot   [task=answers]" in lines
+
+
+@pytest.fixture
+def pointing(monkeypatch):
+    """Lets the only entry point of a plugin be another one."""
+
+    def to(value):
+        found = (EntryPoint("broken", value, plugins.GROUP),)
+        monkeypatch.setattr(plugins, "entry_points", lambda group: found if group == plugins.GROUP else ())
+        plugins.plugins.cache_clear()
+
+    yield to
+    plugins.plugins.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("nosuch.module:PLUGIN", "cannot be loaded (ModuleNotFoundError: No module named 'nosuch')"),
+        ("json:PLUGIN", "cannot be loaded (AttributeError: "),
+        ("json:loads", "is a function, expected a ragsweep Plugin"),
+    ],
+)
+def test_a_plugin_that_cannot_be_used_is_named(pointing, value, reason):
+    pointing(value)
+    with pytest.raises(ConfigError) as error:
+        plugins.plugins()
+    assert str(error.value).startswith(f"plugin broken: {value} {reason}")
+
+
+def test_all_plugins_can_be_left_out(pointing, monkeypatch):
+    pointing("nosuch.module:PLUGIN")
+    monkeypatch.setenv(plugins.DISABLED, "1")
+    assert plugins.plugins() == {}
