@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.plugins import Plugins
+from hydra.plugins.launcher import Launcher
+from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 
-class CheckedSweeper(BasicSweeper):
-    """Hydra's own sweeper, for jobs that `SweepCallback` has already composed and built.
+class CheckedSweeper(Sweeper):
+    """Runs every combination of the listed values, which `SweepCallback` has already composed and built.
 
     All jobs are one batch: between two, Hydra would stop at a job that failed.
     """
 
-    def __init__(self, params: dict[str, str] | None = None) -> None:
-        super().__init__(max_batch_size=None, params=params)
+    def __init__(self, params: Mapping[str, str] | None = None) -> None:
+        self.params = params or {}
+        self.launcher: Launcher | None = None
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
         """Let jobs of this process share what Hydra composes."""
@@ -25,7 +31,24 @@ class CheckedSweeper(BasicSweeper):
             from ragsweep.app.composing import sharing
 
             hydra_context = replace(hydra_context, config_loader=sharing(hydra_context.config_loader))
-        super().setup(hydra_context=hydra_context, task_function=task_function, config=config)
+        self.hydra_context, self.config = hydra_context, config
+        self.launcher = Plugins.instance().instantiate_launcher(
+            hydra_context=hydra_context, task_function=task_function, config=config
+        )
 
-    def validate_batch_is_legal(self, batch: Any) -> None:
-        """Hydra would compose every job here, and a second time when it starts."""
+    def sweep(self, arguments: list[str]) -> Any:
+        """Run the jobs, and raise the error of the first one that failed."""
+        from ragsweep.app.plan import jobs_of
+
+        assert self.hydra_context is not None
+        assert self.config is not None
+        assert self.launcher is not None
+        parser = OverridesParser.create(config_loader=self.hydra_context.config_loader)
+        jobs = jobs_of(parser.parse_overrides([*(f"{key}={value}" for key, value in self.params.items()), *arguments]))
+        folder = Path(self.config.hydra.sweep.dir)
+        folder.mkdir(parents=True, exist_ok=True)
+        OmegaConf.save(self.config, folder / "multirun.yaml")
+        results = self.launcher.launch(jobs, initial_job_idx=0)
+        for each in results:
+            _ = each.return_value  # raises what the job raised
+        return [results]

@@ -11,9 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import yaml
 from omegaconf import DictConfig, OmegaConf
-from omegaconf._utils import get_omega_conf_dumper
 
 from ragsweep.config.checking import check
 from ragsweep.config.components import build_around, build_group, digests_of_others, parameters_of
@@ -189,14 +187,8 @@ class Experiment:
         folder = job.folder / "config"
         folder.mkdir(parents=True, exist_ok=True)
         resolved = portable(OmegaConf.to_container(self.config))
-        (folder / "config.yaml").write_text(_as_yaml(resolved), encoding="utf-8")
-        (folder / "overrides.yaml").write_text(_as_yaml(list(job.overrides)), encoding="utf-8")
-
-
-def _as_yaml(value: Any) -> str:
-    """Plain values as `OmegaConf.to_yaml` writes them, which would first make a configuration of them, slowly."""
-    dumper: Any = get_omega_conf_dumper()
-    return str(yaml.dump(value, Dumper=dumper, default_flow_style=False, allow_unicode=True, sort_keys=False))
+        for name, value in (("config", resolved), ("overrides", list(job.overrides))):
+            (folder / f"{name}.yaml").write_text(OmegaConf.to_yaml(OmegaConf.create(value)), encoding="utf-8")
 
 
 def checked(config: DictConfig) -> DictConfig:

@@ -1,19 +1,39 @@
-"""The arguments of the command line, before Hydra reads them."""
+"""The arguments of `ragsweep run`, before Hydra reads them."""
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import NoReturn
 
-from hydra._internal.utils import get_args_parser
-
 from ragsweep.core.errors import ConfigError
+
+FLAGS = ("--help -h", "--hydra-help", "--version", "--resolve", "--run -r", "--multirun -m", "--shell-completion -sc")
+WITH_VALUE = ("--package -p", "--config-path -cp", "--config-name -cn", "--config-dir -cd", "--experimental-rerun")
+CFG = ("job", "hydra", "all")
+INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
+
+
+class _Parser(ArgumentParser):
+    """Knows Hydra's options; Hydra's own parser would print its usage and exit."""
+
+    def __init__(self) -> None:
+        super().__init__(add_help=False)
+        for names in FLAGS:
+            self.add_argument(*names.split(), action="store_true")
+        for names in WITH_VALUE:
+            self.add_argument(*names.split())
+        self.add_argument("--cfg", "-c", choices=CFG)
+        self.add_argument("--info", "-i", nargs="?", choices=INFO)
+        self.add_argument("overrides", nargs="*")
+
+    def error(self, message: str) -> NoReturn:
+        raise ConfigError(f"{message}; ragsweep run --help shows examples")
 
 
 def options_first(arguments: Sequence[str]) -> list[str]:
-    """The arguments with overrides last: Hydra's parser does not find overrides on both sides of an option."""
-    actions = get_args_parser()._actions
-    with_value = {name for action in actions if action.nargs is None for name in action.option_strings}
+    """The arguments with overrides last: argparse does not find overrides on both sides of an option."""
+    with_value = {"-c", "--cfg", *" ".join(WITH_VALUE).split()}
     options: list[str] = []
     overrides: list[str] = []
     for before, each in zip(["", *arguments], arguments, strict=False):
@@ -23,11 +43,5 @@ def options_first(arguments: Sequence[str]) -> list[str]:
 
 
 def check_options(arguments: Sequence[str]) -> None:
-    """Raise `ConfigError` for options that Hydra does not know; its parser would print its usage and exit."""
-    parser = get_args_parser()
-
-    def refuse(message: str) -> NoReturn:
-        raise ConfigError(f"{message}; ragsweep run --help shows examples")
-
-    parser.error = refuse  # type: ignore[method-assign]
-    parser.parse_args(arguments)
+    """Raise `ConfigError` for options that Hydra does not know."""
+    _Parser().parse_args(arguments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from omegaconf import OmegaConf
 
@@ -39,7 +40,7 @@ def groups_of(task: str) -> set[str]:
     file = option_file("task", task)
     if file is None:
         return set()
-    config = OmegaConf.load(file)
+    config: Any = OmegaConf.load(file)
     node = config.task if "task" in config else config
     known = {*groups()}
     waiting = [name for name in (*parameters_of(node, known), *references_of("task", task)) if name in known]

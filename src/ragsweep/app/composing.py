@@ -1,23 +1,41 @@
-"""How Hydra composes configurations here: once where jobs differ only in plain values, and with shared groups."""
+"""How Hydra composes configurations here: once where jobs differ only in plain values, and with shared groups.
+
+The one file that uses what Hydra does not promise to keep: its loader, and the step that applies overrides.
+"""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from math import inf
 
-from hydra._internal.config_loader_impl import ConfigLoaderImpl, get_overrides_dirname
+import hydra
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType
 from omegaconf import DictConfig, OmegaConf
 
 from ragsweep.config.options import own_copy
+from ragsweep.core.errors import ConfigError
 
 MOST_COMPOSED = 16
+STEP = "_apply_overrides_to_config"  # of Hydra's loader: sets what overrides name in the composed configuration
+DIRNAME_OF_1_4 = "${hydra_override_dirname:}"  # follows the overrides by itself
+TRIED = "1.3 and 1.4"  # versions of hydra-core
 
-_set_all = ConfigLoaderImpl._apply_overrides_to_config
+
+def _step_of_hydra() -> Callable[[list[Override], DictConfig], None]:
+    """The step of Hydra's loader. Raises `ConfigError` if this version has none that takes the same arguments."""
+    step: Callable[[list[Override], DictConfig], None] | None = getattr(ConfigLoaderImpl, STEP, None)
+    if step is None or [*inspect.signature(step).parameters] != ["overrides", "cfg"]:
+        raise ConfigError(f"hydra-core {hydra.__version__}: composes in another way; ragsweep was tried with {TRIED}")
+    return step
+
+
+_set_all = _step_of_hydra()
 
 
 def _set_each(overrides: list[Override], config: DictConfig) -> None:
@@ -39,7 +57,7 @@ def _names_first(overrides: Sequence[Override]) -> list[Override]:
     return sorted(overrides, key=order)
 
 
-ConfigLoaderImpl._apply_overrides_to_config = staticmethod(_set_each)  # type: ignore[assignment, method-assign]
+setattr(ConfigLoaderImpl, STEP, staticmethod(_set_each))
 
 
 class SharingLoader(ConfigLoaderImpl):
@@ -70,7 +88,8 @@ class SharingLoader(ConfigLoaderImpl):
             OmegaConf.update(config, override.key_or_group, override.value(), merge=True)
         of_task = [override for override in parsed if not override.is_hydra_override()]
         config.hydra.overrides.task = [override.input_line for override in of_task]
-        config.hydra.job.override_dirname = get_overrides_dirname(of_task, **config.hydra.job.config.override_dirname)
+        if OmegaConf.to_container(config.hydra.job)["override_dirname"] != DIRNAME_OF_1_4:
+            config.hydra.job.override_dirname = _dirname(of_task, config.hydra.job.config.override_dirname)
         OmegaConf.copy_cache(from_config=master_config, to_config=config)
         return config
 
@@ -85,6 +104,12 @@ class SharingLoader(ConfigLoaderImpl):
                 break
             values.append(override)
         return values[::-1]
+
+
+def _dirname(overrides: Sequence[Override], options: DictConfig) -> str:
+    """What `${hydra.job.override_dirname}` stands for."""
+    lines = sorted(str(each.input_line) for each in overrides if each.key_or_group not in options.exclude_keys)
+    return str(options.item_sep).join(lines).replace("=", options.kv_sep)
 
 
 @lru_cache(maxsize=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from itertools import islice
+from itertools import islice, product
 from typing import Any, NamedTuple
 
 from hydra.core.global_hydra import GlobalHydra
@@ -34,8 +34,6 @@ class Planned(NamedTuple):
 
 def list_jobs(config: DictConfig) -> tuple[list[list[str]], list[str]]:
     """The overrides of every job, and the names of the swept settings; no jobs if only the sweeper knows them."""
-    from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
-
     parser = OverridesParser.create(config_loader=GlobalHydra.instance().config_loader())
     params = [f"{name}={value}" for name, value in (config.hydra.sweeper.get("params") or {}).items()]
     overrides = parser.parse_overrides(params + as_given(config.hydra.overrides.task))
@@ -44,8 +42,25 @@ def list_jobs(config: DictConfig) -> tuple[list[list[str]], list[str]]:
     _check_values(overrides)
     if not config.hydra.sweeper._target_.endswith((".BasicSweeper", ".CheckedSweeper")):
         return [], swept
-    [jobs] = BasicSweeper.split_arguments(overrides, None)
-    return jobs, swept
+    return jobs_of(overrides), swept
+
+
+def jobs_of(overrides: Sequence[Override]) -> list[list[str]]:
+    """The overrides of every job: each combination of the values that are listed; the last value of a name counts.
+
+    Raises:
+        ConfigError: A setting is swept over an interval, of which a grid has no values.
+    """
+    values: dict[str, list[str]] = {}
+    for override in overrides:
+        key = override.get_key_element()
+        if not override.is_sweep_override():
+            values[key] = [f"{key}={override.get_value_element_as_str()}"]
+        elif override.is_discrete_sweep():
+            values[key] = [f"{key}={value}" for value in override.sweep_string_iterator()]
+        else:
+            raise ConfigError(f"{override.input_line}: expected a list of values or a range")
+    return [[*job] for job in product(*values.values())]
 
 
 def _check_values(overrides: Sequence[Override]) -> None:

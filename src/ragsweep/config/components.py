@@ -6,9 +6,9 @@ import inspect
 from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from functools import cache, partial
+from pkgutil import resolve_name
 from typing import Any, TypeVar
 
-from hydra._internal.utils import _locate as locate  # `get_object` also prints what it raises
 from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 from omegaconf import DictConfig, ListConfig, OmegaConf
@@ -105,7 +105,7 @@ def _members(value: Any, name: str) -> Any:
 def target_of(name: str) -> Callable[..., Any] | None:
     """The class or function of this name; None where there is none: building it will raise the error."""
     with suppress(Exception):  # importing a user's module can raise anything
-        found: Callable[..., Any] = locate(name)
+        found: Callable[..., Any] = resolve_name(name)
         return found
     return None
 

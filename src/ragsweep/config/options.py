@@ -74,33 +74,32 @@ def _within(
     path: str, node: DictConfig, hints: Mapping[str, object], keys: Iterable[str] | None = None
 ) -> Iterator[Named]:
     for key in keys or [*node]:
-        child, hint, where = _raw(node, key), hints.get(key), f"{path}.{key}" if path else str(key)
-        if child is None or child._is_interpolation():
+        if not _is_given(node, key):
             continue
+        child, hint, where = node[key], hints.get(key), f"{path}.{key}" if path else str(key)
         if isinstance(child, DictConfig):
             yield from _within(where, child, _hints(child, hint))
         elif isinstance(child, ListConfig):
-            for number, each in enumerate(child._iter_ex(resolve=False) if child else ()):
-                if isinstance(each, DictConfig):
-                    yield from _within(f"{where}.{number}", each, _hints(each, None))
-        elif isinstance(name := child._value(), str) and name != "???":
+            for number in range(len(child)):
+                if _is_given(child, number) and isinstance(child[number], DictConfig):
+                    yield from _within(f"{where}.{number}", child[number], _hints(child[number], None))
+        elif isinstance(child, str):
             kind = optional(hint) or hint
             if is_component(kind) and (group := _group(key, kind)):
                 rule = rule_of(kind)
-                yield Named(where, node, key, name, group, rule.expected if rule else "")
+                yield Named(where, node, key, child, group, rule.expected if rule else "")
 
 
-def _raw(node: DictConfig, key: Any) -> Any:
-    """What is at a key of a node, without what it refers to filled in; None if there is nothing."""
-    return node._get_node(key, validate_access=False)
+def _is_given(node: DictConfig | ListConfig, key: Any) -> bool:
+    """Whether a node has a value of its own at a key: not missing, null, or a reference to another place."""
+    if isinstance(node, DictConfig) and key not in node.keys():  # noqa: SIM118 - `in node` would follow a reference
+        return False
+    return not OmegaConf.is_interpolation(node, key) and not OmegaConf.is_missing(node, key) and node[key] is not None
 
 
 def _hints(node: DictConfig, hint: object) -> Mapping[str, object]:
     """The annotations of what a component takes, or of the values of a mapping."""
-    if node._is_none() or node._is_missing() or node._is_interpolation():
-        return {}
-    target = _raw(node, "_target_")
-    name = target._value() if target is not None else None
+    name = node["_target_"] if _is_given(node, "_target_") else None
     if isinstance(name, str):
         called = target_of(name)
         return hints_of(called) if called else {}

@@ -8,11 +8,11 @@ from contextlib import suppress
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import hydra
 import yaml
-from hydra._internal.utils import _locate as locate
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
@@ -272,7 +272,7 @@ def _within(target: str, modules: Sequence[str]) -> bool:
     if not any(target.startswith(f"{allowed}.") for allowed in modules):
         return False
     try:
-        found = locate(target)
+        found = resolve_name(target)
     except Exception as error:  # importing a module can raise anything
         raise ConfigError(f"{target}: cannot be imported ({first_line(error)})") from error
     home = str(getattr(found, "__module__", ""))
