@@ -28,7 +28,7 @@ class CheckedSweeper(Sweeper):
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
         """Let jobs of this process share what Hydra composes."""
         if config.hydra.launcher._target_.endswith(".BasicLauncher"):
-            from ragsweep.app.composing import sharing
+            from ragsweep.config.composing import sharing
 
             hydra_context = replace(hydra_context, config_loader=sharing(hydra_context.config_loader))
         self.hydra_context, self.config = hydra_context, config

@@ -9,7 +9,6 @@ from contextlib import suppress
 from typing import NoReturn
 
 import hydra
-from omegaconf import OmegaConf
 
 from ragsweep import tracking
 from ragsweep.app.arguments import check_options, options_first
@@ -22,6 +21,7 @@ from ragsweep.app.sweep import SweepCallback, end_killed
 from ragsweep.app.workers import end_workers
 from ragsweep.core.endings import end_if_signalled, of_signal
 from ragsweep.core.errors import JobFailed
+from ragsweep.core.hydra_versions import VERSION_BASE, register_resolver
 from ragsweep.core.project import CONF, SWEEP_ID, sweep_id
 from ragsweep.core.terminal import FAILED, FULL_ERROR, INTERRUPTED, TERMINATED, guard, with_lost_output
 from ragsweep.tracking.address import check_arguments
@@ -47,8 +47,8 @@ def main() -> NoReturn:
     try:
         check_arguments(sys.argv[1:])  # first: an error of Hydra's would repeat them
         check_options(sys.argv[1:])
-        OmegaConf.register_new_resolver("choices", choices, replace=True)  # for the help
-        hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")(job)()
+        register_resolver("choices", choices)  # for the help
+        hydra.main(config_path=str(CONF), config_name="config", **VERSION_BASE)(job)()
         end_if_signalled()
         ignore_signals()
     except BaseException as error:  # the status of the process tells them apart

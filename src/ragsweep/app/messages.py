@@ -19,6 +19,7 @@ from omegaconf.errors import OmegaConfBaseException
 from ragsweep.app.groups import about_unused, groups, is_listed, is_swept, users_of
 from ragsweep.config.used_settings import nearest
 from ragsweep.core.errors import JobFailed, NotAcceptedError, RagsweepError, UnusableError, first_line
+from ragsweep.core.hydra_versions import VERSION_BASE
 from ragsweep.core.plugins import our_folders
 from ragsweep.core.project import CONF, conf_folders, options_of
 from ragsweep.core.terminal import BAD_INPUT, FAILED, NOT_ACCEPTED, interrupted
@@ -129,7 +130,7 @@ def _known_settings(unknown: str, primary: str) -> list[str]:
         argument for argument in sys.argv[1:] if "=" in argument and "," not in argument and unknown not in argument
     ]
     GlobalHydra.instance().clear()  # a sweep that is refused here has one open
-    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+    with hydra.initialize_config_dir(str(CONF), **VERSION_BASE):
         try:
             config = hydra.compose(primary, others)
         except HydraException:

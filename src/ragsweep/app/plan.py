@@ -13,10 +13,10 @@ from hydra.core.override_parser.types import Override
 from hydra.errors import ConfigCompositionException
 from omegaconf import DictConfig, OmegaConf
 
-from ragsweep.app.composing import sharing
 from ragsweep.app.groups import name_unused, refuse_unused
 from ragsweep.app.job import check_server
 from ragsweep.app.naming import Shown, as_given, named, values_shown
+from ragsweep.config.composing import sharing
 from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.project import sweep_id
 

@@ -7,8 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from omegaconf import OmegaConf
-
+from ragsweep.core.hydra_versions import register_resolver
 from ragsweep.core.plugins import plugins
 
 PROJECT = "RAGSWEEP_PROJECT"  # in the environment, so that every worker of a sweep agrees on the project folder
@@ -54,10 +53,10 @@ def option_file(group: str, option: str) -> Path | None:
 
 def register_resolvers() -> None:
     """Teach OmegaConf `${project:PATH}`, `${data:PATH}`, `${sweep_id:}` and `${folder_name:PATH}`."""
-    OmegaConf.register_new_resolver("project", lambda path: str(project() / path), replace=True)
-    OmegaConf.register_new_resolver("data", lambda path: str(placed(f"{DATA}/{path}")), replace=True)
-    OmegaConf.register_new_resolver("folder_name", lambda path: Path(path).resolve().name, replace=True)
-    OmegaConf.register_new_resolver("sweep_id", sweep_id, replace=True)
+    register_resolver("project", lambda path: str(project() / path))
+    register_resolver("data", lambda path: str(placed(f"{DATA}/{path}")))
+    register_resolver("folder_name", lambda path: Path(path).resolve().name)
+    register_resolver("sweep_id", sweep_id)
 
 
 def sweep_id() -> str:

@@ -22,6 +22,7 @@ from ragsweep.config.components import parameters_of
 from ragsweep.config.options import named_components
 from ragsweep.config.rules import is_component, is_group
 from ragsweep.core.errors import ConfigError, first_line
+from ragsweep.core.hydra_versions import VERSION_BASE
 from ragsweep.core.parsing import MalformedError, from_yaml
 from ragsweep.core.project import CONF, conf_folders, placed, project, register_resolvers
 from ragsweep.models.encoders.model_files import MINILM, WORDLLAMA
@@ -74,7 +75,7 @@ def composed_today(overrides: Sequence[str]) -> tuple[DictConfig, dict[str, Any]
         parsed = OverridesParser.create().parse_overrides(list(overrides))
         todays = (*TODAYS, "decision")
         here = [str(each.input_line) for each in parsed if each.key_or_group.partition(".")[0] in todays]
-        with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+        with hydra.initialize_config_dir(str(CONF), **VERSION_BASE):
             added = [f"++{each}" if each.startswith("decision.") else each for each in here]  # `check` knows better
             today = hydra.compose("config", added)
         if OmegaConf.is_missing(today.tracking, "uri"):

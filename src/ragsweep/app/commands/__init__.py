@@ -34,11 +34,12 @@ def composed(overrides: Sequence[str], primary: str = "config") -> DictConfig:
     from omegaconf.errors import OmegaConfBaseException
 
     from ragsweep.app.messages import in_one_line
+    from ragsweep.core.hydra_versions import VERSION_BASE
     from ragsweep.core.project import CONF, register_resolvers
 
     register_resolvers()
     try:
-        with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+        with hydra.initialize_config_dir(str(CONF), **VERSION_BASE):
             return hydra.compose(primary, list(overrides))
     except (HydraException, OmegaConfBaseException, OSError, TypeError, ValueError) as error:
         raise ConfigError(in_one_line(error, primary)) from error

@@ -20,10 +20,10 @@ from omegaconf import DictConfig, OmegaConf
 
 from ragsweep.config.options import own_copy
 from ragsweep.core.errors import ConfigError
+from ragsweep.core.hydra_versions import IS_1_4
 
 MOST_COMPOSED = 16
 STEP = "_apply_overrides_to_config"  # of Hydra's loader: sets what overrides name in the composed configuration
-DIRNAME_OF_1_4 = "${hydra_override_dirname:}"  # follows the overrides by itself
 TRIED = "1.3 and 1.4"  # versions of hydra-core
 
 
@@ -88,7 +88,7 @@ class SharingLoader(ConfigLoaderImpl):
             OmegaConf.update(config, override.key_or_group, override.value(), merge=True)
         of_task = [override for override in parsed if not override.is_hydra_override()]
         config.hydra.overrides.task = [override.input_line for override in of_task]
-        if OmegaConf.to_container(config.hydra.job)["override_dirname"] != DIRNAME_OF_1_4:
+        if not IS_1_4:  # there it follows the overrides by itself
             config.hydra.job.override_dirname = _dirname(of_task, config.hydra.job.config.override_dirname)
         OmegaConf.copy_cache(from_config=master_config, to_config=config)
         return config

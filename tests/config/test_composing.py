@@ -8,7 +8,7 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.types import RunMode
 from omegaconf import OmegaConf
 
-from ragsweep.app.composing import SharingLoader
+from ragsweep.config.composing import SharingLoader
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import CONF, register_resolvers
 

@@ -1,0 +1,23 @@
+"""What Hydra and OmegaConf call differently since Hydra 1.4, which ends with the names of 1.3 in 1.5."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import hydra
+from omegaconf import OmegaConf
+from packaging.version import Version
+
+IS_1_4 = Version(hydra.__version__) >= Version("1.4.0rc1")
+VERSION_BASE: dict[str, Any] = {} if IS_1_4 else {"version_base": "1.3"}  # of hydra.main and hydra.initialize...
+
+if IS_1_4:  # a configuration of ours names classes, which is what 1.4 warns of
+    warnings.filterwarnings("ignore", message=r"hydra.utils.instantiate\(\) resolved", category=UserWarning)
+
+
+def register_resolver(name: str, resolver: Callable[..., Any]) -> None:
+    """Teach OmegaConf `${name:}`; another resolver of this name is replaced."""
+    register: Any = OmegaConf.register_resolver if IS_1_4 else OmegaConf.register_new_resolver
+    register(name, resolver, replace=True)
