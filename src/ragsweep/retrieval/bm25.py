@@ -1,17 +1,17 @@
-"""BM25 in its variants: what each term of a corpus weighs in each passage, and the search for the best passages."""
+"""The terms of a corpus with their weights in each passage, and the search for the best passages."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ragsweep.core.arrays import NOTHING, Indices, Scores
 from ragsweep.core.progress import advance
+from ragsweep.retrieval.bm25_variants import Weighting
 from ragsweep.retrieval.ranking import Ranking
 from ragsweep.retrieval.term_counts import TermCounts
 from ragsweep.text.normalisation import without_variants
@@ -19,62 +19,10 @@ from ragsweep.text.normalisation import without_variants
 if TYPE_CHECKING:
     from scipy import sparse
 
-Variant = Literal["lucene", "robertson", "atire", "bm25l", "bm25+"]
 Query = str | Mapping[str, float]  # a text, or the weights of terms
-Saturation = Callable[[npt.NDArray[np.int32], npt.NDArray[np.int64]], Scores]
-
-WITH_DELTA = ("bm25l", "bm25+")
 SCORES_AT_ONCE = 1 << 17  # 1 MiB: what the cache of a core holds
 POSTINGS_AT_ONCE = 1 << 20
 NOT_RETRIEVED = -np.inf
-
-
-@dataclass(frozen=True)
-class Weighting:
-    """What decides the weight of a term in a passage: `idf * (saturation - absent)`.
-
-    Attributes:
-        idf: How telling each term is, shape [terms].
-        saturation: What frequency and length of passage make of it, for arrays of postings.
-        absent: What a term adds to a passage without it, as a share of its IDF.
-    """
-
-    idf: Scores
-    saturation: Saturation
-    absent: float = 0.0
-
-
-def rank_bm25_weighting(counts: TermCounts, k1: float, b: float, epsilon: float) -> Weighting:
-    """`rank_bm25.BM25Okapi`: a term in more than half of the passages gets `epsilon` of the mean IDF."""
-    containing, mean_length = np.diff(counts.start), counts.length.mean()
-    idf = np.log(len(counts.length) - containing + 0.5) - np.log(containing + 0.5)
-    idf = np.where(idf < 0, epsilon * idf.mean(), idf)
-
-    def saturation(frequency: npt.NDArray[np.int32], length: npt.NDArray[np.int64]) -> Scores:
-        scores: Scores = frequency * (k1 + 1) / (frequency + k1 * (1 - b + b * length / mean_length))
-        return scores
-
-    return Weighting(idf, saturation)
-
-
-def bm25s_weighting(counts: TermCounts, k1: float, b: float, variant: Variant, delta: float) -> Weighting:
-    """The variants of the bm25s library, by its own functions (Kamphuis et al., ECIR 2020; Lù, 2024)."""
-    # Private, so the version is pinned: its public index keeps no counts that another k1, b or variant could share.
-    from bm25s.scoring import _select_idf_scorer, _select_tfc_scorer
-
-    containing, term = np.unique(np.diff(counts.start), return_inverse=True)
-    idf = _select_idf_scorer(variant)
-    scorer, mean_length = _select_tfc_scorer(variant), counts.length.mean()
-
-    def saturation(frequency: npt.NDArray[np.int32] | int, length: npt.NDArray[np.int64] | float) -> Scores:
-        scores: Scores = scorer(tf_array=frequency, l_d=length, l_avg=mean_length, k1=k1, b=b, delta=delta)
-        return scores
-
-    return Weighting(
-        np.array([idf(df, N=len(counts.length)) for df in containing.tolist()])[term],
-        saturation,
-        float(saturation(0, mean_length)) if variant in WITH_DELTA else 0.0,
-    )
 
 
 @dataclass(frozen=True)

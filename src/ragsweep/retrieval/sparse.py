@@ -16,7 +16,8 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between, Text
 from ragsweep.core.progress import progress
 from ragsweep.core.timing import sample, timed
-from ragsweep.retrieval.bm25 import WITH_DELTA, Bm25Index, Query, Variant, bm25s_weighting, rank_bm25_weighting
+from ragsweep.retrieval.bm25 import Bm25Index, Query
+from ragsweep.retrieval.bm25_variants import WITH_DELTA, Variant, rank_bm25_weighting, variant_weighting
 from ragsweep.retrieval.feedback import rm3
 from ragsweep.retrieval.method import Method
 from ragsweep.retrieval.ranking import Ranking, Search, reaching, searching
@@ -120,7 +121,7 @@ class SparseRetriever:
     @property
     def libraries(self) -> tuple[str, ...]:
         """Packages whose versions can change the ranking."""
-        return ("PyStemmer", "bm25s") if self.backend == "bm25s" else ("PyStemmer",)
+        return ("PyStemmer", "rank-bm25") if self.backend == "rank_bm25" else ("PyStemmer",)
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
@@ -189,7 +190,7 @@ class SparseRetriever:
         if self.backend == "rank_bm25":
             weighting = rank_bm25_weighting(counts, self.k1, self.b, self.epsilon)
         else:
-            weighting = bm25s_weighting(counts, self.k1, self.b, self.variant, self.delta)
+            weighting = variant_weighting(counts, self.k1, self.b, self.variant, self.delta)
         return Bm25Index.of(counts, weighting, self._tokens)
 
     @property
