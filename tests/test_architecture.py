@@ -1,9 +1,11 @@
 """The rules of the house: which room may import which, and what a warm run does not load."""
 
 import ast
+import re
 import subprocess
 import sys
 from graphlib import TopologicalSorter
+from importlib import metadata
 
 import pytest
 from application import PROJECT
@@ -79,6 +81,20 @@ def test_no_files_import_each_other_in_a_circle():
     """A package's own file counts as imported only where it is named, as `from ragsweep.tasks import Task` does."""
     graph = {name: imports(path) & MODULES.keys() - {name} for name, path in MODULES.items()}
     TopologicalSorter(graph).prepare()  # raises CycleError, which shows the circle
+
+
+OF_MODULES = {"Stemmer": "pystemmer", "bs4": "beautifulsoup4", "dotenv": "python-dotenv", "faiss": "faiss-cpu"}
+OF_MODULES |= {"markdown_it": "markdown-it-py", "sklearn": "scikit-learn", "yaml": "pyyaml", "hydra": "hydra-core"}
+OF_MODULES |= {"qdrant_edge": "qdrant-edge-py", "submitit": "hydra-submitit-launcher"}
+OF_TESTS = {"pytest"}  # imported by the suites in `ragsweep.testing`, whose users have it
+
+
+def test_every_package_that_is_imported_is_declared():
+    declared = {re.split(r"[^\w.-]", each)[0].lower().replace("_", "-") for each in metadata.requires("ragsweep")}
+    ours = {package(name) for name in MODULES}
+    imported = {package(each) for path in MODULES.values() for each in imports(path)} - ours - sys.stdlib_module_names
+    names = {OF_MODULES.get(each, each.replace("_", "-")) for each in imported - OF_TESTS}
+    assert names - declared == set()
 
 
 def test_no_file_is_long():

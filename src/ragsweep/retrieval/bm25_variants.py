@@ -1,7 +1,7 @@
 """What a term weighs in a passage: BM25 as rank_bm25 has it, and the variants of Kamphuis et al. (ECIR 2020).
 
-Names and formulas of the variants are those of bm25s (Lù, 2024): `df` is the number of passages with a term, `n` that of
-all passages, `tf` how often a passage has the term, and `norm` is `1 - b + b * length / mean length`.
+Names and formulas of the variants are those of bm25s (Lù, 2024): `df` is the number of passages with a term, `n` that
+of all of them, `tf` how often a passage has the term, and `norm` is `1 - b + b * length / mean length`.
 """
 
 from __future__ import annotations
