@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import Any
 
-import hydra
 from omegaconf import OmegaConf
 from packaging.version import Version
 
-IS_1_4 = Version(hydra.__version__) >= Version("1.4.0rc1")
+IS_1_4 = Version(version("hydra-core")) >= Version("1.4.0rc1")
 VERSION_BASE: dict[str, Any] = {} if IS_1_4 else {"version_base": "1.3"}  # of hydra.main and hydra.initialize...
 
 if IS_1_4:  # a configuration of ours names classes, which is what 1.4 warns of
