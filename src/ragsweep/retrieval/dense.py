@@ -21,12 +21,13 @@ from ragsweep.models.encoders.reduction import Reducible, unquantized
 from ragsweep.models.encoders.similarity import by_dot
 from ragsweep.retrieval.checks import checked_ranking, expect_encoder, expect_method
 from ragsweep.retrieval.feedback import rocchio
-from ragsweep.retrieval.indexes.engine import Corpus, Engine
+from ragsweep.retrieval.indexes.engine import Corpus, Engine, OpensCorpus
 from ragsweep.retrieval.indexes.exact import ExactSearch
 from ragsweep.retrieval.indexes.index import ExactIndex, Index
 from ragsweep.retrieval.indexes.quantized import QuantizedIndex
 from ragsweep.retrieval.method import Method
 from ragsweep.retrieval.ranking import Ranking, Search, reaching, searching
+from ragsweep.retrieval.stage_capabilities import ChecksItself
 from ragsweep.store.code import kind_of
 from ragsweep.store.identity import identity
 from ragsweep.store.store import Arrays, Store
@@ -53,7 +54,7 @@ class DenseRetriever:
 
     def __post_init__(self) -> None:
         expect_encoder(self.encoder)
-        if not hasattr(self.index, "open_corpus"):
+        if not isinstance(self.index, OpensCorpus):
             expect_method(self.index, "open", "index")
         if isinstance(self._searched, QuantizedIndex) and not isinstance(self.index, ExactIndex):
             found = type(self.index).__name__
@@ -73,9 +74,8 @@ class DenseRetriever:
 
     def check(self, search: Search) -> None:
         """Let an engine say what is wrong with it before anything is recorded."""
-        own = getattr(self.index, "check", None)
-        if callable(own):
-            own()
+        if isinstance(self.index, ChecksItself):
+            self.index.check()
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
@@ -99,7 +99,7 @@ class DenseRetriever:
             index.update(self.store.get("index", [*texts, *settings], build))
             return index
 
-        if hasattr(searched, "open_corpus"):
+        if isinstance(searched, OpensCorpus):
             documents = search.names().documents if search.names is not None else None
             find = searched.open_corpus(Corpus(passages, digest(texts), search.passages, documents))
         else:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
@@ -13,6 +13,7 @@ from ragsweep.retrieval.fusion import WeightedSum
 from ragsweep.retrieval.normalising import NORMS
 from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search, reaching, with_others
 from ragsweep.retrieval.silence import Silence, silences_of
+from ragsweep.retrieval.stage_capabilities import FusesByRank, HasWeights, Normalises, WritesFormula, uses_feedback
 from ragsweep.retrieval.stages import check_search, feedback_changes, fuse, rank
 from ragsweep.retrieval.trace import Trace, trace, within
 
@@ -29,6 +30,8 @@ class FusedRetriever:
         score_threshold: Passages with a lower fused score are not retrieved; None retrieves whatever the score.
     """
 
+    at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}
+
     rankers: Mapping[str, Ranker | None]
     fusion: Fusion = field(default_factory=WeightedSum)
     candidates: Annotated[int, Between(1)] | None = 100
@@ -40,7 +43,7 @@ class FusedRetriever:
         for name, ranker in self.used.items():
             expect_ranker(ranker, f"rankers.{name}")
         expect_method(self.fusion, "fuse", "fusion")
-        weights = getattr(self.fusion, "weights", None)
+        weights = self.fusion.weights if isinstance(self.fusion, HasWeights) else None
         if weights is not None and len(weights) != len(self.used):
             expected = f"expected one for each of the {len(self.used)} rankers"
             raise ConfigError(f"fusion.weights: found {len(weights)}, {expected}")
@@ -51,14 +54,9 @@ class FusedRetriever:
         return {name: ranker for name, ranker in self.rankers.items() if ranker is not None}
 
     @property
-    def at_least(self) -> Mapping[str, str]:
-        """Settings that must not be smaller than another one."""
-        return {"candidates": "k"}
-
-    @property
     def uses_feedback(self) -> bool:
         """Whether each ranker uses the feedback of a search."""
-        return all(getattr(ranker, "uses_feedback", False) for ranker in self.used.values())
+        return all(map(uses_feedback, self.used.values()))
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
@@ -86,7 +84,7 @@ class FusedRetriever:
         """The candidates of each ranker."""
         count = len(search.passages)
         rankings = {name: rank(ranker, search, self.candidates or count) for name, ranker in self.used.items()}
-        if self.candidates or getattr(self.fusion, "by_rank", False):
+        if self.candidates or (isinstance(self.fusion, FusesByRank) and self.fusion.by_rank):
             return rankings
         return {name: with_others(ranking, count) for name, ranking in rankings.items()}
 
@@ -94,13 +92,12 @@ class FusedRetriever:
         """How a query got its ranking."""
         inner = {name: trace(ranker, search, query) for name, ranker in self.used.items()}
         stages = [within(name, inner[name].stages, ranker) for name, ranker in self.used.items()]
-        formula: str | Callable[[Sequence[str]], str] = getattr(self.fusion, "formula", "")
         first = next(((name, each.words) for name, each in inner.items() if each.words), None)
         return Trace(
             stages={name: what for each in stages for name, what in each.items()} | within("fusion", {}, self.fusion),
             parts={name: ranking.row(query) for name, ranking in self.parts(search).items()},
-            formula=formula(list(self.used)) if callable(formula) else formula,
-            normalisation=getattr(self.fusion, "normalisation", NORMS["minmax"]),
+            formula=self.fusion.formula(list(self.used)) if isinstance(self.fusion, WritesFormula) else "",
+            normalisation=self.fusion.normalisation if isinstance(self.fusion, Normalises) else NORMS["minmax"],
             words=first and first[1]._replace(stage=".".join(filter(None, (first[0], first[1].stage)))),
         )
 

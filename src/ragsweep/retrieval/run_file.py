@@ -81,7 +81,7 @@ class RunFileRetriever:
         except FileNotFoundError as error:
             raise DatasetError(f"{SETTING}: {path} does not exist; expected a TREC run file") from error
         except (OSError, ValueError) as error:  # a null character raises ValueError
-            reason = getattr(error, "strerror", error)
+            reason = error.strerror if isinstance(error, OSError) else error
             raise DatasetError(f"{SETTING}: {str(path)!r} cannot be read ({reason})") from error
 
     @property

@@ -33,8 +33,10 @@ from ragsweep.retrieval.ranking import (
     Search,
     without_unranked,
 )
+from ragsweep.retrieval.stage_capabilities import ChecksSearch, ExplainsFeedback, HasDetails, HasSections
 from ragsweep.store.code import kind_of
 from ragsweep.store.identity import identity
+from ragsweep.store.key_capabilities import KeepsResults
 from ragsweep.store.store import NO_STORE, Arrays, Store, packed, unpacked
 
 T = TypeVar("T")
@@ -48,35 +50,31 @@ class Rewritten(NamedTuple):
 
 
 def details_of(ranker: Ranker, search: Search) -> Mapping[str, Sequence[str]]:
-    """Texts about each query, by column, from a ranker with a method `details`; a text for each query of the search."""
+    """Texts about each query, by column, from a ranker that has details; a text for each query of the search."""
     if isinstance(ranker, LearnsFromJudgments):
         learnt, empty = learnt_by(ranker, search), [""] * len(search.queries)
         of_folds = [details_of(each, search) for each in learnt.rankers]
         names = {name: None for each in of_folds for name in each}
         return {name: [of_folds[at].get(name, empty)[row] for row, at in enumerate(learnt.fold)] for name in names}
-    own = getattr(ranker, "details", None)
-    return own(search) if callable(own) else {}
+    return ranker.details(search) if isinstance(ranker, HasDetails) else {}
 
 
 def sections_of(ranker: Ranker, search: Search) -> Mapping[str, Sequence[str]]:
-    """Sentences for the report, by heading, from a ranker with a method `sections`."""
-    own = getattr(ranker, "sections", None)
-    return own(search) if callable(own) else {}
+    """Sentences for the report, by heading, from a ranker that has sections."""
+    return ranker.sections(search) if isinstance(ranker, HasSections) else {}
 
 
 def check_search(ranker: Ranker, search: Search) -> None:
-    """Let a ranker with a method `check` refuse what it cannot search, before anything is recorded."""
+    """Let a ranker that checks searches refuse what it cannot search, before anything is recorded."""
     if isinstance(ranker, LearnsFromJudgments):
         dealt_to(ranker).check(ranker, search, rank)
-    own = getattr(ranker, "check", None)
-    if callable(own):
-        own(search)
+    if isinstance(ranker, ChecksSearch):
+        ranker.check(search)
 
 
 def feedback_changes(ranker: Ranker, search: Search) -> Sequence[str]:
     """What the feedback of a search adds to each query, in words; empty texts from a ranker that does not say."""
-    own = getattr(ranker, "feedback_changes", None)
-    return own(search) if callable(own) else [""] * len(search.queries)
+    return ranker.feedback_changes(search) if isinstance(ranker, ExplainsFeedback) else [""] * len(search.queries)
 
 
 def learnt_by(learner: LearnsFromJudgments, search: Search) -> Learnt:
@@ -130,10 +128,10 @@ def rewrite(rewriter: Rewriter, queries: Sequence[str]) -> Rewritten:
 
 def expand(rewriter: Rewriter | Expander, search: Search, ranker: Ranker) -> Expansion:
     """What is searched for instead of the queries; raise `RetrieverError` if that is not the same corpus."""
-    if not callable(getattr(rewriter, "expand", None)):
-        queries, latency_ms = rewrite(rewriter, search.queries)  # type: ignore[arg-type]
+    if not isinstance(rewriter, Expander):
+        queries, latency_ms = rewrite(rewriter, search.queries)
         return Expansion((replace(search, queries=queries),), latency_ms, ("",) * len(queries))
-    expander: Expander = rewriter  # type: ignore[assignment]
+    expander = rewriter
     expansion = _call(expander, lambda: expander.expand(search, ranker))
     if not isinstance(expansion, Expansion) or not expansion.searches:
         raise RetrieverError(f"{kind_of(expander)}: returned {type(expansion).__name__}, expected an Expansion")
@@ -250,7 +248,7 @@ def _kept_already(stage: object, inputs: list[object], build: Callable[[Search],
 
 def _store_of(stage: object) -> tuple[Store, str]:
     """Where a stage is kept, and under which name."""
-    store = getattr(stage, "store", NO_STORE)
+    store = stage.store if isinstance(stage, KeepsResults) else NO_STORE
     if not isinstance(store, Store) or (store.enabled and learners_in(stage, "")):
         store = NO_STORE
     return store, type(stage).__name__.removesuffix("Retriever").lower() or "retriever"

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from ragsweep.core.arrays import Indices
+from ragsweep.core.capability import Capability, offered_with
 from ragsweep.core.digest import digest, digest_texts
 from ragsweep.datasets import Dataset, DatasetFormat
 from ragsweep.datasets.model.dataset import Passage
@@ -39,8 +40,9 @@ class Retrieval(NamedTuple):
     is_measured: bool
 
 
+@offered_with("measure")
 @runtime_checkable
-class Retrieves(Protocol):
+class Retrieves(Capability, Protocol):
     """A task that retrieves passages of a dataset."""
 
     @property

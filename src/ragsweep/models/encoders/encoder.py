@@ -7,11 +7,12 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
+from ragsweep.core.capability import Capability
 from ragsweep.core.digest import digest, version
 from ragsweep.core.errors import EncoderError
 from ragsweep.core.hardware import cpu_has_bf16, fastest_device
@@ -52,7 +53,8 @@ Role = Literal["query", "passage"]
 Outputs = Callable[..., Any]  # of a model, its way to encode, texts and options
 
 
-class Encoder(Protocol):
+@runtime_checkable
+class Encoder(Capability, Protocol):
     """A way to embed texts; write your own as one class with these two members.
 
     The embedding of a text must not depend on the texts beside it: when a corpus grows, only what is new is encoded.

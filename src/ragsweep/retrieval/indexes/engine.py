@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
 from ragsweep.core.arrays import NOTHING, Indices
+from ragsweep.core.capability import Capability
 from ragsweep.core.errors import RetrieverError
 from ragsweep.models.encoders.encoder import Embeddings
 from ragsweep.retrieval.indexes.exact import canonical_scores, longest_of
@@ -42,21 +43,25 @@ class Corpus:
         return longest_of(self.embeddings)
 
 
-class Engine(Protocol):
+@runtime_checkable
+class OpensCorpus(Capability, Protocol):
+    """An index that is handed the corpus itself, not only the embeddings."""
+
+    def open_corpus(self, corpus: Corpus) -> Nearest:
+        """Make a corpus searchable: build what is absent, and reuse what has the same digest."""
+        ...
+
+
+class Engine(OpensCorpus, Protocol):
     """An index that keeps a corpus itself; write your own as one class with these members.
 
-    An engine may also have `check(self) -> None`, which raises an error if it cannot be used. It is called before a run
-    is recorded. Its rankings may have `index_bytes`, what the collection takes on disk.
+    An engine may also be a `ChecksItself`. Its rankings may have `index_bytes`, what the collection takes on disk.
 
     Attributes:
         name: For messages and names of files.
     """
 
     name: ClassVar[str]
-
-    def open_corpus(self, corpus: Corpus) -> Nearest:
-        """Make a corpus searchable: build what is absent, and reuse what has the same digest."""
-        ...
 
     def delete(self, corpus_digest: str) -> None:
         """Delete what the engine has built for this corpus, and nothing else."""

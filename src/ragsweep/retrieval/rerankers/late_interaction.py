@@ -15,6 +15,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
 from ragsweep.core.timing import sample, timed
 from ragsweep.models.encoders.encoder import Embeddings, Encoder
+from ragsweep.models.encoders.encoder_capabilities import EmbedsTokens
 from ragsweep.models.encoders.similarity import name_of_similarity
 from ragsweep.retrieval.checks import expect_encoder
 from ragsweep.retrieval.ranking import Ranking, Search, ranked
@@ -52,7 +53,7 @@ class LateInteractionReranker:
 
     def __post_init__(self) -> None:
         expect_encoder(self.encoder)
-        if not callable(getattr(self.encoder, "token_embeddings", None)):
+        if not isinstance(self.encoder, EmbedsTokens):
             raise ConfigError(
                 f"encoder: {kind_of(self.encoder)} has no method 'token_embeddings', which late interaction needs; "
                 "encoder=minilm has it"

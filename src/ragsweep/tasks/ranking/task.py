@@ -21,7 +21,7 @@ from ragsweep.models.encoders.prompt_tokens import token_counts
 from ragsweep.models.encoders.tokenizer import WORDS
 from ragsweep.retrieval import Ranker, Ranking, Reranker, Rewriter, rank
 from ragsweep.retrieval.judgments import Judgments, dealing
-from ragsweep.retrieval.method import Method
+from ragsweep.retrieval.method import Method, method_of
 from ragsweep.retrieval.stages import check_search, details_of, sections_of
 from ragsweep.statistics.intervals import Array
 from ragsweep.store.store import Store
@@ -248,7 +248,7 @@ class RankingTask:
     @property
     def _method(self) -> Method:
         """The retriever's own, which is not the usual one with stages around it."""
-        method: Method = getattr(self.retriever, "method", Method())
+        method = method_of(self.retriever)
         if self._ranker is not self.retriever:
             method = Method(stands_for=method.stands_for)
         stands_for = {f"retriever.{name}": value for name, value in method.stands_for.items()}
