@@ -12,11 +12,13 @@ import ragsweep.tasks.task_capabilities  # noqa: F401
 import ragsweep_answers.answering.question  # noqa: F401
 from ragsweep.config.components import target_of
 from ragsweep.core.capability import misspelt
-from ragsweep.retrieval import DenseRetriever, PipelineRetriever, SparseRetriever
+from ragsweep.core.errors import ConfigError
+from ragsweep.retrieval import DenseRetriever, FusedRetriever, PipelineRetriever, SparseRetriever
 from ragsweep.retrieval.stage_capabilities import ChoosesCandidates, HasDetails, UsesFeedback
 from ragsweep.retrieval.trace import Traces
 from ragsweep.store.key_capabilities import HasFingerprint
 from ragsweep.store.store import NO_STORE
+from ragsweep.tasks.ranking.task import RankingTask
 
 
 class Ranks:
@@ -88,6 +90,14 @@ def method(self, *others): ...
 def test_a_misspelt_member_is_named(kind, typo, meant):
     component = type("Mine", (), {kind: method, typo: method})()
     assert f"Mine.{typo}: did you mean {meant}?" in misspelt(component)
+
+
+def test_a_task_refuses_a_stage_with_a_misspelt_member():
+    class Mine(Ranks):
+        feedback_change = method
+
+    with pytest.raises(ConfigError, match=r"Mine\.feedback_change: did you mean feedback_changes\?"):
+        RankingTask(None, None, FusedRetriever({"mine": Mine()}), None, 3, 0, NO_STORE)
 
 
 def test_settings_and_private_names_are_no_misspellings():

@@ -25,7 +25,7 @@ from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.ranking.coverage import about_left_out
 from ragsweep.tasks.ranking.explain import find
 from ragsweep.tasks.ranking.units import units_of_ranking
-from ragsweep.tasks.search import STAGES, Retrieval, in_stages, search_of
+from ragsweep.tasks.search import STAGES, Retrieval, expect_known_members, in_stages, search_of
 from ragsweep.tasks.task import Measurement, Record
 from ragsweep_answers.answering import Answer, Answerer, Question, announce, answer, ask_apart
 from ragsweep_answers.answering.question import SaysIfConfident, SaysIfRecorded
@@ -89,6 +89,7 @@ class AnswersTask:
 
     def __post_init__(self) -> None:
         self._ranker  # noqa: B018 - fails here if a stage lacks its method
+        expect_known_members(self.retriever, self.query, self.reranker, self.dynamic_k, self.answerer)
         expect_method(self.answerer, "answer", "answerer")
 
     @property

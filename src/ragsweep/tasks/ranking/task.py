@@ -33,7 +33,7 @@ from ragsweep.tasks.ranking.evaluation import Evaluation, evaluate
 from ragsweep.tasks.ranking.explain import Explanation, find
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.spans.needs import check_spans
-from ragsweep.tasks.search import STAGES, Retrieval, in_stages, search_of
+from ragsweep.tasks.search import STAGES, Retrieval, expect_known_members, in_stages, search_of
 from ragsweep.tasks.task import Curve, Measurement, Record, Score
 
 LEAST_DEPTH = 100  # a ranking has at least this many passages, and at least k
@@ -79,6 +79,7 @@ class RankingTask:
 
     def __post_init__(self) -> None:
         self._ranker  # noqa: B018 - fails here if a stage lacks its method
+        expect_known_members(self.retriever, self.query, self.reranker, self.dynamic_k)
 
     @property
     def without_effect(self) -> Sequence[str]:
