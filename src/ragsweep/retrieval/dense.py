@@ -27,7 +27,7 @@ from ragsweep.retrieval.indexes.index import ExactIndex, Index
 from ragsweep.retrieval.indexes.quantized import QuantizedIndex
 from ragsweep.retrieval.method import Method
 from ragsweep.retrieval.ranking import Ranking, Search, reaching, searching
-from ragsweep.retrieval.stage_capabilities import ChecksItself
+from ragsweep.retrieval.stage_capabilities import ChecksItself, ChoosesByDepth, NeedsPassages
 from ragsweep.store.code import kind_of
 from ragsweep.store.identity import identity
 from ragsweep.store.store import Arrays, Store
@@ -66,6 +66,16 @@ class DenseRetriever:
         if isinstance(encoder, Reducible) and encoder.quantize is not None:
             return QuantizedIndex(encoder.quantize, encoder.rescore, encoder.oversample)
         return self.index
+
+    @property
+    def chooses_by_depth(self) -> bool:
+        """Whether codes choose what embeddings order."""
+        return isinstance(self._searched, ChoosesByDepth) and self._searched.chooses_by_depth
+
+    @property
+    def passages_needed(self) -> int:
+        """How many passages the index is made of at least."""
+        return self.index.passages_needed if isinstance(self.index, NeedsPassages) else 1
 
     @property
     def method(self) -> Method:

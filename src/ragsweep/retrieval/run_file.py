@@ -60,6 +60,7 @@ class RunFileRetriever:
     """
 
     without_effect: ClassVar[tuple[str, ...]] = ("path",)  # the fingerprint stands for the content
+    finds_by_name: ClassVar[bool] = True
 
     path: Text
     name: Text | None = None

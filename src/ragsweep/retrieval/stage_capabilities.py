@@ -150,6 +150,36 @@ class HasWeights(Capability, Protocol):
     weights: Collection[float] | None  # one for each ranking; None for those that it gives by itself
 
 
+@offered_with(*RANKS, "open")
+@runtime_checkable
+class ChoosesByDepth(Capability, Protocol):
+    """A ranker or an index that may order only as many candidates as are asked for, chosen by something else.
+
+    Then a lower depth need not be the beginning of a higher one.
+    """
+
+    chooses_by_depth: bool  # whether it does, with its settings
+
+
+@offered_with(*RANKS, "open")
+@runtime_checkable
+class NeedsPassages(Capability, Protocol):
+    """A ranker or an index that refuses a small corpus."""
+
+    passages_needed: int  # the fewest that it takes
+
+
+@offered_with(*RANKS)
+@runtime_checkable
+class FindsByName(Capability, Protocol):
+    """A ranker of what is elsewhere, such as in a file: it has rankings or passages of its own, and knows them by name.
+
+    So it ranks for the corpus alone that has these names.
+    """
+
+    finds_by_name: bool
+
+
 @offered_with("open", "open_corpus")
 @runtime_checkable
 class ChecksItself(Capability, Protocol):

@@ -61,6 +61,7 @@ class QdrantRetriever:
     """
 
     role: ClassVar[str] = "qdrant"
+    finds_by_name: ClassVar[bool] = True
 
     collection: Text
     encoder: Encoder

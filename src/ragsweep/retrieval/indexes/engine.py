@@ -10,7 +10,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from ragsweep.core.arrays import NOTHING, Indices
-from ragsweep.core.capability import Capability
+from ragsweep.core.capability import Capability, offered_with
 from ragsweep.core.errors import RetrieverError
 from ragsweep.models.encoders.encoder import Embeddings
 from ragsweep.retrieval.indexes.exact import canonical_scores, longest_of
@@ -55,13 +55,20 @@ class OpensCorpus(Capability, Protocol):
 class Engine(OpensCorpus, Protocol):
     """An index that keeps a corpus itself; write your own as one class with these members.
 
-    An engine may also be a `ChecksItself`. Its rankings may have `index_bytes`, what the collection takes on disk.
+    An engine may also be a `DeletesCorpus` and a `ChecksItself`. Its rankings may have `index_bytes`, what the
+    collection takes on disk.
 
     Attributes:
         name: For messages and names of files.
     """
 
     name: ClassVar[str]
+
+
+@offered_with("open_corpus")
+@runtime_checkable
+class DeletesCorpus(Capability, Protocol):
+    """An engine that keeps collections outside of the store, each until it is deleted."""
 
     def delete(self, corpus_digest: str) -> None:
         """Delete what the engine has built for this corpus, and nothing else."""

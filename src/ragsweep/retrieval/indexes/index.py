@@ -100,6 +100,8 @@ class IvfPqIndex:
     """
 
     libraries: ClassVar[tuple[str, ...]] = ("faiss-cpu",)
+    chooses_by_depth: ClassVar[bool] = True
+    passages_needed: ClassVar[int] = CODES
 
     lists: Annotated[int, Between(1, 1_000_000)] = 64
     probes: Annotated[int, Between(1, 1_000_000)] = 8
