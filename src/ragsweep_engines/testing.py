@@ -98,7 +98,7 @@ class EngineContract(ComponentContract):
         _delete(engine, corpus(), corpus(seed=1), corpus(1), corpus(40))
 
     @pytest.fixture
-    def keeping(self, opened: Engine) -> Engine:
+    def keeping(self, opened: Engine) -> Any:
         """An engine that keeps collections itself."""
         if not isinstance(opened, DeletesCorpus):
             pytest.skip("keeps no collection")

@@ -11,7 +11,7 @@ from ragsweep.core.limits import Between
 from ragsweep.retrieval.checks import expect_method, expect_ranker
 from ragsweep.retrieval.fusion import WeightedSum
 from ragsweep.retrieval.normalising import NORMS
-from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search, reaching, with_others
+from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search, Thresholded, with_others
 from ragsweep.retrieval.silence import Silence, silences_of
 from ragsweep.retrieval.stage_capabilities import FusesByRank, HasWeights, Normalises, WritesFormula, uses_feedback
 from ragsweep.retrieval.stages import check_search, feedback_changes, fuse, rank
@@ -19,7 +19,7 @@ from ragsweep.retrieval.trace import Trace, trace, within
 
 
 @dataclass(frozen=True)
-class FusedRetriever:
+class FusedRetriever(Thresholded):
     """Ranks passages by what several rankers say of them.
 
     Attributes:
@@ -27,7 +27,6 @@ class FusedRetriever:
         fusion: Makes one ranking of theirs.
         candidates: How many passages of each ranker are fused; None takes the whole corpus. A fusion by scores then
             gets the scores of all passages, also those that a ranker does not retrieve because they score 0.
-        score_threshold: Passages with a lower fused score are not retrieved; None retrieves whatever the score.
     """
 
     at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}
@@ -35,7 +34,6 @@ class FusedRetriever:
     rankers: Mapping[str, Ranker | None]
     fusion: Fusion = field(default_factory=WeightedSum)
     candidates: Annotated[int, Between(1)] | None = 100
-    score_threshold: float | None = None
 
     def __post_init__(self) -> None:
         if not self.used:
@@ -60,7 +58,7 @@ class FusedRetriever:
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
-        return reaching(fuse(self.fusion, [*self.parts(search).values()], search, depth), self.score_threshold)
+        return fuse(self.fusion, [*self.parts(search).values()], search, depth)
 
     def check(self, search: Search) -> None:
         """Let each ranker refuse what it cannot search."""

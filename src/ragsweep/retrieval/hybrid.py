@@ -12,7 +12,7 @@ from ragsweep.retrieval.checks import expect_method, expect_ranker
 from ragsweep.retrieval.fused import FusedRetriever
 from ragsweep.retrieval.fusion import WeightedSum, is_weighted
 from ragsweep.retrieval.method import Method, method_of
-from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search, reaching
+from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search, Thresholded
 from ragsweep.retrieval.silence import Silence, silences_of
 from ragsweep.retrieval.stage_capabilities import HasRole, uses_feedback
 from ragsweep.retrieval.stages import check_search, feedback_changes, rank
@@ -20,7 +20,7 @@ from ragsweep.retrieval.trace import Trace, trace
 
 
 @dataclass(frozen=True)
-class HybridRetriever:
+class HybridRetriever(Thresholded):
     """Ranks passages by `alpha * minmax(dense) + (1 - alpha) * minmax(sparse)`, or by another fusion.
 
     Attributes:
@@ -30,8 +30,7 @@ class HybridRetriever:
             of a fusion that takes weights: a dataclass with the field `weights`.
         candidates: How many candidates of each retriever are fused; None takes the scores of the whole corpus.
         fusion: Makes one ranking of both.
-        score_threshold: Passages with a lower score are not retrieved; None retrieves whatever the score. It is the
-            fused score, or the dense or sparse one where alpha is 1 or 0.
+        score_threshold: Of the fused score, or of the dense or sparse one where alpha is 1 or 0.
     """
 
     at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}
@@ -41,7 +40,6 @@ class HybridRetriever:
     alpha: Annotated[float, Between(0, 1)] = 0.7
     candidates: Annotated[int, Between(1)] | None = 100
     fusion: Fusion = field(default_factory=WeightedSum)
-    score_threshold: float | None = None
 
     def __post_init__(self) -> None:
         expect_ranker(self.dense, "retriever.dense")
@@ -76,7 +74,7 @@ class HybridRetriever:
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
-        return reaching(rank(self._ranker, search, depth), self.score_threshold)
+        return rank(self._ranker, search, depth)
 
     def check(self, search: Search) -> None:
         """Let the rankers that are used refuse what they cannot search."""

@@ -10,7 +10,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
 from ragsweep.core.timing import UNTIMED
 from ragsweep.retrieval.checks import expect_method, expect_ranker
-from ragsweep.retrieval.ranking import Expander, Expansion, Ranker, Ranking, Reranker, Rewriter, Search, reaching
+from ragsweep.retrieval.ranking import Expander, Expansion, Ranker, Ranking, Reranker, Rewriter, Search, Thresholded
 from ragsweep.retrieval.silence import Silence, silences_of
 from ragsweep.retrieval.stage_capabilities import (
     ChecksRanker,
@@ -38,7 +38,7 @@ JOINED = " | "  # between the texts that are searched for instead of one query
 
 
 @dataclass(frozen=True)
-class PipelineRetriever:
+class PipelineRetriever(Thresholded):
     """Ranks passages in stages. A reranker sees the queries as they were asked, not as they were rewritten.
 
     Attributes:
@@ -48,7 +48,7 @@ class PipelineRetriever:
         candidates: How many passages a reranker gets that has no setting of this name, and so the most that are
             retrieved; None takes all.
         dynamic_k: Drops the last passages of a ranking; None leaves them. It sees one more than its setting `most`.
-        score_threshold: Passages whose score is lower in the end are not retrieved; None retrieves whatever the score.
+        score_threshold: Of the score in the end.
     """
 
     at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}
@@ -58,7 +58,6 @@ class PipelineRetriever:
     reranker: Reranker | None = None
     candidates: Annotated[int, Between(1)] | None = 100
     dynamic_k: Reranker | None = None
-    score_threshold: float | None = None
 
     def __post_init__(self) -> None:
         expect_ranker(self.ranker, "ranker")
@@ -79,7 +78,7 @@ class PipelineRetriever:
         ranking = self._first(search, seen)
         for stage, most in ((self.reranker, seen), (self.dynamic_k, depth)):
             ranking = rerank(stage, search, ranking, most) if stage is not None else ranking
-        return reaching(ranking, self.score_threshold)
+        return ranking
 
     def check(self, search: Search) -> None:
         """Let a rewriter refuse the ranker, and the ranker what it cannot search."""

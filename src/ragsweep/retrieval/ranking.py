@@ -202,6 +202,18 @@ def ranked(
     return Ranking(np.take_along_axis(passages, best, axis=1), np.take_along_axis(values, best, axis=1), latency_ms)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Thresholded:
+    """A ranker with a lowest score; let your own inherit from it.
+
+    Attributes:
+        score_threshold: Passages with a lower score are not retrieved: `stages.rank` takes them out of what the ranker
+            returns. None retrieves whatever the score.
+    """
+
+    score_threshold: float | None = None
+
+
 def reaching(ranking: Ranking, threshold: float | None) -> Ranking:
     """The ranking without the passages whose score is below a threshold; as it is if that is None."""
     if threshold is None:

@@ -17,7 +17,7 @@ import numpy as np
 from ragsweep.core.arrays import Indices, Milliseconds
 from ragsweep.core.digest import digest_texts
 from ragsweep.core.errors import RetrieverError, Terminated
-from ragsweep.core.timing import UNTIMED, sample, timed
+from ragsweep.core.timing import UNTIMED, timed
 from ragsweep.retrieval.checks import check_within, checked_ranking
 from ragsweep.retrieval.judgments import Learnt, dealt_to, learners_in
 from ragsweep.retrieval.lessons import LearnsFromJudgments
@@ -31,6 +31,8 @@ from ragsweep.retrieval.ranking import (
     Reranker,
     Rewriter,
     Search,
+    Thresholded,
+    reaching,
     without_unranked,
 )
 from ragsweep.retrieval.stage_capabilities import ChecksSearch, ExplainsFeedback, HasDetails, HasSections
@@ -100,7 +102,10 @@ def rank(ranker: Ranker, search: Search, depth: int) -> Ranking:
         return vars(checked_ranking(_call(ranker, lambda: ranker.rank(search, deeper)), search, deeper, name))
 
     kept = _kept_of_search(ranker, search, [search.digest, deeper], build)
-    return without_unranked(checked_ranking(Ranking(**kept), search, deeper, name), search.unranked, depth)
+    ranking = checked_ranking(Ranking(**kept), search, deeper, name)
+    if isinstance(ranker, Thresholded):
+        ranking = reaching(ranking, ranker.score_threshold)
+    return without_unranked(ranking, search.unranked, depth)
 
 
 def rewrite(rewriter: Rewriter, queries: Sequence[str]) -> Rewritten:
@@ -119,8 +124,7 @@ def rewrite(rewriter: Rewriter, queries: Sequence[str]) -> Rewritten:
             kept = packed(texts)
         except UnicodeEncodeError as error:
             raise RetrieverError(f"{kind_of(rewriter)}: returned a string with an invalid surrogate") from error
-        rows = sample(len(queries)).tolist()
-        return {**kept, "ms": timed(lambda row: rewriter.rewrite([queries[row]]), rows)}
+        return {**kept, "ms": timed(lambda row: rewriter.rewrite([queries[row]]), len(queries))}
 
     kept = _kept(rewriter, [digest_texts(queries)], build)
     return Rewritten(tuple(unpacked(kept)), kept["ms"])
@@ -149,9 +153,7 @@ def fuse(fusion: Fusion, rankings: Sequence[Ranking], search: Search, depth: int
     """Make one ranking of several of the same search. It costs what they cost and the fusion, if all are timed."""
     most = sum(ranking.passages.shape[1] for ranking in rankings)
     fused = checked_ranking(_call(fusion, lambda: fusion.fuse(rankings)), search, most, kind_of(fusion))
-    ms = timed(
-        lambda row: fusion.fuse([ranking.row(row) for ranking in rankings]), sample(len(search.queries)).tolist()
-    )
+    ms = timed(lambda row: fusion.fuse([ranking.row(row) for ranking in rankings]), len(search.queries))
     recalls = [ranking.recall_of_exact for ranking in rankings if len(ranking.recall_of_exact)]
     return Ranking(
         fused.passages[:, :depth],
@@ -172,8 +174,7 @@ def rerank(reranker: Reranker, search: Search, ranking: Ranking, depth: int) -> 
         check_within(found, ranking, name)
         ms = found.latency_ms
         if not len(ms):
-            rows = sample(len(search.queries)).tolist()
-            ms = timed(lambda row: reranker.rerank(search.row(row), ranking.row(row), depth), rows)
+            ms = timed(lambda row: reranker.rerank(search.row(row), ranking.row(row), depth), len(search.queries))
         return {"passages": found.passages, "scores": found.scores, "ms": ms}
 
     candidates = sha256(ranking.passages.tobytes() + ranking.scores.tobytes()).hexdigest()

@@ -14,7 +14,7 @@ from ragsweep.core.arrays import Milliseconds
 from ragsweep.core.digest import digest, digest_texts
 from ragsweep.core.errors import EncoderError
 from ragsweep.core.progress import progress
-from ragsweep.core.timing import sample, timed
+from ragsweep.core.timing import timed
 from ragsweep.models.encoders.encoder import Embeddings, Encoder, Role
 from ragsweep.models.encoders.encoder_capabilities import AnnouncesTexts, EncodesInPieces
 from ragsweep.models.encoders.prompts import prompted_for
@@ -105,7 +105,7 @@ def encoding_ms(encoder: Encoder, store: Store, queries: Sequence[str]) -> Milli
     encoder = prompted_for(unreduced(encoder), "query")
 
     def build() -> Arrays:
-        return {"ms": timed(lambda row: encoder.encode([queries[row]], "query"), sample(len(queries)).tolist())}
+        return {"ms": timed(lambda row: encoder.encode([queries[row]], "query"), len(queries))}
 
     return store.get("encoding", [identity(encoder), digest_texts(queries)], build)["ms"]
 
