@@ -212,8 +212,9 @@ class EngineContract(ComponentContract):
 
 
 def _delete(engine: Engine, *corpora: Corpus) -> None:
-    for each in corpora if isinstance(engine, DeletesCorpus) else ():
-        engine.delete(each.digest)
+    if isinstance(engine, DeletesCorpus):
+        for each in corpora:
+            engine.delete(each.digest)
 
 
 def exactly(of: Corpus, depth: int) -> Ranking:
