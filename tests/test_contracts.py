@@ -483,6 +483,15 @@ class Dice(SparseRetriever):
         return replace(found, scores=found.scores + random.random())
 
 
+class Misspelt(SparseRetriever):
+    def feedback_change(self, search):
+        return [""] * len(search.queries)
+
+
+class TestMisspelt(RankerContract):
+    component = Misspelt
+
+
 class TestOneForAll(RankerContract):
     component = OneForAll
 
@@ -577,6 +586,7 @@ class TestLocal(TaskContract):
 
 CAUGHT = {
     ("TestOneForAll", "test_a_query_is_ranked_the_same_beside_any_others"),
+    ("TestMisspelt", "test_no_member_is_misspelt"),
     ("TestDice", "test_it_ranks_the_same_way_each_time"),
     ("TestUnchecked", "test_every_setting_has_an_annotation"),
     ("TestUnchecked", "test_every_query_gets_one_text"),
