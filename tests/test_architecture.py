@@ -171,3 +171,33 @@ def test_the_library_loads_only_what_is_used(code, unneeded):
 
 def test_a_name_that_the_library_lacks_is_an_attribute_error():
     assert not hasattr(ragsweep, "evaluates")
+
+
+# What objects that are not ours may lack, each in the file that asks: no contract of ours is an attribute by its name.
+OF_OTHERS = {
+    "__dict__": {"copies", "used_settings"},
+    "__name__": {"rules"},
+    "__module__": {"recorded", "signals"},
+    "__file__": {"code", "lancedb"},
+    "full_key": {"messages"},  # of an error of OmegaConf
+    "shape": {"bm25"},  # of a matrix of scipy
+    "config": {"model_running"},  # of a model of torch
+    "vocab_size": {"model_running"},
+    "own": {"backends"},  # of a thread
+    "unk_token": {"unknown_tokens"},  # of a model of tokenizers
+    "response": {"store"},  # of an error of requests
+    "status_code": {"store"},
+    "errors": {"terminal"},  # of a stream
+    "sched_getaffinity": {"hardware"},  # of a system
+    "st_blocks": {"embedded"},
+}
+
+
+def test_no_contract_is_an_attribute_by_its_name():
+    asked = {}
+    for path in (PROJECT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())) if "ragsweep_generate" not in path.parts else ():
+            match node:
+                case ast.Call(func=ast.Name(id="getattr" | "hasattr"), args=[_, ast.Constant(value=name), *_]):
+                    asked.setdefault(name, set()).add(path.stem)
+    assert asked == OF_OTHERS

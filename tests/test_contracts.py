@@ -89,8 +89,6 @@ class TestDenseByBits(RankerContract):
     component = DenseRetriever
     settings: ClassVar = {"encoder": WordLlamaEncoder(dimensions=64, quantize="binary", oversample=2)}
 
-    test_a_lower_depth_is_the_beginning_of_a_higher_one = None  # codes choose as many as asked for, scores order them
-
 
 class TestDenseByBytes(RankerContract):
     component = DenseRetriever
@@ -106,9 +104,6 @@ class TestDenseByCodes(RankerContract):
     component = DenseRetriever
     settings: ClassVar = {"encoder": LetterEncoder(), "index": IvfPqIndex(lists=4, probes=2, subquantizers=2)}
     search = Search(tuple(f"{letter * each} zinc" for letter in "abcdefghij" for each in range(1, 31)), ("ab", "cc"))
-
-    test_a_corpus_of_one_passage_can_be_searched = None  # it is trained on 256 passages
-    test_a_lower_depth_is_the_beginning_of_a_higher_one = None  # codes choose as many as asked for, scores order them
 
 
 class TestHybrid(RankerContract):
@@ -135,9 +130,6 @@ def names(search):
 class TestRunFile(RankerContract):
     component = RunFileRetriever
     search = replace(RankerContract.search, names=partial(names, RankerContract.search))
-
-    test_a_corpus_of_one_passage_can_be_searched = None  # the file names passages that it does not have
-    test_another_corpus_does_not_take_the_ranking_of_this_one = None  # another corpus has other names
 
     @pytest.fixture(autouse=True)
     def run_file(self, tmp_path):
@@ -491,6 +483,15 @@ class Dice(SparseRetriever):
         return replace(found, scores=found.scores + random.random())
 
 
+class Misspelt(SparseRetriever):
+    def feedback_change(self, search):
+        return [""] * len(search.queries)
+
+
+class TestMisspelt(RankerContract):
+    component = Misspelt
+
+
 class TestOneForAll(RankerContract):
     component = OneForAll
 
@@ -585,6 +586,7 @@ class TestLocal(TaskContract):
 
 CAUGHT = {
     ("TestOneForAll", "test_a_query_is_ranked_the_same_beside_any_others"),
+    ("TestMisspelt", "test_no_member_is_misspelt"),
     ("TestDice", "test_it_ranks_the_same_way_each_time"),
     ("TestUnchecked", "test_every_setting_has_an_annotation"),
     ("TestUnchecked", "test_every_query_gets_one_text"),

@@ -29,6 +29,7 @@ from ragsweep.tasks.files import write_measurement
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.run_check import RunCheck, installed_checks
 from ragsweep.tasks.task import Items, Measurement, Task
+from ragsweep.tasks.task_capabilities import ChecksItems, HasCutoff, measures_of
 from ragsweep.tracking.address import check_address
 from ragsweep.tracking.names import check_names
 
@@ -101,13 +102,13 @@ class Experiment:
     @classmethod
     def _built(cls, config: DictConfig) -> Experiment:
         task: Task = build_around(config, "task")
-        measures = getattr(task, "measures", ())
+        measures = measures_of(task)
         check_names(config, *([each.name for each in some] for some in (task.metrics, measures)))
         check_decision(decision_of(config), task.metrics, measures)
         settings = _settings(config, task)
         items = _items(config, task)
-        if callable(check_items := getattr(task, "check", None)):
-            check_items(items)
+        if isinstance(task, ChecksItems):
+            task.check(items)
         checks = [build_group(config[name], name, kind) for name, kind in _checks_of(config).items()]
         for each in checks:
             each.accept(task, items)
@@ -144,7 +145,7 @@ class Experiment:
     @property
     def cutoff(self) -> Any:
         """The value of the cutoff; None if the task has none, or does not say which setting it is."""
-        return self.settings.get(getattr(self.task, "cutoff", ""))
+        return self.settings.get(self.task.cutoff) if isinstance(self.task, HasCutoff) else None
 
     @property
     def decide_by(self) -> str:

@@ -15,6 +15,8 @@ from ragsweep.core.errors import NotAcceptedError
 from ragsweep.core.progress import progress
 from ragsweep.datasets import Dataset, DatasetFormat, Qrels
 from ragsweep.datasets.formats.pdf_fonts import Font, NeedsFonts
+from ragsweep.datasets.model.dataset_capabilities import KnowsPictures
+from ragsweep.models.encoders.encoder_capabilities import KnowsWindow
 from ragsweep.models.encoders.prompt_tokens import room, token_counts
 from ragsweep.models.encoders.prompts import Prompted
 from ragsweep.models.encoders.unknown_tokens import HasTokenizer, unknown_tokens
@@ -73,7 +75,7 @@ def audit(
         pictures: Those of the pages without text that have a picture.
         fonts: The fonts that documents need and do not contain, by the name of the document.
     """
-    encoder = next((each for each in components_within(retriever) if callable(getattr(each, "encode", None))), None)
+    encoder = next((each for each in components_within(retriever) if isinstance(each, Encoder)), None)
     thresholds = {
         name: value for name, value in asdict(settings).items() if name not in ("fail_on", "unread", "unknown")
     }
@@ -112,9 +114,7 @@ def audit(
 
 def scanned_pages(dataset: DatasetFormat, items: Dataset) -> Sequence[str]:
     """Those of the pages without text that have a picture, if the dataset can tell."""
-    pictures = getattr(dataset, "pictures", None)
-    found: Sequence[str] = pictures(items.empty_pages) if pictures and items.empty_pages else ()
-    return found
+    return dataset.pictures(items.empty_pages) if isinstance(dataset, KnowsPictures) and items.empty_pages else ()
 
 
 def fonts_of(dataset: DatasetFormat) -> Mapping[str, Sequence[Font]]:
@@ -241,10 +241,9 @@ def unit_ranks(items: Dataset, relevance_level: int, store: Store) -> UnitRanks:
 
 def _unread(items: Dataset, settings: AuditSettings, store: Store, retriever: Ranker | None) -> Iterator[Finding]:
     """A finding for each model of an encoder that does not read all passages to their end."""
-    encoders = {each.model: each for each in components_within(retriever) if _tells_window(each)}
+    encoders = {each.model: each for each in components_within(retriever) if isinstance(each, KnowsWindow)}
     for model, encoder in encoders.items():
-        tokens = token_counts(items.texts, model, store)
-        if tokens is not None:
+        if encoder.window is not None and (tokens := token_counts(items.texts, model, store)) is not None:
             prompt = encoder.prompt("passage") if isinstance(encoder, Prompted) else ""
             yield from unread_text(items, tokens, room(model, encoder.window, prompt), model, settings.unread)
 
@@ -282,7 +281,3 @@ def _asking(items: Dataset, queries: Indices) -> Dataset:
         queries=tuple(items.queries[row] for row in queries),
         qrels=Qrels(np.searchsorted(queries, qrels.query[some]), qrels.unit[some], qrels.grade[some]),
     )
-
-
-def _tells_window(part: object) -> bool:
-    return isinstance(getattr(part, "window", None), int) and isinstance(getattr(part, "model", None), str)

@@ -20,6 +20,7 @@ from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.terminal import counted
 from ragsweep.core.whole_files import turn, write_new, write_over
 from ragsweep.datasets import Collection, Dataset, Judgment
+from ragsweep.datasets.model.dataset_capabilities import AddsJudgments
 from ragsweep.datasets.readers.judgment_files import JudgmentFile
 from ragsweep.experiment import checked
 from ragsweep.retrieval import Encoder
@@ -117,10 +118,10 @@ class Review:
     def _added(self, table: Path) -> tuple[Any, Collection, JudgmentFile]:
         """What a table says, what the dataset has, and its own file with these judgments."""
         verdicts, collection = reviewed(self.task, table)
-        add = getattr(self.task.dataset, "with_judgments", None)
-        if not callable(add):
-            raise DatasetError(f"dataset: {type(self.task.dataset).__name__} cannot add judgments to its files")
-        return verdicts, collection, add(verdicts.judgments, collection.documents)
+        dataset = self.task.dataset
+        if not isinstance(dataset, AddsJudgments):
+            raise DatasetError(f"dataset: {type(dataset).__name__} cannot add judgments to its files")
+        return verdicts, collection, dataset.with_judgments(verdicts.judgments, collection.documents)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import pytest
 from ragsweep.core.digest import digest
 from ragsweep.models.encoders.encoder import Embeddings
 from ragsweep.retrieval import ExactIndex, Ranking
-from ragsweep.retrieval.indexes.engine import Corpus, Engine
+from ragsweep.retrieval.indexes.engine import Corpus, DeletesCorpus, Engine
 from ragsweep.store.store import Store
 from ragsweep.testing.component import ComponentContract
 
@@ -95,8 +95,14 @@ class EngineContract(ComponentContract):
         """An engine with an exact search."""
         engine = self.engine(store)
         yield engine
-        for each in (corpus(), corpus(seed=1), corpus(1), corpus(40)):
-            engine.delete(each.digest)
+        _delete(engine, corpus(), corpus(seed=1), corpus(1), corpus(40))
+
+    @pytest.fixture
+    def keeping(self, opened: Engine) -> Any:
+        """An engine that keeps collections itself."""
+        if not isinstance(opened, DeletesCorpus):
+            pytest.skip("keeps no collection")
+        return opened
 
     @pytest.mark.parametrize("depth", [1, 10, 100])
     def test_exact_search_finds_what_an_exact_search_finds(self, opened: Engine, depth: int) -> None:
@@ -112,7 +118,7 @@ class EngineContract(ComponentContract):
             for depth in (3, 12):
                 assert_same(opened.open_corpus(copies)(queries(copies), depth), exactly(copies, depth))
         finally:
-            opened.delete(copies.digest)
+            _delete(opened, copies)
 
     def test_a_query_alone_finds_what_it_finds_beside_others(self, opened: Engine) -> None:
         """A ranking depends on nothing but its query and the corpus."""
@@ -127,23 +133,23 @@ class EngineContract(ComponentContract):
         small = corpus(passages)
         assert_same(opened.open_corpus(small)(queries(small), 100), exactly(small, 100))
 
-    def test_a_second_opening_builds_nothing(self, opened: Engine, store: Store) -> None:
+    def test_a_second_opening_builds_nothing(self, keeping: Engine, store: Store) -> None:
         """Handed other embeddings with the digest of a corpus that is there, it searches those that are there.
 
         With the embeddings of the next group, an engine that builds again would find the passages of another group.
         """
         built = corpus()
-        opened.open_corpus(built)
+        keeping.open_corpus(built)
         moved = replace(built, embeddings=np.roll(built.embeddings, GROUP, axis=0))
-        for engine in (opened, self.engine(store)):
+        for engine in (keeping, self.engine(store)):
             found = engine.open_corpus(moved)(queries(built), 10)
             assert (found.passages // GROUP == exactly(built, 1).passages // GROUP).all()
 
-    def test_a_damaged_collection_is_built_again(self, opened: Engine, store: Store) -> None:
+    def test_a_damaged_collection_is_built_again(self, keeping: Engine, store: Store) -> None:
         """What has lost a part of its passages is never searched."""
-        opened.open_corpus(corpus())
+        keeping.open_corpus(corpus())
         gc.collect()  # an engine may keep a collection open for as long as it is searched
-        self.damage(opened, store)
+        self.damage(keeping, store)
         assert_same(self.engine(store).open_corpus(corpus())(queries(corpus()), 10), exactly(corpus(), 10))
 
     def test_corpora_lie_beside_each_other(self, opened: Engine) -> None:
@@ -152,23 +158,23 @@ class EngineContract(ComponentContract):
         for each, search in searches:
             assert_same(search(queries(each), 10), exactly(each, 10))
 
-    def test_deleting_a_corpus_deletes_nothing_else(self, opened: Engine, store: Store) -> None:
+    def test_deleting_a_corpus_deletes_nothing_else(self, keeping: Any, store: Store) -> None:
         """Other corpora are still there, and what somebody else keeps beside them is untouched."""
-        read_foreign = self.put_foreign(opened, store)
+        read_foreign = self.put_foreign(keeping, store)
         before = read_foreign()
         unwanted, kept = corpus(), corpus(seed=1)
-        opened.open_corpus(unwanted)
-        opened.open_corpus(kept)
-        opened.delete(unwanted.digest)
-        opened.delete(digest("of no corpus"))
+        keeping.open_corpus(unwanted)
+        keeping.open_corpus(kept)
+        keeping.delete(unwanted.digest)
+        keeping.delete(digest("of no corpus"))
         assert read_foreign() == before
         # With other embeddings: a corpus that is there is not built from them, and one that is not there is.
         moved = [replace(each, embeddings=np.roll(each.embeddings, GROUP, axis=0)) for each in (unwanted, kept)]
-        anew, there = (opened.open_corpus(each)(queries(kept), 10).passages // GROUP for each in moved)
+        anew, there = (keeping.open_corpus(each)(queries(kept), 10).passages // GROUP for each in moved)
         assert (anew == (exactly(kept, 1).passages // GROUP + 1) % GROUPS).all()
         assert (there == exactly(kept, 1).passages // GROUP).all()
 
-    def test_what_a_killed_process_was_building_is_built_again(self, opened: Engine, store: Store) -> None:
+    def test_what_a_killed_process_was_building_is_built_again(self, keeping: Engine, store: Store) -> None:
         """Half a corpus is never searched."""
         context = multiprocessing.get_context("spawn")
         begun = context.Value("i", -1)
@@ -183,10 +189,9 @@ class EngineContract(ComponentContract):
         assert last >= 2, "the process ended by itself"
         try:
             for number in (last - 1, last):
-                assert_same(opened.open_corpus(numbered(number))(queries(corpus()), 10), exactly(corpus(), 10))
+                assert_same(keeping.open_corpus(numbered(number))(queries(corpus()), 10), exactly(corpus(), 10))
         finally:
-            for number in range(last + 1):
-                opened.delete(numbered(number).digest)
+            _delete(keeping, *map(numbered, range(last + 1)))
 
     def test_approximate_search_finds_most_of_what_an_exact_search_finds(self, store: Store) -> None:
         """Scores and order are those of an exact search of what was found."""
@@ -196,7 +201,7 @@ class EngineContract(ComponentContract):
         try:
             found = engine.open_corpus(all_of_it)(queries(all_of_it), 10)
         finally:
-            engine.delete(all_of_it.digest)
+            _delete(engine, all_of_it)
         best = exactly(all_of_it, 10)
         shares = [np.isin(*rows).mean() for rows in zip(best.passages, found.passages, strict=True)]
         assert np.mean(shares) >= self.least_recall
@@ -204,6 +209,12 @@ class EngineContract(ComponentContract):
         for query, row in enumerate(found.passages):
             scores = dict(zip(everything.passages[query].tolist(), everything.scores[query].tolist(), strict=True))
             assert found.scores[query].tolist() == [scores[passage] for passage in row.tolist()]
+
+
+def _delete(engine: Engine, *corpora: Corpus) -> None:
+    if isinstance(engine, DeletesCorpus):
+        for each in corpora:
+            engine.delete(each.digest)
 
 
 def exactly(of: Corpus, depth: int) -> Ranking:

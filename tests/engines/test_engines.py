@@ -31,7 +31,6 @@ class TestLanceDbInLists(EngineContract):
     component = LanceDbIndex
     approximate: ClassVar = {"exact": False, "kind": "ivf_pq", "lists": 4, "probes": 2}
     least_recall = 0.7
-    test_what_a_killed_process_was_building_is_built_again = None  # as above
 
 
 @dataclass(frozen=True)
@@ -49,17 +48,10 @@ class FaissEngine:
 
         return self.index.open(corpus.embeddings, keep)
 
-    def delete(self, corpus_digest):
-        """The store deletes what has not been used for long."""
-
 
 class FaissContract(EngineContract):
     component = FaissEngine
     exact: ClassVar = {"index": ExactIndex()}
-    test_a_second_opening_builds_nothing = None  # exact search needs no index, and test_index.py has the others
-    test_deleting_a_corpus_deletes_nothing_else = None  # the store's own tests
-    test_what_a_killed_process_was_building_is_built_again = None  # as above
-    test_a_damaged_collection_is_built_again = None  # exact search keeps nothing; test_index.py has the others
 
 
 class TestFaissHnsw(FaissContract):

@@ -230,9 +230,6 @@ class TestApproximateWithFeedback(RankerContract):
         exact = DenseRetriever(letters, NO_STORE)
         type(self).search = PseudoRelevanceFeedback(passages=2).expand(RankerContract.search, exact).searches[0]
 
-    test_a_corpus_of_one_passage_can_be_searched = None  # the feedback is passages of this one
-    test_another_corpus_does_not_take_the_ranking_of_this_one = None
-
 
 def test_a_search_with_feedback_encodes_no_query_again():
     class Slow(LetterEncoder):

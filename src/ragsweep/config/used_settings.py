@@ -17,6 +17,7 @@ from omegaconf.errors import InterpolationResolutionError, MissingMandatoryValue
 from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.project import options_of, portable
 from ragsweep.store.code import kind_of, name_of
+from ragsweep.store.key_capabilities import HasFingerprint
 
 STORE = "ragsweep.store.store.Store"
 HYDRA_KEYS = ("_target_", "_partial_", "_recursive_", "_convert_")
@@ -66,7 +67,7 @@ def effective_settings(config: DictConfig, built: Mapping[str, object]) -> dict[
             continue
         if "_target_" in node:
             settings[path] = str(node._target_) if OmegaConf.is_config(part) else name_of(part)
-        if hasattr(part, "fingerprint"):
+        if isinstance(part, HasFingerprint):
             settings[f"{path}.fingerprint"] = part.fingerprint
         for key, given, value in _arguments(node, part):
             if _has_parts(given):

@@ -66,9 +66,9 @@ def from_yaml(text: str) -> Any:
     try:
         return _shallow(yaml.load(text, _NoAliases))  # a SafeLoader
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
+        problem, mark = (error.problem, error.problem_mark) if isinstance(error, yaml.MarkedYAMLError) else (None, None)
         place = f", line {mark.line + 1}" if mark else ""
-        raise MalformedError(f"not plain YAML ({getattr(error, 'problem', None) or 'unreadable'}{place})") from error
+        raise MalformedError(f"not plain YAML ({problem or 'unreadable'}{place})") from error
     except RecursionError as error:
         raise MalformedError(f"nested more than {DEEPEST} deep") from error
     except MalformedError:

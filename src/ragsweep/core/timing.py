@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable
 
 import numpy as np
 
@@ -13,20 +12,18 @@ from ragsweep.core.arrays import Indices, Milliseconds
 TIMED_QUERIES = 16
 UNTIMED: Milliseconds = np.empty(0)
 
-T = TypeVar("T")
-
 
 def sample(queries: int) -> Indices:
     """The queries to time: a few, evenly spread."""
     return np.unique(np.linspace(0, queries - 1, min(queries, TIMED_QUERIES)).round().astype(np.int64))
 
 
-def timed(call: Callable[[T], object], inputs: Sequence[T]) -> Milliseconds:
-    """Milliseconds of `call` for each input, one at a time, after a warm-up call."""
-    times = []
-    call(inputs[0])
-    for value in inputs:
+def timed(call: Callable[[int], object], queries: int) -> Milliseconds:
+    """Milliseconds of `call` for the row of each query of the sample, one at a time, after a warm-up call."""
+    times, rows = [], sample(queries).tolist()
+    call(rows[0])
+    for row in rows:
         start = time.perf_counter()
-        call(value)
+        call(row)
         times.append(1000 * (time.perf_counter() - start))
     return np.array(times)

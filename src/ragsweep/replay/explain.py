@@ -13,6 +13,7 @@ from ragsweep.experiment import Experiment
 from ragsweep.replay.recorded import composed_today, trusted
 from ragsweep.store.code import kind_of
 from ragsweep.tasks.task import Record
+from ragsweep.tasks.task_capabilities import ExplainsItems
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,8 @@ def explain(request: ExplainRequest, width: int) -> str:
     run = tracking.fetch_run(today.tracking, request.run_id)
     with chdir(project()):  # paths in a record are relative to the project
         experiment = Experiment.of(trusted(run.config, today, settings, request.modules))
-        task_explains = getattr(experiment.task, "explain", None)
-        if not callable(task_explains):
-            raise ConfigError(f"{request.run_id}: {kind_of(experiment.task)} does not explain its runs")
+        task = experiment.task
+        if not isinstance(task, ExplainsItems):
+            raise ConfigError(f"{request.run_id}: {kind_of(task)} does not explain its runs")
         record = Record(run.name, run.run_id, run.per_query, run.params)
-        return "\n".join(task_explains(experiment.items, request.query, record, width))
+        return "\n".join(task.explain(experiment.items, request.query, record, width))

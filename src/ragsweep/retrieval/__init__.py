@@ -40,6 +40,7 @@ from ragsweep.retrieval.ranking import (
     Reranker,
     Rewriter,
     Search,
+    Thresholded,
     ranked,
 )
 from ragsweep.retrieval.rerankers.confidence import ConfidenceCutoff
@@ -56,7 +57,7 @@ from ragsweep.retrieval.silence import ExplainsSilence, Silence
 from ragsweep.retrieval.sparse import SparseRetriever
 from ragsweep.retrieval.stages import rank
 from ragsweep.retrieval.ties import KnowsTies
-from ragsweep.retrieval.trace import Trace, Words, trace
+from ragsweep.retrieval.trace import Trace, Traces, Words, trace
 from ragsweep.store.store import Store
 
 __all__ = [
@@ -116,7 +117,9 @@ __all__ = [
     "SparseRetriever",
     "SpellCheck",
     "Store",
+    "Thresholded",
     "Trace",
+    "Traces",
     "WeightedSum",
     "WordLlamaEncoder",
     "Words",

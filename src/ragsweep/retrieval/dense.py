@@ -13,7 +13,7 @@ from ragsweep.core.arrays import Indices, Scores
 from ragsweep.core.digest import digest, digest_texts
 from ragsweep.core.errors import ConfigError, EncoderError
 from ragsweep.core.progress import progress
-from ragsweep.core.timing import sample, timed
+from ragsweep.core.timing import timed
 from ragsweep.models.encoders.embeddings import embed, encoding_ms
 from ragsweep.models.encoders.encoder import Encoder
 from ragsweep.models.encoders.prompts import prompted_for
@@ -21,26 +21,26 @@ from ragsweep.models.encoders.reduction import Reducible, unquantized
 from ragsweep.models.encoders.similarity import by_dot
 from ragsweep.retrieval.checks import checked_ranking, expect_encoder, expect_method
 from ragsweep.retrieval.feedback import rocchio
-from ragsweep.retrieval.indexes.engine import Corpus, Engine
+from ragsweep.retrieval.indexes.engine import Corpus, Engine, OpensCorpus
 from ragsweep.retrieval.indexes.exact import ExactSearch
 from ragsweep.retrieval.indexes.index import ExactIndex, Index
 from ragsweep.retrieval.indexes.quantized import QuantizedIndex
 from ragsweep.retrieval.method import Method
-from ragsweep.retrieval.ranking import Ranking, Search, reaching, searching
+from ragsweep.retrieval.ranking import Ranking, Search, Thresholded, searching
+from ragsweep.retrieval.stage_capabilities import ChecksItself, ChoosesByDepth, NeedsPassages
 from ragsweep.store.code import kind_of
 from ragsweep.store.identity import identity
 from ragsweep.store.store import Arrays, Store
 
 
 @dataclass(frozen=True)
-class DenseRetriever:
+class DenseRetriever(Thresholded):
     """Ranks passages by the cosine of their embedding and the query's, or by the inner product if the encoder says so.
 
     Attributes:
         encoder: Gives the embeddings, and says in how many bytes they are searched.
         store: Keeps embeddings, indexes and rankings.
         index: Finds the passages; quantised ones are searched without an index.
-        score_threshold: Passages with a lower score are not retrieved; None retrieves whatever the score.
     """
 
     role: ClassVar[str] = "dense"
@@ -49,11 +49,10 @@ class DenseRetriever:
     encoder: Encoder
     store: Store
     index: Index | Engine = field(default_factory=ExactIndex)
-    score_threshold: float | None = None
 
     def __post_init__(self) -> None:
         expect_encoder(self.encoder)
-        if not hasattr(self.index, "open_corpus"):
+        if not isinstance(self.index, OpensCorpus):
             expect_method(self.index, "open", "index")
         if isinstance(self._searched, QuantizedIndex) and not isinstance(self.index, ExactIndex):
             found = type(self.index).__name__
@@ -67,21 +66,27 @@ class DenseRetriever:
         return self.index
 
     @property
+    def chooses_by_depth(self) -> bool:
+        """Whether codes choose what embeddings order."""
+        return isinstance(self._searched, ChoosesByDepth) and self._searched.chooses_by_depth
+
+    @property
+    def passages_needed(self) -> int:
+        """How many passages the index is made of at least."""
+        return self.index.passages_needed if isinstance(self.index, NeedsPassages) else 1
+
+    @property
     def method(self) -> Method:
         """For reports."""
         return Method("", f"pure {self.role} retrieval", stands_for={"alpha": 1}, vary="sweep the encoder instead")
 
     def check(self, search: Search) -> None:
         """Let an engine say what is wrong with it before anything is recorded."""
-        own = getattr(self.index, "check", None)
-        if callable(own):
-            own()
+        if isinstance(self.index, ChecksItself):
+            self.index.check()
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
-        return reaching(self._ranked(search, depth), self.score_threshold)
-
-    def _ranked(self, search: Search, depth: int) -> Ranking:
         queries = embed(self.encoder, self.store, search.queries, "query")
         passages = embed(self.encoder, self.store, search.passages, "passage")
         if queries.shape[1] != passages.shape[1]:
@@ -99,7 +104,7 @@ class DenseRetriever:
             index.update(self.store.get("index", [*texts, *settings], build))
             return index
 
-        if hasattr(searched, "open_corpus"):
+        if isinstance(searched, OpensCorpus):
             documents = search.names().documents if search.names is not None else None
             find = searched.open_corpus(Corpus(passages, digest(texts), search.passages, documents))
         else:
@@ -113,7 +118,7 @@ class DenseRetriever:
                 query = rocchio(feedback.row(row), query, passages, length_1=length_1)
             return find(query, depth)
 
-        latency_ms = timed(find_one, sample(len(queries)).tolist())
+        latency_ms = timed(find_one, len(queries))
         if feedback is None:  # else the ranking that it comes from has encoded the query
             latency_ms = encoding_ms(self.encoder, self.store, search.queries) + latency_ms
         found = replace(found, latency_ms=latency_ms)

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
 from ragsweep.retrieval.checks import expect_method, expect_ranker
 from ragsweep.retrieval.fusion import WeightedSum
 from ragsweep.retrieval.normalising import NORMS
-from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search, reaching, with_others
+from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search, Thresholded, with_others
 from ragsweep.retrieval.silence import Silence, silences_of
+from ragsweep.retrieval.stage_capabilities import FusesByRank, HasWeights, Normalises, WritesFormula, uses_feedback
 from ragsweep.retrieval.stages import check_search, feedback_changes, fuse, rank
 from ragsweep.retrieval.trace import Trace, trace, within
 
 
 @dataclass(frozen=True)
-class FusedRetriever:
+class FusedRetriever(Thresholded):
     """Ranks passages by what several rankers say of them.
 
     Attributes:
@@ -26,13 +27,13 @@ class FusedRetriever:
         fusion: Makes one ranking of theirs.
         candidates: How many passages of each ranker are fused; None takes the whole corpus. A fusion by scores then
             gets the scores of all passages, also those that a ranker does not retrieve because they score 0.
-        score_threshold: Passages with a lower fused score are not retrieved; None retrieves whatever the score.
     """
+
+    at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}
 
     rankers: Mapping[str, Ranker | None]
     fusion: Fusion = field(default_factory=WeightedSum)
     candidates: Annotated[int, Between(1)] | None = 100
-    score_threshold: float | None = None
 
     def __post_init__(self) -> None:
         if not self.used:
@@ -40,7 +41,7 @@ class FusedRetriever:
         for name, ranker in self.used.items():
             expect_ranker(ranker, f"rankers.{name}")
         expect_method(self.fusion, "fuse", "fusion")
-        weights = getattr(self.fusion, "weights", None)
+        weights = self.fusion.weights if isinstance(self.fusion, HasWeights) else None
         if weights is not None and len(weights) != len(self.used):
             expected = f"expected one for each of the {len(self.used)} rankers"
             raise ConfigError(f"fusion.weights: found {len(weights)}, {expected}")
@@ -51,18 +52,13 @@ class FusedRetriever:
         return {name: ranker for name, ranker in self.rankers.items() if ranker is not None}
 
     @property
-    def at_least(self) -> Mapping[str, str]:
-        """Settings that must not be smaller than another one."""
-        return {"candidates": "k"}
-
-    @property
     def uses_feedback(self) -> bool:
         """Whether each ranker uses the feedback of a search."""
-        return all(getattr(ranker, "uses_feedback", False) for ranker in self.used.values())
+        return all(map(uses_feedback, self.used.values()))
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
-        return reaching(fuse(self.fusion, [*self.parts(search).values()], search, depth), self.score_threshold)
+        return fuse(self.fusion, [*self.parts(search).values()], search, depth)
 
     def check(self, search: Search) -> None:
         """Let each ranker refuse what it cannot search."""
@@ -86,7 +82,7 @@ class FusedRetriever:
         """The candidates of each ranker."""
         count = len(search.passages)
         rankings = {name: rank(ranker, search, self.candidates or count) for name, ranker in self.used.items()}
-        if self.candidates or getattr(self.fusion, "by_rank", False):
+        if self.candidates or (isinstance(self.fusion, FusesByRank) and self.fusion.by_rank):
             return rankings
         return {name: with_others(ranking, count) for name, ranking in rankings.items()}
 
@@ -94,13 +90,12 @@ class FusedRetriever:
         """How a query got its ranking."""
         inner = {name: trace(ranker, search, query) for name, ranker in self.used.items()}
         stages = [within(name, inner[name].stages, ranker) for name, ranker in self.used.items()]
-        formula: str | Callable[[Sequence[str]], str] = getattr(self.fusion, "formula", "")
         first = next(((name, each.words) for name, each in inner.items() if each.words), None)
         return Trace(
             stages={name: what for each in stages for name, what in each.items()} | within("fusion", {}, self.fusion),
             parts={name: ranking.row(query) for name, ranking in self.parts(search).items()},
-            formula=formula(list(self.used)) if callable(formula) else formula,
-            normalisation=getattr(self.fusion, "normalisation", NORMS["minmax"]),
+            formula=self.fusion.formula(list(self.used)) if isinstance(self.fusion, WritesFormula) else "",
+            normalisation=self.fusion.normalisation if isinstance(self.fusion, Normalises) else NORMS["minmax"],
             words=first and first[1]._replace(stage=".".join(filter(None, (first[0], first[1].stage)))),
         )
 

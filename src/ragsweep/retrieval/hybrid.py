@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
 from ragsweep.retrieval.checks import expect_method, expect_ranker
 from ragsweep.retrieval.fused import FusedRetriever
 from ragsweep.retrieval.fusion import WeightedSum, is_weighted
-from ragsweep.retrieval.method import Method
-from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search, reaching
+from ragsweep.retrieval.method import Method, method_of
+from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search, Thresholded
 from ragsweep.retrieval.silence import Silence, silences_of
+from ragsweep.retrieval.stage_capabilities import HasRole, uses_feedback
 from ragsweep.retrieval.stages import check_search, feedback_changes, rank
 from ragsweep.retrieval.trace import Trace, trace
 
 
 @dataclass(frozen=True)
-class HybridRetriever:
+class HybridRetriever(Thresholded):
     """Ranks passages by `alpha * minmax(dense) + (1 - alpha) * minmax(sparse)`, or by another fusion.
 
     Attributes:
@@ -29,24 +30,24 @@ class HybridRetriever:
             of a fusion that takes weights: a dataclass with the field `weights`.
         candidates: How many candidates of each retriever are fused; None takes the scores of the whole corpus.
         fusion: Makes one ranking of both.
-        score_threshold: Passages with a lower score are not retrieved; None retrieves whatever the score. It is the
-            fused score, or the dense or sparse one where alpha is 1 or 0.
+        score_threshold: Of the fused score, or of the dense or sparse one where alpha is 1 or 0.
     """
+
+    at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}
 
     dense: Ranker
     sparse: Ranker
     alpha: Annotated[float, Between(0, 1)] = 0.7
     candidates: Annotated[int, Between(1)] | None = 100
     fusion: Fusion = field(default_factory=WeightedSum)
-    score_threshold: float | None = None
 
     def __post_init__(self) -> None:
         expect_ranker(self.dense, "retriever.dense")
         expect_ranker(self.sparse, "retriever.sparse")
         expect_method(self.fusion, "fuse", "retriever.fusion")
-        weights = getattr(self.fusion, "weights", None)
-        if is_weighted(self.fusion) and weights is not None:
-            found = f"found {[*weights]}, expected null"
+        fusion: Any = self.fusion
+        if is_weighted(fusion) and fusion.weights is not None:
+            found = f"found {[*fusion.weights]}, expected null"
             raise ConfigError(f"fusion.weights: {found}, as alpha gives the weights of a hybrid")
 
     @property
@@ -57,14 +58,9 @@ class HybridRetriever:
         return () if is_weighted(self.fusion) else ("alpha",)
 
     @property
-    def at_least(self) -> Mapping[str, str]:
-        """Settings that must not be smaller than another one."""
-        return {"candidates": "k"}
-
-    @property
     def uses_feedback(self) -> bool:
         """Whether what ranks at this alpha uses the feedback of a search."""
-        return getattr(self._ranker, "uses_feedback", False)
+        return uses_feedback(self._ranker)
 
     @property
     def method(self) -> Method:
@@ -73,13 +69,12 @@ class HybridRetriever:
         if self.alpha not in (0, 1):
             return Method(name, stands_for=stands_for) if is_weighted(self.fusion) else Method("hybrid")
         ranker, name = (self.dense, "dense") if self.alpha else (self.sparse, "sparse")
-        method: Method = getattr(ranker, "method", Method())
-        role = getattr(ranker, "role", name)
-        return replace(method, name=f"pure {role}, alpha {self.alpha:g}", stands_for=stands_for)
+        role = ranker.role if isinstance(ranker, HasRole) else name
+        return replace(method_of(ranker), name=f"pure {role}, alpha {self.alpha:g}", stands_for=stands_for)
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
-        return reaching(rank(self._ranker, search, depth), self.score_threshold)
+        return rank(self._ranker, search, depth)
 
     def check(self, search: Search) -> None:
         """Let the rankers that are used refuse what they cannot search."""

@@ -13,19 +13,17 @@ import numpy.typing as npt
 
 from ragsweep.core.arrays import Scores
 from ragsweep.core.digest import digest, digest_texts, version
-from ragsweep.core.hardware import cpu_abilities, fastest_device
-from ragsweep.core.limits import Between, Text
+from ragsweep.core.hardware import cpu_abilities
+from ragsweep.core.limits import Between
 from ragsweep.core.progress import progress
-from ragsweep.core.timing import sample, timed
+from ragsweep.core.timing import timed
 from ragsweep.models.encoders.embeddings import PIECE, PLURAL, digests_of
 from ragsweep.models.encoders.encoder import Role
-from ragsweep.models.encoders.model_files import digest_of_model, model_folder, prompts_of, tokenizer_in
+from ragsweep.models.encoders.model_files import digest_of_model, prompts_of
 from ragsweep.models.encoders.model_running import (
     GROUP,
     LIBRARIES,
-    WIDTH,
     by_threads,
-    check_device,
     groups_of,
     in_batches,
     loaded,
@@ -34,9 +32,10 @@ from ragsweep.models.encoders.model_running import (
 )
 from ragsweep.models.encoders.prompts import Prompted, prompted_for
 from ragsweep.models.encoders.tokenizer import file_of, opened
+from ragsweep.models.encoders.torch_model import TorchModel
 from ragsweep.retrieval.bm25 import best_of
 from ragsweep.retrieval.method import Method
-from ragsweep.retrieval.ranking import Ranking, Search, reaching, searching
+from ragsweep.retrieval.ranking import Ranking, Search, Thresholded, searching
 from ragsweep.retrieval.trace import Trace, Words
 from ragsweep.store.code import code_of
 from ragsweep.store.store import Arrays, Store
@@ -48,7 +47,7 @@ Weights = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]  # of a text: it
 
 
 @dataclass(frozen=True)
-class LearnedSparseRetriever(Prompted):
+class LearnedSparseRetriever(Thresholded, Prompted, TorchModel):
     """Ranks passages by the inner product of the term weights that a sentence-transformers `SparseEncoder` gives.
 
     SPLADE is the best known of these models (Formal et al. 2021, arXiv:2107.05720). A passage that shares no term with
@@ -56,42 +55,24 @@ class LearnedSparseRetriever(Prompted):
     embeddings of `SentenceTransformerEncoder`.
 
     Attributes:
-        model: A name on the Hugging Face hub, or a folder.
+        model, device, batch_size: See `TorchModel`.
         store: Keeps the weights of texts, and rankings.
         max_terms: The terms of a text that are kept, those that weigh most; None keeps all. Weights are stored in full,
             so that a sweep over this setting encodes every text once.
-        device: `cpu`, `cuda`, `cuda:1`, `mps`; None takes the fastest there is.
-        batch_size: Texts encoded at once on an accelerator.
-        score_threshold: Passages with a lower score are not retrieved; None retrieves whatever the score.
     """
 
+    model_class: ClassVar[str] = "SparseEncoder"
+    group: ClassVar[str] = "retriever"
     role: ClassVar[str] = "learned sparse"
     beside_fingerprint: ClassVar[tuple[str, ...]] = ("max_terms", "score_threshold")
 
-    model: Text
     store: Store
     max_terms: Annotated[int, Between(1)] | None = None
-    device: Text | None = None
-    batch_size: Annotated[int, Between(1)] = 32
-    score_threshold: float | None = None
 
     def __post_init__(self) -> None:
-        if self.device is None:  # what is used is what is logged
-            object.__setattr__(self, "device", fastest_device())
-        elif self._kind not in ("cpu", fastest_device()):  # else torch will say, when the model is loaded
-            with settings_of("retriever"):
-                check_device(str(self.device))
+        super().__post_init__()
         with settings_of("retriever"):
             self._fill_prompts(None, prompts_of(self.folder), "retriever")  # the families are of dense models
-
-    @property
-    def _kind(self) -> str:
-        return str(self.device).partition(":")[0]
-
-    @property
-    def without_effect(self) -> tuple[str, ...]:
-        """Settings that have no effect on this device."""
-        return ("batch_size",) if self._kind == "cpu" else ()
 
     @property
     def method(self) -> Method:
@@ -99,23 +80,11 @@ class LearnedSparseRetriever(Prompted):
         return Method("", f"pure {self.role} retrieval", vary="sweep max_terms instead")
 
     @cached_property
-    def folder(self) -> Path:
-        """Where the model's files are; raises `ConfigError` where they cannot be had."""
-        with settings_of("retriever"):
-            return model_folder(self.model, "SparseEncoder")
-
-    @property
-    def tokenizer_file(self) -> Path | None:
-        """The model's tokenizer; None if it is not in a file that the library `tokenizers` reads."""
-        return tokenizer_in(self.folder)
-
-    @cached_property
     def fingerprint(self) -> str:
         """Digest over the model's files and over what moves the last bits of a weight."""
-        shapes = [GROUP, WIDTH] if self._kind == "cpu" else [self.batch_size]
         libraries = {name: version(name) for name in LIBRARIES}
         with settings_of("retriever"):
-            return digest([digest_of_model(self.folder), self._kind, shapes, dict(self.prompts), libraries])
+            return digest([digest_of_model(self.folder), self._kind, self._shapes, dict(self.prompts), libraries])
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
@@ -125,9 +94,8 @@ class LearnedSparseRetriever(Prompted):
             return best_of(lambda rows: _products(rows, postings), some, len(search.passages), depth)
 
         with progress(searching(search.passages, search.queries), len(search.queries)):
-            found = reaching(find(queries), self.score_threshold)
-        rows = sample(len(search.queries)).tolist()
-        search_ms = timed(lambda row: find(queries[[row]]), rows)
+            found = find(queries)
+        search_ms = timed(lambda row: find(queries[[row]]), len(search.queries))
         size = postings.data.nbytes + postings.indices.nbytes + postings.indptr.nbytes
         return replace(found, latency_ms=self._encoding_ms(search.queries) + search_ms, index_bytes=np.array([size]))
 
@@ -169,7 +137,7 @@ class LearnedSparseRetriever(Prompted):
 
     def _encoding_ms(self, queries: Sequence[str]) -> npt.NDArray[np.float64]:
         def build() -> Arrays:
-            return {"ms": timed(lambda row: self._encoded([queries[row]], "query"), sample(len(queries)).tolist())}
+            return {"ms": timed(lambda row: self._encoded([queries[row]], "query"), len(queries))}
 
         return self.store.get("encoding", [*code_of(self), self.fingerprint, digest_texts(queries)], build)["ms"]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from ragsweep.core.arrays import Indices, Scores
+from ragsweep.core.capability import Capability, offered_with
 from ragsweep.retrieval.ranking import Ranker, Ranking, Search
 
 
@@ -37,8 +38,9 @@ class Lesson:
     rank: Callable[[Ranker, int], Ranking]
 
 
+@offered_with("learn_from_judgments")
 @runtime_checkable
-class LearnsFromJudgments(Protocol):
+class LearnsFromJudgments(Capability, Protocol):
     """Stands where a ranker does, and learns from the judgments and the types of other queries. Its runs say so.
 
     The task splits the queries into folds. For each one, a fresh copy of the component learns from the others, and the
@@ -57,8 +59,9 @@ class LearnsFromJudgments(Protocol):
         ...
 
 
+@offered_with("learn_from_judgments")
 @runtime_checkable
-class ChecksLesson(Protocol):
+class ChecksLesson(Capability, Protocol):
     """A component that refuses what it cannot learn from, before anything is recorded."""
 
     def check_lesson(self, lesson: Lesson) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+from ragsweep.core.capability import Capability, offered_with
 
 
 @dataclass(frozen=True)
@@ -27,3 +30,16 @@ class Method:
     stands_for: Mapping[str, float] = field(default_factory=dict)
     chosen_by: Sequence[str] = ()
     vary: str = ""
+
+
+@offered_with("rank", "learn_from_judgments")
+@runtime_checkable
+class HasMethod(Capability, Protocol):
+    """A ranker with words for what it does."""
+
+    method: Method  # the words
+
+
+def method_of(ranker: object) -> Method:
+    """What a ranker says of its method; nothing of one that says nothing."""
+    return ranker.method if isinstance(ranker, HasMethod) else Method()

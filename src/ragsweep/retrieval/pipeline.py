@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
 from ragsweep.core.timing import UNTIMED
 from ragsweep.retrieval.checks import expect_method, expect_ranker
-from ragsweep.retrieval.ranking import Expansion, Ranker, Ranking, Reranker, Rewriter, Search, reaching
+from ragsweep.retrieval.ranking import Expander, Expansion, Ranker, Ranking, Reranker, Rewriter, Search, Thresholded
 from ragsweep.retrieval.silence import Silence, silences_of
+from ragsweep.retrieval.stage_capabilities import (
+    ChecksRanker,
+    ChoosesCandidates,
+    FusesSearches,
+    LooksAhead,
+    StatesFormula,
+    uses_feedback,
+)
 from ragsweep.retrieval.stages import (
     check_search,
     details_of,
@@ -30,7 +38,7 @@ JOINED = " | "  # between the texts that are searched for instead of one query
 
 
 @dataclass(frozen=True)
-class PipelineRetriever:
+class PipelineRetriever(Thresholded):
     """Ranks passages in stages. A reranker sees the queries as they were asked, not as they were rewritten.
 
     Attributes:
@@ -40,54 +48,48 @@ class PipelineRetriever:
         candidates: How many passages a reranker gets that has no setting of this name, and so the most that are
             retrieved; None takes all.
         dynamic_k: Drops the last passages of a ranking; None leaves them. It sees one more than its setting `most`.
-        score_threshold: Passages whose score is lower in the end are not retrieved; None retrieves whatever the score.
+        score_threshold: Of the score in the end.
     """
+
+    at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}
 
     ranker: Ranker
     rewriter: Rewriter | None = None
     reranker: Reranker | None = None
     candidates: Annotated[int, Between(1)] | None = 100
     dynamic_k: Reranker | None = None
-    score_threshold: float | None = None
 
     def __post_init__(self) -> None:
         expect_ranker(self.ranker, "ranker")
-        if self.rewriter is not None and not callable(getattr(self.rewriter, "expand", None)):
+        if self.rewriter is not None and not isinstance(self.rewriter, Expander):
             expect_method(self.rewriter, "rewrite", "rewriter")
-        for name in ("reranker", "dynamic_k"):
-            if getattr(self, name) is not None:
-                expect_method(getattr(self, name), "rerank", name)
+        for name, stage in (("reranker", self.reranker), ("dynamic_k", self.dynamic_k)):
+            if stage is not None:
+                expect_method(stage, "rerank", name)
 
     @property
     def without_effect(self) -> tuple[str, ...]:
         """Settings that have no effect without a reranker, or with one that has its own."""
-        return ("candidates",) if self.reranker is None or hasattr(self.reranker, "candidates") else ()
-
-    @property
-    def at_least(self) -> Mapping[str, str]:
-        """Settings that must not be smaller than another one."""
-        return {"candidates": "k"}
+        return ("candidates",) if self.reranker is None or isinstance(self.reranker, ChoosesCandidates) else ()
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
-        most_looked_at = getattr(self.dynamic_k, "most", None)  # more, so that a lower depth is the beginning of it
-        seen = max(depth, most_looked_at + 1) if isinstance(most_looked_at, int) else depth
+        seen = max(depth, (self.dynamic_k.most or 0) + 1) if isinstance(self.dynamic_k, LooksAhead) else depth
         ranking = self._first(search, seen)
         for stage, most in ((self.reranker, seen), (self.dynamic_k, depth)):
             ranking = rerank(stage, search, ranking, most) if stage is not None else ranking
-        return reaching(ranking, self.score_threshold)
+        return ranking
 
     def check(self, search: Search) -> None:
         """Let a rewriter refuse the ranker, and the ranker what it cannot search."""
-        own = getattr(self.rewriter, "check", None)
-        if callable(own):
-            own(search, self.ranker)
+        if isinstance(self.rewriter, ChecksRanker):
+            self.rewriter.check(search, self.ranker)
         check_search(self.ranker, search)
 
     @property
     def uses_feedback(self) -> bool:
         """Whether the ranker uses the feedback of a search."""
-        return getattr(self.ranker, "uses_feedback", False)
+        return uses_feedback(self.ranker)
 
     def feedback_changes(self, search: Search) -> Sequence[str]:
         """What feedback adds to each query."""
@@ -131,7 +133,9 @@ class PipelineRetriever:
             kind = name_of(self.reranker)
             parts = {**parts, "ranker": self._first(search, 1).row(query)}
             words = words and words._replace(stage=words.stage or "ranker")
-            formula = getattr(self.reranker, "formula", f"by {kind}, of the first {self._depth(search, 1)} of ranker")
+            formula = f"by {kind}, of the first {self._depth(search, 1)} of ranker"
+            if isinstance(self.reranker, StatesFormula):
+                formula = self.reranker.formula
             stages["reranker"] = kind
         if self.dynamic_k is not None:
             stages["dynamic_k"] = name_of(self.dynamic_k)
@@ -147,7 +151,8 @@ class PipelineRetriever:
         """How many passages the first ranking has."""
         if self.reranker is None:
             return depth
-        return getattr(self.reranker, "candidates", self.candidates) or len(search.passages)
+        chooses = self.reranker if isinstance(self.reranker, ChoosesCandidates) else self
+        return chooses.candidates or len(search.passages)
 
     def _first(self, search: Search, depth: int) -> Ranking:
         """The ranking before it is reranked."""
@@ -158,8 +163,7 @@ class PipelineRetriever:
         rankings = [rank(self.ranker, each, depth) for each in searches]
         ranking = rankings[0]
         if len(rankings) > 1:
-            fusion = getattr(self.rewriter, "fusion", None)
-            if fusion is None:
+            if not isinstance(self.rewriter, FusesSearches):
                 raise ConfigError(f"rewriter: {name_of(self.rewriter)} makes several searches and has no fusion")
-            ranking = fuse(fusion, rankings, search, depth)
+            ranking = fuse(self.rewriter.fusion, rankings, search, depth)
         return replace(ranking, latency_ms=total_ms([latency_ms, ranking.latency_ms]))

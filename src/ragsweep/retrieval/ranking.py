@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -118,11 +118,7 @@ class Search:
 class Ranker(Protocol):
     """Ranks the passages of a corpus; write your own as one class with this method.
 
-    A ranker that can say why it finds nothing for a query is an `ExplainsSilence`. These members are optional:
-    `check(search)` raises an error for what cannot be searched; `details(search)` and
-    `sections(search)` return what tables and reports say of it; `trace(search, query)` explains a ranking; and, for
-    feedback, `uses_feedback` and `feedback_changes(search)`. The functions of `stages.py` and `trace.py` with these
-    names have the types.
+    What it may offer besides are the capabilities of `stage_capabilities.py`.
     """
 
     def rank(self, search: Search, depth: int) -> Ranking:
@@ -155,10 +151,11 @@ class Expansion(NamedTuple):
     changes: tuple[str, ...]
 
 
+@runtime_checkable
 class Expander(Protocol):
     """Changes what is searched for, by what it knows of the corpus or of a first ranking.
 
-    An expander of several searches has the attribute `fusion`, which makes one ranking of theirs.
+    An expander of several searches is a `FusesSearches`.
     """
 
     def expand(self, search: Search, ranker: Ranker) -> Expansion:
@@ -167,11 +164,7 @@ class Expander(Protocol):
 
 
 class Fusion(Protocol):
-    """Makes one ranking of several; write your own as one class with this method.
-
-    These attributes are optional: `weights`, a field that a hybrid sets; `by_rank`, true if scores do not count;
-    `formula(names)`, how the score is made; `normalisation`, how `explain` shows the scores of the parts.
-    """
+    """Makes one ranking of several; write your own as one class with this method."""
 
     def fuse(self, rankings: Sequence[Ranking]) -> Ranking:
         """A ranking of the passages that are in any of the rankings, which have the same queries."""
@@ -179,10 +172,7 @@ class Fusion(Protocol):
 
 
 class Reranker(Protocol):
-    """Reorders the first passages of a ranking; write your own as one class with this method.
-
-    These attributes are optional: `candidates`, how many passages it gets; `formula`, how the score is made, in words.
-    """
+    """Reorders the first passages of a ranking; write your own as one class with this method."""
 
     def rerank(self, search: Search, ranking: Ranking, depth: int) -> Ranking:
         """At most `depth` passages for every query, each one of those that `ranking` has for it.
@@ -210,6 +200,18 @@ def ranked(
     values = np.take_along_axis(values, by_corpus, axis=1)
     best = np.argsort(-values, axis=1, kind="stable")[:, :depth]
     return Ranking(np.take_along_axis(passages, best, axis=1), np.take_along_axis(values, best, axis=1), latency_ms)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thresholded:
+    """A ranker with a lowest score; let your own inherit from it.
+
+    Attributes:
+        score_threshold: Passages with a lower score are not retrieved: `stages.rank` takes them out of what the ranker
+            returns. None retrieves whatever the score.
+    """
+
+    score_threshold: float | None = None
 
 
 def reaching(ranking: Ranking, threshold: float | None) -> Ranking:

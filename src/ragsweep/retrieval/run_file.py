@@ -31,7 +31,7 @@ from ragsweep.core.trec_files import (
 from ragsweep.retrieval.checks import LARGEST
 from ragsweep.retrieval.known_passages import LONGEST_NAME, KnownPassages, readings
 from ragsweep.retrieval.method import Method
-from ragsweep.retrieval.ranking import Names, Ranking, Search, reaching, without_unranked
+from ragsweep.retrieval.ranking import Names, Ranking, Search, Thresholded, reaching, without_unranked
 from ragsweep.retrieval.trace import Trace
 from ragsweep.text.normalisation import composed
 
@@ -42,7 +42,7 @@ QUERY, DOCUMENT, SCORE, LAST = 0, 2, 4, 5  # columns of a line
 
 
 @dataclass(frozen=True)
-class RunFileRetriever:
+class RunFileRetriever(Thresholded):
     """The rankings in a TREC run file, whatever system made them.
 
     Lines are `query Q0 document rank score tag`. As in trec_eval, the score decides and the rank column is not read. A
@@ -56,15 +56,14 @@ class RunFileRetriever:
         ties: How equal scores are ordered. `trec_eval` compares scores in single precision and orders equal ones by the
             name of the document, descending byte by byte; `file` compares scores as they are written and keeps the
             order of the lines.
-        score_threshold: Passages with a lower score are not retrieved; None retrieves whatever the score.
     """
 
     without_effect: ClassVar[tuple[str, ...]] = ("path",)  # the fingerprint stands for the content
+    finds_by_name: ClassVar[bool] = True
 
     path: Text
     name: Text | None = None
     ties: Literal["trec_eval", "file"] = "trec_eval"
-    score_threshold: float | None = None
 
     def __post_init__(self) -> None:
         if self.name is None:
@@ -81,7 +80,7 @@ class RunFileRetriever:
         except FileNotFoundError as error:
             raise DatasetError(f"{SETTING}: {path} does not exist; expected a TREC run file") from error
         except (OSError, ValueError) as error:  # a null character raises ValueError
-            reason = getattr(error, "strerror", error)
+            reason = error.strerror if isinstance(error, OSError) else error
             raise DatasetError(f"{SETTING}: {str(path)!r} cannot be read ({reason})") from error
 
     @property
@@ -107,7 +106,7 @@ class RunFileRetriever:
     def rank(self, search: Search, depth: int) -> Ranking:
         """The first passages of the file for every query, at most `depth` of them."""
         found = self._found(search)
-        return reaching(Ranking(found.passages[:, :depth], found.scores[:, :depth]), self.score_threshold)
+        return Ranking(found.passages[:, :depth], found.scores[:, :depth])
 
     @property
     def order_of_ties(self) -> str:

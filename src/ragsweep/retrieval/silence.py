@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
+from ragsweep.core.capability import Capability, offered_with
 from ragsweep.retrieval.ranking import Search
+from ragsweep.retrieval.stage_capabilities import RANKS
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,9 @@ class Silence:
         return replace(self, part=f"{part}.{self.part}" if self.part else part)
 
 
+@offered_with(*RANKS)
 @runtime_checkable
-class ExplainsSilence(Protocol):
+class ExplainsSilence(Capability, Protocol):
     """A ranker that can say, without ranking, why it finds nothing for a query, or why one of its parts does not."""
 
     def silences(self, search: Search) -> Sequence[Silence | None]:

@@ -15,12 +15,12 @@ from ragsweep.core.digest import digest_texts, version
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between, Text
 from ragsweep.core.progress import progress
-from ragsweep.core.timing import sample, timed
+from ragsweep.core.timing import timed
 from ragsweep.retrieval.bm25 import Bm25Index, Query
 from ragsweep.retrieval.bm25_variants import WITH_DELTA, Variant, rank_bm25_weighting, variant_weighting
 from ragsweep.retrieval.feedback import rm3
 from ragsweep.retrieval.method import Method
-from ragsweep.retrieval.ranking import Ranking, Search, reaching, searching
+from ragsweep.retrieval.ranking import Ranking, Search, Thresholded, searching
 from ragsweep.retrieval.silence import Silence
 from ragsweep.retrieval.term_counts import TermCounts
 from ragsweep.retrieval.trace import Trace, Words
@@ -54,7 +54,7 @@ SILENCES = (
 
 
 @dataclass(frozen=True)
-class SparseRetriever:
+class SparseRetriever(Thresholded):
     """Ranks passages by BM25. A passage is retrieved if it shares a term with the query whose weight is not 0.
 
     With `rank_bm25`, a term in exactly half of the passages has a weight of 0. The variants with a delta also add to
@@ -70,7 +70,6 @@ class SparseRetriever:
         delta: The lower bound that `bm25l` and `bm25+` give a term, so that long passages are not ranked too low.
         stop_words: `english` drops frequent function words; None keeps all words.
         stemmer: A Snowball language, such as `english`; None leaves words as they are.
-        score_threshold: Passages with a lower score are not retrieved; None retrieves whatever the score.
     """
 
     role: ClassVar[str] = "sparse"
@@ -85,7 +84,6 @@ class SparseRetriever:
     delta: Annotated[float, Between(0, 1_000_000)] = 0.5
     stop_words: Literal["english"] | None = None
     stemmer: Text | None = None
-    score_threshold: float | None = None
 
     def __post_init__(self) -> None:
         self._tokens.stems([])  # refuses an unknown language now, before anything runs
@@ -127,10 +125,9 @@ class SparseRetriever:
         """Rank the passages for every query, at most `depth` of them."""
         index = self.index(search.passages)
         queries = self._searched(search, index)
-        rows = sample(len(queries)).tolist()
-        latency_ms = timed(lambda row: index.search(self._searched(search.row(row), index), depth), rows)
+        latency_ms = timed(lambda row: index.search(self._searched(search.row(row), index), depth), len(queries))
         with progress(searching(search.passages, queries), len(queries)):
-            found = reaching(index.search(queries, depth), self.score_threshold)
+            found = index.search(queries, depth)
         return replace(found, latency_ms=latency_ms, index_bytes=np.array([index.nbytes]))
 
     def feedback_changes(self, search: Search) -> Sequence[str]:

@@ -17,7 +17,7 @@ import numpy as np
 from ragsweep.core.arrays import Indices, Milliseconds
 from ragsweep.core.digest import digest_texts
 from ragsweep.core.errors import RetrieverError, Terminated
-from ragsweep.core.timing import UNTIMED, sample, timed
+from ragsweep.core.timing import UNTIMED, timed
 from ragsweep.retrieval.checks import check_within, checked_ranking
 from ragsweep.retrieval.judgments import Learnt, dealt_to, learners_in
 from ragsweep.retrieval.lessons import LearnsFromJudgments
@@ -31,10 +31,14 @@ from ragsweep.retrieval.ranking import (
     Reranker,
     Rewriter,
     Search,
+    Thresholded,
+    reaching,
     without_unranked,
 )
+from ragsweep.retrieval.stage_capabilities import ChecksSearch, ExplainsFeedback, HasDetails, HasSections
 from ragsweep.store.code import kind_of
 from ragsweep.store.identity import identity
+from ragsweep.store.key_capabilities import KeepsResults
 from ragsweep.store.store import NO_STORE, Arrays, Store, packed, unpacked
 
 T = TypeVar("T")
@@ -48,35 +52,31 @@ class Rewritten(NamedTuple):
 
 
 def details_of(ranker: Ranker, search: Search) -> Mapping[str, Sequence[str]]:
-    """Texts about each query, by column, from a ranker with a method `details`; a text for each query of the search."""
+    """Texts about each query, by column, from a ranker that has details; a text for each query of the search."""
     if isinstance(ranker, LearnsFromJudgments):
         learnt, empty = learnt_by(ranker, search), [""] * len(search.queries)
         of_folds = [details_of(each, search) for each in learnt.rankers]
         names = {name: None for each in of_folds for name in each}
         return {name: [of_folds[at].get(name, empty)[row] for row, at in enumerate(learnt.fold)] for name in names}
-    own = getattr(ranker, "details", None)
-    return own(search) if callable(own) else {}
+    return ranker.details(search) if isinstance(ranker, HasDetails) else {}
 
 
 def sections_of(ranker: Ranker, search: Search) -> Mapping[str, Sequence[str]]:
-    """Sentences for the report, by heading, from a ranker with a method `sections`."""
-    own = getattr(ranker, "sections", None)
-    return own(search) if callable(own) else {}
+    """Sentences for the report, by heading, from a ranker that has sections."""
+    return ranker.sections(search) if isinstance(ranker, HasSections) else {}
 
 
 def check_search(ranker: Ranker, search: Search) -> None:
-    """Let a ranker with a method `check` refuse what it cannot search, before anything is recorded."""
+    """Let a ranker that checks searches refuse what it cannot search, before anything is recorded."""
     if isinstance(ranker, LearnsFromJudgments):
         dealt_to(ranker).check(ranker, search, rank)
-    own = getattr(ranker, "check", None)
-    if callable(own):
-        own(search)
+    if isinstance(ranker, ChecksSearch):
+        ranker.check(search)
 
 
 def feedback_changes(ranker: Ranker, search: Search) -> Sequence[str]:
     """What the feedback of a search adds to each query, in words; empty texts from a ranker that does not say."""
-    own = getattr(ranker, "feedback_changes", None)
-    return own(search) if callable(own) else [""] * len(search.queries)
+    return ranker.feedback_changes(search) if isinstance(ranker, ExplainsFeedback) else [""] * len(search.queries)
 
 
 def learnt_by(learner: LearnsFromJudgments, search: Search) -> Learnt:
@@ -102,7 +102,10 @@ def rank(ranker: Ranker, search: Search, depth: int) -> Ranking:
         return vars(checked_ranking(_call(ranker, lambda: ranker.rank(search, deeper)), search, deeper, name))
 
     kept = _kept_of_search(ranker, search, [search.digest, deeper], build)
-    return without_unranked(checked_ranking(Ranking(**kept), search, deeper, name), search.unranked, depth)
+    ranking = checked_ranking(Ranking(**kept), search, deeper, name)
+    if isinstance(ranker, Thresholded):
+        ranking = reaching(ranking, ranker.score_threshold)
+    return without_unranked(ranking, search.unranked, depth)
 
 
 def rewrite(rewriter: Rewriter, queries: Sequence[str]) -> Rewritten:
@@ -121,8 +124,7 @@ def rewrite(rewriter: Rewriter, queries: Sequence[str]) -> Rewritten:
             kept = packed(texts)
         except UnicodeEncodeError as error:
             raise RetrieverError(f"{kind_of(rewriter)}: returned a string with an invalid surrogate") from error
-        rows = sample(len(queries)).tolist()
-        return {**kept, "ms": timed(lambda row: rewriter.rewrite([queries[row]]), rows)}
+        return {**kept, "ms": timed(lambda row: rewriter.rewrite([queries[row]]), len(queries))}
 
     kept = _kept(rewriter, [digest_texts(queries)], build)
     return Rewritten(tuple(unpacked(kept)), kept["ms"])
@@ -130,10 +132,10 @@ def rewrite(rewriter: Rewriter, queries: Sequence[str]) -> Rewritten:
 
 def expand(rewriter: Rewriter | Expander, search: Search, ranker: Ranker) -> Expansion:
     """What is searched for instead of the queries; raise `RetrieverError` if that is not the same corpus."""
-    if not callable(getattr(rewriter, "expand", None)):
-        queries, latency_ms = rewrite(rewriter, search.queries)  # type: ignore[arg-type]
+    if not isinstance(rewriter, Expander):
+        queries, latency_ms = rewrite(rewriter, search.queries)
         return Expansion((replace(search, queries=queries),), latency_ms, ("",) * len(queries))
-    expander: Expander = rewriter  # type: ignore[assignment]
+    expander = rewriter
     expansion = _call(expander, lambda: expander.expand(search, ranker))
     if not isinstance(expansion, Expansion) or not expansion.searches:
         raise RetrieverError(f"{kind_of(expander)}: returned {type(expansion).__name__}, expected an Expansion")
@@ -151,9 +153,7 @@ def fuse(fusion: Fusion, rankings: Sequence[Ranking], search: Search, depth: int
     """Make one ranking of several of the same search. It costs what they cost and the fusion, if all are timed."""
     most = sum(ranking.passages.shape[1] for ranking in rankings)
     fused = checked_ranking(_call(fusion, lambda: fusion.fuse(rankings)), search, most, kind_of(fusion))
-    ms = timed(
-        lambda row: fusion.fuse([ranking.row(row) for ranking in rankings]), sample(len(search.queries)).tolist()
-    )
+    ms = timed(lambda row: fusion.fuse([ranking.row(row) for ranking in rankings]), len(search.queries))
     recalls = [ranking.recall_of_exact for ranking in rankings if len(ranking.recall_of_exact)]
     return Ranking(
         fused.passages[:, :depth],
@@ -174,8 +174,7 @@ def rerank(reranker: Reranker, search: Search, ranking: Ranking, depth: int) -> 
         check_within(found, ranking, name)
         ms = found.latency_ms
         if not len(ms):
-            rows = sample(len(search.queries)).tolist()
-            ms = timed(lambda row: reranker.rerank(search.row(row), ranking.row(row), depth), rows)
+            ms = timed(lambda row: reranker.rerank(search.row(row), ranking.row(row), depth), len(search.queries))
         return {"passages": found.passages, "scores": found.scores, "ms": ms}
 
     candidates = sha256(ranking.passages.tobytes() + ranking.scores.tobytes()).hexdigest()
@@ -250,7 +249,7 @@ def _kept_already(stage: object, inputs: list[object], build: Callable[[Search],
 
 def _store_of(stage: object) -> tuple[Store, str]:
     """Where a stage is kept, and under which name."""
-    store = getattr(stage, "store", NO_STORE)
+    store = stage.store if isinstance(stage, KeepsResults) else NO_STORE
     if not isinstance(store, Store) or (store.enabled and learners_in(stage, "")):
         store = NO_STORE
     return store, type(stage).__name__.removesuffix("Retriever").lower() or "retriever"

@@ -7,11 +7,14 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from ragsweep.core.capability import Capability, offered_with
 from ragsweep.retrieval.ranking import Search
+from ragsweep.retrieval.stage_capabilities import RANKS
 
 
+@offered_with(*RANKS)
 @runtime_checkable
-class KnowsTies(Protocol):
+class KnowsTies(Capability, Protocol):
     """A ranker that can say for which queries equal scores stand on both sides of a cutoff."""
 
     @property

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from ragsweep.core.arrays import Scores
+from ragsweep.core.capability import Capability, offered_with
 from ragsweep.retrieval.lessons import LearnsFromJudgments
 from ragsweep.retrieval.normalising import NORMS, Normalisation
 from ragsweep.retrieval.ranking import Ranker, Ranking, Search
+from ragsweep.retrieval.stage_capabilities import RANKS
 from ragsweep.retrieval.stages import learnt_by
 from ragsweep.store.code import name_of
 
@@ -49,14 +51,22 @@ class Trace:
     words: Words | None = None
 
 
+@offered_with(*RANKS)
+@runtime_checkable
+class Traces(Capability, Protocol):
+    """A ranker that can say how it ranks."""
+
+    def trace(self, search: Search, query: int) -> Trace:
+        """How one query gets its ranking."""
+        ...
+
+
 def trace(ranker: Ranker, search: Search, query: int) -> Trace:
-    """How a ranker ranks the passages for one query; empty for a ranker without a method `trace`."""
+    """How a ranker ranks the passages for one query; empty for one that cannot say."""
     if isinstance(ranker, LearnsFromJudgments):
         learnt = learnt_by(ranker, search)
         ranker = learnt.rankers[learnt.fold[query]]
-    own = getattr(ranker, "trace", None)
-    found: Trace = own(search, query) if callable(own) else Trace()
-    return found
+    return ranker.trace(search, query) if isinstance(ranker, Traces) else Trace()
 
 
 def within(name: str, inner: Mapping[str, str], stage: object) -> dict[str, str]:

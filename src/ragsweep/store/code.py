@@ -10,7 +10,7 @@ import unicodedata
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from importlib import metadata
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
@@ -29,8 +29,11 @@ MODULES = {  # of packages that ragsweep requires, where the module has another 
 INSTALLED = ("site-packages", "dist-packages")
 # These modules name, store and report results. After a change in them, nothing has to be computed again.
 NOT_COMPUTING = [
-    *(f"ragsweep.{name}" for name in "core.digest core.errors core.limits core.parsing core.progress".split()),
-    *(f"ragsweep.store.{name}" for name in "code identity store".split()),
+    *(
+        f"ragsweep.{name}"
+        for name in "core.capability core.digest core.errors core.limits core.parsing core.progress".split()
+    ),
+    *(f"ragsweep.store.{name}" for name in "code identity key_capabilities store".split()),
 ]
 
 
@@ -66,7 +69,7 @@ def code_of(thing: object) -> list[str]:
 
 def code_of_call(call: Callable[..., Any]) -> str:
     """Digest of the code of a function."""
-    return digest_of_module(getattr(call, "func", call).__module__)  # partial(func) has no module of its own
+    return digest_of_module((call.func if isinstance(call, partial) else call).__module__)  # a partial has none
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import uuid
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from ragsweep.core.digest import version
 from ragsweep.core.hardware import cpu_abilities
 from ragsweep.store.code import code_of
+from ragsweep.store.key_capabilities import CountsBesideFingerprint, HasFingerprint, IgnoresSettings, UsesLibraries
 from ragsweep.store.store import Store
 
 # a component that is no dataclass has one of these
@@ -35,11 +37,12 @@ def identity(component: object) -> list[object]:
         A value for `digest`. If a setting is neither a plain value nor a component, it is a new one at each call, so
         that nothing stored is found.
     """
-    libraries = {name: version(name) for name in getattr(component, "libraries", ())}
-    if not hasattr(component, "fingerprint"):
+    used = component.libraries if isinstance(component, UsesLibraries) else ()
+    libraries = {name: version(name) for name in used}
+    if not isinstance(component, HasFingerprint):
         return [code_of(component), _identities(_settings(component)), libraries]
     by = _first_with("fingerprint", type(component)) or _first_with("__init__", type(component)) or type(component)
-    named = getattr(component, "beside_fingerprint", ())
+    named = component.beside_fingerprint if isinstance(component, CountsBesideFingerprint) else ()
     besides = {name: value for name, value in _settings(component).items() if name in named}
     settings = [own_settings(component, by), _identities(besides)]
     return [code_of(component), component.fingerprint, *settings, libraries, cpu_abilities()]
@@ -68,8 +71,9 @@ def _settings(thing: object) -> dict[str, Any]:
     for each in type(thing).__mro__:
         slots = vars(each).get("__slots__", ())
         names |= {slots} if isinstance(slots, str) else {*slots}
-    names |= vars(thing).keys() if hasattr(thing, "__dict__") else set()
-    names -= {"__dict__", "__weakref__", *getattr(thing, "without_effect", ())}
+    with suppress(TypeError):  # an object with slots alone
+        names |= vars(thing).keys()
+    names -= {"__dict__", "__weakref__", *(thing.without_effect if isinstance(thing, IgnoresSettings) else ())}
     given = {name: getattr(thing, name) for name in sorted(names) if hasattr(thing, name)}
     computed = {name for name in given if isinstance(inspect.getattr_static(type(thing), name, None), cached_property)}
     return {name: value for name, value in given.items() if name not in computed and not isinstance(value, Store)}

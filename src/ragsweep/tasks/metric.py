@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+
+from ragsweep.core.capability import Capability
 
 if TYPE_CHECKING:
     import numpy as np
@@ -87,6 +90,13 @@ class Unread(NamedTuple):
     causes: Mapping[str, str]
 
 
+@runtime_checkable
+class HasMetric(Capability, Protocol):
+    """A function that computes a metric and is described."""
+
+    metric: Metric
+
+
 def metric(
     title: str,
     *,
@@ -111,5 +121,5 @@ def metric(
 
 def metric_of(name: str, function: Callable[..., Any]) -> Metric:
     """The description of the metric that a function computes, with its name from the configuration."""
-    described = getattr(getattr(function, "func", function), "metric", None)  # a partial has no attributes of its own
-    return replace(described, name=name) if isinstance(described, Metric) else Metric(name, name)
+    described = function.func if isinstance(function, partial) else function  # a partial has no attributes of its own
+    return replace(described.metric, name=name) if isinstance(described, HasMetric) else Metric(name, name)

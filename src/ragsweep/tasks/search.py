@@ -10,7 +10,9 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from ragsweep.core.arrays import Indices
+from ragsweep.core.capability import Capability, misspelt, offered_with
 from ragsweep.core.digest import digest, digest_texts
+from ragsweep.core.errors import ConfigError
 from ragsweep.datasets import Dataset, DatasetFormat
 from ragsweep.datasets.model.dataset import Passage
 from ragsweep.retrieval import Names, PipelineRetriever, Ranker, Reranker, Rewriter, Search
@@ -39,8 +41,9 @@ class Retrieval(NamedTuple):
     is_measured: bool
 
 
+@offered_with("measure")
 @runtime_checkable
-class Retrieves(Protocol):
+class Retrieves(Capability, Protocol):
     """A task that retrieves passages of a dataset."""
 
     @property
@@ -60,6 +63,13 @@ def in_stages(
     if query is None and reranker is None and dynamic_k is None:
         return retriever
     return PipelineRetriever(retriever, query, reranker, dynamic_k=dynamic_k)
+
+
+def expect_known_members(*stages: object) -> None:
+    """Raise `ConfigError` if a component in the stages of a task has a member that nothing asks for, but almost."""
+    for problem in map(misspelt, components_within(stages)):
+        if problem:
+            raise ConfigError(problem)
 
 
 def search_of(items: Dataset) -> Search:

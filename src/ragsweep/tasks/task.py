@@ -233,10 +233,8 @@ class Task(Protocol):
     Its constructor parameters are settings. Each is taken from the group `task` or, if it is not there, from the
     setting or group of the same name, such as `k` and `retriever`. The task keeps each as an attribute of that name.
 
-    A task that measures costs, too, has a property `measures` like `metrics` that lists them. A task with a cutoff has
-    the attribute `cutoff`, as its measurements have. A task that cannot measure every configuration has a method
-    `check(items)` that raises an error for bad input; it is called before a run is recorded. Settings and components
-    that do not change the results are listed in `without_effect`, as for any component.
+    What it may offer besides are the capabilities of `task_capabilities.py`. Settings and components that do not change
+    the results are listed in `without_effect`, as for any component.
     """
 
     @property

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import pytest
 
 from ragsweep.config.rules import hints_of
+from ragsweep.core.capability import misspelt
 from ragsweep.store.store import Store
 
 
@@ -43,6 +44,10 @@ class ComponentContract:
         """A wrong value is refused by it before anything runs."""
         hints = hints_of(self.component)
         assert [name for name in _parameters(self.component) if name not in hints] == []
+
+    def test_no_member_is_misspelt(self) -> None:
+        """Nothing would ask for it."""
+        assert misspelt(self.component) is None
 
 
 def _parameters(component: Callable[..., Any]) -> list[str]:

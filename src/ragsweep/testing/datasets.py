@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from itertools import pairwise
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import pytest
 
+from ragsweep.core.capability import Capability
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, OwnDataset, PageChunker, Query
+from ragsweep.datasets.model.chunking import Chunker, SplitsMany
 from ragsweep.store.store import Store
 from ragsweep.testing.component import ComponentContract
 from ragsweep.testing.retrieval import SEARCH
@@ -29,10 +31,23 @@ TEXTS = (
 )
 
 
+@runtime_checkable
+class HasSize(Capability, Chunker, Protocol):
+    """A chunker whose passages are no longer than its size."""
+
+    size: int
+
+
+@runtime_checkable
+class HasSizeInUnits(HasSize, Protocol):
+    """One whose size is in characters, or with `unit = "tokens"` in the tokens of its `tokenizer`."""
+
+    unit: str
+    tokenizer: Any
+
+
 class ChunkerContract(ComponentContract):
     """What must hold of a chunker.
-
-    A chunker with a `size` of characters or, with `unit = "tokens"`, of the tokens of its `tokenizer`, must keep to it.
 
     Attributes:
         texts: What it cuts.
@@ -78,20 +93,19 @@ class ChunkerContract(ComponentContract):
 
     def test_no_passage_is_longer_than_the_size(self, made: Any) -> None:
         """In its unit. A single character can be longer than so many tokens."""
-        size = getattr(made, "size", None)
-        if size is None:
+        if not isinstance(made, HasSize):
             pytest.skip("has no size")
         for text in self.texts:
-            if getattr(made, "unit", "characters") == "characters":
-                assert all(end - start <= size for start, end in made.split(text))
+            if not isinstance(made, HasSizeInUnits) or made.unit == "characters":
+                assert all(end - start <= made.size for start, end in made.split(text))
             else:
                 [tokens] = made.tokenizer.offsets([text])
                 for start, end in made.split(text):
-                    assert end - start == 1 or sum(first < end and last > start for first, last in tokens) <= size
+                    assert end - start == 1 or sum(first < end and last > start for first, last in tokens) <= made.size
 
     def test_it_cuts_many_texts_as_it_cuts_each(self, made: Any) -> None:
         """Where it can be asked for all at once."""
-        if not hasattr(made, "split_all"):
+        if not isinstance(made, SplitsMany):
             pytest.skip("is asked for one text at a time")
         assert [list(each) for each in made.split_all(self.texts)] == [list(made.split(text)) for text in self.texts]
 

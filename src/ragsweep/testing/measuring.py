@@ -19,6 +19,7 @@ from ragsweep.tasks.metric import metric_of
 from ragsweep.tasks.ranking.judging import NOTHING, Judged, judge
 from ragsweep.tasks.ranking.spans.spans import Spans
 from ragsweep.tasks.task import Items, Measurement, Task
+from ragsweep.tasks.task_capabilities import measures_of
 from ragsweep.testing.component import ComponentContract
 
 DEPTH, QUERIES = 12, 30
@@ -48,7 +49,7 @@ class MetricContract:
     def function(self) -> Callable[[Judged, int], Any]:
         """The metric, which is a plain function and no method of the test."""
         named: Any = vars(next(each for each in type(self).__mro__ if "metric" in vars(each)))["metric"]
-        found: Callable[[Judged, int], Any] = getattr(named, "__func__", named)
+        found: Callable[[Judged, int], Any] = named.__func__ if isinstance(named, staticmethod) else named
         return found
 
     @pytest.mark.parametrize("k", CUTOFFS)
@@ -128,7 +129,7 @@ class TaskContract(ComponentContract):
 
     def test_its_measures_are_those_it_announces(self, made: Task, measurement: Measurement) -> None:
         """A sweep may require or save them, so their names and bounds must be known beforehand."""
-        announced = getattr(made, "measures", ())
+        announced = measures_of(made)
         for measure in measurement.measures:
             assert measure.metric in announced
             several = [each for each in (measure.per_item, measure.sample) if each is not None]

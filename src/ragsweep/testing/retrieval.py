@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from ragsweep.models.encoders.returned import check_embeddings
-from ragsweep.retrieval import NOTHING, Ranker, Ranking, Search, SparseRetriever, rank
+from ragsweep.retrieval import NOTHING, Ranker, Ranking, Search, SparseRetriever, Trace, rank, trace
 from ragsweep.retrieval.routing.classifiers import probabilities
 from ragsweep.retrieval.silence import silences_of
-from ragsweep.retrieval.stages import fuse, rerank
+from ragsweep.retrieval.stage_capabilities import ChoosesByDepth, FindsByName, NeedsPassages
+from ragsweep.retrieval.stages import check_search, details_of, feedback_changes, fuse, rerank
 from ragsweep.store.identity import identity
 from ragsweep.store.store import NO_STORE, Store
 from ragsweep.testing.component import ComponentContract
@@ -94,11 +95,16 @@ class RankerContract(StageContract):
 
     def test_a_lower_depth_is_the_beginning_of_a_higher_one(self, made: Ranker) -> None:
         """So a ranking can be cut at several cutoffs."""
+        if isinstance(made, ChoosesByDepth) and made.chooses_by_depth:
+            pytest.skip("chooses as many candidates as are asked for")
         low, high = made.rank(self.search, 3), made.rank(self.search, 10)
         assert [row[:3] for row in _rows(high)] == _rows(low)
 
     def test_a_corpus_of_one_passage_can_be_searched(self, made: Ranker) -> None:
         """The smallest corpus that there is."""
+        self._needs_no_other_corpus(made)
+        if isinstance(made, NeedsPassages) and made.passages_needed > 1:
+            pytest.skip(f"needs {made.passages_needed} passages")
         rank(made, Search(self.search.passages[:1], self.search.queries), 5)
 
     def test_a_stored_ranking_is_the_one_that_was_computed(self, store: Store) -> None:
@@ -109,9 +115,24 @@ class RankerContract(StageContract):
 
     def test_another_corpus_does_not_take_the_ranking_of_this_one(self, store: Store) -> None:
         """What is kept is found by the texts that it was computed from."""
+        self._needs_no_other_corpus(self.make(NO_STORE))
         other = Search(self.search.passages[::-1], self.search.queries)
         rank(self.make(store), self.search, 5)
         assert same(rank(self.make(store), other, 5), rank(self.make(NO_STORE), other, 5))
+
+    def _needs_no_other_corpus(self, made: Ranker) -> None:
+        if isinstance(made, FindsByName) and made.finds_by_name:
+            pytest.skip("ranks for a corpus of its own")
+        if self.search.feedback is not None:
+            pytest.skip("the feedback is passages of this corpus")
+
+    def test_it_says_something_of_each_query(self, made: Ranker) -> None:
+        """As far as it says anything: details, what feedback changes, how a query got its ranking."""
+        check_search(made, self.search)
+        said = [*details_of(made, self.search).values()]
+        said += [feedback_changes(made, self.search)] if self.search.feedback is not None else []
+        assert {len(texts) for texts in said} <= {len(self.search.queries)}
+        assert isinstance(trace(made, self.search, 0), Trace)
 
 
 class FusionContract(StageContract):

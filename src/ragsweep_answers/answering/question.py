@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
+from ragsweep.core.capability import Capability, offered_with
 from ragsweep.datasets.model.cases import LETTERS, Option
 from ragsweep.models.language.cost import Cost
 from ragsweep.models.language.language_model import Exchange, LanguageModel
@@ -88,9 +89,6 @@ class Answerer(Protocol):
     It is asked once for each kind of evidence: what was retrieved, and the controls. Each time, a fresh copy is asked,
     in another order and with other ids, and it is not told which evidence it gets. An answerer must not keep answers by
     the text of a question alone: the controls would then measure nothing.
-
-    An answerer with `recorded = True` ignores the evidence of the questions, as its answers exist already. One with
-    `has_confidence = False` states neither confidences nor probabilities nor scores.
     """
 
     def answer(self, questions: Sequence[Question]) -> Sequence[Answer]:
@@ -98,8 +96,25 @@ class Answerer(Protocol):
         ...
 
 
+@offered_with("answer")
 @runtime_checkable
-class AnswersSome(Protocol):
+class SaysIfRecorded(Capability, Protocol):
+    """An answerer whose answers may exist already, so that it ignores the evidence of the questions."""
+
+    recorded: bool  # whether they do
+
+
+@offered_with("answer")
+@runtime_checkable
+class SaysIfConfident(Capability, Protocol):
+    """An answerer that may state neither confidences nor probabilities nor scores; any other is taken to."""
+
+    has_confidence: bool  # whether it states any
+
+
+@offered_with("answer")
+@runtime_checkable
+class AnswersSome(Capability, Protocol):
     """An answerer that has answers to more questions than are asked."""
 
     def answer_some(self, questions: Sequence[Question], left_out: Sequence[str | None]) -> Sequence[Answer]:
@@ -110,8 +125,9 @@ class AnswersSome(Protocol):
         ...
 
 
+@offered_with("answer")
 @runtime_checkable
-class StatesCost(Protocol):
+class StatesCost(Capability, Protocol):
     """An answerer that is paid for, and knows before what it will cost."""
 
     def cost_of(self, questions: Sequence[Question]) -> Cost:

@@ -17,7 +17,7 @@ from ragsweep.models.encoders.prompt_tokens import token_counts
 from ragsweep.models.encoders.tokenizer import WORDS
 from ragsweep.retrieval import Ranker, Ranking, Reranker, Rewriter, rank
 from ragsweep.retrieval.checks import expect_method
-from ragsweep.retrieval.method import Method
+from ragsweep.retrieval.method import Method, method_of
 from ragsweep.retrieval.stages import check_search
 from ragsweep.statistics.intervals import Array
 from ragsweep.store.store import Store
@@ -25,9 +25,10 @@ from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.ranking.coverage import about_left_out
 from ragsweep.tasks.ranking.explain import find
 from ragsweep.tasks.ranking.units import units_of_ranking
-from ragsweep.tasks.search import STAGES, Retrieval, in_stages, search_of
+from ragsweep.tasks.search import STAGES, Retrieval, expect_known_members, in_stages, search_of
 from ragsweep.tasks.task import Measurement, Record
 from ragsweep_answers.answering import Answer, Answerer, Question, announce, answer, ask_apart
+from ragsweep_answers.answering.question import SaysIfConfident, SaysIfRecorded
 from ragsweep_answers.measuring import charts, scores, tables, words
 from ragsweep_answers.measuring.answered import Answered, doubts_of_controls
 from ragsweep_answers.measuring.contexts import (
@@ -88,12 +89,14 @@ class AnswersTask:
 
     def __post_init__(self) -> None:
         self._ranker  # noqa: B018 - fails here if a stage lacks its method
+        expect_known_members(self.retriever, self.query, self.reranker, self.dynamic_k, self.answerer)
         expect_method(self.answerer, "answer", "answerer")
 
     @property
     def metrics(self) -> Sequence[Metric]:
         """Accuracy, and how well the confidence fits it if the answerer states one."""
-        return [ACCURACY, BRIER, ECE] if getattr(self.answerer, "has_confidence", True) else [ACCURACY]
+        unsure = isinstance(self.answerer, SaysIfConfident) and not self.answerer.has_confidence
+        return [ACCURACY] if unsure else [ACCURACY, BRIER, ECE]
 
     @property
     def measures(self) -> Sequence[Metric]:
@@ -157,7 +160,7 @@ class AnswersTask:
 
     @property
     def _recorded(self) -> bool:
-        return bool(getattr(self.answerer, "recorded", False))
+        return isinstance(self.answerer, SaysIfRecorded) and self.answerer.recorded
 
     @property
     def _ranker(self) -> Ranker:
@@ -285,5 +288,5 @@ class AnswersTask:
 
     @property
     def _method(self) -> Method:
-        method: Method = Method() if self._recorded else getattr(self.retriever, "method", Method())
+        method = Method() if self._recorded else method_of(self.retriever)
         return replace(method, name="", stands_for={}, chosen_by=("answerer", "reasoning"), vary="")

@@ -14,7 +14,7 @@ from ragsweep.core.errors import ConfigError, RetrieverError
 from ragsweep.core.limits import Between, Text
 from ragsweep.core.progress import progress
 from ragsweep.core.terminal import one_line, say_once, shortened
-from ragsweep.core.timing import sample, timed
+from ragsweep.core.timing import timed
 from ragsweep.models.encoders.embeddings import embed, encoding_ms
 from ragsweep.models.encoders.encoder import Encoder
 from ragsweep.retrieval.checks import expect_method
@@ -61,6 +61,7 @@ class QdrantRetriever:
     """
 
     role: ClassVar[str] = "qdrant"
+    finds_by_name: ClassVar[bool] = True
 
     collection: Text
     encoder: Encoder
@@ -151,9 +152,8 @@ class QdrantRetriever:
     def rank(self, search: Search, depth: int) -> Ranking:
         """The hits for every query, at most `depth` of them."""
         ranking, _ = self._rank(search, depth)
-        rows = sample(len(search.queries)).tolist()
         queries = self._queries(search.queries)
-        search_ms = timed(lambda row: self._opened.search([queries[row]], self._manner, depth), rows)
+        search_ms = timed(lambda row: self._opened.search([queries[row]], self._manner, depth), len(search.queries))
         encoded = encoding_ms(self.encoder, self.embeddings, search.queries) if self.vector is not None else 0
         return replace(ranking, latency_ms=search_ms + encoded)
 

@@ -103,9 +103,6 @@ def found(retriever, search=None, depth=6):
 class TestQdrantCollection(RankerContract):
     component = QdrantRetriever
 
-    test_a_corpus_of_one_passage_can_be_searched = None  # the collection has points of others
-    test_another_corpus_does_not_take_the_ranking_of_this_one = None  # another corpus has other names
-
     @pytest.fixture(autouse=True)
     def collection(self, tmp_path):
         texts = RankerContract.search.passages

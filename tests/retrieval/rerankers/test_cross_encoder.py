@@ -115,10 +115,10 @@ def test_a_pair_is_scored_once_for_any_candidates(trained, store, monkeypatch):
     asked = []
     scores = CrossEncoderReranker.scores
     monkeypatch.setattr(CrossEncoderReranker, "scores", lambda self, pairs: asked.append(pairs) or scores(self, pairs))
-    monkeypatch.setattr("ragsweep.retrieval.rerankers.cross_encoder.timed", lambda call, rows: np.zeros(len(rows)))
+    monkeypatch.setattr("ragsweep.retrieval.rerankers.cross_encoder.timed", lambda call, queries: np.zeros(queries))
     for depth in (3, 8, 3):
         first = SparseRetriever(NO_STORE).rank(SEARCH, depth)
-        CrossEncoderReranker(str(trained), store, "cpu", candidates=depth).rerank(SEARCH, first, depth)
+        CrossEncoderReranker(str(trained), store, device="cpu", candidates=depth).rerank(SEARCH, first, depth)
     pairs = [pair for each in asked for pair in each]
     assert len(pairs) == len(set(pairs)) > 0
 

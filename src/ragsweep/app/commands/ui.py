@@ -53,7 +53,7 @@ def _free_port(wanted: int | None) -> int:
             try:
                 probe.bind((HOST, port))
             except (OSError, OverflowError) as error:
-                problem = getattr(error, "strerror", None) or "expected a number up to 65535"
+                problem = (isinstance(error, OSError) and error.strerror) or "expected a number up to 65535"
             else:
                 return int(probe.getsockname()[1])
     raise ConfigError(f"--port: {wanted} cannot be used ({problem.lower()})")

@@ -10,6 +10,7 @@ from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.datasets.formats.pdf_fonts import Font, NeedsFonts
 from ragsweep.datasets.model.collection import Collection, Document, Judgment, LeftOut, Query, Reference, Unit, Unranked
+from ragsweep.datasets.model.dataset_capabilities import AddsJudgments, KnowsPictures, SkipsDocuments
 from ragsweep.datasets.model.faults import Faults
 from ragsweep.datasets.model.selecting import Selecting
 from ragsweep.datasets.readers.judgment_files import JudgmentFile
@@ -73,8 +74,7 @@ class OwnDataset(Selecting):
 
     def pictures(self, pages: Sequence[str]) -> list[str]:
         """Those of the pages, each as `source#page_number`, that have a picture, if the corpus can tell."""
-        pictures: list[str] = self.corpus.pictures(pages) if hasattr(self.corpus, "pictures") else []
-        return pictures
+        return self.corpus.pictures(pages) if isinstance(self.corpus, KnowsPictures) else []
 
     def fonts(self) -> Mapping[str, Sequence[Font]]:
         """The fonts that each document needs and does not contain, if the corpus can tell."""
@@ -86,7 +86,7 @@ class OwnDataset(Selecting):
         if asked.faults is None and self.on_error != "refuse":
             found = f"{kind_of(self.questions)} cannot leave out questions"
             raise ConfigError(f"dataset.on_error: {found}; set it to refuse")
-        skipped: Sequence[str] = getattr(self.corpus, "skip", ())
+        skipped = self.corpus.skip if isinstance(self.corpus, SkipsDocuments) else ()
         collection = Collection(
             name=self.name,
             unit=asked.unit,
@@ -101,8 +101,6 @@ class OwnDataset(Selecting):
 
     def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
         """The file of judgments with further ones. Raises `DatasetError` if these questions cannot take any."""
-        add = getattr(self.questions, "with_judgments", None)
-        if not callable(add):
+        if not isinstance(self.questions, AddsJudgments):
             raise DatasetError(f"questions: {kind_of(self.questions)} cannot add judgments to its file")
-        made: JudgmentFile = add(judgments, documents)
-        return made
+        return self.questions.with_judgments(judgments, documents)

@@ -11,6 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from ragsweep.core.capability import Capability, offered_with
 from ragsweep.store.store import Arrays, packed
 
 LONGEST_NAME = 500  # bytes
@@ -33,8 +34,9 @@ class Font(NamedTuple):
     digest: str
 
 
+@offered_with("load", "read")
 @runtime_checkable
-class NeedsFonts(Protocol):
+class NeedsFonts(Capability, Protocol):
     """Documents that can say which fonts of the machine they need."""
 
     def fonts(self) -> Mapping[str, Sequence[Font]]:

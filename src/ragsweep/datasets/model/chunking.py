@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from ragsweep.core.capability import Capability, offered_with
 from ragsweep.core.digest import digest_texts
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.plugins import is_ours
@@ -20,20 +21,34 @@ Span = tuple[int, int]
 
 
 class Chunker(Protocol):
-    """Splits the text of a page into passages.
-
-    A chunker with `across_pages = True` gets the text of a whole document, with a form feed between pages. One with a
-    method `split_all(texts)`, which yields the spans of each text, is asked once for all texts.
-    """
+    """Splits the text of a page into passages."""
 
     def split(self, text: str) -> Sequence[Span]:
         """Spans `(start, end)` of the passages in `text`, in order. Empty for a blank text."""
         ...
 
 
+@offered_with("split")
+@runtime_checkable
+class CutsDocuments(Capability, Protocol):
+    """A chunker that may cut across pages."""
+
+    across_pages: bool  # whether it gets the text of a whole document, with a form feed between pages
+
+
+@offered_with("split")
+@runtime_checkable
+class SplitsMany(Capability, Chunker, Protocol):
+    """A chunker that is asked once for all texts."""
+
+    def split_all(self, texts: Sequence[str]) -> Iterable[Sequence[Span]]:
+        """The spans of each text, as `split` returns them."""
+        ...
+
+
 def cut(collection: Collection, chunker: Chunker, store: Store) -> Iterator[list[Span]]:
     """The spans of the passages of each document, in its text."""
-    across_pages = bool(getattr(chunker, "across_pages", False))
+    across_pages = isinstance(chunker, CutsDocuments) and chunker.across_pages
     places = [_places(document, across_pages) for document in collection.documents]
     texts = [
         document.text[start:end]
@@ -42,8 +57,8 @@ def cut(collection: Collection, chunker: Chunker, store: Store) -> Iterator[list
     ]
 
     def build() -> Arrays:
-        split_all = getattr(chunker, "split_all", lambda texts: map(chunker.split, texts))
-        spans = [_checked_spans(each, text, chunker) for each, text in zip(split_all(texts), texts, strict=True)]
+        split = chunker.split_all(texts) if isinstance(chunker, SplitsMany) else map(chunker.split, texts)
+        spans = [_checked_spans(each, text, chunker) for each, text in zip(split, texts, strict=True)]
         flat = np.array([span for text in spans for span in text], dtype=np.int64).reshape(-1, 2)
         return {"spans": flat, "ends": np.cumsum([len(text) for text in spans], dtype=np.int64)}
 

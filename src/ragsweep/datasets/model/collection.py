@@ -219,10 +219,7 @@ class Collection:
 
 
 class DatasetFormat(Protocol):
-    """Reads a dataset. To add a format, write a class with this method.
-
-    If it also has an attribute `corpus` that reads the documents alone, questions can be generated about them.
-    """
+    """Reads a dataset. To add a format, write a class with this method."""
 
     def load(self) -> Collection:
         """Read everything. Raises `DatasetError` for bad input."""

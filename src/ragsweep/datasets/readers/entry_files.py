@@ -258,7 +258,7 @@ def reading(path: Path, setting: str, file: str, expected: str) -> Iterator[None
             advice = "save it as UTF-8"
         raise DatasetError(f"{where}: {problem}; {advice}") from error
     except (OSError, ValueError) as error:  # a null character in the path raises ValueError
-        reason = getattr(error, "strerror", error)
+        reason = error.strerror if isinstance(error, OSError) else error
         raise DatasetError(f"{setting}: {str(path)!r} cannot be read ({reason})") from error
 
 

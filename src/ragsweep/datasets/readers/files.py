@@ -22,7 +22,8 @@ def what_is(path: Path) -> Literal["a file", "a folder", "neither a file nor a f
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:  # a null character raises ValueError
-        raise DatasetError(f"{str(path)!r}: cannot be read ({getattr(error, 'strerror', error)})") from error
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise DatasetError(f"{str(path)!r}: cannot be read ({reason})") from error
     if stat.S_ISREG(mode):
         return "a file"
     return "a folder" if stat.S_ISDIR(mode) else "neither a file nor a folder"

@@ -14,8 +14,9 @@ from ragsweep.core.arrays import Milliseconds
 from ragsweep.core.digest import digest, digest_texts
 from ragsweep.core.errors import EncoderError
 from ragsweep.core.progress import progress
-from ragsweep.core.timing import sample, timed
+from ragsweep.core.timing import timed
 from ragsweep.models.encoders.encoder import Embeddings, Encoder, Role
+from ragsweep.models.encoders.encoder_capabilities import AnnouncesTexts, EncodesInPieces
 from ragsweep.models.encoders.prompts import prompted_for
 from ragsweep.models.encoders.reduction import shortened, unreduced
 from ragsweep.models.encoders.returned import check_embeddings
@@ -67,10 +68,9 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role, *, c
                 missing = missing[~new]
             if not len(missing):
                 break
-        size = getattr(encoder, "piece", PIECE)
-        announce = getattr(encoder, "announce", None)
-        if callable(announce) and len(missing):
-            announce([texts[row] for row in missing], role)
+        size = encoder.piece if isinstance(encoder, EncodesInPieces) else PIECE
+        if isinstance(encoder, AnnouncesTexts) and len(missing):
+            encoder.announce([texts[row] for row in missing], role)
         with progress(f"encoding {len(missing):,} {PLURAL[role]}", len(missing)) as shown:
             for start in range(0, len(missing), size):
                 piece = [texts[row] for row in missing[start : start + size]]
@@ -105,7 +105,7 @@ def encoding_ms(encoder: Encoder, store: Store, queries: Sequence[str]) -> Milli
     encoder = prompted_for(unreduced(encoder), "query")
 
     def build() -> Arrays:
-        return {"ms": timed(lambda row: encoder.encode([queries[row]], "query"), sample(len(queries)).tolist())}
+        return {"ms": timed(lambda row: encoder.encode([queries[row]], "query"), len(queries))}
 
     return store.get("encoding", [identity(encoder), digest_texts(queries)], build)["ms"]
 

@@ -7,32 +7,29 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
+from ragsweep.core.capability import Capability
 from ragsweep.core.digest import digest, version
 from ragsweep.core.errors import EncoderError
-from ragsweep.core.hardware import cpu_has_bf16, fastest_device
-from ragsweep.core.limits import Between, Text
+from ragsweep.core.hardware import cpu_has_bf16
+from ragsweep.core.limits import Text
 from ragsweep.core.progress import progress
 from ragsweep.models.encoders.backends import PRECISIONS, Backend, Precision, packages, run_in
 from ragsweep.models.encoders.model_files import (
     MINILM,
     digest_of_model,
-    model_folder,
     prompts_of,
     similarity_of,
-    tokenizer_in,
     window_of,
 )
 from ragsweep.models.encoders.model_running import (
     GROUP,
     LIBRARIES,
-    WIDTH,
     by_threads,
-    check_device,
     groups_of,
     in_batches,
     loaded,
@@ -42,6 +39,7 @@ from ragsweep.models.encoders.model_running import (
 from ragsweep.models.encoders.prompts import Prompted
 from ragsweep.models.encoders.reduction import Reducible
 from ragsweep.models.encoders.similarity import Similarity, by_dot
+from ragsweep.models.encoders.torch_model import TorchModel
 from ragsweep.store.store import NO_STORE, Store
 
 if TYPE_CHECKING:
@@ -52,7 +50,8 @@ Role = Literal["query", "passage"]
 Outputs = Callable[..., Any]  # of a model, its way to encode, texts and options
 
 
-class Encoder(Protocol):
+@runtime_checkable
+class Encoder(Capability, Protocol):
     """A way to embed texts; write your own as one class with these two members.
 
     The embedding of a text must not depend on the texts beside it: when a corpus grows, only what is new is encoded.
@@ -72,7 +71,7 @@ class Encoder(Protocol):
 
 
 @dataclass(frozen=True)
-class SentenceTransformerEncoder(Reducible, Prompted):
+class SentenceTransformerEncoder(Reducible, Prompted, TorchModel):
     """Any sentence-transformers model. It is loaded when something must be encoded, not before.
 
     On one kind of CPU an embedding is a function of its text: the same to the last bit in any company, order and number
@@ -81,74 +80,53 @@ class SentenceTransformerEncoder(Reducible, Prompted):
     batches, and the last bits depend on them.
 
     Attributes:
-        model: A name on the Hugging Face hub, or a folder.
-        device: `cpu`, `cuda`, `cuda:1`, `mps`; None takes the fastest there is.
+        model, device, batch_size: See `TorchModel`.
         backend: What computes the model's transformer; `onnx` and `openvino` run on the CPU.
         precision: Of the transformer's arithmetic.
-        batch_size: Texts encoded at once on an accelerator.
         store: Keeps the export of the model that `onnx` and `openvino` run.
         similarity: By which embeddings are compared. With `dot` they have the length that the model gives them. None
             takes what the model's files say, and cosine if they say nothing.
     """
 
     model: Text = MINILM
-    device: Text | None = None
     backend: Backend = "torch"
     precision: Precision = "fp32"
-    batch_size: Annotated[int, Between(1)] = 32
     store: Store = NO_STORE
     similarity: Similarity | None = None
 
     def __post_init__(self) -> None:
         packages(self.backend)
-        if self.device is None:  # what is used is what is logged
-            object.__setattr__(self, "device", "cpu" if self.backend != "torch" else fastest_device())
+        if self.device is None and self.backend != "torch":
+            object.__setattr__(self, "device", "cpu")
         if self.precision not in PRECISIONS[self.backend]:
             there_is = "; ".join(f"{backend}: {', '.join(precisions)}" for backend, precisions in PRECISIONS.items())
             raise EncoderError(f"encoder.precision: {self.backend} has no {self.precision} (there is {there_is})")
         if self.backend != "torch" and self.device not in (None, "cpu"):
             raise EncoderError(f"encoder.device: found {self.device!r}, but {self.backend} runs on the CPU")
-        if self._kind == "cpu":
-            if self.precision == "bf16" and not cpu_has_bf16():
-                others = " or ".join(name for name in PRECISIONS[self.backend] if name != "bf16")
-                raise EncoderError(f"encoder.precision: this CPU has no bf16 (avx512_bf16, amx_bf16); use {others}")
-        elif self._kind != fastest_device():  # else torch will say, when it is loaded
-            check_device(str(self.device))
+        TorchModel.__post_init__(self)
+        if self._kind == "cpu" and self.precision == "bf16" and not cpu_has_bf16():
+            others = " or ".join(name for name in PRECISIONS[self.backend] if name != "bf16")
+            raise EncoderError(f"encoder.precision: this CPU has no bf16 (avx512_bf16, amx_bf16); use {others}")
         if self.similarity is None:
             object.__setattr__(self, "similarity", similarity_of(self.folder))
         self._fill_prompts(self.model, prompts_of(self.folder))
         super().__post_init__()
 
     @property
-    def _kind(self) -> str:
-        return str(self.device).partition(":")[0]
-
-    @property
     def without_effect(self) -> tuple[str, ...]:
         """Settings that have no effect on this device or beside the others."""
-        return (*super().without_effect, *(("batch_size",) if self._kind == "cpu" else ()))
-
-    @cached_property
-    def folder(self) -> Path:
-        """Where the model's files are; raises `EncoderError` where they cannot be had."""
-        return model_folder(self.model)
+        return (*super().without_effect, *super(Reducible, self).without_effect)
 
     @cached_property
     def window(self) -> int | None:
         """How many tokens of a text are read, with the special ones; None if the model's files do not tell."""
         return window_of(self.folder)
 
-    @property
-    def tokenizer_file(self) -> Path | None:
-        """The model's tokenizer; None if it is not in a file that the library `tokenizers` reads."""
-        return tokenizer_in(self.folder)
-
     @cached_property
     def fingerprint(self) -> str:
         """Digest over the model's files (weights, tokenizer, configuration) and over what moves the last bits."""
         libraries = {name: version(name) for name in (*LIBRARIES, *packages(self.backend))}
-        shapes = [GROUP, WIDTH] if self._kind == "cpu" else [self.batch_size]
-        settings = [self._kind, self.backend, self.precision, shapes, self.similarity, dict(self.prompts)]
+        settings = [self._kind, self.backend, self.precision, self._shapes, self.similarity, dict(self.prompts)]
         return digest([digest_of_model(self.folder), settings, libraries])
 
     def encode(self, texts: Sequence[str], role: Role) -> Embeddings:

@@ -143,6 +143,8 @@ def settings_of(component: str) -> Iterator[None]:
     try:
         yield
     except EncoderError as error:
+        if component == "encoder":
+            raise
         raise ConfigError(re.sub(r"\bencoder\.(?=model\b|device\b)", f"{component}.", str(error))) from error
 
 

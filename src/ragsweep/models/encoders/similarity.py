@@ -7,12 +7,15 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from ragsweep.core.capability import Capability, offered_with
+
 Similarity = Literal["cosine", "dot"]
 SIMILARITIES: tuple[Similarity, ...] = ("cosine", "dot")
 
 
+@offered_with("encode")
 @runtime_checkable
-class KnowsSimilarity(Protocol):
+class KnowsSimilarity(Capability, Protocol):
     """An encoder that says how its embeddings are compared; those of other encoders have length 1."""
 
     @property

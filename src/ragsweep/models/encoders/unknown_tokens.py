@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from ragsweep.core.capability import Capability, offered_with
 from ragsweep.core.digest import digest_texts, version
 from ragsweep.core.parsing import from_json
 from ragsweep.models.encoders.tokenizer import digest_of, opened
@@ -20,8 +21,9 @@ NO_TOKEN = -1
 AT_ONCE = 1_000  # texts whose tokens are in memory
 
 
+@offered_with("encode", "rank")
 @runtime_checkable
-class HasTokenizer(Protocol):
+class HasTokenizer(Capability, Protocol):
     """A component whose model has a tokenizer on this machine."""
 
     @property

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
 from ragsweep.core.arrays import NOTHING, Indices
+from ragsweep.core.capability import Capability, offered_with
 from ragsweep.core.errors import RetrieverError
 from ragsweep.models.encoders.encoder import Embeddings
 from ragsweep.retrieval.indexes.exact import canonical_scores, longest_of
@@ -42,11 +43,20 @@ class Corpus:
         return longest_of(self.embeddings)
 
 
-class Engine(Protocol):
+@runtime_checkable
+class OpensCorpus(Capability, Protocol):
+    """An index that is handed the corpus itself, not only the embeddings."""
+
+    def open_corpus(self, corpus: Corpus) -> Nearest:
+        """Make a corpus searchable: build what is absent, and reuse what has the same digest."""
+        ...
+
+
+class Engine(OpensCorpus, Protocol):
     """An index that keeps a corpus itself; write your own as one class with these members.
 
-    An engine may also have `check(self) -> None`, which raises an error if it cannot be used. It is called before a run
-    is recorded. Its rankings may have `index_bytes`, what the collection takes on disk.
+    An engine may also be a `DeletesCorpus` and a `ChecksItself`. Its rankings may have `index_bytes`, what the
+    collection takes on disk.
 
     Attributes:
         name: For messages and names of files.
@@ -54,9 +64,11 @@ class Engine(Protocol):
 
     name: ClassVar[str]
 
-    def open_corpus(self, corpus: Corpus) -> Nearest:
-        """Make a corpus searchable: build what is absent, and reuse what has the same digest."""
-        ...
+
+@offered_with("open_corpus")
+@runtime_checkable
+class DeletesCorpus(Capability, Protocol):
+    """An engine that keeps collections outside of the store, each until it is deleted."""
 
     def delete(self, corpus_digest: str) -> None:
         """Delete what the engine has built for this corpus, and nothing else."""

@@ -59,15 +59,11 @@ class HnswIndex:
     """
 
     libraries: ClassVar[tuple[str, ...]] = ("faiss-cpu",)
+    at_least: ClassVar[Mapping[str, str]] = {"ef_search": "k"}
 
     m: Annotated[int, Between(2, 512)] = 32
     ef_construction: Annotated[int, Between(1, 1_000_000)] = 200
     ef_search: Annotated[int, Between(1, 1_000_000)] = 128
-
-    @property
-    def at_least(self) -> Mapping[str, str]:
-        """Settings that must not be smaller than another one."""
-        return {"ef_search": "k"}
 
     def open(self, passages: Embeddings, keep: Keep) -> Nearest:
         """Build the graph, or take the stored one."""
@@ -100,6 +96,8 @@ class IvfPqIndex:
     """
 
     libraries: ClassVar[tuple[str, ...]] = ("faiss-cpu",)
+    chooses_by_depth: ClassVar[bool] = True
+    passages_needed: ClassVar[int] = CODES
 
     lists: Annotated[int, Between(1, 1_000_000)] = 64
     probes: Annotated[int, Between(1, 1_000_000)] = 8

@@ -44,6 +44,11 @@ class QuantizedIndex:
     rescore: bool = True
     oversample: Annotated[int, Between(1, 1000)] = 4
 
+    @property
+    def chooses_by_depth(self) -> bool:
+        """Whether codes choose what embeddings order."""
+        return self.rescore
+
     def open(self, passages: Embeddings, keep: Keep) -> Nearest:
         """Make the codes, or take the stored ones.
 

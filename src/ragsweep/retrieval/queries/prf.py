@@ -9,6 +9,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
 from ragsweep.retrieval.feedback import Feedback
 from ragsweep.retrieval.ranking import Expansion, Ranker, Search
+from ragsweep.retrieval.stage_capabilities import uses_feedback
 from ragsweep.retrieval.stages import feedback_changes, rank
 from ragsweep.store.code import name_of
 
@@ -34,7 +35,7 @@ class PseudoRelevanceFeedback:
 
     def check(self, search: Search, ranker: Ranker) -> None:
         """Refuse a ranker that would ignore the passages."""
-        if not getattr(ranker, "uses_feedback", False):
+        if not uses_feedback(ranker):
             expected = "expected sparse or dense retrieval, or a fusion of these"
             raise ConfigError(f"query=prf: {name_of(ranker)} cannot search with feedback; {expected}")
 

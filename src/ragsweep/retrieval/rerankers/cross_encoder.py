@@ -13,21 +13,19 @@ import numpy as np
 from ragsweep.core.arrays import Scores
 from ragsweep.core.digest import digest, version
 from ragsweep.core.errors import EncoderError
-from ragsweep.core.hardware import fastest_device
-from ragsweep.core.limits import Between, Text
-from ragsweep.core.timing import sample, timed
-from ragsweep.models.encoders.model_files import digest_of_model, model_folder
+from ragsweep.core.limits import Between
+from ragsweep.core.timing import timed
+from ragsweep.models.encoders.model_files import digest_of_model
 from ragsweep.models.encoders.model_running import (
     GROUP,
     LIBRARIES,
-    WIDTH,
     by_threads,
-    check_device,
     groups_of,
     in_batches,
     loaded,
     settings_of,
 )
+from ragsweep.models.encoders.torch_model import TorchModel
 from ragsweep.retrieval.ranking import Ranking, Search, ranked
 from ragsweep.retrieval.rerankers.pair_scores import Pair, pair_scores, pairs_of
 from ragsweep.store.identity import identity
@@ -35,7 +33,7 @@ from ragsweep.store.store import Store
 
 
 @dataclass(frozen=True)
-class CrossEncoderReranker:
+class CrossEncoderReranker(TorchModel):
     """Orders passages by the score that a sentence-transformers `CrossEncoder` gives them beside the query.
 
     The score is the model's output itself. Many models pass it through a sigmoid, which does not change the order but
@@ -43,57 +41,30 @@ class CrossEncoderReranker:
     even in its last bit.
 
     Attributes:
-        model: A name on the Hugging Face hub, or a folder.
+        model, device, batch_size: See `TorchModel`.
         store: Keeps the scores of pairs and the rankings.
-        device: `cpu`, `cuda`, `cuda:1`, `mps`; None takes the fastest there is.
-        batch_size: Pairs scored at once on an accelerator.
         candidates: How many passages of the first ranking are reranked; None reranks all.
     """
 
     formula: ClassVar[str] = "output of the cross-encoder for the query and the passage, before any sigmoid"
+    model_class: ClassVar[str] = "CrossEncoder"
+    group: ClassVar[str] = "reranker"
     at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}  # `candidates` must not be smaller than `k`
 
-    model: Text
     store: Store
-    device: Text | None = None
-    batch_size: Annotated[int, Between(1)] = 32
     candidates: Annotated[int, Between(1)] | None = 100
-
-    def __post_init__(self) -> None:
-        if self.device is None:  # what is used is what is logged
-            object.__setattr__(self, "device", fastest_device())
-        elif self._kind not in ("cpu", fastest_device()):  # else torch will say, when the model is loaded
-            with settings_of("reranker"):
-                check_device(str(self.device))
-
-    @property
-    def _kind(self) -> str:
-        return str(self.device).partition(":")[0]
-
-    @property
-    def without_effect(self) -> tuple[str, ...]:
-        """Settings that have no effect on this device."""
-        return ("batch_size",) if self._kind == "cpu" else ()
-
-    @cached_property
-    def folder(self) -> Path:
-        """Where the model's files are; raises `ConfigError` where they cannot be had."""
-        with settings_of("reranker"):
-            return model_folder(self.model, "CrossEncoder")
 
     @cached_property
     def fingerprint(self) -> str:
         """Digest over the model's files and over what moves the last bits of a score."""
-        shapes = [GROUP, WIDTH] if self._kind == "cpu" else [self.batch_size]
         libraries = {name: version(name) for name in LIBRARIES}
         with settings_of("reranker"):
-            return digest([digest_of_model(self.folder), self._kind, shapes, libraries])
+            return digest([digest_of_model(self.folder), self._kind, self._shapes, libraries])
 
     def rerank(self, search: Search, ranking: Ranking, depth: int) -> Ranking:
         """The passages of a ranking by the model's score, at most `depth` of them."""
         scores = pair_scores(search, ranking, self.scores, self.store, identity(self))
-        rows = sample(len(search.queries)).tolist()
-        latency_ms = timed(lambda row: self.scores(pairs_of(search, ranking, row)), rows)
+        latency_ms = timed(lambda row: self.scores(pairs_of(search, ranking, row)), len(search.queries))
         return ranked(ranking.passages, scores, depth, latency_ms)
 
     def scores(self, pairs: Sequence[Pair]) -> Scores:

@@ -13,8 +13,9 @@ import numpy as np
 from ragsweep.core.arrays import Scores
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
-from ragsweep.core.timing import sample, timed
+from ragsweep.core.timing import timed
 from ragsweep.models.encoders.encoder import Embeddings, Encoder
+from ragsweep.models.encoders.encoder_capabilities import EmbedsTokens
 from ragsweep.models.encoders.similarity import name_of_similarity
 from ragsweep.retrieval.checks import expect_encoder
 from ragsweep.retrieval.ranking import Ranking, Search, ranked
@@ -52,7 +53,7 @@ class LateInteractionReranker:
 
     def __post_init__(self) -> None:
         expect_encoder(self.encoder)
-        if not callable(getattr(self.encoder, "token_embeddings", None)):
+        if not isinstance(self.encoder, EmbedsTokens):
             raise ConfigError(
                 f"encoder: {kind_of(self.encoder)} has no method 'token_embeddings', which late interaction needs; "
                 "encoder=minilm has it"
@@ -68,8 +69,7 @@ class LateInteractionReranker:
         """The passages of a ranking by MaxSim, at most `depth` of them."""
         key = [code_of(self), own_settings(self, LateInteractionReranker), identity(self.encoder)]
         scores = pair_scores(search, ranking, MaxSim(self.encoder), self.store, key)
-        rows = sample(len(search.queries)).tolist()
-        latency_ms = timed(lambda row: MaxSim(self.encoder)(pairs_of(search, ranking, row)), rows)
+        latency_ms = timed(lambda row: MaxSim(self.encoder)(pairs_of(search, ranking, row)), len(search.queries))
         return ranked(ranking.passages, scores, depth, latency_ms)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from ragsweep.core.arrays import NOTHING
+from ragsweep.core.capability import Capability, offered_with
 from ragsweep.core.errors import ConfigError, RetrieverError
 from ragsweep.core.hardware import cores
 from ragsweep.core.limits import Between
@@ -46,6 +47,14 @@ class Score(NamedTuple):
     cut: bool
 
 
+@offered_with("ask_each")
+@runtime_checkable
+class SaysIfLikely(Capability, Protocol):
+    """A language model that says whether it can tell how likely a text is; any other is taken to."""
+
+    has_likelihoods: bool  # whether it can
+
+
 @dataclass(frozen=True)
 class LikelihoodReranker:
     """Query likelihood (Ponte and Croft 1998) under a language model, without training (UPR, arXiv:2204.07496).
@@ -70,7 +79,7 @@ class LikelihoodReranker:
 
     def __post_init__(self) -> None:
         expect_method(self.model, "ask_each", "reranker.model")
-        if not getattr(self.model, "has_likelihoods", True):
+        if isinstance(self.model, SaysIfLikely) and not self.model.has_likelihoods:
             raise ConfigError(
                 f"reranker.model: {name_of(self.model)} does not tell how likely a given text is (a chat returns no "
                 "logprobs of what is sent), which reranker=likelihood needs; use language_model=smollm2"

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ragsweep.core.arrays import NOTHING, Indices, Scores
 from ragsweep.core.limits import Between
-from ragsweep.core.timing import sample, timed
+from ragsweep.core.timing import timed
 from ragsweep.models.encoders.embeddings import encoding_ms
 from ragsweep.models.encoders.encoder import Embeddings, Encoder
 from ragsweep.models.encoders.similarity import of_length_1
@@ -85,7 +85,7 @@ class MmrReranker:
             order, scores = chosen(query)
             reranked.passages[query, : len(order)] = passages[query, order]
             reranked.scores[query, : len(order)] = scores
-        choosing_ms = timed(chosen, sample(len(queries)).tolist())
+        choosing_ms = timed(chosen, len(queries))
         latency_ms = encoding_ms(self.encoder, self.store, search.queries) + choosing_ms
         return Ranking(reranked.passages, reranked.scores, latency_ms)
 

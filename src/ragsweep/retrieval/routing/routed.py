@@ -168,6 +168,6 @@ class RoutedQueries:
         rows, classifier = sample(len(search.queries)), self.settings.classifier
         if {len(ranking.latency_ms) for ranking in self.rankings} != {len(rows)}:
             return UNTIMED
-        ms = timed(lambda row: self.predicted.classify(self.embeddings[[row]]), rows.tolist())
+        ms = timed(lambda row: self.predicted.classify(self.embeddings[[row]]), len(search.queries))
         route_ms = taken([ranking.latency_ms for ranking in self.rankings], self.route[rows])
         return total_ms([encoding_ms(classifier.encoder, classifier.store, search.queries), ms, route_ms])

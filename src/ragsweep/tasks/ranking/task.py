@@ -21,7 +21,7 @@ from ragsweep.models.encoders.prompt_tokens import token_counts
 from ragsweep.models.encoders.tokenizer import WORDS
 from ragsweep.retrieval import Ranker, Ranking, Reranker, Rewriter, rank
 from ragsweep.retrieval.judgments import Judgments, dealing
-from ragsweep.retrieval.method import Method
+from ragsweep.retrieval.method import Method, method_of
 from ragsweep.retrieval.stages import check_search, details_of, sections_of
 from ragsweep.statistics.intervals import Array
 from ragsweep.store.store import Store
@@ -33,7 +33,7 @@ from ragsweep.tasks.ranking.evaluation import Evaluation, evaluate
 from ragsweep.tasks.ranking.explain import Explanation, find
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.spans.needs import check_spans
-from ragsweep.tasks.search import STAGES, Retrieval, in_stages, search_of
+from ragsweep.tasks.search import STAGES, Retrieval, expect_known_members, in_stages, search_of
 from ragsweep.tasks.task import Curve, Measurement, Record, Score
 
 LEAST_DEPTH = 100  # a ranking has at least this many passages, and at least k
@@ -79,6 +79,7 @@ class RankingTask:
 
     def __post_init__(self) -> None:
         self._ranker  # noqa: B018 - fails here if a stage lacks its method
+        expect_known_members(self.retriever, self.query, self.reranker, self.dynamic_k)
 
     @property
     def without_effect(self) -> Sequence[str]:
@@ -248,7 +249,7 @@ class RankingTask:
     @property
     def _method(self) -> Method:
         """The retriever's own, which is not the usual one with stages around it."""
-        method: Method = getattr(self.retriever, "method", Method())
+        method = method_of(self.retriever)
         if self._ranker is not self.retriever:
             method = Method(stands_for=method.stands_for)
         stands_for = {f"retriever.{name}": value for name, value in method.stands_for.items()}

@@ -5,11 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
+from ragsweep.core.capability import Capability
 from ragsweep.core.errors import ConfigError
 from ragsweep.datasets import Dataset
 from ragsweep.retrieval import NOTHING, Ranking
@@ -28,9 +30,16 @@ def of_spans(function: Function) -> Function:
     return function
 
 
+@runtime_checkable
+class NeedsSpans(Capability, Protocol):
+    """A metric that reads `judged.spans`, as `of_spans` marks it."""
+
+    of_spans: bool
+
+
 def needs_spans(function: Callable[..., Any]) -> bool:
     """Whether a metric reads `judged.spans`."""
-    return bool(getattr(getattr(function, "func", function), "of_spans", False))
+    return isinstance(function.func if isinstance(function, partial) else function, NeedsSpans)
 
 
 def check_spans(dataset: Dataset, metrics: Mapping[str, Callable[..., Any]]) -> None:

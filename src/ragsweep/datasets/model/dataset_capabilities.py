@@ -1,0 +1,44 @@
+"""What a dataset, and the corpus and the questions that it is made of, may offer besides reading them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from ragsweep.core.capability import Capability, offered_with
+from ragsweep.datasets.model.collection import Document, Judgment
+from ragsweep.datasets.readers.judgment_files import JudgmentFile
+
+
+@offered_with("load", "read")
+@runtime_checkable
+class KnowsPictures(Capability, Protocol):
+    """Documents that can say which pages are pictures of text, such as scans."""
+
+    def pictures(self, pages: Sequence[str]) -> list[str]:
+        """Those of the pages, each as `source#page_number`, that have a picture."""
+
+
+@offered_with("load", "read")
+@runtime_checkable
+class SkipsDocuments(Capability, Protocol):
+    """Documents of which some are left out."""
+
+    skip: Sequence[str]  # the names of those that are left out
+
+
+@offered_with("load", "read")
+@runtime_checkable
+class AddsJudgments(Capability, Protocol):
+    """Questions that take further judgments, from a review."""
+
+    def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
+        """The file of judgments with further ones. Raises `DatasetError` if these questions cannot take any."""
+
+
+@offered_with("load")
+@runtime_checkable
+class HasCorpus(Capability, Protocol):
+    """A dataset whose documents can be read alone, so that questions can be generated about them."""
+
+    corpus: Any  # reads the documents

@@ -1,0 +1,45 @@
+"""What an encoder may offer besides `encode` and its fingerprint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+from ragsweep.core.capability import Capability, offered_with
+from ragsweep.models.encoders.encoder import Embeddings, Role
+
+
+@offered_with("encode")
+@runtime_checkable
+class EmbedsTokens(Capability, Protocol):
+    """An encoder that can embed each token, for late interaction."""
+
+    def token_embeddings(self, texts: Sequence[str], role: Role) -> list[Embeddings]:
+        """An array of shape [tokens, dimensions] for each text; of length 1 each, for cosines."""
+
+
+@offered_with("encode")
+@runtime_checkable
+class EncodesInPieces(Capability, Protocol):
+    """An encoder that says after how many texts embeddings are kept, so that a killed process loses no more."""
+
+    piece: int  # how many texts
+
+
+@offered_with("encode")
+@runtime_checkable
+class AnnouncesTexts(Capability, Protocol):
+    """An encoder that says what it is going to encode, for example what that costs."""
+
+    def announce(self, texts: Sequence[str], role: Role) -> None:
+        """Print what encoding these texts will cost."""
+
+
+@offered_with("encode")
+@runtime_checkable
+class KnowsWindow(Capability, Protocol):
+    """An encoder of a model that reads the beginning of a text only."""
+
+    model: str  # the name of the model
+
+    window: int | None  # how many tokens are read, with the special ones; None if that is not known

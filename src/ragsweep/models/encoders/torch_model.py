@@ -1,0 +1,65 @@
+"""A model that torch runs: where it runs, and where its files are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from ragsweep.core.hardware import fastest_device
+from ragsweep.core.limits import Between, Text
+from ragsweep.models.encoders.model_files import model_folder, tokenizer_in
+from ragsweep.models.encoders.model_running import GROUP, WIDTH, check_device, settings_of
+
+
+@dataclass(frozen=True)
+class TorchModel:
+    """What components have in common whose model sentence-transformers loads.
+
+    Attributes:
+        model: A name on the Hugging Face hub, or a folder.
+        device: `cpu`, `cuda`, `cuda:1`, `mps`; None takes the fastest there is.
+        batch_size: How much is computed at once on an accelerator.
+        model_class: The class of sentence-transformers.
+        group: The settings that errors name.
+    """
+
+    model_class: ClassVar[str] = "SentenceTransformer"
+    group: ClassVar[str] = "encoder"
+
+    model: Text
+    device: Text | None = field(default=None, kw_only=True)
+    batch_size: Annotated[int, Between(1)] = field(default=32, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.device is None:  # what is used is what is logged
+            object.__setattr__(self, "device", fastest_device())
+        elif self._kind not in ("cpu", fastest_device()):  # else torch will say, when the model is loaded
+            with settings_of(self.group):
+                check_device(str(self.device))
+
+    @property
+    def _kind(self) -> str:
+        return str(self.device).partition(":")[0]
+
+    @property
+    def _shapes(self) -> list[int]:
+        """Of what is computed at once, which moves the last bits."""
+        return [GROUP, WIDTH] if self._kind == "cpu" else [self.batch_size]
+
+    @property
+    def without_effect(self) -> tuple[str, ...]:
+        """Settings that have no effect on this device."""
+        return ("batch_size",) if self._kind == "cpu" else ()
+
+    @cached_property
+    def folder(self) -> Path:
+        """Where the model's files are; raises an error where they cannot be had."""
+        with settings_of(self.group):
+            return model_folder(self.model, self.model_class)
+
+    @property
+    def tokenizer_file(self) -> Path | None:
+        """The model's tokenizer; None if it is not in a file that the library `tokenizers` reads."""
+        return tokenizer_in(self.folder)

@@ -1,0 +1,133 @@
+"""Capabilities: who has one, and whose member is almost one."""
+
+import re
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+from application import PROJECT
+from letters import LetterEncoder
+
+import ragsweep.tasks.task_capabilities  # noqa: F401
+import ragsweep_answers.answering.question  # noqa: F401
+from ragsweep.config.components import target_of
+from ragsweep.core.capability import misspelt
+from ragsweep.core.errors import ConfigError
+from ragsweep.retrieval import DenseRetriever, FusedRetriever, PipelineRetriever, SparseRetriever
+from ragsweep.retrieval.stage_capabilities import ChoosesCandidates, HasDetails, UsesFeedback
+from ragsweep.retrieval.trace import Traces
+from ragsweep.store.key_capabilities import HasFingerprint
+from ragsweep.store.store import NO_STORE
+from ragsweep.tasks.ranking.task import RankingTask
+
+
+class Ranks:
+    def rank(self, search, depth): ...
+
+
+def test_a_component_has_a_capability_by_its_members():
+    assert isinstance(SparseRetriever(NO_STORE), Traces)
+    assert not isinstance(DenseRetriever(LetterEncoder(), NO_STORE), Traces)
+    assert isinstance(PipelineRetriever(Ranks()), HasDetails | UsesFeedback)
+
+
+def test_a_subclass_takes_a_method_back_but_none_is_a_value_of_a_setting():
+    class Silent(SparseRetriever):
+        trace = None
+
+    @dataclass
+    class Reranks:
+        candidates: int | None = None
+
+    assert not isinstance(Silent(NO_STORE), Traces)
+    assert isinstance(Reranks(), ChoosesCandidates)
+
+
+def test_a_property_is_not_computed_to_look_for_it_and_what_it_raises_is_not_swallowed():
+    class Broken(Ranks):
+        @property
+        def fingerprint(self):
+            return self.absent
+
+    broken = Broken()
+    assert isinstance(broken, HasFingerprint)  # Python 3.11 would say no, as the property raises AttributeError
+    with pytest.raises(AttributeError, match="absent"):
+        broken.fingerprint  # noqa: B018
+
+
+def test_a_class_that_inherits_from_a_capability_is_a_class_as_any():
+    class Explains(Traces):
+        def trace(self, search, query): ...
+
+    assert isinstance(Explains(), Explains)
+    assert not isinstance(SparseRetriever(NO_STORE), Explains)
+
+
+def method(self, *others): ...
+
+
+@pytest.mark.parametrize(
+    ("kind", "typo", "meant"),
+    [
+        ("rank", "feedback_change", "feedback_changes"),
+        ("rank", "traec", "trace"),
+        ("rank", "detail", "details"),
+        ("rank", "section", "sections"),
+        ("rank", "chek", "check"),
+        ("rank", "use_feedback", "uses_feedback"),
+        ("rank", "silence", "silences"),
+        ("rewrite", "without_effects", "without_effect"),
+        ("encode", "token_embedding", "token_embeddings"),
+        ("encode", "fingreprint", "fingerprint"),
+        ("rerank", "candidate", "candidates"),
+        ("fuse", "normalization", "normalisation"),
+        ("split", "accross_pages", "across_pages"),
+        ("measure", "measure_s", "measures"),
+        ("answer", "has_confidense", "has_confidence"),
+        ("load", "with_judgements", "with_judgments"),
+    ],
+)
+def test_a_misspelt_member_is_named(kind, typo, meant):
+    component = type("Mine", (), {kind: method, typo: method})()
+    assert f"Mine.{typo}: did you mean {meant}?" in misspelt(component)
+
+
+def test_a_task_refuses_a_stage_with_a_misspelt_member():
+    class Mine(Ranks):
+        feedback_change = method
+
+    with pytest.raises(ConfigError, match=r"Mine\.feedback_change: did you mean feedback_changes\?"):
+        RankingTask(None, None, FusedRetriever({"mine": Mine()}), None, 3, 0, NO_STORE)
+
+
+def test_settings_and_private_names_are_no_misspellings():
+    @dataclass
+    class Mine(Ranks):
+        detail: int = 1
+        limit: ClassVar[int] = 3
+
+        def _traces(self): ...
+
+    class Old(Ranks):
+        def __init__(self, section=3):
+            self.section = section
+
+    assert [misspelt(each) for each in (Mine(), Old(), Ranks())] == [None] * 3
+
+
+def test_a_class_that_has_the_member_does_not_misspell_it_but_one_that_inherits_it_does():
+    both = type("Both", (Ranks,), {"trace": method, "traces": method})
+    assert misspelt(both()) is None
+    assert "Mine.traec: did you mean trace?" in misspelt(type("Mine", (both,), {"traec": method})())
+
+
+def test_members_of_another_kind_are_not_meant():
+    assert misspelt(type("Mine", (), {"rewrite": method, "traec": method})()) is None
+
+
+def test_no_component_that_is_shipped_has_a_misspelt_member():
+    files = [file for conf in (PROJECT / "conf", *(PROJECT / "src").glob("*/conf")) for file in conf.rglob("*.yaml")]
+    named = {name for file in files for name in re.findall(r"_target_: ([\w.]+)", file.read_text())}
+    classes = [each for each in map(target_of, sorted(named)) if isinstance(each, type)]
+    assert len(classes) > 50
+    assert [*filter(None, map(misspelt, classes))] == []
