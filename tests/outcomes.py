@@ -20,6 +20,9 @@ SETTINGS = DecisionSettings("f1", gains=["recall"], costs=["context/tokens", "la
 MEASURED = {"dataset.name": "manual", "evaluation.resamples": "1000", "seed": "0"}
 CURVE = np.linspace(0.2, 0.9, 20)
 FACTS = {
+    "method": {},
+    "sections": {},
+    "control": "",
     "dataset": {"name": "manual", "digest": "d1", "unit": "page"},
     "decided_by": "f1",
     "item_columns": ["relevant"],

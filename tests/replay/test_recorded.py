@@ -64,8 +64,15 @@ class Answers:
 
 def test_a_task_of_a_user_takes_its_own_groups_from_the_record(logged, today):
     answerer = {"_target_": f"{__name__}.Mine", "b": 0.5}
-    task = {"_target_": f"{__name__}.Answers", "decide_by": "accuracy"}  # where version 0.1.0 had it
-    recorded = {"task": task, "answerer": answerer, "dataset": {"_target_": "os.system"}, "threshold": 0.25}
+    task = {"_target_": f"{__name__}.Answers"}
+    decision = {"metric": "accuracy", "gains": []}
+    recorded = {
+        "task": task,
+        "decision": decision,
+        "answerer": answerer,
+        "dataset": {"_target_": "os.system"},
+        "threshold": 0.25,
+    }
     trusts = trusted(yaml.safe_dump(recorded), today, {}, [__name__])
     assert (trusts.answerer, trusts.threshold, "dataset" in trusts) == (answerer, 0.25, False)
     assert (trusts.decision.metric, trusts.decision.gains) == ("accuracy", [])

@@ -48,15 +48,6 @@ def test_any_json_is_read_or_refused(place, value):
         )
 
 
-def test_facts_of_version_0_1_0_are_read():
-    metrics = {"f1": {"mean": 0.5, "ci_low": 0.4, "ci_high": 0.6}}
-    old = {"dataset": FACTS["dataset"], "at_k": FACTS["at_k"], "metrics": metrics}
-    found = facts_of(old)
-    assert found.intervals == {}
-    assert found.metrics["f1"].title == "f1"
-    assert found.decided_by == ""
-
-
 @pytest.mark.parametrize("text", ['{"broken', "[" * 100_000, "9" * 5000, '{"a": NaN}', "null"])
 def test_a_file_that_is_not_json_is_refused_by_its_name(tmp_path, text):
     (tmp_path / "evaluation.json").write_text(text)

@@ -19,8 +19,8 @@ from ragsweep.core.plugins import plugins
 from ragsweep.core.project import CONF, conf_folders, option_file
 from ragsweep.tasks.run_check import installed_checks
 
-OF_NO_TASK = ("task", "decision", "tracking", "hydra")  # groups that every run uses
 REFERENCE = re.compile(r"\$\{(\w+)[.}]")
+OF_NO_TASK = ("task", "decision", "tracking", "hydra")  # groups that every run uses
 USERS_SHOWN = 4
 PRIMARY = "config"  # of ragsweep run; the primary configuration of another command has its name
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from typing import Any, NamedTuple, get_args, get_origin
 
 from omegaconf import DictConfig, ListConfig, OmegaConf
@@ -14,7 +16,7 @@ from yaml import YAMLError
 from ragsweep.config.components import parameters_of, target_of
 from ragsweep.config.rules import hints_of, is_component, optional, rule_of
 from ragsweep.core.errors import ConfigError, first_line
-from ragsweep.core.project import option_file, options_of
+from ragsweep.core.project import conf_folders, option_file, options_of
 
 SHARED = ("encoder", "index", "fusion")  # components that others refer to; null where nothing needs them
 GROUPS = {"Ranker": "retriever", "Rewriter": "query"}  # of components whose group has another name
@@ -59,6 +61,15 @@ def with_options(config: DictConfig) -> DictConfig:
             each.parent[each.key] = _content(each)
     leads = "an option whose file names itself, or others that do"
     raise ConfigError(f"{found[0].path}: found {found[0].name!r}, {leads}")
+
+
+@cache
+def referenced_groups() -> list[str]:
+    """The groups that a configuration file refers to as a whole, as `encoder: ${encoder}` does, sorted."""
+    folders = conf_folders()
+    texts = [file.read_text("utf-8", errors="replace") for conf in folders for file in sorted(conf.rglob("*.yaml"))]
+    named = {name for text in texts for name in re.findall(r"\$\{(\w+)\}", text)}
+    return sorted(name for name in named if any((conf / name).is_dir() for conf in folders))
 
 
 def named_components(config: DictConfig) -> Iterator[Named]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
@@ -19,7 +18,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ragsweep.config.components import parameters_of
-from ragsweep.config.options import named_components
+from ragsweep.config.options import named_components, referenced_groups
 from ragsweep.config.rules import is_component, is_group
 from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.hydra_versions import VERSION_BASE
@@ -27,15 +26,10 @@ from ragsweep.core.parsing import MalformedError, from_yaml
 from ragsweep.core.project import CONF, conf_folders, placed, project, register_resolvers
 from ragsweep.models.encoders.model_files import MINILM, WORDLLAMA
 from ragsweep.models.encoders.tokenizer import WORDS
-from ragsweep.sweeps import DecisionSettings
 
-STORES = ("ragsweep.store.store.Store", "ragsweep.store.Store")  # the second name is in records of version 0.1.0
+STORE = "ragsweep.store.store.Store"
 MOST_NAMED = 10  # paths in a message
 TODAYS = ("store", "tracking")  # groups that come from this machine's configuration, never from a record
-DECISION: dict[str, Any] = {field.name: None for field in fields(DecisionSettings)} | {
-    "gains": [],
-    "costs": [],
-}  # where none is recorded
 PARTIAL = "_partial_"
 STATIC = "ragsweep.retrieval.WordLlamaEncoder"  # its model comes with a package
 KEY, DEFAULT_KEY = ".api_key_env", "OPENAI_API_KEY"  # the environment variable with the key of an endpoint
@@ -45,8 +39,6 @@ HEADER_SETTINGS = (
     "headers_env",
 )  # of an endpoint; may carry a key or name a server
 NAMED = {"model": "language_model", "rewriter": "query"}  # groups of components whose setting has another name
-# groups that other groups refer to by interpolation
-SHARED = ("encoder", "index", "fusion", "language_model", "reasoning", "corpus", "questions")
 
 
 def keys_of(overrides: Sequence[str]) -> set[str]:
@@ -115,24 +107,23 @@ def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules:
         raise ConfigError(f"config.yaml of the run cannot be read ({error})") from error
     if not isinstance(recorded, dict):
         raise ConfigError("config.yaml of the run holds no settings")
-    shared = [recorded[name] for name in SHARED if name in recorded]
-    recorded = {"task": OmegaConf.to_container(today.task)} | recorded  # records of version 0.1.0 name no task
+    names = [name for name in referenced_groups() if name in recorded and name not in TODAYS]
+    shared = [recorded[name] for name in names]
     recorded = {name: _shared(value, shared) for name, value in recorded.items() if name not in TODAYS}
     for name, value in overrides.items():
         _set(recorded, name, value)
     given = [value for value in overrides.values() if isinstance(value, str)]
-    task = recorded["task"]
+    task = recorded.get("task")
     if not isinstance(task, dict) or not isinstance(task.get("_target_"), str):
         raise ConfigError("task: config.yaml of the run has no such group of settings")
-    metric = task.pop("decide_by", today.decision.metric)  # version 0.1.0 recorded it with the task, or not at all
-    decision = recorded.get("decision", {**DECISION, "metric": metric})
+    decision = recorded.get("decision")
+    if not isinstance(decision, dict):
+        raise ConfigError("decision: config.yaml of the run has no such group of settings")
     outside: dict[str, str] = {}
     _check("task", task, given, modules, outside)  # first: what else is read depends on its class
     taken = parameters_of(OmegaConf.create(task), recorded)
-    recorded = {name: recorded[name] for name in ("task", *SHARED, *taken) if name in recorded}
-    recorded["decision"] = (
-        {**decision, "tokenizer": None} if isinstance(decision, dict) else decision
-    )  # the task has it
+    recorded = {name: recorded[name] for name in ("task", *names, *taken) if name in recorded}
+    recorded["decision"] = {**decision, "tokenizer": None}  # the task has it
     for name, hint in taken.items():
         needed = name not in TODAYS and (is_component(hint) or is_group(hint))
         if needed and not isinstance(recorded.get(name), dict):
@@ -281,7 +272,7 @@ def _within(target: str, modules: Sequence[str]) -> bool:
 
 
 def _is_store(name: str, node: object) -> bool:
-    return name.endswith(".store") and isinstance(node, dict) and node.get("_target_") in STORES
+    return name.endswith(".store") and isinstance(node, dict) and node.get("_target_") == STORE
 
 
 def _placed(node: Any, store: Any, name: str = "") -> Any:

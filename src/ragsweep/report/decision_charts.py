@@ -121,7 +121,7 @@ def draw_by_cutoff(decision: Decision, metric: str, axes: Axes) -> None:
         curve = facts.curves.get(metric, ())
         cutoffs = np.arange(1, len(curve) + 1)
         longest = max(longest, len(curve))
-        if metric in facts.intervals:  # runs of version 0.1.0 have none
+        if metric in facts.intervals:
             band = {"color": colours[name], "alpha": 0.13, "linewidth": 0}
             axes.fill_between(cutoffs, *facts.intervals[metric], **band)
         marker = MARKERS[index % len(MARKERS)]

@@ -15,8 +15,6 @@ from ragsweep.tasks.metric import Guessing, Metric, Unread
 
 LARGEST_MB = 100
 LARGEST = 1e300  # larger numbers are not measurements
-CUTOFF = "k"  # in runs of earlier versions, which had one task
-NOT_RECORDED = "The best run was recorded by an earlier version, which did not record findings about the dataset."
 KINDS = {str: "a string", bool: "true or false", dict: "an object", int: "a whole number"}
 
 
@@ -46,12 +44,12 @@ class Facts:
         dataset: The dataset's name.
         digest: Digest of its questions and correct answers.
         left_out: How many of its questions were left out.
-        decided_by: The metric that decided its sweep. Version 0.1.0 did not record it, nor method and findings.
+        decided_by: The metric that decided its sweep.
         metrics: The metrics by name, in display order.
         aggregates: Those metrics that are not means over items.
         guessing: How the configuration compares with guessing, by metric, where one can guess.
         unread: The items that could not be read, by metric, where there can be any.
-        measures: Further numbers by name, such as costs. Version 0.1.0 did not record them.
+        measures: Further numbers by name, such as costs.
         control: Why the configuration must not be chosen; empty if it may be.
         caution: What must be said first of the configuration; empty if there is nothing.
         cutoff: Name of the setting that is a budget, such as `k`; empty if there is none.
@@ -109,26 +107,26 @@ def facts_of(measured: Any) -> Facts:
         if name not in known or not len(low) == len(high) == len(known[name]):
             raise MalformedError(f"at_k_ci.{name}: expected as many bounds as at_k.{name} has values")
         intervals[name] = (low, high)
-    sections = _one({"sections": {}} | measured, "sections", dict)
+    sections = _one(measured, "sections", dict)
     about = {name: _one(metrics, name, dict) for name in metrics}
-    measures = _one({"measures": {}} | measured, "measures", dict)
+    measures = _one(measured, "measures", dict)
     if taken := {*TEXTS, *TAKEN, *about} & measures.keys():
         raise MalformedError(f"measures.{min(taken)}: another column has this name")
     return Facts(
         dataset=_one(dataset, "name", str),
         digest=_one(dataset, "digest", str),
         left_out=_one({"left_out": 0} | dataset, "left_out", int),
-        decided_by=_one({"decided_by": ""} | measured, "decided_by", str),
+        decided_by=_one(measured, "decided_by", str),
         metrics={name: _metric(name, values) for name, values in about.items()},
         aggregates={name: _aggregate(values) for name, values in about.items() if values.get("aggregate") is True},
         guessing={name: _guessing(_one(about[name], "guessing", dict)) for name in about if "guessing" in about[name]},
         unread={name: _unread(_one(about[name], "unread", dict)) for name in about if "unread" in about[name]},
         measures={name: _measure(name, _one(measures, name, dict)) for name in measures},
-        control=_one({"control": ""} | measured, "control", str),
+        control=_one(measured, "control", str),
         caution=_one({"caution": ""} | measured, "caution", str),
-        cutoff=_one({"cutoff": CUTOFF} | measured, "cutoff", str),
-        method=_method(_one({"method": {}} | measured, "method", dict)),
-        findings=_texts({"findings": [NOT_RECORDED]} | measured, "findings"),
+        cutoff=_one(measured, "cutoff", str),
+        method=_method(_one(measured, "method", dict)),
+        findings=_texts(measured, "findings"),
         sections={heading: _texts(sections, heading) for heading in sections},
         item_columns=_texts(measured, "item_columns"),
         curves=known,

@@ -73,10 +73,9 @@ def _has_ended(process: str | None) -> bool | None:
         return not psutil.pid_exists(pid) if type(pid) is int and 0 < pid < 2**31 else None
     if not isinstance(lock, str) or named is None or named != _name(locks()):
         return None
-    name = lock.removeprefix(f"{locks()}{os.sep}")  # earlier versions wrote the whole path
-    if not LOCK.fullmatch(name):
+    if not LOCK.fullmatch(lock):
         return None
-    return name != _lock(os.getpid()) and _is_free(locks() / name)
+    return lock != _lock(os.getpid()) and _is_free(locks() / lock)
 
 
 def _known(process: str | None) -> Mapping[str, object]:
