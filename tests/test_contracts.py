@@ -456,8 +456,8 @@ def test_every_component_of_the_configuration_has_a_contract():
     other = {
         "ExactIndex",
         "Store",
-        "OpenAIAnswerer",
-        "OpenAIGenerator",
+        "LanguageModelAnswerer",
+        "LanguageModelGenerator",
         "RecordedAnswerer",
     }  # by default, or with tests of their own
     assert named <= tested | within | other

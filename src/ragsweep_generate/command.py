@@ -1,7 +1,7 @@
 """Make a test set from your own documents: questions, and the spans of text that answer them.
 
 ragsweep generate --count 50 --out my_questions                           # from the bundled manual, without a model
-ragsweep generate corpus=pdf corpus.path=my_pdfs generator=openai generator.model=gpt-4o-mini --count 100 --out my_set
+ragsweep generate corpus=pdf corpus.path=my_pdfs generator=llm --count 100 --out my_set   # by language_model
 
 The settings are those of conf/generate.yaml. docs/generate.md says what is checked and what a test set cannot promise.
 Exit status: 1 where fewer questions than wanted passed the checks, 2 where none did or nothing could be made.
@@ -167,14 +167,14 @@ def _typed(name: str, value: Any) -> str:
 
 
 def _shown(config: DictConfig) -> dict[str, object]:
-    """The settings of the generator and of the encoder for the data sheet; the store changes nothing."""
+    """The settings of the generator, its model and the encoder for the data sheet; the store changes nothing."""
     from ragsweep.config.used_settings import leaves
     from ragsweep.core.project import portable
 
     nodes = {name: value for name, value in config.items() if name in ("generator", "encoder")}
     found = leaves(type(config)(nodes))
     return {
-        name: "null" if value is None else portable(value)
+        name.replace("generator.language_model.", "language_model."): "null" if value is None else portable(value)
         for name, value in found
         if ".store." not in name and not name.endswith("._target_")
     }

@@ -121,16 +121,11 @@ class EndpointUser:
         return self._budget.spent
 
     @property
-    def after_failure(self) -> str:
-        """What happens to the rest, and how to go on; the end of an error message."""
-        raise NotImplementedError
-
-    @property
     def _budget(self) -> Budget:
         return budget_of(sweep_id(), self.max_tokens_total)
 
     def _send_each(
-        self, items: Mapping[int, Item], work: Callable[[Item, Endpoint], Result], kind: Kind
+        self, items: Mapping[int, Item], work: Callable[[Item, Endpoint], Result], kind: Kind, after_failure: str
     ) -> dict[int, Result]:
         """Results of the endpoint. If one fails, no further request starts, and those on their way are waited for.
 
@@ -138,6 +133,7 @@ class EndpointUser:
             items: What `work` is called with, in several threads.
             work: Sends the requests about one item.
             kind: Of the requests.
+            after_failure: What becomes of the rest, and how to go on; the end of an error message.
         """
         budget = self._budget
         headers = {**self.headers, **self.headers_in_digest}
@@ -168,16 +164,18 @@ class EndpointUser:
                 endpoint.stopped.set()
         errors = [error for future in futures if (error := future.exception()) is not None]
         if errors:
-            raise self._failure(next(each for each in errors if not isinstance(each, Stopped)), len(errors), budget)
+            first = next(each for each in errors if not isinstance(each, Stopped))
+            raise self._failure(first, f"{counted(len(errors), self.noun)} left, {after_failure}")
         return {number: future.result() for future, number in futures.items()}
 
-    def _failure(self, error: BaseException, left: int, budget: Budget) -> BaseException:
+    def _failure(self, error: BaseException, left: str) -> BaseException:
         """The error to raise: what happened, and how to go on if the user can do something about it."""
         if not isinstance(error, ModelError | Spent):
             return error
         reason = str(error)
         if isinstance(error, Spent):
+            budget = self._budget
             spent = f"{budget.spent:,} of {budget.limit:,} tokens are spent"
             reason = f"{self.group}.max_tokens_total: {spent}, and the next request could exceed them"
         kind = UnusableError if isinstance(error, UnusableError) else ModelError
-        return kind(f"{reason}; {counted(left, self.noun)} left, {self.after_failure}")
+        return kind(f"{reason}; {left}")
