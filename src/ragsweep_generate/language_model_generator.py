@@ -93,24 +93,13 @@ class LanguageModelGenerator:
 
     def estimate_of(self, requests: Sequence[Request]) -> str:
         """What drafts will cost; empty if nothing."""
-        model = self.language_model
-        cost = model.estimate(requests, self._draft, self._asking) if isinstance(model, PaidModel) else None
+        cost = self.paid_model.estimate(requests, self._draft, self._asking) if self.paid_model else None
         return cost.line if cost and cost.planned else ""
 
     @property
-    def spent(self) -> int | None:
-        """The tokens that were paid for; None for a model that costs nothing."""
-        return self.language_model.spent if isinstance(self.language_model, PaidModel) else None
-
-    @property
-    def price_in(self) -> float | None:
-        """Of a million tokens of prompts; None if not given."""
-        return self.language_model.price_in if isinstance(self.language_model, PaidModel) else None
-
-    @property
-    def price_out(self) -> float | None:
-        """Of a million tokens of responses; None if not given."""
-        return self.language_model.price_out if isinstance(self.language_model, PaidModel) else None
+    def paid_model(self) -> PaidModel | None:
+        """The model if it costs money."""
+        return self.language_model if isinstance(self.language_model, PaidModel) else None
 
     @property
     def _asking(self) -> Asking:

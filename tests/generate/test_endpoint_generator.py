@@ -109,32 +109,6 @@ def test_a_server_that_misbehaves_is_survived_and_paid_once(generate):
     assert "king of Norway" in next(each["reason"] for each in rejected if each["check"] == "reference")
 
 
-CONCURRENCY = 3
-
-
-def test_a_killed_start_goes_on_without_asking_again(generate):
-    with QuestionServer() as server:
-        alone = generate.endpoint(server, "alone", "--count", "20", f"store.path={generate.folder / 'other'}")
-        assert generate.run(*alone)[0] == 0
-        first = server.came.copy()
-        server.slow_from = len(server.requests) + 8
-        asked = generate.endpoint(server, "out", "--count", "20", f"language_model.concurrency={CONCURRENCY}")
-        process = generate.start(*asked)
-        assert server.in_the_middle.wait(60)
-        process.send_signal(signal.SIGKILL)
-        assert generate.end(process)[0] == -signal.SIGKILL
-        assert not (generate.folder / "out").exists()
-        server.slow_from = float("inf")
-        server.hurry.set()
-        status, _, err = generate.run(*asked)
-        assert status == 0, err
-        after = server.came - first
-    assert after.keys() == first.keys()
-    assert len([request for request, times in after.items() if times > 1]) <= CONCURRENCY
-    assert max(after.values()) <= 2
-    assert questions_of(generate) == questions_of(generate, "alone")
-
-
 def test_an_interrupted_start_leaves_no_half_of_a_test_set(generate):
     with QuestionServer() as server:
         server.slow_from = 5
@@ -147,18 +121,6 @@ def test_an_interrupted_start_leaves_no_half_of_a_test_set(generate):
         assert (status, err.splitlines()[-1]) == (130, "interrupted")
         assert {path.name for path in generate.folder.iterdir()} == {"documents", "store"}
         assert generate.run(*asked)[0] == 0
-        assert set(server.answered.values()) == {1}
-
-
-def test_a_limit_on_tokens_stops_before_it_is_exceeded_and_a_higher_one_goes_on(generate):
-    with QuestionServer() as server:
-        asked = generate.endpoint(server, "out", "--count", "20", "generator.max_tokens=100")
-        status, _, err = generate.run(*asked, "language_model.max_tokens_total=2000")
-        assert status == 2
-        assert "language_model.max_tokens_total: " in err.splitlines()[-1]
-        assert "the others are kept; start again" in err.splitlines()[-1]
-        assert 0 < len(server.requests) * 120 <= 2000
-        assert generate.run(*asked, "language_model.max_tokens_total=200000")[0] == 0
         assert set(server.answered.values()) == {1}
 
 

@@ -47,7 +47,7 @@ class Plugin:
         commands: Its subcommands by name.
         checks: The classes of its checks of a run (`ragsweep.tasks.RunCheck`), as `module:class`, by the group that
             has their settings.
-        renamed: What an option that is gone, such as `answerer=openai`, is called now.
+        renamed: What options that are gone are called now, by `group=option`.
     """
 
     about: str

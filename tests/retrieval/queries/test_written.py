@@ -1,11 +1,6 @@
 """Queries that a language model writes: of an endpoint, over HTTP, and of SmolLM2."""
 
 import logging
-import os
-import signal
-import subprocess
-import sys
-import threading
 from dataclasses import replace
 from typing import ClassVar
 
@@ -50,16 +45,6 @@ def write(prompt, times):
     return completion(
         f"Here are some:\n1. Iron against {question}\n2) “Folic acid, {question}”\n- {question}\n\n4. Zinc"
     )
-
-
-EXPAND = """
-import sys
-from ragsweep.store.store import NO_STORE, Store
-from ragsweep.retrieval import HypotheticalPassage, OpenAIModel, Search, SparseRetriever
-url, folder, *queries = sys.argv[1:]
-model = OpenAIModel(model="model", base_url=url, concurrency=2, store=Store(folder))
-HypotheticalPassage(model).expand(Search(("passage",), tuple(queries)), SparseRetriever(NO_STORE))
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -189,30 +174,6 @@ def test_a_run_without_a_store_pays_once(model, server):
     rank(pipeline, TABLETS, 3)
     assert "Iron" in pipeline.details(TABLETS)["searched"][0]
     assert len(server.requests) == 1
-
-
-def test_a_killed_process_goes_on_where_it_was(model, server, tmp_path):
-    queries = [f"query {number}" for number in range(12)]
-    middle, hurry = threading.Event(), threading.Event()
-
-    def slow(prompt, times):
-        if len(server.requests) > 6:
-            middle.set()
-            hurry.wait(30)
-        return write(prompt, times)
-
-    server.reply = slow
-    command = [sys.executable, "-c", EXPAND, server.url, str(tmp_path / "s"), *queries]
-    process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(PROJECT / "src")})
-    assert middle.wait(60)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    hurry.set()
-    asked = dict(server.asked)
-    HypotheticalPassage(model).expand(replace(TABLETS, queries=tuple(queries)), SPARSE)
-    assert len(server.asked) == 12
-    assert sum(server.asked.values()) <= 12 + 2  # those that were on their way
-    assert sum(times for prompt, times in server.asked.items() if prompt in asked) <= len(asked) + 2
 
 
 def test_the_cost_is_printed_first(model, server, capfd):

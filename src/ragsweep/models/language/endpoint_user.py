@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar
 
 from ragsweep.core.errors import ConfigError, ModelError, UnusableError
 from ragsweep.core.limits import Between, Text
@@ -16,6 +16,7 @@ from ragsweep.core.project import sweep_id
 from ragsweep.core.terminal import counted
 from ragsweep.models.language.access import access_of, check_access, check_headers
 from ragsweep.models.language.budget import Budget, Spent, budget_of
+from ragsweep.models.language.language_model import Item, Result
 from ragsweep.models.language.likely_keys import likely_key, texts_in
 from ragsweep.models.language.sending import Endpoint, Kind, Stopped
 
@@ -23,8 +24,6 @@ OPENAI = "https://api.openai.com/v1"
 VERSION = r"v?\d[\w.-]{,20}|preview|latest"  # of an API; keys are longer
 
 Price = Annotated[float, Between(0)]
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -170,22 +170,15 @@ class LocalModel(Model, Protocol):
 
 @runtime_checkable
 class PaidModel(Model, Protocol):
-    """A model whose responses cost money."""
+    """A model whose responses cost money.
 
-    @property
-    def spent(self) -> int:
-        """The tokens that this start of the program has paid for."""
-        ...
+    `spent`: the tokens that this start of the program has paid for. `price_in`, `price_out`: of a million tokens of
+    prompts and of responses; None if not given.
+    """
 
-    @property
-    def price_in(self) -> float | None:
-        """Of a million tokens of prompts; None if not given."""
-        ...
-
-    @property
-    def price_out(self) -> float | None:
-        """Of a million tokens of responses; None if not given."""
-        ...
+    spent: int
+    price_in: float | None
+    price_out: float | None
 
     def estimate(self, items: Sequence[Item], work: Callable[[Item, LanguageModel], Result], asking: Asking) -> Cost:
         """What `ask_each` will ask and what that costs; nothing is planned if everything is kept."""

@@ -25,14 +25,8 @@ from ragsweep.models.language.sending import Endpoint
 from ragsweep.models.language.unusable import Unusable
 from ragsweep.store.store import NO_STORE, Store
 
-NOTHING = {
-    "text": "",
-    "refused": True,
-    "cause": Cause.REFUSED,
-    "tokens_in": None,
-    "tokens_out": None,
-    "time_ms": 0,
-}  # stands for a response
+UNKNOWN = {"cause": Cause.REFUSED, "tokens_in": None, "tokens_out": None, "time_ms": 0}
+NOTHING = {"text": "", "refused": True, **UNKNOWN}  # stands for a response
 Request = dict[str, Any]
 
 
