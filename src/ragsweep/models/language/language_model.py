@@ -111,6 +111,9 @@ class LanguageModel(Protocol):
         ...
 
 
+Work = Callable[[Item, LanguageModel], Result]  # asks a model about one item
+
+
 @runtime_checkable
 class ScoresOptions(Protocol):
     """A language model that tells how likely a given text is, as most servers cannot."""
@@ -143,9 +146,7 @@ class Model(Protocol):
         """Whether it returns JSON of given fields when it is asked to."""
         ...
 
-    def ask_each(
-        self, items: Sequence[Item], work: Callable[[Item, LanguageModel], Result], asking: Asking
-    ) -> list[Result]:
+    def ask_each(self, items: Sequence[Item], work: Work[Item, Result], asking: Asking) -> list[Result]:
         """What `work` returns for each item, in the same order; it asks the model about one item.
 
         `work` may run in several threads, and more than once for an item.
@@ -180,7 +181,7 @@ class PaidModel(Model, Protocol):
     price_in: float | None
     price_out: float | None
 
-    def estimate(self, items: Sequence[Item], work: Callable[[Item, LanguageModel], Result], asking: Asking) -> Cost:
+    def estimate(self, items: Sequence[Item], work: Work[Item, Result], asking: Asking) -> Cost:
         """What `ask_each` will ask and what that costs; nothing is planned if everything is kept."""
         ...
 

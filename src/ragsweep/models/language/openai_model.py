@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
@@ -19,7 +19,7 @@ from ragsweep.models.language.cost import Cost, PlannedRequest, sent
 from ragsweep.models.language.endpoint_model import Ask, EndpointModel, Response, response_format
 from ragsweep.models.language.endpoint_user import EndpointUser, Price
 from ragsweep.models.language.kept import KeptResponses
-from ragsweep.models.language.language_model import Asking, Item, LanguageModel, Message, Result
+from ragsweep.models.language.language_model import Asking, Item, Message, Result, Work
 from ragsweep.models.language.response import Cause
 from ragsweep.models.language.sending import Endpoint
 from ragsweep.models.language.unusable import Unusable
@@ -70,9 +70,7 @@ class OpenAIModel(EndpointUser):
         own = ("model", "messages", *TOKEN_LIMITS, "temperature", "seed", "stream", "n")
         return (*own, "response_format") if self.structured else own
 
-    def ask_each(
-        self, items: Sequence[Item], work: Callable[[Item, LanguageModel], Result], asking: Asking
-    ) -> list[Result]:
+    def ask_each(self, items: Sequence[Item], work: Work[Item, Result], asking: Asking) -> list[Result]:
         """What `work` returns for each item, in the same order. What is kept already is not asked for.
 
         Args:
@@ -91,12 +89,12 @@ class OpenAIModel(EndpointUser):
             results |= self._ask(left, work, asking)
         return [results[number] for number in range(len(items))]
 
-    def estimate(self, items: Sequence[Item], work: Callable[[Item, LanguageModel], Result], asking: Asking) -> Cost:
+    def estimate(self, items: Sequence[Item], work: Work[Item, Result], asking: Asking) -> Cost:
         """What `ask_each` will ask and what that costs; nothing is planned if everything is kept."""
         return self._cost(self._of_kept(items, work, asking)[2], asking)
 
     def _of_kept(
-        self, items: Sequence[Item], work: Callable[[Item, LanguageModel], Result], asking: Asking
+        self, items: Sequence[Item], work: Work[Item, Result], asking: Asking
     ) -> tuple[dict[int, Result], dict[int, Item], list[Request]]:
         """Results for which everything is kept, the other items, and the requests of those that are not kept."""
         kept = self._responses(asking)
@@ -119,9 +117,7 @@ class OpenAIModel(EndpointUser):
                 left[number] = item
         return results, left, missing
 
-    def _ask(
-        self, items: Mapping[int, Item], work: Callable[[Item, LanguageModel], Result], asking: Asking
-    ) -> dict[int, Result]:
+    def _ask(self, items: Mapping[int, Item], work: Work[Item, Result], asking: Asking) -> dict[int, Result]:
         """Results of the endpoint."""
         kept, unusable = self._responses(asking), Unusable(asking.group, asking.max_tokens)
         kept.check()

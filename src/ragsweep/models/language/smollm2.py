@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ from ragsweep.models.language.language_model import (
     Asking,
     Completion,
     Item,
-    LanguageModel,
     Message,
     OptionScores,
     Result,
     TooLongError,
+    Work,
 )
 from ragsweep.models.language.smollm2_files import LIBRARIES, SHA256, check_packages, load
 from ragsweep.store.store import NO_STORE, Store
@@ -157,9 +157,7 @@ class SmolLM2Model:
     def __post_init__(self) -> None:
         check_packages()
 
-    def ask_each(
-        self, items: Sequence[Item], work: Callable[[Item, LanguageModel], Result], asking: Asking
-    ) -> list[Result]:
+    def ask_each(self, items: Sequence[Item], work: Work[Item, Result], asking: Asking) -> list[Result]:
         """What `work` returns for each item, in the same order; each is computed in one thread, on all cores."""
         stop = Event()
 
