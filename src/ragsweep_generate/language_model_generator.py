@@ -35,7 +35,7 @@ from ragsweep_generate.telling_sentences import chosen_sentence
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-USUAL_TOKENS = {"passage": 1024, "sentence": 48}  # of a response
+DRAFT_TOKENS = {"passage": 1024, "sentence": 48}  # of a response
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class LanguageModelGenerator:
         expect_method(self.language_model, "ask_each", "generator.language_model")
         about = self.about or ("sentence" if isinstance(self.language_model, LocalModel) else "passage")
         object.__setattr__(self, "about", about)
-        most = most_tokens(self.language_model, self.max_tokens, USUAL_TOKENS[about], "generator")
+        most = most_tokens(self.language_model, self.max_tokens, DRAFT_TOKENS[about], "generator")
         object.__setattr__(self, "max_tokens", most)
 
     @property

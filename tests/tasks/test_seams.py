@@ -46,7 +46,7 @@ from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.task import RankingTask
 from ragsweep.testing import LearnerContract
 from ragsweep.testing.learning import JUDGED
-from ragsweep_answers.answering import Answer, EvidenceAnswerer, ask_apart
+from ragsweep_answers.answering import Answer, EvidenceAnswerer, LanguageModelAnswerer, ask_apart
 from ragsweep_answers.answering.reasoning import ChainOfThought
 from ragsweep_answers.measuring.settings import AnswerSettings
 from ragsweep_answers.measuring.task import AnswersTask

@@ -26,7 +26,7 @@ from ragsweep_answers.answering.question import Answer, Question, Reasoning
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-USUAL_TOKENS = 1024  # of a response
+ANSWER_TOKENS = 1024  # of a response
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class LanguageModelAnswerer:
     def __post_init__(self) -> None:
         expect_method(self.language_model, "ask_each", "answerer.language_model")
         expect_method(self.reasoning, "answer", "reasoning")
-        most = most_tokens(self.language_model, self.max_tokens, USUAL_TOKENS, "answerer")
+        most = most_tokens(self.language_model, self.max_tokens, ANSWER_TOKENS, "answerer")
         object.__setattr__(self, "max_tokens", most)
 
     def answer(self, questions: Sequence[Question]) -> list[Answer]:

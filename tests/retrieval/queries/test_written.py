@@ -168,6 +168,12 @@ def test_nothing_is_asked_twice(model, server):
     np.testing.assert_array_equal(again.latency_ms, first.latency_ms)  # of the first time
 
 
+def test_a_text_has_at_most_the_tokens_that_the_setting_says(model, server):
+    for most in (None, 9):
+        HypotheticalPassage(model, max_tokens=most).expand(TABLETS, SPARSE)
+    assert [request["max_completion_tokens"] for request in server.requests] == [256, 9]
+
+
 def test_a_run_without_a_store_pays_once(model, server):
     """A pipeline expands queries for the ranking, for the table of queries and to explain."""
     pipeline = PipelineRetriever(SPARSE, HypotheticalPassage(replace(model, store=NO_STORE)))

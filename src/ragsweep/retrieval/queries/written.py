@@ -31,7 +31,7 @@ PHRASINGS = """\
 Write the question below in {} different ways, to search for passages that answer it.
 Each on a line of its own, and nothing else.
 Question: {}"""
-USUAL_TOKENS = 256  # of a text
+QUERY_TOKENS = 256  # of a text
 ITEM = re.compile(r"(?:[-*•]|\(?\d+[.):])\s+")  # how a line of a list begins
 QUOTES = "\"'“”*"
 
@@ -52,7 +52,7 @@ class WritingExpander:
 
     def __post_init__(self) -> None:
         expect_method(self.model, "ask_each", "query.model")
-        object.__setattr__(self, "max_tokens", most_tokens(self.model, self.max_tokens, USUAL_TOKENS, "query"))
+        object.__setattr__(self, "max_tokens", most_tokens(self.model, self.max_tokens, QUERY_TOKENS, "query"))
 
     @cached_property
     def _told(self) -> dict[str, Completion]:
