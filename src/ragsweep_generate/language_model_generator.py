@@ -44,8 +44,8 @@ class LanguageModelGenerator:
 
     About a passage, it asks for a question of a type and for the sentences that answer it, copied. A `structured` model
     that returns something else than the JSON that was asked for is told once what is wrong with it. A small model
-    cannot copy, so about a sentence, that is chosen first, at random, and is the reference. Many of its questions are
-    then poor, and some are not answered by their sentence, which no check finds.
+    cannot copy. It is asked about one sentence instead, which is chosen at random and is the reference. Many of these
+    questions are poor, and some are not answered by their sentence, which no check finds.
 
     Attributes:
         language_model: The model.
