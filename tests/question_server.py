@@ -131,8 +131,8 @@ class Generate:
 
     def endpoint(self, server: QuestionServer, out: str, *given: str) -> list[str]:
         """The arguments that ask a server for a test set."""
-        asked = ["generator=openai", "generator.model=model", f"generator.base_url={server.url}", "~encoder"]
-        return [*self.documents, *asked, "shortest_passage=5", "--out", out, *given]
+        model = ["language_model=openai", "language_model.model=model", f"language_model.base_url={server.url}"]
+        return [*self.documents, "generator=llm", *model, "~encoder", "shortest_passage=5", "--out", out, *given]
 
 
 def lines(path: Path) -> list[dict[str, Any]]:

@@ -436,7 +436,7 @@ class TestExtractive(GeneratorContract):
 
 def test_every_component_of_the_configuration_has_a_contract():
     groups = ("answerer", "chunker", "classifier", "corpus", "dataset", "dynamic_k", "encoder", "evaluation", "fusion")
-    groups += ("generator", "index", "query", "reranker")
+    groups += ("generator", "index", "language_model", "query", "reranker")
     groups += ("questions", "reasoning", "retriever", "task")
     files = [file for group in groups for file in (PROJECT / "conf" / group).glob("*.yaml")]
     named = {name for file in files for name in re.findall(r"_target_: [\w.]+\.(\w+)", file.read_text())}
@@ -448,8 +448,8 @@ def test_every_component_of_the_configuration_has_a_contract():
     other = {
         "ExactIndex",
         "Store",
-        "OpenAIAnswerer",
-        "OpenAIGenerator",
+        "LanguageModelAnswerer",
+        "LanguageModelGenerator",
         "RecordedAnswerer",
     }  # by default, or with tests of their own
     assert named <= tested | within | other
@@ -465,6 +465,7 @@ import numpy as np
 
 from ragsweep.store.store import NO_STORE, Store
 from ragsweep.datasets import Collection, Document, Judgment, Query
+from ragsweep.models.language.language_model import Completion
 from ragsweep.retrieval import SparseRetriever, ranked
 from ragsweep.tasks.metric import metric
 from ragsweep.testing import *
@@ -574,6 +575,24 @@ class TestHopeful(TaskContract):
     settings = {"seed": 0, "questions": 40, "divisors": 2, "sharpness": 1.0}
 
 
+class Backwards:
+    structured = True
+
+    def ask_each(self, items, work, asking):
+        return [work(each, Silent()) for each in reversed(items)]
+
+
+class Silent:
+    structured = True
+
+    def complete(self, messages, as_json=False):
+        return Completion("", None, None, random.random())
+
+
+class TestBackwards(LanguageModelContract):
+    component = Backwards
+
+
 class Local(YesNoTask):
     def measure(self, items):
         return replace(super().measure(items), charts=(lambda: iter(()),))
@@ -585,6 +604,8 @@ class TestLocal(TaskContract):
 '''
 
 CAUGHT = {
+    ("TestBackwards", "test_every_item_has_the_result_of_its_own"),
+    ("TestBackwards", "test_json_is_returned_where_the_model_says_so"),
     ("TestOneForAll", "test_a_query_is_ranked_the_same_beside_any_others"),
     ("TestMisspelt", "test_no_member_is_misspelt"),
     ("TestDice", "test_it_ranks_the_same_way_each_time"),

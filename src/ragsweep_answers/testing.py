@@ -40,13 +40,11 @@ class TellingModel:
     Attributes:
         tell: Returns the text for a prompt.
         structured: Whether it returns JSON when it is asked to.
-        score: Returns the log-likelihood of a continuation of a prompt; None for a model that cannot tell.
         counts_tokens: Whether it says how many tokens there were.
     """
 
     tell: Callable[[str], str]
     structured: bool = False
-    score: Callable[[str, str], float] | None = None
     counts_tokens: bool = True
     calls: list[tuple[str, str]] = field(default_factory=list)
 
@@ -59,10 +57,19 @@ class TellingModel:
         tokens_in, tokens_out = (len(each.split()) if self.counts_tokens else None for each in (prompt, text))
         return Completion(text, tokens_in, tokens_out, time_ms=2.0)
 
-    def option_scores(self, messages: Sequence[Message], continuations: Sequence[str]) -> OptionScores | None:
+
+@dataclass
+class ScoringModel(TellingModel):
+    """One that also tells how likely a text is.
+
+    Attributes:
+        score: Returns the log-likelihood of a continuation of a prompt.
+    """
+
+    score: Callable[[str, str], float] = lambda prompt, continuation: float(len(continuation))
+
+    def option_scores(self, messages: Sequence[Message], continuations: Sequence[str]) -> OptionScores:
         """What `score` returns."""
-        if self.score is None:
-            return None
         prompt = "\n\n".join(message.content for message in messages)
         self.calls.append((prompt, ""))
         return OptionScores(tuple(self.score(prompt, each) for each in continuations), len(prompt.split()), 2.0)
@@ -108,8 +115,8 @@ class ReasoningContract(ComponentContract):
 
     def test_every_prompt_and_response_is_in_the_answer(self, made: Any) -> None:
         """So a reader can see what the model was asked; a score counts as a response."""
-        for score in (None, lambda prompt, continuation: float(len(continuation))):
-            model = TellingModel(lambda prompt: f"{len(prompt)} letters.\nAnswer: A", score=score)
+        for kind in (TellingModel, ScoringModel):
+            model = kind(lambda prompt: f"{len(prompt)} letters.\nAnswer: A")
             given = self.asked(made, QUESTIONS[0], model)
             assert [each.prompt for each in given.exchanges] == [prompt for prompt, _ in model.calls]
             pairs = zip(given.exchanges, model.calls, strict=True)
@@ -139,7 +146,7 @@ class ReasoningContract(ComponentContract):
         """The last one, too."""
         options = tuple(Option(letter, f"{each} tablets") for each, letter in enumerate(LETTERS[:number], 1))
         last = options[-1].letter
-        model = TellingModel(lambda prompt: f"Answer: {last}", score=lambda prompt, each: float(each.strip() == last))
+        model = ScoringModel(lambda prompt: f"Answer: {last}", score=lambda prompt, each: float(each.strip() == last))
         assert self.asked(made, replace(QUESTIONS[0], options=options), model).letter == last
 
     def test_the_same_question_has_the_same_answer(self, made: Any) -> None:

@@ -1,7 +1,7 @@
 """Make a test set from your own documents: questions, and the spans of text that answer them.
 
 ragsweep generate --count 50 --out my_questions                           # from the bundled manual, without a model
-ragsweep generate corpus=pdf corpus.path=my_pdfs generator=openai generator.model=gpt-4o-mini --count 100 --out my_set
+ragsweep generate corpus=pdf corpus.path=my_pdfs generator=llm --count 100 --out my_set   # by language_model
 
 The settings are those of conf/generate.yaml. docs/generate.md says what is checked and what a test set cannot promise.
 Exit status: 1 where fewer questions than wanted passed the checks, 2 where none did or nothing could be made.
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from omegaconf import DictConfig
 
     from ragsweep.datasets import Corpus
+    from ragsweep_generate.drafts import Generator
     from ragsweep_generate.making import Plan
 
 SETTINGS = ("drafts_per_question", "passage_size", "shortest_passage", "seed")  # of the plan, in the configuration
@@ -67,7 +68,7 @@ def main() -> int:
     questions, name = typed("questions.path", str(folder / QUESTIONS)), typed("dataset.name", folder.name)
     sweep = f"ragsweep run -m {corpus_settings} questions=spans {questions} {name} k=3,5"
     command = shlex.join(["ragsweep", "generate", *sys.argv[1:]])
-    recipe = Recipe(documents, len(sources), generator, _shown(config), plan, command, sweep)
+    recipe = Recipe(documents, len(sources), generator, _shown(config, generator), plan, command, sweep)
     write(folder, recipe, outcome)
 
     passed = f"{share(len(outcome.accepted), outcome.drafts)} of {counted(outcome.drafts, 'draft')} passed the checks"
@@ -166,15 +167,19 @@ def _typed(name: str, value: Any) -> str:
     return typed(name, str(value).removeprefix(f"{Path.cwd()}{os.sep}") if not isinstance(value, list) else value)
 
 
-def _shown(config: DictConfig) -> dict[str, object]:
-    """The settings of the generator and of the encoder for the data sheet; the store changes nothing."""
-    from ragsweep.config.used_settings import leaves
+def _shown(config: DictConfig, generator: Generator) -> dict[str, object]:
+    """The settings of the generator, its model and the encoder for the data sheet; the store changes nothing."""
+    from ragsweep.config.used_settings import PLAIN, leaves
     from ragsweep.core.project import portable
 
     nodes = {name: value for name, value in config.items() if name in ("generator", "encoder")}
-    found = leaves(type(config)(nodes))
+    found = dict(leaves(type(config)(nodes)))
+    used = {f"generator.{name}": value for name, value in vars(generator).items() if isinstance(value, PLAIN)}
+    found |= {name: used[name] for name in found if name in used}  # what stands for null
+    names = {name: name.replace("generator.language_model.", "language_model.") for name in found}
+    names["generator.language_model._target_"] = "language_model"
     return {
-        name: "null" if value is None else portable(value)
-        for name, value in found
-        if ".store." not in name and not name.endswith("._target_")
+        names[name]: "null" if value is None else portable(value)
+        for name, value in found.items()
+        if ".store." not in name and not names[name].endswith("._target_")
     }

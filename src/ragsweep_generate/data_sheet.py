@@ -12,6 +12,7 @@ from ragsweep.core.terminal import counted, one_line
 from ragsweep.datasets import Document
 from ragsweep.datasets.formats.generated_questions import EASY_SHARE
 from ragsweep.datasets.model.collection import digest_of_documents
+from ragsweep.models.language.language_model import PaidModel
 from ragsweep.store.code import kind_of
 from ragsweep_generate.checking import CHECKS
 from ragsweep_generate.drafts import UNANSWERABLE, Generator
@@ -73,11 +74,13 @@ def cost_of(recipe: Recipe, outcome: Outcome) -> str:
     if outcome.tokens_in is None or outcome.tokens_out is None:
         return "The model does not say how many tokens there were."
     line = f"{outcome.tokens_in:,} tokens in and {outcome.tokens_out:,} out, for {counted(outcome.drafts, 'draft')}"
-    prices = [getattr(recipe.generator, name, None) for name in ("price_in", "price_out")]
-    if all(isinstance(price, int | float) for price in prices):
-        line += f", {(outcome.tokens_in * prices[0] + outcome.tokens_out * prices[1]) / 1e6:.2f} at the given prices"  # type: ignore[operator]
-    spent = getattr(recipe.generator, "spent", None)
-    return f"{line}." if spent is None else f"{line}; this run paid for {spent:,} tokens; the rest came from the store."
+    paid: PaidModel | None = getattr(recipe.generator, "paid_model", None)
+    if paid is None:
+        return f"{line}."
+    if paid.price_in is not None and paid.price_out is not None:
+        price = (outcome.tokens_in * paid.price_in + outcome.tokens_out * paid.price_out) / 1e6
+        line += f", {price:.2f} at the given prices"
+    return f"{line}; this run paid for {paid.spent:,} tokens; the rest came from the store."
 
 
 def data_sheet(recipe: Recipe, outcome: Outcome) -> str:

@@ -57,8 +57,8 @@ class Generator(Protocol):
 
     A generator that also makes questions that the documents do not answer has `UNANSWERABLE` among its types. One that
     makes several drafts of one passage and type has `repeats`, the number. One with a model has `prompts`, texts by
-    their names. One whose requests cost money has `estimate_of(requests)`, which returns what they will cost as a line;
-    `spent`, the tokens that were paid for; and `price_in` and `price_out`, prices of a million tokens.
+    their names. One whose requests cost money has `estimate_of(requests)`, which returns what they will cost as a line,
+    and `paid_model`, the `PaidModel` that it asks.
     """
 
     @property

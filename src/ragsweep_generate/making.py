@@ -99,7 +99,7 @@ def types_of(generator: Generator, plan: Plan) -> tuple[str, ...]:
         if name not in known:
             raise ConfigError(f"--types: found {name}, expected some of {', '.join(known)}")
     if plan.out_of_scope and UNANSWERABLE not in generator.types:
-        raise ConfigError("--unanswerable: this generator makes no out-of-scope questions; generator=openai does")
+        raise ConfigError("--unanswerable: this generator makes none; generator=llm generator.about=passage does")
     return plan.types or tuple(known)
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from ragsweep.datasets.model.cases import Option
 from ragsweep.models.language.language_model import Exchange, LanguageModel, Message
+from ragsweep.models.language.openai_model import OpenAIModel
 from ragsweep.store.store import Store
-from ragsweep_answers.answering.endpoint import OpenAIAnswerer
+from ragsweep_answers.answering import LanguageModelAnswerer
 from ragsweep_answers.answering.fields import AnswerFields
 from ragsweep_answers.answering.question import Answer, Question
 
@@ -47,8 +48,8 @@ def main() -> None:
     """Ask the endpoint and the number of questions in the arguments, and keep the responses in a folder."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # the background of a shell ignores it
     url, folder, number = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    answerer = OpenAIAnswerer(OnePrompt(), model="model", base_url=url, concurrency=2, store=Store(folder))
-    print(*(each.letter for each in answerer.answer(questions(number))))
+    model = OpenAIModel(model="model", base_url=url, concurrency=2, store=Store(folder))
+    print(*(each.letter for each in LanguageModelAnswerer(model, OnePrompt()).answer(questions(number))))
 
 
 if __name__ == "__main__":

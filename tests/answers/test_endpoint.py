@@ -21,23 +21,25 @@ from email.utils import formatdate
 from pathlib import Path
 
 import pytest
-import yaml
 from answers import one_prompt
 from answers.one_prompt import OnePrompt, questions
 from application import PROJECT
 from endpoint_server import TOKENS_IN, TOKENS_OUT, EndpointServer, Reply, answer, completion, defaults_of, problem
+from omegaconf import OmegaConf
 
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError, ModelError
 from ragsweep.core.project import PROJECT as PROJECT_FOLDER
-from ragsweep.core.project import SWEEP_ID, option_file
+from ragsweep.core.project import SWEEP_ID
 from ragsweep.core.terminal import one_line
 from ragsweep.models.language import endpoint_user, kept, sending
 from ragsweep.models.language.language_model import Message
+from ragsweep.models.language.openai_model import OpenAIModel
 from ragsweep.store.store import Store
+from ragsweep_answers.answering import LanguageModelAnswerer
 from ragsweep_answers.answering.asking import announce
-from ragsweep_answers.answering.endpoint import OpenAIAnswerer
 from ragsweep_answers.answering.question import Answer
+from ragsweep_answers.plugin import PLUGIN
 
 pytestmark = pytest.mark.extra("openai")
 KEY = "sk-test-Zm9vYmFyYmF6cXV4"
@@ -84,9 +86,14 @@ def server():
 
 @pytest.fixture
 def answerer(server, tmp_path):
-    return OpenAIAnswerer(
-        OnePrompt(), model="model", base_url=server.url, timeout_s=5, retries=2, store=Store(str(tmp_path))
-    )
+    model = OpenAIModel(model="model", base_url=server.url, timeout_s=5, retries=2, store=Store(str(tmp_path)))
+    return LanguageModelAnswerer(model, OnePrompt())
+
+
+def with_settings(answerer, **settings):
+    """With other settings of its own and of its model."""
+    own = {name: settings.pop(name) for name in ("reasoning", "max_tokens") if name in settings}
+    return replace(answerer, **own, language_model=replace(answerer.language_model, **settings))
 
 
 def letters(answers):
@@ -173,7 +180,7 @@ def test_the_request_asks_for_json_of_the_fields_of_an_answer(server, answerer):
 )
 def test_a_setting_changes_the_request_and_so_asks_again(server, answerer, setting, value, sent):
     answerer.answer(questions(1))
-    replace(answerer, **{setting: value}).answer(questions(1))
+    with_settings(answerer, **{setting: value}).answer(questions(1))
     before, after = server.requests
     assert before != after
     assert {name: after.get(name) for name in sent} == sent
@@ -184,8 +191,8 @@ def test_settings_that_change_no_answer_do_not_ask_again(server, answerer, monke
     monkeypatch.setenv("OTHER_KEY", f"{KEY}-other")
     changed = {"max_tokens_total": 10, "concurrency": 1, "timeout_s": 1, "retries": 0, "price_in": 1, "price_out": 1}
     changed |= {"headers": {"X-Title": "mine"}, "headers_env": {"api-key": "OTHER_KEY"}, "api_key_env": None}
-    other = replace(answerer, **changed)
-    assert {*changed} == {*other.without_effect}
+    other = with_settings(answerer, **changed)
+    assert {*changed} == {*other.language_model.without_effect}
     assert letters(other.answer(questions(1))) == ["B"]
     assert len(server.requests) == 1
 
@@ -193,20 +200,20 @@ def test_settings_that_change_no_answer_do_not_ask_again(server, answerer, monke
 def test_another_endpoint_is_asked_although_this_one_has_answered(answerer):
     answerer.answer(questions(1))
     with EndpointServer() as other:
-        replace(answerer, base_url=f"{other.url}/").answer(questions(1))
-        replace(answerer, base_url=other.url).answer(questions(1))  # the same address
+        with_settings(answerer, base_url=f"{other.url}/").answer(questions(1))
+        with_settings(answerer, base_url=other.url).answer(questions(1))  # the same address
         assert len(other.requests) == 1
 
 
 def test_a_text_without_structure_is_left_to_the_reasoning_method(server, answerer):
     server.reply = lambda prompt, times: completion("A")
-    [found] = replace(answerer, structured=False).answer(questions(1))
+    [found] = with_settings(answerer, structured=False).answer(questions(1))
     assert (found.letter, found.confidence) == ("A", None)
 
 
 def test_no_more_requests_are_open_at_once_than_the_setting_says(server, answerer):
     server.reply = lambda prompt, times: replace(answer(), after_s=0.1)
-    replace(answerer, concurrency=3).answer(questions(12))
+    with_settings(answerer, concurrency=3).answer(questions(12))
     assert server.at_once == 3
 
 
@@ -278,7 +285,7 @@ def test_an_answer_with_another_bad_field_is_read_and_not_asked_for_again(server
 
 def test_half_a_character_becomes_a_question_mark(server, answerer):
     server.reply = lambda prompt, times: completion("a \ud83d b")
-    [found] = replace(answerer, structured=False).answer(questions(1))
+    [found] = with_settings(answerer, structured=False).answer(questions(1))
     assert found.exchanges[0].response == "a ? b"
 
 
@@ -287,7 +294,7 @@ def test_half_a_character_becomes_a_question_mark(server, answerer):
 )
 def test_tokens_that_cannot_be_are_not_known(server, answerer, usage):
     server.reply = lambda prompt, times: completion("A", usage=usage)
-    [found] = replace(answerer, structured=False).answer(questions(1))
+    [found] = with_settings(answerer, structured=False).answer(questions(1))
     assert (found.letter, found.tokens_in, found.tokens_out) == ("A", None, None)
 
 
@@ -315,7 +322,7 @@ PASSING = {
 @pytest.mark.parametrize("reply", PASSING.values(), ids=PASSING)
 def test_a_failure_that_may_pass_is_tried_again(server, answerer, reply):
     server.reply = once(reply)
-    assert letters(replace(answerer, timeout_s=1).answer(questions(1))) == ["B"]
+    assert letters(with_settings(answerer, timeout_s=1).answer(questions(1))) == ["B"]
     assert len(server.requests) == 2
 
 
@@ -323,7 +330,7 @@ def test_a_failure_that_may_pass_is_tried_again(server, answerer, reply):
 def test_a_failure_that_does_not_pass_ends_in_one_line(server, answerer, reply):
     server.reply = lambda prompt, times: reply
     started = time.monotonic()
-    line = failure(replace(answerer, timeout_s=0.3, retries=1))
+    line = failure(with_settings(answerer, timeout_s=0.3, retries=1))
     assert time.monotonic() - started < 10
     assert line.startswith(server.url)
     assert "(2 tries); 1 question left" in line
@@ -333,7 +340,7 @@ def test_a_failure_that_does_not_pass_ends_in_one_line(server, answerer, reply):
 def test_the_waits_between_tries_double(server, answerer, monkeypatch):
     monkeypatch.setattr(sending, "FIRST_WAIT_S", 0.1)
     server.reply = lambda prompt, times: answer() if times == 4 else problem(500)
-    replace(answerer, retries=3).answer(questions(1))
+    with_settings(answerer, retries=3).answer(questions(1))
     gaps = [later - earlier for earlier, later in zip(server.times, server.times[1:], strict=False)]
     assert [gap >= least for gap, least in zip(gaps, [0.1, 0.2, 0.4], strict=True)] == [True, True, True]
     assert gaps[0] < 0.4
@@ -369,9 +376,9 @@ def test_a_server_cannot_hold_the_run_for_hours(server, answerer):
 
 FINAL = {
     "400": (problem(400, "context too long"), "400 context too long; a smaller k"),
-    "401": (problem(401, f"Incorrect API key provided: {KEY}"), "401 the key in the variable answerer.api_key_env"),
-    "403": (problem(403, f"{KEY[:9]}*** may not"), "403 the key in the variable answerer.api_key_env"),
-    "404": (problem(404, "no such model"), "404 no such model; check answerer.base_url and answerer.model"),
+    "401": (problem(401, f"Incorrect key: {KEY}"), "401 the key in the variable language_model.api_key_env"),
+    "403": (problem(403, f"{KEY[:9]}*** may not"), "403 the key in the variable language_model.api_key_env"),
+    "404": (problem(404, "no such model"), "404 no such model; check language_model.base_url and language_model.model"),
     "no credit": (problem(429, "you have no credit", code="insufficient_quota"), "429 you have no credit"),
     "huge": (Reply(b" " * 1_100_000), "the response is larger than 1 MB"),
 }
@@ -380,7 +387,7 @@ FINAL = {
 @pytest.mark.parametrize(("reply", "expected"), FINAL.values(), ids=FINAL)
 def test_a_failure_that_cannot_pass_is_not_tried_again_and_stops_the_others(server, answerer, reply, expected):
     server.reply = lambda prompt, times: reply
-    line = failure(replace(answerer, concurrency=2), number=30)
+    line = failure(with_settings(answerer, concurrency=2), number=30)
     assert expected in line
     assert "30 questions left" in line
     assert KEY[:9] not in line
@@ -390,13 +397,13 @@ def test_a_failure_that_cannot_pass_is_not_tried_again_and_stops_the_others(serv
 @pytest.mark.parametrize("body", [{"error": "no such model"}, {"message": "no such model"}, "no such model"])
 def test_an_error_of_another_form_is_understood(server, answerer, body):
     server.reply = lambda prompt, times: Reply(json.dumps(body).encode(), 404)
-    assert "404 no such model; check answerer.base_url" in failure(answerer)
+    assert "404 no such model; check language_model.base_url" in failure(answerer)
 
 
 def test_an_error_is_read_only_up_to_the_limit_of_a_response(server, answerer):
     server.reply = lambda prompt, times: problem(400, "x" * 3_000_000 + "END")
     line = failure(answerer)
-    assert f"{server.url}: 400 ; answerer.structured=false" in line
+    assert f"{server.url}: 400 ; language_model.structured=false" in line
     assert "END" not in line
 
 
@@ -405,7 +412,7 @@ def test_a_compressed_response_does_not_fill_the_memory(server, answerer, status
     server.reply = lambda prompt, times: Reply(bomb, status, {"Content-Encoding": "gzip"})
     bomb = gzip.compress(b" " * 100_000_000)
     tracemalloc.start()
-    failure(replace(answerer, retries=0))
+    failure(with_settings(answerer, retries=0))
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 30_000_000
@@ -421,12 +428,12 @@ def test_a_redirect_is_not_followed(server, answerer):
 def test_an_endpoint_that_is_not_there_is_one_line(answerer):
     with EndpointServer() as gone:
         address = gone.url
-    assert failure(replace(answerer, base_url=address)).startswith(f"{address}: cannot be reached")
+    assert failure(with_settings(answerer, base_url=address)).startswith(f"{address}: cannot be reached")
 
 
 def test_a_failure_keeps_what_was_answered(server, answerer):
     server.reply = lambda prompt, times: problem(400, "no") if "7" in prompt else answer()
-    line = failure(replace(answerer, concurrency=1), number=10)
+    line = failure(with_settings(answerer, concurrency=1), number=10)
     assert "3 questions left, the others are kept; start again with tracking.resume=true" in line
     server.reply = lambda prompt, times: answer()
     assert letters(answerer.answer(questions(10))) == ["B"] * 10
@@ -448,7 +455,7 @@ class Long:
 def test_an_error_of_the_reasoning_method_is_raised_as_it_is_and_stops_the_others(server, answerer):
     server.reply = lambda prompt, times: replace(answer(), after_s=0.02)
     with pytest.raises(ZeroDivisionError):
-        replace(answerer, reasoning=Long(), concurrency=2).answer(questions(2))
+        with_settings(answerer, reasoning=Long(), concurrency=2).answer(questions(2))
     assert len(server.requests) < 20
 
 
@@ -472,7 +479,7 @@ def test_a_server_that_dies_is_asked_only_for_what_is_missing(server, answerer):
         return replace(answer(), hangs_up=dead.is_set())
 
     server.reply = die
-    line = failure(replace(answerer, concurrency=1, retries=1), number=12)
+    line = failure(with_settings(answerer, concurrency=1, retries=1), number=12)
     assert "7 questions left" in line
     before = dict(server.asked)
     server.shutdown()
@@ -544,14 +551,14 @@ def test_a_ctrl_c_while_questions_are_handed_out_stops_the_rest(server, answerer
 
 
 def stored(answerer):
-    return closing(sqlite3.connect(Path(answerer.store.path) / "answers.sqlite", isolation_level=None))
+    return closing(sqlite3.connect(Path(answerer.language_model.store.path) / "answers.sqlite", isolation_level=None))
 
 
 def test_once_a_response_cannot_be_kept_no_other_one_is_paid_for(server, answerer):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))  # of any file: stands for a full disk
     try:
-        line = failure(replace(answerer, concurrency=1), number=40)
+        line = failure(with_settings(answerer, concurrency=1), number=40)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     with stored(answerer) as connection:
@@ -565,7 +572,9 @@ def test_once_a_response_cannot_be_kept_no_other_one_is_paid_for(server, answere
 
 def test_nothing_is_asked_where_nothing_can_be_kept(server, answerer, tmp_path):
     (tmp_path / "file").touch()
-    assert "kept responses: cannot write" in failure(replace(answerer, store=Store(str(tmp_path / "file" / "store"))))
+    assert "kept responses: cannot write" in failure(
+        with_settings(answerer, store=Store(str(tmp_path / "file" / "store")))
+    )
     assert server.requests == []
 
 
@@ -611,53 +620,53 @@ def test_a_kept_response_that_is_none_is_asked_for_again(server, answerer, chang
 
 
 def test_the_limit_on_tokens_is_not_exceeded_and_a_new_start_goes_on(server, answerer, monkeypatch):
-    limited = replace(answerer, max_tokens=TOKENS_OUT, max_tokens_total=500, concurrency=4)
+    limited = with_settings(answerer, max_tokens=TOKENS_OUT, max_tokens_total=500, concurrency=4)
     for start in range(2):
-        monkeypatch.setenv(SWEEP_ID, f"{answerer.store.path} {start}")
+        monkeypatch.setenv(SWEEP_ID, f"{answerer.language_model.store.path} {start}")
         before = len(server.requests)
         line = failure(limited, number=20)
         spent = (len(server.requests) - before) * (TOKENS_IN + TOKENS_OUT)
         assert 0 < spent <= 500 + 4 * TOKENS_IN  # the tokens of a prompt are known only roughly beforehand
-        assert f"answerer.max_tokens_total: {spent} of 500 tokens are spent" in line
+        assert f"language_model.max_tokens_total: {spent} of 500 tokens are spent" in line
         assert f"{20 - len(server.requests)} questions left" in line
         assert "start again with tracking.resume=true" in line
-    assert letters(replace(limited, max_tokens_total=None).answer(questions(20))) == ["B"] * 20
+    assert letters(with_settings(limited, max_tokens_total=None).answer(questions(20))) == ["B"] * 20
     assert set(server.asked.values()) == {1}
 
 
 def test_the_runs_of_one_start_share_the_limit(server, answerer):
-    limited = replace(answerer, max_tokens=TOKENS_OUT, max_tokens_total=300)
+    limited = with_settings(answerer, max_tokens=TOKENS_OUT, max_tokens_total=300)
     limited.answer(questions(2))
-    other = replace(limited, reasoning=OnePrompt("Please. "))
-    assert "240 of 300 tokens are spent" in failure(replace(other, max_tokens=100))
+    other = with_settings(limited, reasoning=OnePrompt("Please. "))
+    assert "240 of 300 tokens are spent" in failure(with_settings(other, max_tokens=100))
     assert len(server.requests) == 2
 
 
 def test_a_response_that_never_came_counts_as_paid(server, answerer):
     server.reply = lambda prompt, times: replace(answer(), missing_bytes=10)
-    limited = replace(answerer, max_tokens=100, max_tokens_total=250, retries=20)
-    assert "answerer.max_tokens_total" in failure(limited)
+    limited = with_settings(answerer, max_tokens=100, max_tokens_total=250, retries=20)
+    assert "language_model.max_tokens_total" in failure(limited)
     assert len(server.requests) == 2  # 106 tokens each
 
 
 def test_prompts_of_another_writing_do_not_exceed_the_limit(server, answerer):
     usage = {"prompt_tokens": 900, "completion_tokens": TOKENS_OUT}  # a token for each byte
     server.reply = lambda prompt, times: replace(completion("B", usage=usage), after_s=0.05)
-    asked = replace(answerer, reasoning=OnePrompt("\u95ee" * 300), structured=False)
-    failure(replace(asked, max_tokens=TOKENS_OUT, max_tokens_total=5000, concurrency=8), number=20)
+    asked = with_settings(answerer, reasoning=OnePrompt("\u95ee" * 300), structured=False)
+    failure(with_settings(asked, max_tokens=TOKENS_OUT, max_tokens_total=5000, concurrency=8), number=20)
     assert 0 < len(server.requests) * (900 + TOKENS_OUT) <= 5000
 
 
 def test_tokens_that_are_not_stated_count_as_the_most_that_they_may_be(server, answerer):
     server.reply = lambda prompt, times: completion("B", usage={"prompt_tokens": 0})
-    limited = replace(answerer, structured=False, max_tokens=100, max_tokens_total=250, concurrency=1)
+    limited = with_settings(answerer, structured=False, max_tokens=100, max_tokens_total=250, concurrency=1)
     assert "200 of 250 tokens are spent" in failure(limited, number=4)
     assert len(server.requests) == 2
 
 
 def test_without_a_store_the_error_says_that_nothing_was_kept(server, answerer):
     server.reply = lambda prompt, times: problem(400, "no")
-    assert "nothing was kept (store.enabled=false)" in failure(replace(answerer, store=Store("", enabled=False)))
+    assert "nothing was kept (store.enabled=false)" in failure(with_settings(answerer, store=Store("", enabled=False)))
 
 
 def test_the_cost_is_printed_before_the_first_request(server, answerer, printed):
@@ -668,7 +677,7 @@ def test_the_cost_is_printed_before_the_first_request(server, answerer, printed)
         return answer()
 
     server.reply = look
-    asked = replace(answerer, max_tokens=50, price_in=2e6, price_out=1e6, concurrency=1)
+    asked = with_settings(answerer, max_tokens=50, price_in=2e6, price_out=1e6, concurrency=1)
     announce(asked, {"all": questions(3)})
     asked.answer(questions(3))
     tokens = 3 * (len("Answer." + "Is this question 0?") // 4)
@@ -693,7 +702,7 @@ def test_the_cost_of_several_parts_is_one_line_in_which_a_request_of_both_counts
     parts = {"one": questions(3), "other": questions(5)}
     announce(answerer, parts)
     assert printed().startswith(f"model: at most 10 requests to {server.url} (5 of")
-    announce(replace(answerer, store=Store("", enabled=False)), parts)
+    announce(with_settings(answerer, store=Store("", enabled=False)), parts)
     assert printed().startswith("model: at most 16 requests")
 
 
@@ -721,7 +730,7 @@ def test_the_key_may_stand_in_a_file_of_the_project(server, answerer, tmp_path, 
     answerer.answer(questions(2))
     assert server.key == f"{KEY}-of-file"
     assert "OTHER" not in os.environ
-    replace(answerer, api_key_env="OTHER").answer(questions(3))
+    with_settings(answerer, api_key_env="OTHER").answer(questions(3))
     assert server.key == "${HOME}"
 
 
@@ -743,22 +752,22 @@ def test_headers_and_their_keys_are_sent(server, answerer, monkeypatch):
     monkeypatch.setenv("GATEWAY_KEY", f"{KEY}-of-gateway")
     named = {"headers_env": {"api-key": "GATEWAY_KEY"}, "headers_in_digest": {"X-P": "eu"}}
     given = {"headers": {"X-Title": "mine"}, **named}
-    replace(answerer, **given).answer(questions(1))
+    with_settings(answerer, **given).answer(questions(1))
     assert (server.headers["X-Title"], server.headers["X-P"]) == ("mine", "eu")
     assert (server.headers["api-key"], server.key) == (f"{KEY}-of-gateway", KEY)
-    replace(answerer, **given, api_key_env=None).answer(questions(2))
+    with_settings(answerer, **given, api_key_env=None).answer(questions(2))
     assert server.headers["Authorization"] is None
     monkeypatch.setenv("GATEWAY_KEY", f"Token {KEY}-of-gateway")
-    replace(answerer, headers_env={"authorization": "GATEWAY_KEY"}).answer(questions(3))
+    with_settings(answerer, headers_env={"authorization": "GATEWAY_KEY"}).answer(questions(3))
     assert server.headers.get_all("Authorization") == [f"Token {KEY}-of-gateway"]
 
 
 @pytest.mark.parametrize("value", ["{key}", "Bearer {key}"])
 def test_a_key_in_a_header_is_not_repeated(server, answerer, monkeypatch, value):
     monkeypatch.setenv("GATEWAY_KEY", value.format(key=f"{KEY[::-1]}"))
-    other = replace(answerer, headers_env={"api-key": "GATEWAY_KEY"})
+    other = with_settings(answerer, headers_env={"api-key": "GATEWAY_KEY"})
     server.reply = lambda prompt, times: completion(f"your keys are {KEY} and {KEY[::-1]}")
-    [found] = replace(other, structured=False).answer(questions(1))
+    [found] = with_settings(other, structured=False).answer(questions(1))
     assert found.exchanges[0].response == "your keys are *** and ***"
     server.reply = lambda prompt, times: problem(400, f"bad key {KEY[::-1]}")
     assert "400 bad key ***" in failure(other, number=2)
@@ -774,11 +783,11 @@ def test_a_key_in_a_header_is_not_repeated(server, answerer, monkeypatch, value)
 )
 def test_settings_that_change_a_response_ask_again(server, answerer, setting, value):
     answerer.answer(questions(1))
-    other = replace(answerer, **{setting: value})
+    other = with_settings(answerer, **{setting: value})
     for _ in range(2):
         other.answer(questions(1))
     assert len(server.requests) == 2
-    assert setting not in other.without_effect
+    assert setting not in other.language_model.without_effect
     assert server.path == "/v1/chat/completions" + "?api-version=2024-10-21" * (setting == "api_version")
     assert server.requests[1].items() >= (value.items() if setting == "extra_body" else set())
 
@@ -797,7 +806,7 @@ def test_settings_that_change_a_response_ask_again(server, answerer, setting, va
         ("api_version", "2024&api-key=gsk_0123456789", "api_version: expected a version"),
         ("api_version", "sk-0123456789", "api_version: expected a version"),
         ("api_version", KEY, "api_version: contains the key in OPENAI_API_KEY"),
-        ("extra_body", {"temperature": 1}, "extra_body: temperature belongs to answerer.temperature"),
+        ("extra_body", {"temperature": 1}, "extra_body: temperature belongs to language_model.temperature"),
         ("extra_body", {"stream": True}, "extra_body: stream belongs to this request"),
         ("extra_body", {"source": [{"api_key": "gsk_0123456789"}]}, "extra_body: api_key may be a key"),
         ("extra_body", {"user": KEY}, "extra_body: contains the key in OPENAI_API_KEY"),
@@ -807,8 +816,8 @@ def test_settings_that_change_a_response_ask_again(server, answerer, setting, va
 )
 def test_settings_that_hold_a_secret_or_cannot_be_sent_are_refused(answerer, setting, value, expected):
     with pytest.raises(ConfigError) as caught:
-        replace(answerer, **{setting: value})
-    assert str(caught.value).startswith(f"answerer.{expected}")
+        with_settings(answerer, **{setting: value})
+    assert str(caught.value).startswith(f"language_model.{expected}")
     shown = "".join(traceback.format_exception(caught.value))
     assert KEY not in shown
     assert "gsk_" not in shown
@@ -818,15 +827,15 @@ def test_settings_that_hold_a_secret_or_cannot_be_sent_are_refused(answerer, set
 def test_a_key_is_found_in_a_header_that_two_settings_have(answerer, changed):
     both = {"headers": {"X-A": "a"}, "headers_in_digest": {"X-A": "a"}}
     with pytest.raises(ConfigError) as caught:
-        replace(answerer, **both | {changed: {"X-A": f"of {KEY}"}})
-    assert str(caught.value).startswith(f"answerer.{changed}.X-A: contains the key in OPENAI_API_KEY")
+        with_settings(answerer, **both | {changed: {"X-A": f"of {KEY}"}})
+    assert str(caught.value).startswith(f"language_model.{changed}.X-A: contains the key in OPENAI_API_KEY")
 
 
 @pytest.mark.parametrize("field", [{"user": 'of pass"word\\1'}, {"a": [{'pass"word\\1': 1}]}])
 def test_a_key_with_characters_that_json_escapes_is_found(answerer, monkeypatch, field):
     monkeypatch.setenv("OPENAI_API_KEY", 'pass"word\\1')
-    with pytest.raises(ConfigError, match=r"^answerer\.extra_body: contains the key in OPENAI_API_KEY"):
-        replace(answerer, extra_body=field)
+    with pytest.raises(ConfigError, match=r"^language_model\.extra_body: contains the key in OPENAI_API_KEY"):
+        with_settings(answerer, extra_body=field)
 
 
 @pytest.mark.parametrize("key", [None, "", "  "])
@@ -837,15 +846,15 @@ def test_a_missing_key_is_one_line_before_any_request(server, answerer, monkeypa
 
 
 def test_keys_of_headers_are_named_where_they_are_missing_or_refused(server, answerer, monkeypatch):
-    azure = replace(answerer, api_key_env=None, headers_env={"api-key": "AZURE_KEY"})
+    azure = with_settings(answerer, api_key_env=None, headers_env={"api-key": "AZURE_KEY"})
     line = failure(azure)
-    assert "answerer.headers_env.api-key: AZURE_KEY is not set" in line
+    assert "language_model.headers_env.api-key: AZURE_KEY is not set" in line
     assert "any text" not in line
     monkeypatch.setenv("AZURE_KEY", KEY)
     server.reply = lambda prompt, times: problem(401, "no access")
-    assert "401 the key in the variable answerer.headers_env.api-key is not accepted" in failure(azure)
-    other = replace(answerer, headers_env={"authorization": "AZURE_KEY"})  # instead of that of api_key_env
-    assert "401 the key in the variable answerer.headers_env.authorization is not accepted" in failure(other)
+    assert "401 the key in the variable language_model.headers_env.api-key is not accepted" in failure(azure)
+    other = with_settings(answerer, headers_env={"authorization": "AZURE_KEY"})  # instead of that of api_key_env
+    assert "401 the key in the variable language_model.headers_env.authorization is not accepted" in failure(other)
 
 
 def test_what_is_kept_needs_no_key(server, answerer, monkeypatch):
@@ -883,7 +892,7 @@ def test_characters_that_are_not_shown_do_not_hide_a_key_that_a_server_repeats(s
     server.reply = lambda prompt, times: problem(400, f"bad key {split}")
     assert "400 bad key ***" in failure(answerer)
     server.reply = lambda prompt, times: completion(f"your key is {split}")
-    [found] = replace(answerer, structured=False).answer(questions(1))
+    [found] = with_settings(answerer, structured=False).answer(questions(1))
     assert found.exchanges[0].response == "your key is ***"
     assert KEY not in one_line(found.exchanges[0].response)
 
@@ -923,8 +932,8 @@ def test_a_short_key_does_not_change_what_is_answered(answerer, monkeypatch):
 )
 def test_a_secret_in_the_settings_is_refused_and_not_repeated(answerer, setting, value):
     with pytest.raises(ConfigError) as caught:
-        replace(answerer, **{setting: value})
-    assert str(caught.value).startswith(f"answerer.{setting}: ")
+        with_settings(answerer, **{setting: value})
+    assert str(caught.value).startswith(f"language_model.{setting}: ")
     shown = "".join(traceback.format_exception(caught.value))
     assert KEY not in shown
     assert "gsk_" not in shown
@@ -933,27 +942,25 @@ def test_a_secret_in_the_settings_is_refused_and_not_repeated(answerer, setting,
 
 def test_a_variable_without_an_underscore_in_its_name_is_used_if_it_is_set(server, answerer, monkeypatch):
     monkeypatch.setenv("TOKEN", f"{KEY}-of-token")
-    replace(answerer, api_key_env="TOKEN").answer(questions(1))
+    with_settings(answerer, api_key_env="TOKEN").answer(questions(1))
     assert server.key == f"{KEY}-of-token"
 
 
 def test_a_reasoning_method_that_cannot_answer_is_refused(answerer):
     with pytest.raises(ConfigError, match=r"reasoning: .* has no method 'answer'"):
-        replace(answerer, reasoning=object())
+        with_settings(answerer, reasoning=object())
 
 
-def test_the_configuration_has_every_setting_and_no_secret():
-    text = option_file("answerer", "openai").read_text()
-    node = yaml.safe_load(text)
-    assert {*node} - {"_target_"} == {*defaults_of(OpenAIAnswerer)}
-    defaults = defaults_of(OpenAIAnswerer)
-    given = {name: value for name, value in node.items() if name not in ("_target_", "reasoning", "model", "store")}
-    assert given == {name: defaults[name] for name in given}
+def test_the_configuration_has_every_setting():
+    node = OmegaConf.to_container(OmegaConf.load(PLUGIN.conf / "answerer" / "llm.yaml"), resolve=False)
+    assert node.pop("_target_") == "ragsweep_answers.answering.LanguageModelAnswerer"
+    assert node == {**{name: f"${{{name}}}" for name in node}, "max_tokens": None}
+    assert {*node} == {*defaults_of(LanguageModelAnswerer)}
 
 
 def test_asking_stops_where_most_responses_are_cut_off_and_keeps_none_of_them(server, answerer):
     server.reply = lambda prompt, times: completion(None, finish="length", reasoning_content="long")
-    line = failure(replace(answerer, concurrency=1), number=64)
+    line = failure(with_settings(answerer, concurrency=1), number=64)
     assert "10 of the first 10 responses were cut off at answerer.max_tokens=1024" in line
     assert len(server.requests) <= 11
     server.reply = lambda prompt, times: answer()

@@ -58,8 +58,9 @@ class Sweeps:
     printed: list[str] = field(default_factory=list)
 
     def start(self, *settings):
-        asked = ["answerer=openai", "answerer.model=model", f"answerer.base_url={self.server.url}"]
-        usual = ["retriever=sparse", f"answerer.concurrency={CONCURRENCY}"]
+        asked = ["answerer=llm", "language_model=openai", "language_model.model=model"]
+        asked += [f"language_model.base_url={self.server.url}"]
+        usual = ["retriever=sparse", f"language_model.concurrency={CONCURRENCY}"]
         return self.application.start("-m", *self.cases, *asked, *usual, *settings, OPENAI_API_KEY=KEY)
 
     def end(self, process):
@@ -211,15 +212,15 @@ def test_an_interrupted_sweep_waits_for_its_requests_and_asks_nothing_twice(swee
 def test_a_sweep_that_has_spent_its_tokens_goes_on_with_a_higher_limit(sweeps):
     grid = ["reasoning=direct", "k=1,2", "evaluation.controls=[]", f"answerer.max_tokens={TOKENS_OUT}"]
     limit = (len(CASES) + 3) * TOKENS  # enough for the first run, and for a part of the second one
-    status, printed = sweeps.run(*grid, f"answerer.max_tokens_total={limit}")
+    status, printed = sweeps.run(*grid, f"language_model.max_tokens_total={limit}")
     spent = sweeps.server.counts().total() * TOKENS
     assert status == 1
-    assert f"answerer.max_tokens_total: {spent:,} of {limit:,} tokens are spent" in printed
+    assert f"language_model.max_tokens_total: {spent:,} of {limit:,} tokens are spent" in printed
     assert "Traceback" not in printed
     assert len(CASES) * TOKENS < spent <= limit
     assert sweeps.statuses()["RUNNING"] == 0
     assert [run.info.status for run in sweeps.application.children()] == ["FINISHED", "FAILED"]
-    status, printed = sweeps.run(*grid, f"answerer.max_tokens_total={100 * limit}", "tracking.resume=true")
+    status, printed = sweeps.run(*grid, f"language_model.max_tokens_total={100 * limit}", "tracking.resume=true")
     assert status == 0, printed
     assert len(sweeps.answers()) == 2
     assert set(sweeps.server.counts().values()) == {1}

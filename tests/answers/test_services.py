@@ -24,6 +24,11 @@ PHRASINGS = "\n".join(
 PASSAGE = "The cold chain of vaccines needs a refrigerator between two and eight degrees."
 
 
+def of(server, model):
+    """The settings that choose a model behind a server."""
+    return ["language_model=openai", f"language_model.model={model}", f"language_model.base_url={server.url}"]
+
+
 @pytest.fixture
 def measure(tmp_path, monkeypatch):
     """The measurement of a configuration whose models stand behind a server that replies in this way."""
@@ -31,12 +36,11 @@ def measure(tmp_path, monkeypatch):
     monkeypatch.setenv(SWEEP_ID, str(tmp_path))
     register_resolvers()
 
-    def measure(reply, *overrides, group="answerer"):
+    def measure(reply, *overrides):
         with EndpointServer(reply) as server:
-            settings = [f"{group}=openai", f"{group}.model=m", f"{group}.base_url={server.url}"]
             places = [f"store.path={tmp_path}/{server.server_port}", "retriever=sparse", "evaluation.resamples=100"]
             with initialize_config_dir(str(PROJECT / "conf"), version_base="1.3"):
-                config = compose("config", [*settings, *places, *overrides])
+                config = compose("config", [*of(server, "m"), *places, *overrides])
             measurement = Experiment.of(checked(config)).measure()
         return measurement, server
 
@@ -46,7 +50,8 @@ def measure(tmp_path, monkeypatch):
 @pytest.fixture
 def answers(measure):
     """The measurement of answers without controls."""
-    return lambda reply, *overrides: measure(reply, "task=answers", "evaluation.controls=[]", *overrides)
+    usual = ["task=answers", "answerer=llm", "evaluation.controls=[]"]
+    return lambda reply, *overrides: measure(reply, *usual, *overrides)
 
 
 @pytest.mark.parametrize("confidence", ["85", '"high"'])
@@ -67,7 +72,7 @@ def test_responses_that_are_cut_off_stop_the_run_and_are_not_the_models_fault(an
         return cut_off
 
     with pytest.raises(ModelError, match=r"were cut off at answerer\.max_tokens=1024, which says nothing of what the"):
-        answers(reply, f"answerer.structured={structured}")
+        answers(reply, f"language_model.structured={structured}")
     assert 10 <= len(asked) <= 10 + 8  # that are on their way at the same time
 
 
@@ -86,7 +91,7 @@ def test_what_a_model_thinks_is_not_searched_for(measure, query, ndcg):
     def reply(thought):
         return lambda prompt, times: completion(thought + (PHRASINGS if "different ways" in prompt else PASSAGE))
 
-    found = [measure(reply(thought), f"query={query}", group="language_model")[0] for thought in ("", THOUGHT)]
+    found = [measure(reply(thought), f"query={query}")[0] for thought in ("", THOUGHT)]
     plain, thoughtful = ([*each.files["ranking.trec"]] for each in found)
     assert plain == thoughtful
     assert [round(each.values["ndcg"], 4) for each in found] == [ndcg] * 2
@@ -99,20 +104,20 @@ def forbidden(name):
 REASONING_MODEL = "'temperature' does not support 0 with this model. Only the default (1) value is supported."
 GEMINI = 'Invalid JSON payload received. Unknown name "seed": Cannot find field.'
 REFUSING = {
-    "FastAPI": (422, {"detail": [forbidden("response_format")]}, "answerer.structured=false"),
-    "OpenAI": (400, {"error": {"message": f"Unsupported value: {REASONING_MODEL}"}}, "answerer.temperature=null"),
-    "Gemini": (400, {"error": {"message": GEMINI, "code": 400}}, "answerer.seed=null"),
+    "FastAPI": (422, {"detail": [forbidden("response_format")]}, "language_model.structured=false"),
+    "OpenAI": (400, {"error": {"message": f"Unsupported value: {REASONING_MODEL}"}}, "language_model.temperature=null"),
+    "Gemini": (400, {"error": {"message": GEMINI, "code": 400}}, "language_model.seed=null"),
     "Mistral": (
         422,
         {"object": "error", "message": {"detail": [forbidden("max_completion_tokens")]}},
-        "answerer.max_tokens_as=max_tokens",
+        "language_model.max_tokens_as=max_tokens",
     ),
 }
 
 
 def test_a_run_says_once_how_many_requests_it_may_send(measure, capfd):
     """Of the bundled cases every one has a judged page."""
-    _, server = measure(lambda prompt, times: completion("prose"), "task=answers", "reasoning=direct")
+    _, server = measure(lambda prompt, times: completion("prose"), "task=answers", "answerer=llm")
     [line] = [each for each in capfd.readouterr().err.splitlines() if "requests to" in each]
     assert line.startswith(f"m: at most {len(server.requests)} requests to {server.url}")
     assert len(server.requests) == 2 * 4 * QUESTIONS
@@ -121,7 +126,7 @@ def test_a_run_says_once_how_many_requests_it_may_send(measure, capfd):
 @pytest.mark.parametrize(("status", "body", "setting"), REFUSING.values(), ids=REFUSING)
 def test_a_run_that_a_server_refuses_names_the_setting_that_helps(answers, status, body, setting):
     with pytest.raises(ModelError) as caught:
-        answers(lambda prompt, times: Reply(json.dumps(body).encode(), status), "answerer.retries=0")
+        answers(lambda prompt, times: Reply(json.dumps(body).encode(), status), "language_model.retries=0")
     names = [name for _, _, name in REFUSING.values() if name in str(caught.value)]
     assert names == [setting]
     assert f": {status} " in str(caught.value)
@@ -130,7 +135,7 @@ def test_a_run_that_a_server_refuses_names_the_setting_that_helps(answers, statu
 def test_a_run_without_usable_responses_has_failed_with_the_cause(application):
     cut_off = completion(None, finish="length", reasoning_content="Let me think about this at length. " * 50)
     with EndpointServer(lambda prompt, times: cut_off) as server:
-        settings = ["answerer=openai", "answerer.model=m", f"answerer.base_url={server.url}", "retriever=sparse"]
+        settings = ["answerer=llm", *of(server, "m"), "retriever=sparse"]
         found = application.run("task=answers", *settings, "store.enabled=false", OPENAI_API_KEY="sk-test-12345678")
     assert found.returncode == 1
     [run] = application.runs()
@@ -149,10 +154,13 @@ def test_an_endpoint_of_azure_is_reached_by_settings(monkeypatch, tmp_path):
             config = compose(
                 "config",
                 [
-                    *("task=answers", "answerer=openai", "answerer.model=mine", f"answerer.base_url={server.url}"),
-                    *("answerer.api_version=2024-10-21", "answerer.api_key_env=null", f"store.path={tmp_path}"),
-                    *("+answerer.headers_env.api-key=AZURE_KEY", "+answerer.headers.X-Title=mine"),
-                    *("+answerer.extra_body.reasoning_effort=low", "+answerer.headers_in_digest.X-Tier=flex"),
+                    *("task=answers", "answerer=llm", *of(server, "mine"), f"store.path={tmp_path}"),
+                    *("language_model.api_version=2024-10-21", "language_model.api_key_env=null"),
+                    *("+language_model.headers_env.api-key=AZURE_KEY", "+language_model.headers.X-Title=mine"),
+                    *(
+                        "+language_model.extra_body.reasoning_effort=low",
+                        "+language_model.headers_in_digest.X-Tier=flex",
+                    ),
                 ],
             )
         config = checked(config)
@@ -163,5 +171,5 @@ def test_an_endpoint_of_azure_is_reached_by_settings(monkeypatch, tmp_path):
     assert (server.headers["api-key"], server.headers["Authorization"]) == ("0123456789abcdef", None)
     assert server.requests[0]["reasoning_effort"] == "low"
     given = {"api_version", "extra_body.reasoning_effort", "headers_in_digest.X-Tier"}
-    assert {f"answerer.{name}" for name in given} <= settings.keys()
+    assert {f"answerer.language_model.{name}" for name in given} <= settings.keys()
     assert not [name for name in settings if "headers_env" in name or "headers." in name or "X-Title" in name]

@@ -1,26 +1,24 @@
 """SmolLM2 from its package: the same answers in any company, equal to what transformers itself computes."""
 
 import time
-from dataclasses import fields, replace
+from dataclasses import replace
 from importlib.util import find_spec
 from threading import Event
 from typing import ClassVar
 
 import pytest
-from omegaconf import OmegaConf
 
-from ragsweep.core.errors import AnswererError, ModelError
-from ragsweep.core.project import option_file
+from ragsweep.core.errors import AnswererError, ConfigError, ModelError
 from ragsweep.models.language import smollm2, smollm2_files
 from ragsweep.models.language.language_model import Message
-from ragsweep.models.language.smollm2 import SmolLM2
+from ragsweep.models.language.smollm2 import SmolLM2, SmolLM2Model
 from ragsweep.store.store import NO_STORE, Store
-from ragsweep_answers.answering import Answer, Evidence, Question, SmolLM2Answerer
+from ragsweep_answers.answering import Answer, Evidence, LanguageModelAnswerer, Question
 from ragsweep_answers.answering.reasoning import ChainOfThought, DirectReasoning, TreeOfThoughts
 from ragsweep_answers.answering.reasoning.prompt import described
 from ragsweep_answers.testing import QUESTIONS, AnswererContract
 from ragsweep_generate.drafts import Request
-from ragsweep_generate.smollm2 import SmolLM2Generator
+from ragsweep_generate.language_model_generator import LanguageModelGenerator
 from ragsweep_generate.testing import SOURCES, GeneratorContract
 
 pytestmark = pytest.mark.extra("local")
@@ -69,24 +67,53 @@ def prompt_of_blocks(end):
     return [Message("user", f"{described(QUESTIONS[0])}\n\n{end}")]
 
 
-class TestDirect(AnswererContract):
-    component = SmolLM2Answerer
+class OfSmolLM2:
+    """A component whose model keeps its responses in the store of a test."""
+
+    def make(self, store, **settings):
+        return super().make(store, language_model=SmolLM2Model(store), **settings)
+
+
+class TestDirect(OfSmolLM2, AnswererContract):
+    component = LanguageModelAnswerer
     settings: ClassVar = {"reasoning": DirectReasoning()}
 
 
-class TestChainOfThought(AnswererContract):
-    component = SmolLM2Answerer
+class TestChainOfThought(OfSmolLM2, AnswererContract):
+    component = LanguageModelAnswerer
     settings: ClassVar = {"reasoning": ChainOfThought(), "max_tokens": 6}
 
 
-class TestQuestions(GeneratorContract):
-    component = SmolLM2Generator
+class TestQuestions(OfSmolLM2, GeneratorContract):
+    component = LanguageModelGenerator
     settings: ClassVar = {"max_tokens": 6}
+
+
+def answerer(reasoning, store=NO_STORE, **settings):
+    return LanguageModelAnswerer(SmolLM2Model(store), reasoning, **settings)
+
+
+def test_it_is_asked_about_sentences_unless_a_setting_says_otherwise():
+    """It is too small to copy a passage, and slow: fewer tokens than of a model behind an endpoint."""
+    usual, other = (LanguageModelGenerator(SmolLM2Model(), about) for about in (None, "passage"))
+    assert (usual.about, usual.max_tokens, usual.types, usual.repeats, [*usual.prompts]) == (
+        *("sentence", 48, ("sentence",), 5),
+        ["sentence"],
+    )
+    assert (other.max_tokens, other.repeats) == (128, 1)
+    assert "text" in other.prompts
+    assert answerer(DirectReasoning()).max_tokens == 128
+
+
+def test_a_response_leaves_half_of_the_context_for_the_prompt():
+    assert answerer(DirectReasoning(), max_tokens=4096).max_tokens == 4096
+    with pytest.raises(ConfigError, match=r"^answerer\.max_tokens: found 4097, expected at most 4096"):
+        answerer(DirectReasoning(), max_tokens=4097)
 
 
 def test_a_question_ends_after_max_tokens_or_with_its_question_mark():
     request = Request(SOURCES[0], "sentence")
-    short, long = (SmolLM2Generator(NO_STORE, max_tokens=most).draft([request])[0] for most in (2, 48))
+    short, long = (LanguageModelGenerator(SmolLM2Model(), max_tokens=most).draft([request])[0] for most in (2, 48))
     assert (short.flaw, short.tokens_out) == ("it is no question", 2)
     assert long.question.endswith("?")
     assert long.references[0] in SOURCES[0].text
@@ -183,7 +210,7 @@ def test_a_passage_cannot_end_the_message_that_it_is_in(loaded):
 
 
 def test_responses_are_kept(store, monkeypatch):
-    made = SmolLM2Answerer(TreeOfThoughts(branches=2, depth=1), store, max_tokens=4)
+    made = answerer(TreeOfThoughts(branches=2, depth=1), store, max_tokens=4)
     first = made.answer(QUESTIONS[:1])
     monkeypatch.setattr(smollm2, "load", None)
     assert made.answer(QUESTIONS[:1]) == first  # the times, too
@@ -192,7 +219,7 @@ def test_responses_are_kept(store, monkeypatch):
 
 
 def test_nothing_is_kept_where_the_store_is_off(monkeypatch):
-    made = SmolLM2Answerer(DirectReasoning(), NO_STORE)
+    made = answerer(DirectReasoning())
     made.answer(QUESTIONS[:1])
     monkeypatch.setattr(smollm2, "load", None)
     with pytest.raises(TypeError):
@@ -217,8 +244,8 @@ def test_another_file_is_refused(monkeypatch):
 
 def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setattr(smollm2_files, "find_spec", lambda name: None if name == "gguf" else find_spec(name))
-    with pytest.raises(ModelError, match=r"^answerer: smollm2 needs gguf, not installed here; run pip install"):
-        SmolLM2Answerer(DirectReasoning(), NO_STORE)
+    with pytest.raises(ModelError, match=r"^language_model: smollm2 needs gguf, not installed here; run pip install"):
+        SmolLM2Model()
 
 
 class Echo:
@@ -236,7 +263,7 @@ def test_the_last_passages_of_a_long_prompt_are_left_out(monkeypatch, loaded):
     question = replace(QUESTIONS[0], evidence=evidence)
     said = r"^answerer: 1 question \(such as 'What is done first\?'\).* last passages were left out$"
     with pytest.warns(UserWarning, match=said):
-        long, short = SmolLM2Answerer(Echo(), NO_STORE, max_tokens=4).answer([question, QUESTIONS[1]])
+        long, short = answerer(Echo(), max_tokens=4).answer([question, QUESTIONS[1]])
     kept = [each for each in range(6) if f"passage {each} " in long.reasoning]
     assert kept == [*range(len(kept))]
     assert long.tokens_in <= 396
@@ -247,8 +274,8 @@ def test_the_last_passages_of_a_long_prompt_are_left_out(monkeypatch, loaded):
 
 def test_a_question_that_is_too_long_by_itself_is_an_error(monkeypatch):
     monkeypatch.setattr(smollm2, "CONTEXT", 50)
-    with pytest.raises(AnswererError, match=r"^answerer: question 'anaemia' is longer than the 8,192 tokens"):
-        SmolLM2Answerer(DirectReasoning(), NO_STORE).answer(QUESTIONS[:1])
+    with pytest.raises(AnswererError, match=r"^answerer: question 'anaemia' is longer than the 50 tokens"):
+        answerer(DirectReasoning()).answer(QUESTIONS[:1])
 
 
 class FailsOnce:
@@ -263,22 +290,14 @@ class FailsOnce:
 def test_an_error_ends_the_answers_that_are_being_written():
     started = time.monotonic()
     with pytest.raises(ValueError, match="no such method"):
-        SmolLM2Answerer(FailsOnce(), NO_STORE, max_tokens=4096).answer(QUESTIONS[1::-1])
+        answerer(FailsOnce(), max_tokens=4096).answer(QUESTIONS[1::-1])
     assert time.monotonic() - started < 60
-
-
-def test_the_shipped_configuration_has_the_defaults():
-    node = OmegaConf.load(option_file("answerer", "smollm2"))
-    assert node._target_ == "ragsweep_answers.answering.SmolLM2Answerer"
-    defaults = {each.name: each.default for each in fields(SmolLM2Answerer)}
-    assert {"max_tokens": node.max_tokens}.items() <= defaults.items()
-    assert {key for key in node if key != "_target_"} == {*defaults}
 
 
 def test_the_answers_of_a_question_with_26_options_can_be_scored():
     from ragsweep.datasets.model.cases import LETTERS, Option
 
     options = tuple(Option(letter, f"{number} tablets") for number, letter in enumerate(LETTERS))
-    [answer] = SmolLM2Answerer(DirectReasoning(), NO_STORE).answer([Question("q", "", "How many?", options)])
+    [answer] = answerer(DirectReasoning()).answer([Question("q", "", "How many?", options)])
     assert len(answer.probabilities) == 26
     assert answer.letter == LETTERS[answer.probabilities.index(max(answer.probabilities))]

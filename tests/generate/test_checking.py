@@ -258,7 +258,7 @@ def test_each_kind_of_question_that_is_missing_is_said():
     ("plan", "message"),
     [
         (replace(PLAN, types=("poems",)), r"--types: found poems, expected some of keywords, sentence"),
-        (replace(PLAN, unanswerable=0.5), r"--unanswerable: this generator makes no out-of-scope questions"),
+        (replace(PLAN, unanswerable=0.5), r"--unanswerable: this generator makes none"),
     ],
 )
 def test_what_a_generator_does_not_make_is_refused(plan, message):

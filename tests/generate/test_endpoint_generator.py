@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 from application import PROJECT
-from endpoint_server import Reply, completion, problem
+from endpoint_server import Reply, completion, defaults_of, problem
+from omegaconf import OmegaConf
 from question_server import (
     KEY,
     OUT_OF_SCOPE,
@@ -20,12 +21,13 @@ from question_server import (
     write_documents,
 )
 
-from ragsweep.core.errors import ConfigError, ModelError
 from ragsweep.core.project import SWEEP_ID
-from ragsweep.store.store import NO_STORE, Store
+from ragsweep.models.language.openai_model import OpenAIModel
+from ragsweep.store.store import NO_STORE
 from ragsweep_generate.drafts import UNANSWERABLE, Request, Source
-from ragsweep_generate.endpoint import OpenAIGenerator
-from ragsweep_generate.prompts import draft_of_json, draft_of_text, prompt_of, question_in
+from ragsweep_generate.language_model_generator import LanguageModelGenerator
+from ragsweep_generate.plugin import PLUGIN
+from ragsweep_generate.prompts import TYPES, draft_of_json, draft_of_text, prompt_of, question_in
 
 pytestmark = pytest.mark.extra("openai")
 TEXT = "Iron tablets are taken daily with lemon water. Tea stops the body from taking up iron."
@@ -49,7 +51,7 @@ def questions_of(generate, out="out"):
 
 def test_a_model_makes_a_test_set_with_out_of_scope_questions(generate):
     with QuestionServer() as server:
-        prices = ["generator.price_in=1000", "generator.price_out=1000"]
+        prices = ["language_model.price_in=1000", "language_model.price_out=1000"]
         asked = generate.endpoint(server, "out", "--count", "10", "--unanswerable", "0.2", *prices)
         status, out, err = generate.run(*asked)
     assert status == 0, err
@@ -64,7 +66,9 @@ def test_a_model_makes_a_test_set_with_out_of_scope_questions(generate):
     assert "cost: 1,000 tokens in and 200 out, for 10 drafts, 1.20 at the given prices" in out
     sheet = (generate.folder / "out/data_sheet.md").read_text()
     assert "Ask why something is so" in sheet
-    assert "generator.model: `model`" in sheet
+    assert "language_model.model: `model`" in sheet
+    assert "- language_model: `ragsweep.retrieval.OpenAIModel`" in sheet
+    assert "generator.max_tokens: `1024`" in sheet
     assert server.key == KEY
 
 
@@ -107,36 +111,10 @@ def test_a_server_that_misbehaves_is_survived_and_paid_once(generate):
     assert "king of Norway" in next(each["reason"] for each in rejected if each["check"] == "reference")
 
 
-CONCURRENCY = 3
-
-
-def test_a_killed_start_goes_on_without_asking_again(generate):
-    with QuestionServer() as server:
-        alone = generate.endpoint(server, "alone", "--count", "20", f"store.path={generate.folder / 'other'}")
-        assert generate.run(*alone)[0] == 0
-        first = server.came.copy()
-        server.slow_from = len(server.requests) + 8
-        asked = generate.endpoint(server, "out", "--count", "20", f"generator.concurrency={CONCURRENCY}")
-        process = generate.start(*asked)
-        assert server.in_the_middle.wait(60)
-        process.send_signal(signal.SIGKILL)
-        assert generate.end(process)[0] == -signal.SIGKILL
-        assert not (generate.folder / "out").exists()
-        server.slow_from = float("inf")
-        server.hurry.set()
-        status, _, err = generate.run(*asked)
-        assert status == 0, err
-        after = server.came - first
-    assert after.keys() == first.keys()
-    assert len([request for request, times in after.items() if times > 1]) <= CONCURRENCY
-    assert max(after.values()) <= 2
-    assert questions_of(generate) == questions_of(generate, "alone")
-
-
 def test_an_interrupted_start_leaves_no_half_of_a_test_set(generate):
     with QuestionServer() as server:
         server.slow_from = 5
-        asked = generate.endpoint(server, "out", "--count", "20", "generator.concurrency=2")
+        asked = generate.endpoint(server, "out", "--count", "20", "language_model.concurrency=2")
         process = generate.start(*asked)
         assert server.in_the_middle.wait(60)
         process.send_signal(signal.SIGINT)
@@ -148,21 +126,9 @@ def test_an_interrupted_start_leaves_no_half_of_a_test_set(generate):
         assert set(server.answered.values()) == {1}
 
 
-def test_a_limit_on_tokens_stops_before_it_is_exceeded_and_a_higher_one_goes_on(generate):
-    with QuestionServer() as server:
-        asked = generate.endpoint(server, "out", "--count", "20", "generator.max_tokens=100")
-        status, _, err = generate.run(*asked, "generator.max_tokens_total=2000")
-        assert status == 2
-        assert "generator.max_tokens_total: " in err.splitlines()[-1]
-        assert "the others are kept; start again" in err.splitlines()[-1]
-        assert 0 < len(server.requests) * 120 <= 2000
-        assert generate.run(*asked, "generator.max_tokens_total=200000")[0] == 0
-        assert set(server.answered.values()) == {1}
-
-
 def test_a_model_that_returns_nonsense_is_given_up(generate):
     with QuestionServer(lambda prompt, messages, times: completion("Nonsense.")) as server:
-        asked = generate.endpoint(server, "out", "--count", "100", "generator.structured=false")
+        asked = generate.endpoint(server, "out", "--count", "100", "language_model.structured=false")
         status, _, err = generate.run(*asked)
         assert len(server.requests) == 40
     assert status == 2
@@ -207,7 +173,8 @@ def generator(tmp_path, monkeypatch):
     monkeypatch.setenv(SWEEP_ID, str(tmp_path))  # a budget of its own
 
     def make(server, **settings):
-        return OpenAIGenerator(model="model", base_url=server.url, **{"store": NO_STORE, **settings})
+        model = OpenAIModel(model="model", base_url=server.url, **{"store": NO_STORE, **settings})
+        return LanguageModelGenerator(model)
 
     return make
 
@@ -254,7 +221,7 @@ def test_a_correction_is_asked_for_once(generator):
 
 
 def test_prompts_differ_by_type_and_say_what_the_passage_is():
-    prompts = [prompt_of(REQUEST._replace(query_type=each), as_json=True) for each in OpenAIGenerator.types]
+    prompts = [prompt_of(REQUEST._replace(query_type=each), as_json=True) for each in (*TYPES, UNANSWERABLE)]
     assert len({*prompts}) == len(prompts)
     assert all(prompt.startswith(f"Passage: {TEXT}\n\n") and "{" not in prompt for prompt in prompts)
     assert [OUT_OF_SCOPE in prompt for prompt in prompts] == [False] * 4 + [True]
@@ -275,31 +242,24 @@ def test_the_question_in_a_response_is_its_first_one(text, question):
     assert question_in(text) == question
 
 
-@pytest.mark.parametrize(
-    ("setting", "value", "message"),
-    [
-        ("base_url", "http://user:secret@host/v1", "generator.base_url: expected an address"),
-        ("api_key_env", "sk-secret", "generator.api_key_env: expected the name of an environment variable"),
-    ],
-)
-def test_settings_that_would_be_recorded_hold_no_secret(setting, value, message):
-    with pytest.raises(ConfigError, match=message) as caught:
-        OpenAIGenerator(**{"model": "model", setting: value})
-    assert "secret" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("status", "hint"), [(404, "check generator.base_url and generator.model"), (401, "generator.api")]
-)
-def test_errors_name_the_settings_of_the_generator(generator, tmp_path, status, hint):
-    with QuestionServer(lambda prompt, messages, times: problem(status)) as server:
-        asked = generator(server, retries=0, store=Store(str(tmp_path)))
-        with pytest.raises(ModelError, match=hint):
-            asked.draft([REQUEST])
+def test_a_sentence_can_be_asked_about_where_a_setting_says_so(generator):
+    with reply("Which water is it?") as server:
+        [draft] = replace(generator(server), about="sentence", max_tokens=None).draft([REQUEST])
+    [request] = server.requests
+    assert (request["max_completion_tokens"], "response_format" in request) == (48, False)
+    assert draft.question == "Which water is it?"
+    assert draft.references[0] in TEXT
 
 
 def test_every_prompt_is_a_text_file_of_the_package():
     files = {path.stem for path in (PROJECT / "src/ragsweep_generate").glob("prompts_*.txt")}
-    used = {f"prompts_{name}" for structured in (True, False) for name in replace(
-        OpenAIGenerator(model="model"), structured=structured).prompts}  # fmt: skip
-    assert files == used | {"prompts_sentence"}
+    models = [OpenAIModel(model="model", structured=structured) for structured in (True, False)]
+    made = [LanguageModelGenerator(model, about) for model in models for about in ("passage", "sentence")]
+    assert files == {f"prompts_{name}" for each in made for name in each.prompts}
+
+
+def test_the_configuration_has_every_setting():
+    node = OmegaConf.to_container(OmegaConf.load(PLUGIN.conf / "generator" / "llm.yaml"), resolve=False)
+    assert node.pop("_target_") == "ragsweep_generate.language_model_generator.LanguageModelGenerator"
+    assert {*node} == {*defaults_of(LanguageModelGenerator)}
+    assert (node["about"], node["max_tokens"]) == (None, None)

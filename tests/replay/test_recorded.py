@@ -131,19 +131,20 @@ def test_what_a_record_may_not_say_is_refused_by_its_name(logged, today, name, v
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("answerer.base_url", "http://127.0.0.1:9/v1"),
-        ("answerer.api_key_env", "AWS_SECRET_ACCESS_KEY"),
-        ("answerer.headers_env.api-key", "AWS_SECRET_ACCESS_KEY"),
-        ("answerer.headers.X-Forward-To", "example.org"),
-        ("answerer.headers_in_digest.X-Forward-To", "example.org"),
-        ("answerer.extra_body.api_base", "http://127.0.0.1:9/v1"),
+        ("language_model.base_url", "http://127.0.0.1:9/v1"),
+        ("answerer.language_model.base_url", "http://127.0.0.1:9/v1"),
+        ("language_model.api_key_env", "AWS_SECRET_ACCESS_KEY"),
+        ("language_model.headers_env.api-key", "AWS_SECRET_ACCESS_KEY"),
+        ("language_model.headers.X-Forward-To", "example.org"),
+        ("language_model.headers_in_digest.X-Forward-To", "example.org"),
+        ("language_model.extra_body.api_base", "http://127.0.0.1:9/v1"),
     ],
 )
 def test_a_record_sends_no_key_to_a_server_that_only_it_names(today, name, value):
     with initialize_config_dir(str(CONF), version_base="1.3"):
-        asks = compose("config", ["task=answers", "answerer=openai", "answerer.model=mine"])
+        asks = compose("config", ["task=answers", "answerer=llm", "language_model=openai", "language_model.model=mine"])
     recorded = portable(OmegaConf.to_container(asks, resolve=True))
-    given = {"answerer.model": "mine"}
+    given = {"language_model.model": "mine"}
     assert [*keys_of([f"{name}={value}"])] == [name]  # as the message says it
     trusted(yaml.safe_dump(recorded), today, given, ())
     with pytest.raises(ConfigError, match=rf"^{name}: found '{value}'; a record names no server and no key"):
@@ -185,9 +186,11 @@ def test_an_override_reaches_every_copy_of_a_shared_group(logged, today, tmp_pat
 
 def test_an_override_of_the_language_model_reaches_the_rewriter_that_asks_it(today):
     with initialize_config_dir(str(CONF), version_base="1.3"):
-        asks = compose("config", ["query=hyde"])
+        asks = compose("config", ["query=hyde", "language_model=openai", "language_model.model=mine"])
     recorded = yaml.safe_dump(portable(OmegaConf.to_container(asks, resolve=True)))
-    assert trusted(recorded, today, {"language_model.max_tokens": 9}, ()).query.model.max_tokens == 9
+    assert (
+        trusted(recorded, today, {"language_model.model": "mine", "language_model.seed": 9}, ()).query.model.seed == 9
+    )
 
 
 @pytest.mark.parametrize("name", ["store.path", "tracking.uri", "hydra", "retriever.dense.store.path"])

@@ -46,7 +46,7 @@ from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.task import RankingTask
 from ragsweep.testing import LearnerContract
 from ragsweep.testing.learning import JUDGED
-from ragsweep_answers.answering import Answer, EvidenceAnswerer, ask_apart
+from ragsweep_answers.answering import Answer, EvidenceAnswerer, LanguageModelAnswerer, ask_apart
 from ragsweep_answers.answering.reasoning import ChainOfThought
 from ragsweep_answers.measuring.settings import AnswerSettings
 from ragsweep_answers.measuring.task import AnswersTask
@@ -184,21 +184,10 @@ class Telling:
     """A language model that always says the same."""
 
     store: object = NO_STORE
-    has_likelihoods = False
+    structured = False
 
-    def ask_each(self, items, work):
+    def ask_each(self, items, work, asking):
         return [work(each, TellingModel(lambda prompt: "Answer: B")) for each in items]
-
-
-@dataclass(frozen=True)
-class ByModel:
-    """An answerer with a language model."""
-
-    model: Telling
-    reasoning: ChainOfThought
-
-    def answer(self, questions):
-        return self.model.ask_each(questions, self.reasoning.answer)
 
 
 class AsksRanker:
@@ -231,7 +220,7 @@ SEAMS = [
     (CentroidClassifier, "learn"),
     (PageChunker, "split"),
     (EvidenceAnswerer, "answer"),
-    (ByModel, "answer"),
+    (LanguageModelAnswerer, "answer"),
     (ChainOfThought, "answer"),
     (ExtractiveGenerator, "draft"),
 ]
@@ -252,7 +241,7 @@ def tasks(store=NO_STORE, turn=0):
         ranking_task(sparse, store, turn, query=SpellCheck()),
         ranking_task(sparse, store, turn, query=HypotheticalPassage(Telling(store))),
         answers_task(EvidenceAnswerer(encoder, NO_STORE), store, turn),  # it would keep what the judged pages are like
-        answers_task(ByModel(Telling(store), ChainOfThought()), store, turn),
+        answers_task(LanguageModelAnswerer(Telling(store), ChainOfThought()), store, turn),
     ]
 
 

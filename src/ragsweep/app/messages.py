@@ -20,7 +20,7 @@ from ragsweep.app.groups import about_unused, groups, is_listed, is_swept, users
 from ragsweep.config.used_settings import nearest
 from ragsweep.core.errors import JobFailed, NotAcceptedError, RagsweepError, UnusableError, first_line
 from ragsweep.core.hydra_versions import VERSION_BASE
-from ragsweep.core.plugins import our_folders
+from ragsweep.core.plugins import our_folders, plugins
 from ragsweep.core.project import CONF, conf_folders, options_of
 from ragsweep.core.terminal import BAD_INPUT, FAILED, NOT_ACCEPTED, interrupted
 
@@ -65,6 +65,9 @@ def in_one_line(error: BaseException, config: str = "config") -> str:
     text = " ".join(str(error).split())
     if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options:
         group, _, option = error.missing_cfg_file.rpartition("/")
+        for plugin in plugins().values():
+            if now := plugin.renamed.get(f"{group}={option}"):
+                return f"{group}={option}: this is {now} now"
         return f"{group}={option}: expected one of {', '.join(error.options)}{nearest(option, list(error.options))}"
     if isinstance(error, OverrideParseException):
         hint = "put a value with special characters into quotes, \"name='value'\""

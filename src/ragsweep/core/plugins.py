@@ -47,6 +47,7 @@ class Plugin:
         commands: Its subcommands by name.
         checks: The classes of its checks of a run (`ragsweep.tasks.RunCheck`), as `module:class`, by the group that
             has their settings.
+        renamed: What options that are gone are called now, by `group=option`.
     """
 
     about: str
@@ -54,6 +55,7 @@ class Plugin:
     defaults: Mapping[str, str] = field(default_factory=dict)
     commands: Mapping[str, Command] = field(default_factory=dict)
     checks: Mapping[str, str] = field(default_factory=dict)
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
 
 @cache

@@ -8,7 +8,7 @@ from ragsweep.models.encoders.reduction import Reducible
 from ragsweep.models.encoders.tokenizer import ModelTokenizer
 from ragsweep.models.encoders.word_llama import WordLlamaEncoder
 from ragsweep.models.language.openai_model import OpenAIModel
-from ragsweep.models.language.smollm2_model import SmolLM2Model
+from ragsweep.models.language.smollm2 import SmolLM2Model
 from ragsweep.retrieval.dense import DenseRetriever
 from ragsweep.retrieval.feedback import Feedback
 from ragsweep.retrieval.fused import FusedRetriever

@@ -11,11 +11,12 @@ Your `conftest.py` needs nothing. A contract runs on a small corpus; set `search
 
 import pytest
 
-PARTS = ("component", "datasets", "learning", "measuring", "queries", "retrieval")
+PARTS = ("component", "datasets", "language_models", "learning", "measuring", "queries", "retrieval")
 pytest.register_assert_rewrite(*(f"{__name__}.{part}" for part in PARTS))
 
 from ragsweep.testing.component import ComponentContract  # noqa: E402
 from ragsweep.testing.datasets import ChunkerContract, CorpusContract, DatasetContract, QuestionsContract  # noqa: E402
+from ragsweep.testing.language_models import LanguageModelContract  # noqa: E402
 from ragsweep.testing.learning import LearnerContract  # noqa: E402
 from ragsweep.testing.measuring import MetricContract, TaskContract  # noqa: E402
 from ragsweep.testing.queries import ExpanderContract, RewriterContract  # noqa: E402
@@ -36,6 +37,7 @@ __all__ = [
     "EncoderContract",
     "ExpanderContract",
     "FusionContract",
+    "LanguageModelContract",
     "LearnerContract",
     "MetricContract",
     "QuestionsContract",

@@ -3,11 +3,10 @@
 from ragsweep.models.language.language_model import Exchange
 from ragsweep_answers.answering.asking import announce, ask_apart
 from ragsweep_answers.answering.checks import answer
-from ragsweep_answers.answering.endpoint import OpenAIAnswerer
 from ragsweep_answers.answering.evidence import EvidenceAnswerer
+from ragsweep_answers.answering.language_model_answerer import LanguageModelAnswerer
 from ragsweep_answers.answering.question import Answer, Answerer, Evidence, Question
 from ragsweep_answers.answering.recorded import RecordedAnswerer
-from ragsweep_answers.answering.smollm2 import SmolLM2Answerer
 
 __all__ = [
     "Answer",
@@ -15,10 +14,9 @@ __all__ = [
     "Evidence",
     "EvidenceAnswerer",
     "Exchange",
-    "OpenAIAnswerer",
+    "LanguageModelAnswerer",
     "Question",
     "RecordedAnswerer",
-    "SmolLM2Answerer",
     "announce",
     "answer",
     "ask_apart",

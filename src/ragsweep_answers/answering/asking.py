@@ -51,7 +51,8 @@ def announce(answerer: Answerer, parts: Mapping[str, Sequence[Question]]) -> Non
     """
     if not isinstance(answerer, StatesCost):
         return
-    cost = total(fresh(answerer).cost_of(_hidden(questions, part)[1]) for part, questions in parts.items())
+    costs = [fresh(answerer).cost_of(_hidden(questions, part)[1]) for part, questions in parts.items()]
+    cost = total(each for each in costs if each is not None)
     if cost and cost.planned:
         print(cost.line, file=sys.stderr)
 

@@ -128,10 +128,13 @@ class AnswersSome(Capability, Protocol):
 @offered_with("answer")
 @runtime_checkable
 class StatesCost(Capability, Protocol):
-    """An answerer that is paid for, and knows before what it will cost."""
+    """An answerer that may be paid for, and knows before what it will cost."""
 
-    def cost_of(self, questions: Sequence[Question]) -> Cost:
-        """What answers to these questions will cost. It is asked as `answer` is: a fresh copy for each evidence."""
+    def cost_of(self, questions: Sequence[Question]) -> Cost | None:
+        """What answers to these questions will cost; None if nothing.
+
+        It is asked as `answer` is: a fresh copy for each evidence.
+        """
         ...
 
 

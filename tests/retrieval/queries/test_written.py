@@ -1,11 +1,6 @@
 """Queries that a language model writes: of an endpoint, over HTTP, and of SmolLM2."""
 
 import logging
-import os
-import signal
-import subprocess
-import sys
-import threading
 from dataclasses import replace
 from typing import ClassVar
 
@@ -50,16 +45,6 @@ def write(prompt, times):
     return completion(
         f"Here are some:\n1. Iron against {question}\n2) “Folic acid, {question}”\n- {question}\n\n4. Zinc"
     )
-
-
-EXPAND = """
-import sys
-from ragsweep.store.store import NO_STORE, Store
-from ragsweep.retrieval import HypotheticalPassage, OpenAIModel, Search, SparseRetriever
-url, folder, *queries = sys.argv[1:]
-model = OpenAIModel(model="model", base_url=url, concurrency=2, store=Store(folder))
-HypotheticalPassage(model).expand(Search(("passage",), tuple(queries)), SparseRetriever(NO_STORE))
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -183,36 +168,18 @@ def test_nothing_is_asked_twice(model, server):
     np.testing.assert_array_equal(again.latency_ms, first.latency_ms)  # of the first time
 
 
+def test_a_text_has_at_most_the_tokens_that_the_setting_says(model, server):
+    for most in (None, 9):
+        HypotheticalPassage(model, max_tokens=most).expand(TABLETS, SPARSE)
+    assert [request["max_completion_tokens"] for request in server.requests] == [256, 9]
+
+
 def test_a_run_without_a_store_pays_once(model, server):
     """A pipeline expands queries for the ranking, for the table of queries and to explain."""
     pipeline = PipelineRetriever(SPARSE, HypotheticalPassage(replace(model, store=NO_STORE)))
     rank(pipeline, TABLETS, 3)
     assert "Iron" in pipeline.details(TABLETS)["searched"][0]
     assert len(server.requests) == 1
-
-
-def test_a_killed_process_goes_on_where_it_was(model, server, tmp_path):
-    queries = [f"query {number}" for number in range(12)]
-    middle, hurry = threading.Event(), threading.Event()
-
-    def slow(prompt, times):
-        if len(server.requests) > 6:
-            middle.set()
-            hurry.wait(30)
-        return write(prompt, times)
-
-    server.reply = slow
-    command = [sys.executable, "-c", EXPAND, server.url, str(tmp_path / "s"), *queries]
-    process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(PROJECT / "src")})
-    assert middle.wait(60)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    hurry.set()
-    asked = dict(server.asked)
-    HypotheticalPassage(model).expand(replace(TABLETS, queries=tuple(queries)), SPARSE)
-    assert len(server.asked) == 12
-    assert sum(server.asked.values()) <= 12 + 2  # those that were on their way
-    assert sum(times for prompt, times in server.asked.items() if prompt in asked) <= len(asked) + 2
 
 
 def test_the_cost_is_printed_first(model, server, capfd):
@@ -247,6 +214,7 @@ def test_what_changes_a_text_changes_the_identity(model):
     variants = [
         made,
         replace(made, with_query=False),
+        replace(made, max_tokens=9),
         *(replace(made, model=replace(model, **{name: value})) for name, value in CHANGES.items()),
         SeveralPhrasings(model, fusion=WeightedSum()),
         SeveralPhrasings(model, fusion=WeightedSum([1, 1, 1, 1])),
@@ -257,7 +225,7 @@ def test_what_changes_a_text_changes_the_identity(model):
     assert len({digest(identity(each)) for each in same}) == 1
 
 
-CHANGES = {"model": "other", "base_url": "http://127.0.0.1:1/v1", "temperature": 1.0, "seed": 1, "max_tokens": 9}
+CHANGES = {"model": "other", "base_url": "http://127.0.0.1:1/v1", "temperature": 1.0, "seed": 1}
 
 
 def test_a_sample_of_queries_is_timed(model):
@@ -271,19 +239,19 @@ def test_a_model_that_cannot_be_asked_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("file", "component", "unset"),
+    ("file", "component"),
     [
-        ("query/hyde", HypotheticalPassage, set()),
-        ("query/multi", SeveralPhrasings, set()),
-        ("language_model/openai", OpenAIModel, {"structured"}),
-        ("language_model/smollm2", SmolLM2Model, set()),
+        ("query/hyde", HypotheticalPassage),
+        ("query/multi", SeveralPhrasings),
+        ("language_model/openai", OpenAIModel),
+        ("language_model/smollm2", SmolLM2Model),
     ],
 )
-def test_the_shipped_configuration_has_every_setting_and_its_default(file, component, unset):
+def test_the_shipped_configuration_has_every_setting_and_its_default(file, component):
     node = OmegaConf.to_container(OmegaConf.load(PROJECT / f"conf/{file}.yaml"), resolve=False)
     assert node.pop("_target_") == f"ragsweep.retrieval.{component.__name__}"
     defaults = defaults_of(component)
-    assert {*node} == {*defaults} - unset
+    assert {*node} == {*defaults}
     plain = {name: value for name, value in node.items() if value != "???" and "$" not in str(value)}
     assert plain.items() <= defaults.items()
 
@@ -291,13 +259,15 @@ def test_the_shipped_configuration_has_every_setting_and_its_default(file, compo
 @pytest.mark.extra("local")
 def test_smollm2_writes_passages_and_phrasings(tmp_path):
     smollm2_files.load(NO_STORE)  # once per process
-    model = SmolLM2Model(Store(str(tmp_path / "s")), max_tokens=6)
+    model = SmolLM2Model(Store(str(tmp_path / "s")))
     search = replace(TABLETS, queries=("When are iron tablets taken?", "???"))
-    [searched], latency_ms, changes = HypotheticalPassage(model).expand(search, SPARSE)
+    made = HypotheticalPassage(model, max_tokens=6)
+    [searched], latency_ms, changes = made.expand(search, SPARSE)
     assert all(text.startswith(query) for text, query in zip(searched.queries, search.queries, strict=True))
     assert len(searched.queries[0].split()) > 5
     assert all(changes)
     assert (latency_ms > 1).all()
-    assert HypotheticalPassage(model).expand(search, SPARSE)[0][0].queries == searched.queries
-    short = HypotheticalPassage(replace(model, max_tokens=2)).expand(search, SPARSE)
+    assert HypotheticalPassage(model, max_tokens=6).expand(search, SPARSE)[0][0].queries == searched.queries
+    assert HypotheticalPassage(model).max_tokens == 128
+    short = replace(made, max_tokens=2).expand(search, SPARSE)
     assert len(short.searches[0].queries[0]) < len(searched.queries[0])

@@ -23,6 +23,7 @@ from ragsweep.models.encoders.similarity import Similarity, by_dot
 from ragsweep.models.language.endpoint_user import EndpointUser
 from ragsweep.models.language.sending import Endpoint, Kind, tokens_of
 
+AFTER_FAILURE = "what the store has is kept; start again to ask for no more than the rest"
 TEXTS_PER_MB = 8  # of a response; a text of 4096 numbers takes 0.1 MB
 
 
@@ -45,7 +46,6 @@ class OpenAIEncoder(EndpointUser, Prompted):
 
     group: ClassVar[str] = "encoder"
     noun: ClassVar[str] = "request"
-    after_failure: ClassVar[str] = "what the store has is kept; start again to ask for no more than the rest"
 
     dimensions: Annotated[int, Between(1)] | None = None
     batch_size: Annotated[int, Between(1, 2048)] = 64
@@ -109,7 +109,7 @@ class OpenAIEncoder(EndpointUser, Prompted):
         kind = Kind("embeddings", _most_tokens, self._read, largest_mb=1 + self.batch_size // TEXTS_PER_MB)
         shown = progress(f"asking {self.model} for {counted(len(texts), 'embedding')}", len(batches))
         with shown if len(texts) > 1 else nullcontext():  # a single query is timed
-            found = self._send_each(batches, self._batch, kind)
+            found = self._send_each(batches, self._batch, kind, AFTER_FAILURE)
         dimensions = sorted({each.shape[1] for each in found.values()})
         if len(dimensions) > 1:
             raise EncoderError(f"{self.url}: embeds texts in {dimensions} dimensions, expected the same")

@@ -16,7 +16,7 @@ Ask = Callable[[Sequence[Message], bool], Response]
 
 
 class EndpointModel:
-    """The model that is asked about one thing, such as a question; a `LanguageModel`.
+    """The model that is asked about one thing, such as a question; a `LanguageModel` that `NotesFailures`.
 
     Attributes:
         structured: Whether `complete` can return JSON.
@@ -24,16 +24,15 @@ class EndpointModel:
         causes: Why responses have no usable text.
     """
 
-    def __init__(self, ask: Ask, *, structured: bool, fields: Callable[[], type[BaseModel]]) -> None:
+    def __init__(self, ask: Ask, fields: Callable[[], type[BaseModel]] | None) -> None:
         """A model of requests.
 
         Args:
             ask: Returns the response to messages; its second argument says whether that must be JSON.
-            structured: Whether it can be JSON.
-            fields: Returns the fields of the JSON; called only when JSON is asked for, as pydantic is slow to import.
+            fields: Returns the fields of the JSON; None if it cannot be JSON.
         """
         self._ask, self._fields = ask, fields
-        self.structured = structured
+        self.structured = fields is not None
         self.asked_again: list[Exchange] = []
         self.causes: list[Cause] = []
 
@@ -67,15 +66,13 @@ class EndpointModel:
         """JSON of the validated fields; or the text as it is, and what is wrong with it."""
         from pydantic import ValidationError
 
+        assert self._fields is not None  # as it is `structured`
         try:
             return self._fields().model_validate_json(text).model_dump_json(), None
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             field = ".".join(map(str, first["loc"]))
             return text, f"{field}: {first['msg']}" if field else first["msg"]
-
-    def option_scores(self, messages: Sequence[Message], continuations: Sequence[str]) -> None:
-        """None: endpoints do not tell how likely a given text is."""
 
 
 def response_format(name: str, fields: type[BaseModel]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar
 
 from ragsweep.core.errors import ConfigError, ModelError, UnusableError
 from ragsweep.core.limits import Between, Text
@@ -16,6 +16,7 @@ from ragsweep.core.project import sweep_id
 from ragsweep.core.terminal import counted
 from ragsweep.models.language.access import access_of, check_access, check_headers
 from ragsweep.models.language.budget import Budget, Spent, budget_of
+from ragsweep.models.language.language_model import Item, Result
 from ragsweep.models.language.likely_keys import likely_key, texts_in
 from ragsweep.models.language.sending import Endpoint, Kind, Stopped
 
@@ -23,8 +24,6 @@ OPENAI = "https://api.openai.com/v1"
 VERSION = r"v?\d[\w.-]{,20}|preview|latest"  # of an API; keys are longer
 
 Price = Annotated[float, Between(0)]
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,16 +120,11 @@ class EndpointUser:
         return self._budget.spent
 
     @property
-    def after_failure(self) -> str:
-        """What happens to the rest, and how to go on; the end of an error message."""
-        raise NotImplementedError
-
-    @property
     def _budget(self) -> Budget:
         return budget_of(sweep_id(), self.max_tokens_total)
 
     def _send_each(
-        self, items: Mapping[int, Item], work: Callable[[Item, Endpoint], Result], kind: Kind
+        self, items: Mapping[int, Item], work: Callable[[Item, Endpoint], Result], kind: Kind, after_failure: str
     ) -> dict[int, Result]:
         """Results of the endpoint. If one fails, no further request starts, and those on their way are waited for.
 
@@ -138,6 +132,7 @@ class EndpointUser:
             items: What `work` is called with, in several threads.
             work: Sends the requests about one item.
             kind: Of the requests.
+            after_failure: What becomes of the rest, and how to go on; the end of an error message.
         """
         budget = self._budget
         headers = {**self.headers, **self.headers_in_digest}
@@ -168,16 +163,18 @@ class EndpointUser:
                 endpoint.stopped.set()
         errors = [error for future in futures if (error := future.exception()) is not None]
         if errors:
-            raise self._failure(next(each for each in errors if not isinstance(each, Stopped)), len(errors), budget)
+            first = next(each for each in errors if not isinstance(each, Stopped))
+            raise self._failure(first, f"{counted(len(errors), self.noun)} left, {after_failure}")
         return {number: future.result() for future, number in futures.items()}
 
-    def _failure(self, error: BaseException, left: int, budget: Budget) -> BaseException:
+    def _failure(self, error: BaseException, left: str) -> BaseException:
         """The error to raise: what happened, and how to go on if the user can do something about it."""
         if not isinstance(error, ModelError | Spent):
             return error
         reason = str(error)
         if isinstance(error, Spent):
+            budget = self._budget
             spent = f"{budget.spent:,} of {budget.limit:,} tokens are spent"
             reason = f"{self.group}.max_tokens_total: {spent}, and the next request could exceed them"
         kind = UnusableError if isinstance(error, UnusableError) else ModelError
-        return kind(f"{reason}; {counted(left, self.noun)} left, {self.after_failure}")
+        return kind(f"{reason}; {left}")

@@ -1,12 +1,26 @@
-"""What is asked of a language model, and what it returns."""
+"""What is asked of a language model, what it returns, and what it may offer besides."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
+
+from ragsweep.core.errors import ConfigError, ModelError
+from ragsweep.core.limits import Between
+from ragsweep.models.language.cost import Cost
+from ragsweep.models.language.response import Cause
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+MaxTokens = Annotated[int, Between(1, 1_000_000)]  # of one response
+
+
+class TooLongError(ModelError):
+    """A prompt and its response do not fit into what a model reads; says how long that is."""
 
 
 class Message(NamedTuple):
@@ -56,8 +70,31 @@ class OptionScores(NamedTuple):
     tokens: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True)
+class Asking:
+    """How a component asks a model, the same for all items.
+
+    Attributes:
+        group: The group of the component's settings, for messages.
+        max_tokens: The most tokens of one response.
+        returns: What the JSON is called that the model returns.
+        fields: Returns the fields of that JSON, as pydantic is slow to import; None to get texts only.
+        start_will_do: Whether a text that was cut off can be used.
+        announce: Whether to print what will be asked and what that costs, if it costs anything.
+        go_on: How to go on after a failure.
+    """
+
+    group: str
+    max_tokens: int
+    returns: str = ""
+    fields: Callable[[], type[BaseModel]] | None = None
+    start_will_do: bool = False
+    announce: bool = True
+    go_on: str = "start again"
+
+
 class LanguageModel(Protocol):
-    """A language model.
+    """A language model that is asked about one item. It may be `ScoresOptions` and `NotesFailures`, too.
 
     `structured`: whether `complete` returns JSON when it is asked to.
     """
@@ -73,20 +110,90 @@ class LanguageModel(Protocol):
         """
         ...
 
-    def option_scores(self, messages: Sequence[Message], continuations: Sequence[str]) -> OptionScores | None:
-        """How likely each continuation of the chat is; None if the model cannot tell, as most servers cannot."""
+
+Work = Callable[[Item, LanguageModel], Result]  # asks a model about one item
+
+
+@runtime_checkable
+class ScoresOptions(Protocol):
+    """A language model that tells how likely a given text is, as most servers cannot."""
+
+    def option_scores(self, messages: Sequence[Message], continuations: Sequence[str]) -> OptionScores:
+        """How likely each continuation of the chat is; a last message of the assistant is what it continues."""
         ...
 
 
-class Model(Protocol):
-    """A language model that can be asked about many things; write your own as one class with this method.
+@runtime_checkable
+class NotesFailures(Protocol):
+    """A language model that notes what `complete` does not return.
 
-    One with `has_likelihoods = False` has no `option_scores`.
+    `asked_again`: requests for valid JSON, of which whoever asks does not know. `causes`: why responses have no usable
+    text.
     """
 
-    def ask_each(self, items: Sequence[Item], work: Callable[[Item, LanguageModel], Result]) -> list[Result]:
+    asked_again: list[Exchange]
+    causes: list[Cause]
+
+
+class Model(Protocol):
+    """A language model that can be asked about many things; write your own as one class with these members.
+
+    It may be a `LocalModel` or a `PaidModel`, too.
+    """
+
+    @property
+    def structured(self) -> bool:
+        """Whether it returns JSON of given fields when it is asked to."""
+        ...
+
+    def ask_each(self, items: Sequence[Item], work: Work[Item, Result], asking: Asking) -> list[Result]:
         """What `work` returns for each item, in the same order; it asks the model about one item.
 
         `work` may run in several threads, and more than once for an item.
         """
         ...
+
+
+@runtime_checkable
+class LocalModel(Model, Protocol):
+    """A model that runs on this machine. What it gives to `work` is `ScoresOptions`, and may raise `TooLongError`."""
+
+    @property
+    def context(self) -> int:
+        """How many tokens it reads, those of its response included."""
+        ...
+
+    @property
+    def usual_tokens(self) -> int:
+        """The most tokens of a response where no setting says how many."""
+        ...
+
+
+@runtime_checkable
+class PaidModel(Model, Protocol):
+    """A model whose responses cost money.
+
+    `spent`: the tokens that this start of the program has paid for. `price_in`, `price_out`: of a million tokens of
+    prompts and of responses; None if not given.
+    """
+
+    spent: int
+    price_in: float | None
+    price_out: float | None
+
+    def estimate(self, items: Sequence[Item], work: Work[Item, Result], asking: Asking) -> Cost:
+        """What `ask_each` will ask and what that costs; nothing is planned if everything is kept."""
+        ...
+
+
+def most_tokens(model: Model, given: int | None, usual: int, group: str) -> int:
+    """The most tokens of a response: the given number, or else the usual one, or fewer if the model writes fewer.
+
+    Raises:
+        ConfigError: The given number leaves a local model less than half of its context for the prompt.
+    """
+    if not isinstance(model, LocalModel):
+        return given or usual
+    if given is not None and given > model.context // 2:
+        raise ConfigError(f"{group}.max_tokens: found {given}, expected at most {model.context // 2} for this model")
+    return given or min(usual, model.usual_tokens)

@@ -1,26 +1,186 @@
-"""Models behind OpenAI-compatible endpoints for rewriters and rerankers."""
+"""Language models behind OpenAI-compatible endpoints, which keep each response."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Annotated, ClassVar
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Annotated, Any, ClassVar, Literal
 
+from ragsweep.config.run_settings import Seed
+from ragsweep.core.digest import digest
 from ragsweep.core.limits import Between
-from ragsweep.models.language.endpoint_client import EndpointClient
+from ragsweep.core.progress import progress
+from ragsweep.core.terminal import counted
+from ragsweep.models.language.chat import CHAT, TOKEN_LIMITS, is_response, prompt_tokens
+from ragsweep.models.language.cost import Cost, PlannedRequest, sent
+from ragsweep.models.language.endpoint_model import Ask, EndpointModel, Response, response_format
+from ragsweep.models.language.endpoint_user import EndpointUser, Price
+from ragsweep.models.language.kept import KeptResponses
+from ragsweep.models.language.language_model import Asking, Item, Message, Result, Work
+from ragsweep.models.language.response import Cause
+from ragsweep.models.language.sending import Endpoint
+from ragsweep.models.language.unusable import Unusable
+from ragsweep.store.store import NO_STORE, Store
+
+UNKNOWN = {"cause": Cause.REFUSED, "tokens_in": None, "tokens_out": None, "time_ms": 0}
+NOTHING = {"text": "", "refused": True, **UNKNOWN}  # stands for a response
+Request = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class OpenAIModel(EndpointClient):
-    """A language model behind an OpenAI-compatible endpoint, which returns texts.
+class OpenAIModel(EndpointUser):
+    """A language model behind an OpenAI-compatible endpoint, such as OpenAI's own, vLLM or Ollama.
 
-    Endpoints do not tell how likely a given text is.
+    Each response is kept before it is used, under everything that determines it. So neither a second start nor a
+    resumed one asks for it again, and a killed one loses no response that has arrived. If a response cannot be kept,
+    such as on a full disk, no further request starts. Endpoints do not tell how likely a given text is.
+
+    Attributes:
+        structured: Whether the endpoint returns JSON of a given schema. A reasoning method then gets an answer's
+            fields instead of a text in which it has to find them.
+        temperature: Of sampling; None leaves it to the endpoint.
+        seed: Of sampling, where the endpoint has one; None sends none.
+        max_tokens_as: The parameter that limits a response. Old servers know only `max_tokens`, and OpenAI's reasoning
+            models only the other one.
+        price_out: Price of a million tokens of responses, for the estimate.
+        store: Its folder keeps the responses.
     """
 
     group: ClassVar[str] = "language_model"
     noun: ClassVar[str] = "question"
-    returns: ClassVar[str] = "text"
-    has_likelihoods: ClassVar[bool] = False
-    start_will_do: ClassVar[bool] = True  # what is searched for may lack its end
 
-    structured: bool = field(default=False, init=False)
-    max_tokens: Annotated[int, Between(1, 1_000_000)] = 256
+    structured: bool = True
+    temperature: Annotated[float, Between(0, 2)] | None = 0
+    seed: Seed | None = 0
+    max_tokens_as: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
+    price_out: Price | None = None
+    store: Store = NO_STORE
+
+    @property
+    def without_effect(self) -> tuple[str, ...]:
+        """Settings that have no effect on the responses."""
+        return (*super().without_effect, "price_out")
+
+    @property
+    def own_fields(self) -> tuple[str, ...]:
+        """The fields of a request that `extra_body` cannot set. The first of one whole response is read."""
+        own = ("model", "messages", *TOKEN_LIMITS, "temperature", "seed", "stream", "n")
+        return (*own, "response_format") if self.structured else own
+
+    def ask_each(self, items: Sequence[Item], work: Work[Item, Result], asking: Asking) -> list[Result]:
+        """What `work` returns for each item, in the same order. What is kept already is not asked for.
+
+        Args:
+            items: What the model is asked about.
+            work: Asks the model about one item. It runs in several threads, and twice for an item of which something
+                is not kept; the first time, what is missing is a refusal.
+            asking: How.
+
+        Raises:
+            ModelError: The endpoint cannot be used, the limit on tokens is reached, or responses cannot be kept.
+        """
+        results, left, missing = self._of_kept(items, work, asking)
+        if left:
+            if asking.announce:
+                print(self._cost(missing, asking).line, file=sys.stderr)
+            results |= self._ask(left, work, asking)
+        return [results[number] for number in range(len(items))]
+
+    def estimate(self, items: Sequence[Item], work: Work[Item, Result], asking: Asking) -> Cost:
+        """What `ask_each` will ask and what that costs; nothing is planned if everything is kept."""
+        return self._cost(self._of_kept(items, work, asking)[2], asking)
+
+    def _of_kept(
+        self, items: Sequence[Item], work: Work[Item, Result], asking: Asking
+    ) -> tuple[dict[int, Result], dict[int, Item], list[Request]]:
+        """Results for which everything is kept, the other items, and the requests of those that are not kept."""
+        kept = self._responses(asking)
+        missing: list[Request] = []
+
+        def find(messages: Sequence[Message], as_json: bool) -> Response:
+            request = self._request(messages, as_json, asking)
+            found = kept.find(self._key(request))
+            if found is None:
+                missing.append(request)
+            return NOTHING if found is None else _read(found, asking)
+
+        results, left = {}, {}
+        for number, item in enumerate(items):
+            before = len(missing)
+            result = work(item, self._model(find, asking))
+            if len(missing) == before:
+                results[number] = result
+            else:
+                left[number] = item
+        return results, left, missing
+
+    def _ask(self, items: Mapping[int, Item], work: Work[Item, Result], asking: Asking) -> dict[int, Result]:
+        """Results of the endpoint."""
+        kept, unusable = self._responses(asking), Unusable(asking.group, asking.max_tokens)
+        kept.check()
+
+        def of_item(item: Item, endpoint: Endpoint) -> Result:
+            def ask(messages: Sequence[Message], as_json: bool) -> Response:
+                request = self._request(messages, as_json, asking)
+
+                def send() -> Response:
+                    response = endpoint.send(request)
+                    usable = asking.start_will_do and response["cause"] is Cause.CUT_OFF and response["text"].strip()
+                    unusable.add(None if usable else response["cause"])
+                    return response
+
+                return _read(kept.get(self._key(request), send), asking)
+
+            return work(item, self._model(ask, asking))
+
+        with progress(f"asking {self.model} {counted(len(items), self.noun)}", len(items)):
+            results = self._send_each(items, of_item, CHAT, self._after_failure(asking))
+        if unusable.line:
+            warnings.warn(f"{self.group}: {unusable.line}", stacklevel=2)
+        return results
+
+    def _after_failure(self, asking: Asking) -> str:
+        """What became of the rest, and how to go on."""
+        kept = f"the others are kept; {asking.go_on} to ask for no more than these"
+        return kept if self.store.enabled else "and nothing was kept (store.enabled=false)"
+
+    def _responses(self, asking: Asking) -> KeptResponses:
+        valid = partial(is_response, start_will_do=asking.start_will_do)
+        return replace(KeptResponses.of(self.store), paid=True, valid=valid)
+
+    def _model(self, ask: Ask, asking: Asking) -> EndpointModel:
+        return EndpointModel(ask, asking.fields if self.structured else None)
+
+    def _request(self, messages: Sequence[Message], as_json: bool, asking: Asking) -> Request:
+        request = {
+            **self.extra_body,
+            "model": self.model,
+            "messages": [message._asdict() for message in messages],
+            self.max_tokens_as: asking.max_tokens,
+            "temperature": self.temperature,
+            "seed": self.seed,
+            "response_format": response_format(asking.returns, asking.fields()) if as_json and asking.fields else None,
+        }
+        return {name: value for name, value in request.items() if value is not None}
+
+    def _key(self, request: Request) -> dict[str, Any]:
+        """Everything that determines the response."""
+        return {**self.asked, "request": request}
+
+    def _cost(self, requests: Sequence[Request], asking: Asking) -> Cost:
+        """What requests will cost that are not kept yet."""
+        planned = [
+            PlannedRequest(
+                digest(self._key(each)) if self.store.enabled else "", prompt_tokens(each), "response_format" in each
+            )
+            for each in requests
+        ]
+        return Cost(self.model, self.url, asking.max_tokens, self.price_in, self.price_out, sent(planned))
+
+
+def _read(response: Response, asking: Asking) -> Response:
+    """A response as those who ask see it: what was cut off has no text, unless its start will do."""
+    return response if response["cause"] != Cause.CUT_OFF or asking.start_will_do else {**response, "text": ""}

@@ -159,7 +159,7 @@ def _shorter(request: Mapping[str, Any]) -> str:
     """What makes a request shorter."""
     texts = request.get("input")
     if not isinstance(texts, list):
-        return "a smaller k, chunker.size or {group}.max_tokens makes the request shorter"
+        return "a smaller k, chunker.size or max_tokens makes the request shorter"
     longest = max(texts, key=len)
     shown = one_line(longest[:SHOWN_OF_TEXT]).replace("{", "{{").replace("}", "}}")
     which = "the only text" if len(texts) == 1 else f"the longest of the {len(texts)} texts"

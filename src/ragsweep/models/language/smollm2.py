@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from threading import Event
-from typing import Any
+from typing import Any, ClassVar
 
 from ragsweep.core.digest import version
 from ragsweep.core.hardware import cores, cpu_abilities
+from ragsweep.core.progress import advance, progress
+from ragsweep.core.terminal import counted
 from ragsweep.models.language.kept import KeptResponses
-from ragsweep.models.language.language_model import Completion, Item, Message, OptionScores, Result
-from ragsweep.models.language.smollm2_files import LIBRARIES, SHA256, load
-from ragsweep.store.store import Store
+from ragsweep.models.language.language_model import (
+    Asking,
+    Completion,
+    Item,
+    Message,
+    OptionScores,
+    Result,
+    TooLongError,
+    Work,
+)
+from ragsweep.models.language.smollm2_files import LIBRARIES, SHA256, check_packages, load
+from ragsweep.store.store import NO_STORE, Store
 
 CONTEXT = 8192  # tokens of a prompt and its response, as the model was trained
 BLOCK = 256  # tokens of a prompt that are computed at once
-
-
-class TooLongError(Exception):
-    """A prompt and its response do not fit into the model's context."""
 
 
 class StoppedError(Exception):
@@ -35,7 +43,7 @@ class SmolLM2:
     prompt is computed in blocks of fixed places, so that the result does not depend on what was computed before.
     """
 
-    structured = False
+    structured = False  # a `LanguageModel` that is `ScoresOptions`
 
     def __init__(self, store: Store, max_tokens: int, stop: Event) -> None:
         self._store, self._max_tokens, self._stop = store, max_tokens, stop
@@ -106,7 +114,7 @@ class SmolLM2:
         text = tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True) + opening
         tokens: list[int] = tokenizer.backend_tokenizer.encode(text, add_special_tokens=False).ids
         if len(tokens) + room > CONTEXT:
-            raise TooLongError
+            raise TooLongError(f"longer than the {CONTEXT:,} tokens that SmolLM2 reads")
         return tokens
 
     def _logits(self, prompt: list[int]) -> Any:
@@ -128,19 +136,42 @@ class SmolLM2:
         return logits
 
 
-def in_threads(items: Sequence[Item], work: Callable[[Item, Event], Result]) -> list[Result]:
-    """What `work` returns for each item, in the same order, on all cores.
+@dataclass(frozen=True)
+class SmolLM2Model:
+    """SmolLM2-135M-Instruct (https://arxiv.org/abs/2502.02737, weights of 4 bits, computed in 32 bits).
 
-    Args:
-        items: What to work on.
-        work: Works on one item in one thread. It ends early once its second argument is set, after an error or Ctrl-C.
+    It always takes the most likely token. Each prompt is computed alone and in one thread, so on one kind of CPU the
+    result depends neither on other prompts nor on the number of threads.
+
+    Attributes:
+        store: Keeps the converted model and, for good, every response.
     """
-    stop = Event()
-    with ThreadPoolExecutor(cores()) as pool:
-        try:
-            return list(pool.map(lambda item: work(item, stop), items))
-        finally:
-            stop.set()  # else the pool waits for what is being computed
+
+    libraries: ClassVar[tuple[str, ...]] = LIBRARIES
+    structured: ClassVar[bool] = False
+    context: ClassVar[int] = CONTEXT
+    usual_tokens: ClassVar[int] = 128
+
+    store: Store = NO_STORE
+
+    def __post_init__(self) -> None:
+        check_packages()
+
+    def ask_each(self, items: Sequence[Item], work: Work[Item, Result], asking: Asking) -> list[Result]:
+        """What `work` returns for each item, in the same order; each is computed in one thread, on all cores."""
+        stop = Event()
+
+        def ask(item: Item) -> Result:
+            result = work(item, SmolLM2(self.store, asking.max_tokens, stop))
+            advance(1)
+            return result
+
+        shown = progress(f"asking SmolLM2 {counted(len(items), 'question')}", len(items))
+        with shown, ThreadPoolExecutor(cores()) as pool:
+            try:
+                return list(pool.map(ask, items))
+            finally:
+                stop.set()  # after an error or Ctrl-C, else the pool waits for what is being computed
 
 
 @contextmanager

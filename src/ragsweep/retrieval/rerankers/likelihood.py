@@ -5,25 +5,31 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
 from ragsweep.core.arrays import NOTHING
-from ragsweep.core.capability import Capability, offered_with
 from ragsweep.core.errors import ConfigError, RetrieverError
 from ragsweep.core.hardware import cores
 from ragsweep.core.limits import Between
 from ragsweep.core.terminal import counted
 from ragsweep.core.timing import sample
-from ragsweep.models.language.language_model import LanguageModel, Message, Model
-from ragsweep.models.language.smollm2 import CONTEXT, TooLongError
+from ragsweep.models.language.language_model import (
+    Asking,
+    LanguageModel,
+    LocalModel,
+    Message,
+    ScoresOptions,
+    TooLongError,
+)
 from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.ranking import Ranking, Search, ranked
 from ragsweep.store.code import name_of
 from ragsweep.store.store import NO_STORE, Store
 
 PROMPT = "Passage: {}\nPlease write a question based on this passage."  # that of UPR
+ASKING = Asking("reranker", max_tokens=1)  # writes nothing
 
 
 class Pair(NamedTuple):
@@ -47,14 +53,6 @@ class Score(NamedTuple):
     cut: bool
 
 
-@offered_with("ask_each")
-@runtime_checkable
-class SaysIfLikely(Capability, Protocol):
-    """A language model that says whether it can tell how likely a text is; any other is taken to."""
-
-    has_likelihoods: bool  # whether it can
-
-
 @dataclass(frozen=True)
 class LikelihoodReranker:
     """Query likelihood (Ponte and Croft 1998) under a language model, without training (UPR, arXiv:2204.07496).
@@ -65,7 +63,7 @@ class LikelihoodReranker:
     halved until it fits, with a warning.
 
     Attributes:
-        model: Tells how likely a text is, as SmolLM2 does. Endpoints cannot.
+        model: Tells how likely a text is, as models on this machine do. Endpoints cannot.
         candidates: How many passages of the first ranking are reranked; None reranks all.
         store: Keeps the rankings.
     """
@@ -73,13 +71,13 @@ class LikelihoodReranker:
     formula: ClassVar[str] = "mean log-likelihood of the query's tokens after the passage"
     at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}  # `candidates` must not be smaller than `k`
 
-    model: Model
+    model: LocalModel
     candidates: Annotated[int, Between(1)] | None = 10
     store: Store = NO_STORE
 
     def __post_init__(self) -> None:
         expect_method(self.model, "ask_each", "reranker.model")
-        if isinstance(self.model, SaysIfLikely) and not self.model.has_likelihoods:
+        if not isinstance(self.model, LocalModel):
             raise ConfigError(
                 f"reranker.model: {name_of(self.model)} does not tell how likely a given text is (a chat returns no "
                 "logprobs of what is sent), which reranker=likelihood needs; use language_model=smollm2"
@@ -97,11 +95,11 @@ class LikelihoodReranker:
             for query, passage in zip(queries.tolist(), candidates[queries, ranks].tolist(), strict=True)
         ]
         distinct = list(dict.fromkeys(pairs))
-        found = dict(zip(distinct, self.model.ask_each(distinct, _score), strict=True))
+        found = dict(zip(distinct, self.model.ask_each(distinct, _score, ASKING), strict=True))
         if cut := sum(score.cut for score in found.values()):
             warnings.warn(
-                f"reranker: {counted(cut, 'passage')} with a query are longer than the {CONTEXT:,} tokens that the "
-                "model reads; only their beginnings count",
+                f"reranker: {counted(cut, 'passage')} with a query are longer than the {self.model.context:,} tokens "
+                "that the model reads; only their beginnings count",
                 stacklevel=2,
             )
         scores = np.full(candidates.shape, -np.inf)
@@ -112,17 +110,16 @@ class LikelihoodReranker:
 
 
 def _score(pair: Pair, model: LanguageModel) -> Score:
+    if not isinstance(model, ScoresOptions):
+        raise RetrieverError("reranker.model: does not tell how likely a given text is")
     read = pair.passage
     while True:
         try:
             scores = model.option_scores([Message("user", PROMPT.format(read))], [pair.query])
-        except TooLongError:
+        except TooLongError as error:
             if not read:
-                too_long = f"a query is longer than the {CONTEXT:,} tokens that the model reads"
-                raise RetrieverError(f"reranker: {too_long}") from None
+                raise RetrieverError(f"reranker: a query is {error}") from None
             read = read[: len(read) // 2]
             continue
-        if scores is None:
-            raise RetrieverError("reranker.model: does not tell how likely a given text is")
         [total], [tokens] = scores.log_likelihoods, scores.tokens or (1,)
         return Score(total / tokens, scores.time_ms, read != pair.passage)

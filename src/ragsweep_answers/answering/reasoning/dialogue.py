@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TypeVar, cast
 
-from ragsweep.models.language.language_model import Exchange, LanguageModel, Message
+from ragsweep.models.language.language_model import Exchange, LanguageModel, Message, ScoresOptions
 from ragsweep.models.language.prompt_text import prompt_beside
 from ragsweep_answers.answering.json_answer import JsonAnswer, read_json_answer
 from ragsweep_answers.answering.parsing import read_confidence, read_letter
@@ -55,10 +55,10 @@ class Dialogue:
             opening: How the reply opens.
             continuations: How it may go on.
         """
+        if not isinstance(self._model, ScoresOptions):
+            return None
         prompt = self._prompt(task)
         scores = self._model.option_scores([Message("user", prompt), Message("assistant", opening)], continuations)
-        if scores is None:
-            return None
         pairs = zip(continuations, scores.log_likelihoods, strict=True)
         shown = ", ".join(f"{continuation.strip()} {score:.4f}" for continuation, score in pairs)
         self._add(f"{prompt}\n\n{opening}", f"log-likelihoods: {shown}", scores.tokens_in, 0, scores.time_ms)
