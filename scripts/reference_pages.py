@@ -133,7 +133,7 @@ def _files() -> tuple[Option, ...]:
     """All files of the kernel's and the plugins' configuration."""
     folders = {"": CONF, **{name: plugin.conf for name, plugin in plugins().items() if plugin.conf}}
     return tuple(
-        Option("" if path.parent == folder else str(path.parent.relative_to(folder)), path.stem, owner, path.read_text())
+        Option(path.parent.relative_to(folder).as_posix().removeprefix("."), path.stem, owner, path.read_text())
         for owner, folder in folders.items()
         for path in sorted(folder.rglob("*.yaml"))
     )
@@ -228,9 +228,10 @@ def _rows(path: str, node: Mapping[str, Any], named: str, comments: Mapping[str,
         if inner and not value.get("_partial_"):
             nested = {name[len(key) + 1 :]: each for name, each in comments.items() if name.startswith(f"{key}.")}
             yield from _rows(where, value, "", nested, place)
-    if target and path and "." not in path:
-        for key in [name for name in hints if name not in node and name in _optional(target) and name in sentences]:
-            yield f"| `+{path}.{key}` | {_cell(_type(hints[key]))} | {_default(_optional(target)[key])} | {_cell(_sentence(sentences[key]))} |"
+    optional = _optional(target) if target and "." not in path else {}
+    for key in [key for key in optional if key in hints and key in sentences and key not in node]:
+        row = (f"`+{path}.{key}`", _cell(_type(hints[key])), _default(optional[key]), _cell(_sentence(sentences[key])))
+        yield f"| {' | '.join(row)} |"
 
 
 def _comments(text: str) -> dict[str, str]:
@@ -276,8 +277,9 @@ def _sentences(target: Any) -> dict[str, str]:
     """What the docstring of a class, and of those that it is made of, says of its attributes or arguments."""
     found: dict[str, str] = {}
     for each in target.__mro__ if inspect.isclass(target) else [target]:
-        section = re.search(r"^(?:Attributes|Args):\n(.*?)(?:^\S|\Z)", inspect.cleandoc(each.__doc__ or ""), re.M | re.S)
-        entries = re.findall(r"^    (\w[\w, ]*): (.*(?:\n {5,}.*)*)", section[1] if section else "", re.M)
+        text = inspect.cleandoc(each.__doc__ or "")
+        section = re.search(r"^(?:Attributes|Args):\n(.*?)(?:^\S|\Z)", text, re.MULTILINE | re.DOTALL)
+        entries = re.findall(r"^    (\w[\w, ]*): (.*(?:\n {5,}.*)*)", section[1] if section else "", re.MULTILINE)
         for names, text in entries:
             for name in names.split(", "):
                 found.setdefault(name, " ".join(text.split()))
@@ -352,8 +354,8 @@ def _groups_of_tasks() -> dict[str, set[str]]:
         waiting = [name for name in inspect.signature(_target(content["_target_"])).parameters if name in known]
         used = set(waiting)
         while waiting:
-            texts = [option.text for option in known[waiting.pop()]]
-            named = {name for text in texts for name in re.findall(r"\$\{(\w+)[.}]|^  - /(\w+)@", text, re.M) for name in name}
+            text = "\n".join(option.text for option in known[waiting.pop()])
+            named = {*re.findall(r"\$\{(\w+)[.}]", text), *re.findall(r"^  - /(\w+)@", text, re.MULTILINE)}
             waiting += sorted((named & set(known)) - used)
             used |= named & set(known)
         found[task.name] = used
@@ -364,11 +366,14 @@ def _commands() -> str:
     """What each command says of itself."""
     parts = ["# Commands", "", "`ragsweep COMMAND --help` prints the same, with every option.", ""]
     for name, command in commands().items():
-        owner = next((plugin for plugin, each in plugins().items() if name in each.commands and name not in COMMANDS), "")
+        owner = "" if name in COMMANDS else next(key for key, plugin in plugins().items() if name in plugin.commands)
         by = f" Plugin [{owner}](../plugins.md)." if owner else ""
         parts += [f"## ragsweep {name}", "", f"{command.about[0].upper()}{command.about[1:]}.{by}", ""]
         if name == "run":
-            parts += ["Its settings are in [Settings](settings/index.md); `ragsweep run --help` prints those that you may set.", ""]
+            parts += [
+                "[Settings](settings/index.md) has all that can be set; `ragsweep run --help` prints it, too.",
+                "",
+            ]
             continue
         about = inspect.cleandoc(import_module(command.main.partition(":")[0]).__doc__ or "").partition("\n\n")[2]
         for block in about.split("\n\n"):

@@ -1,0 +1,109 @@
+"""The pages of docs/: their commands compose, their code compiles, and their recipes pass the conformance suites."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from functools import cache
+
+import hydra
+import pytest
+import yaml
+from application import PROJECT
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from omegaconf import OmegaConf
+
+from ragsweep.app.main import commands
+from ragsweep.core.project import CONF, register_resolvers
+
+PAGES = {path.name: path.read_text() for path in sorted((PROJECT / "docs").glob("*.md"))}
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+INDENTED = re.compile(r"^    (ragsweep .*)$", re.MULTILINE)
+SLOW = "killed or computed_can_be_found_again"  # tests of the suites that start processes
+SETTING = re.compile(r"[+~]{0,2}[a-z][\w./]*(@[\w.]+)?=|~[a-z]")
+
+
+def blocks(*languages):
+    found = [(page, *block) for page, whole in PAGES.items() for block in BLOCK.findall(whole)]
+    return [pytest.param(text, id=f"{page}: {text.splitlines()[0]}") for page, kind, text in found if kind in languages]
+
+
+def typed():
+    """The arguments of every command of ragsweep in a block or an indented line, with the page that has it first."""
+    found = {}
+    for page, whole in PAGES.items():
+        typed = "".join(text for language, text in BLOCK.findall(whole) if language in ("sh", "bash"))
+        for line in [*typed.replace("\\\n", " ").splitlines(), *INDENTED.findall(BLOCK.sub("", whole))]:
+            if line.startswith("ragsweep "):
+                found.setdefault(tuple(shlex.split(line.partition(" | ")[0], comments=True)[1:]), page)
+    return [pytest.param(arguments, id=f"{page}: {' '.join(arguments)}") for arguments, page in found.items()]
+
+
+@pytest.fixture(scope="module")
+def loader(tmp_path_factory):
+    """Hydra in a project that has the options which the pages ask their reader to write."""
+    project = tmp_path_factory.mktemp("project")
+    for _, text in (found for whole in PAGES.values() for found in BLOCK.findall(whole)):
+        first = text.splitlines()[0].removeprefix("# ")
+        if first.startswith("conf/"):
+            (project / first).parent.mkdir(parents=True, exist_ok=True)
+            (project / first).write_text(text)
+    (project / "conf/dataset/mine.yaml").write_text("defaults: [pdf]\n")  # as `ragsweep init` writes it
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAGSWEEP_PROJECT", str(project))
+        register_resolvers()
+        with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+            yield GlobalHydra.instance().config_loader()
+
+
+@cache
+def composed(primary, choices):
+    return hydra.compose(primary, [*choices])
+
+
+@pytest.mark.parametrize("arguments", typed())
+def test_a_command_names_options_and_settings_that_there_are(arguments, loader):
+    name, *rest = arguments
+    assert name in commands()
+    choices = []
+    settings = []
+    for each in OverridesParser.create().parse_overrides([each for each in rest if SETTING.match(each)]):
+        options = loader.get_group_options(each.key_or_group)
+        if options:
+            chosen = [*each.sweep_string_iterator()] if each.is_sweep_override() else [each.value()]
+            assert {*chosen} <= {*options}
+            if not each.is_hydra_override():  # a launcher may not be installed
+                choices.append(f"{each.input_line.partition('=')[0]}={chosen[0]}")
+        elif not each.is_add() and not each.is_hydra_override():
+            settings.append(each.key_or_group)
+    if "SWEEP_ID" in rest or "RUN_ID" in rest:
+        return  # the settings are those of what was recorded
+    config = composed("generate" if name == "generate" else "config", tuple(choices))
+    for setting in settings:
+        above, _, key = setting.rpartition(".")
+        node = OmegaConf.select(config, above) if above else config
+        assert key in node or OmegaConf.is_missing(node, key), setting
+
+
+@pytest.mark.parametrize("text", blocks("python", "py"))
+def test_code_compiles(text):
+    compile(text, "page", "exec")
+
+
+@pytest.mark.parametrize("text", blocks("json", "yaml"))
+def test_data_can_be_read(text):
+    assert yaml.safe_load(text)  # JSON is YAML, too
+
+
+def test_the_recipes_pass_their_conformance_suites(tmp_path):
+    for language, text in BLOCK.findall(PAGES["component_recipes.md"]):
+        if language == "python":
+            (tmp_path / text.splitlines()[0].removeprefix("# ")).write_text(text)
+    assert len([*tmp_path.glob("test_*.py")]) == 8
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-n0", "-q", "-k", f"not ({SLOW})", "."],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": "."}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
