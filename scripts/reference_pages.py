@@ -9,7 +9,7 @@ import inspect
 import logging
 import re
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -20,6 +20,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 from ragsweep.app.main import COMMANDS, commands
+from ragsweep.constraints import Between
 from ragsweep.core.plugins import plugins
 from ragsweep.core.project import CONF
 
@@ -62,6 +63,7 @@ ABOUT = {
     "tracking": "where runs are recorded",
 }
 FOLDER = "reference/settings"
+LARGEST_SAID = 2**31  # a larger bound is one of the computer
 DEEPEST_SENTENCE = 1  # dots in the path of a mapping whose values need no sentence, as it has one itself
 KEY = re.compile(r"^(?P<indent> *)(?P<key>[\w/]+):")
 
@@ -201,15 +203,30 @@ def _table(group: str, option: Option) -> list[str]:
     content = option.content
     if group in content and content[group] is None:
         return ["Sets the group to `null`.", ""]
-    content = content[group] if "# @package _global_" in option.text and group in content else content
+    comments = _comments(option.text)
+    if "# @package _global_" in option.text and group in content:
+        content = content[group]
+        comments = {name.removeprefix(f"{group}."): about for name, about in comments.items()}
     named = WITHOUT_TARGET.get(f"{group}/{option.name}", WITHOUT_TARGET.get(group or option.name, ""))
-    rows = [*_rows(group, content, named, _comments(option.text), f"{group}={option.name}" if group else option.name)]
+    rows = [*_rows(group, content, named, comments, place=f"{group}={option.name}")]
     if not rows:
         return ["It has no settings.", ""]
     return ["| setting | type | default | |", "|---|---|---|---|", *rows, ""]
 
 
-def _rows(path: str, node: Mapping[str, Any], named: str, comments: Mapping[str, str], place: str) -> Iterator[str]:
+def _rows(
+    path: str, node: Mapping[str, Any], named: str, comments: Mapping[str, str], *, place: str, of_values: Any = None
+) -> Iterator[str]:
+    """A row for each setting of a node, and of the nodes within it.
+
+    Args:
+        path: Of the node.
+        node: The node.
+        named: The class of its settings, if it has no `_target_`.
+        comments: By the path within the node.
+        place: For warnings.
+        of_values: The annotation of each value of a mapping.
+    """
     target = _target(node.get("_target_", named))
     hints, sentences = _hints(target), _sentences(target)
     for key, value in node.items():
@@ -218,20 +235,24 @@ def _rows(path: str, node: Mapping[str, Any], named: str, comments: Mapping[str,
         where = f"{path}.{key}" if path else str(key)
         about = comments.get(key, "")
         if not about or about.startswith("as in "):
-            about = sentences.get(key, about)
+            about = sentences.get(key, about) if path else _first_line(value)
         inner = isinstance(value, dict) and bool(value)
         if not about and not inner and path.count(".") < DEEPEST_SENTENCE:
             log.warning("%s: %s has no sentence, neither in its YAML nor in the docstring of its class", place, where)
-        kind = _type(hints[key]) if key in hints else ""
+        hint = hints.get(key, of_values)
         default = _default(value.get("_target_")) if inner and "_target_" in value else "" if inner else _default(value)
-        yield f"| `{where}` | {_cell(kind)} | {default} | {_cell(_sentence(about))} |"
+        yield _row(f"`{where}`", _type(hint), default, about)
         if inner and not value.get("_partial_"):
-            nested = {name[len(key) + 1 :]: each for name, each in comments.items() if name.startswith(f"{key}.")}
-            yield from _rows(where, value, "", nested, place)
-    optional = _optional(target) if target and "." not in path else {}
-    for key in [key for key in optional if key in hints and key in sentences and key not in node]:
-        row = (f"`+{path}.{key}`", _cell(_type(hints[key])), _default(optional[key]), _cell(_sentence(sentences[key])))
-        yield f"| {' | '.join(row)} |"
+            within = {name[len(key) + 1 :]: each for name, each in comments.items() if name.startswith(f"{key}.")}
+            values = get_args(hint)[1] if get_origin(hint) is Mapping else None
+            yield from _rows(where, value, "", within, place=place, of_values=values)
+    optional = _optional(target) if target and path and "." not in path else {}
+    for key in [key for key in optional if key in hints and key in sentences and key not in {*node, *_groups()}]:
+        yield _row(f"`+{path}.{key}`", _type(hints[key]), _default(optional[key]), sentences[key])
+
+
+def _row(setting: str, kind: str, default: str, about: str) -> str:
+    return f"| {' | '.join(each.replace('|', chr(92) + '|') for each in (setting, kind, default, _sentence(about)))} |"
 
 
 def _comments(text: str) -> dict[str, str]:
@@ -286,17 +307,26 @@ def _sentences(target: Any) -> dict[str, str]:
     return found
 
 
+def _first_line(node: Any) -> str:
+    """What the class that a node names says of itself."""
+    return inspect.cleandoc(_target(node["_target_"]).__doc__).splitlines()[0] if isinstance(node, dict) else ""
+
+
 def _type(hint: Any) -> str:
-    """An annotation in words."""
+    """An annotation in words; empty if there is none."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
         kind, *limits = inner
-        within = " ".join(str(limit) for limit in limits if type(limit).__name__ == "Between")
-        return f"{_type(kind)} {within}".strip()
+        within = next((each for each in limits if isinstance(each, Between)), None)
+        if within and within.high >= LARGEST_SAID:
+            within = Between(within.low)
+        return f"{_type(kind)} {within or ''}".strip()
     if origin is Literal:
         return " or ".join(f"`{str(each).lower() if isinstance(each, bool) else each}`" for each in inner)
     if origin in (Union, types.UnionType):
         return " or ".join("`null`" if each is type(None) else _type(each) for each in inner)
+    if origin is Callable:
+        return "function"
     if origin and issubclass(origin, Mapping):
         return "mapping" if inner[1] is Any else f"mapping to {_type(inner[1])}"
     if origin and issubclass(origin, Sequence):
@@ -309,7 +339,8 @@ def _default(value: Any) -> str:
     if value == "???":
         return "required"
     if isinstance(value, str):
-        return f"`{value}`" if value else "`''`"
+        group = value[2:-1] if value.startswith("${") else ""
+        return f"[`{value}`]({_page(group)})" if group in _groups() else f"`{value}`" if value else "`''`"
     text = yaml.safe_dump(list(value) if isinstance(value, tuple) else value, default_flow_style=True, width=1000)
     return f"`{text.removesuffix(chr(10)).removesuffix('...').strip()}`"
 
@@ -325,10 +356,6 @@ def _sentence(text: str) -> str:
 def _with_markup(text: str) -> str:
     """A comment as Markdown: signs that mean something there mean themselves."""
     return re.sub(r"(?<!`)([<>*\[\]{}])(?!`)", r"\\\1", text) if "`" not in text else text
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 def _used_by(group: str) -> str:
