@@ -1,11 +1,13 @@
 """The pages of docs/: their commands compose, their code compiles, and their recipes pass the conformance suites."""
 
 import os
+import pkgutil
 import re
 import shlex
 import subprocess
 import sys
 from functools import cache
+from importlib import import_module
 
 import hydra
 import pytest
@@ -15,6 +17,7 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
+import ragsweep
 from ragsweep.app.main import commands
 from ragsweep.core.project import CONF, register_resolvers
 
@@ -95,6 +98,15 @@ def test_code_compiles(text):
 @pytest.mark.parametrize("text", blocks("json", "yaml"))
 def test_data_can_be_read(text):
     assert yaml.safe_load(text)  # JSON is YAML, too
+
+
+def test_every_room_with_public_names_is_in_the_reference():
+    text = "".join(path.read_text() for path in (PROJECT / "docs/reference/api").glob("*.md"))
+    shown = {*re.findall(r"^::: ([\w.]+)$", text, re.MULTILINE)}
+    rooms = [each.name for each in pkgutil.iter_modules(ragsweep.__path__, "ragsweep.") if each.ispkg]
+    public = {name for name in rooms if getattr(import_module(name), "__all__", ())}
+    assert {"ragsweep", "ragsweep.evaluation", "ragsweep.retrieval"} <= shown
+    assert public <= shown
 
 
 def test_the_recipes_pass_their_conformance_suites(tmp_path):
