@@ -25,6 +25,7 @@ PAGES = {path.name: path.read_text() for path in sorted((PROJECT / "docs").glob(
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"^    (ragsweep .*)$", re.MULTILINE)
 SLOW = "killed or computed_can_be_found_again"  # tests of the suites that start processes
+CHOOSING = ("task", "dataset", "corpus", "questions", "experiment", "strategy")  # groups that choose options of others
 SETTING = re.compile(r"[+~]{0,2}[a-z][\w./]*(@[\w.]+)?=|~[a-z]")
 
 
@@ -70,20 +71,21 @@ def composed(primary, choices):
 def test_a_command_names_options_and_settings_that_there_are(arguments, loader):
     name, *rest = arguments
     assert name in commands()
-    choices = []
+    choices = {}
     settings = []
     for each in OverridesParser.create().parse_overrides([each for each in rest if SETTING.match(each)]):
         options = loader.get_group_options(each.key_or_group)
         if options:
             chosen = [*each.sweep_string_iterator()] if each.is_sweep_override() else [each.value()]
             assert {*chosen} <= {*options}
-            if not each.is_hydra_override():  # a launcher may not be installed
-                choices.append(f"{each.input_line.partition('=')[0]}={chosen[0]}")
+            choices[each.key_or_group] = f"{each.input_line.partition('=')[0]}={chosen[0]}"
         elif not each.is_add() and not each.is_hydra_override():
             settings.append(each.key_or_group)
-    if "SWEEP_ID" in rest or "RUN_ID" in rest:
+    if "SWEEP_ID" in rest or "RUN_ID" in rest or not settings:
         return  # the settings are those of what was recorded
-    config = composed("generate" if name == "generate" else "config", tuple(choices))
+    needed = {*CHOOSING, *(setting.partition(".")[0] for setting in settings)}
+    chosen = tuple(choice for group, choice in choices.items() if group in needed)
+    config = composed("generate" if name == "generate" else "config", chosen)
     for setting in settings:
         above, _, key = setting.rpartition(".")
         node = OmegaConf.select(config, above) if above else config
