@@ -175,15 +175,15 @@ def _overview() -> str:
 def _about(group: str) -> str:
     if group not in ABOUT:
         log.warning("the group %s has no sentence in ABOUT", group)
-    return ABOUT.get(group, "")
+    return ABOUT.get(group, group)
 
 
 def _group_page(group: str, options: Sequence[Option]) -> str:
     about = _about(group)
     parts = [f"# {group}", "", f"{about[0].upper()}{about[1:]}. Used by {_used_by(group)}.", ""]
     for option in options:
-        owner = f" Plugin [{option.owner}](../../plugins.md)." if option.owner else ""
-        parts += [f"## {group}={option.name}", "", option.head, "", *([owner.strip(), ""] if owner else [])]
+        owner = [f"Plugin [{option.owner}](../../plugins.md).", ""] if option.owner else []
+        parts += [f"## {group}={option.name}", "", option.head, "", *owner]
         if group in SHOWN_WHOLE:
             body = [line for line in option.text.splitlines() if not line.startswith("#")]
             parts += ["```yaml", *body, "```", ""]
@@ -252,7 +252,8 @@ def _rows(
 
 
 def _row(setting: str, kind: str, default: str, about: str) -> str:
-    return f"| {' | '.join(each.replace('|', chr(92) + '|') for each in (setting, kind, default, _sentence(about)))} |"
+    cells = [each.replace("|", r"\|") for each in (setting, kind, default, _sentence(about))]
+    return f"| {' | '.join(cells)} |"
 
 
 def _comments(text: str) -> dict[str, str]:
@@ -278,7 +279,8 @@ def _target(name: str) -> Any:
 
 
 def _hints(target: Any) -> dict[str, Any]:
-    if target is None or inspect.ismodule(target):
+    """The annotations of the parameters of a class or function."""
+    if target is None:
         return {}
     maker = target
     if inspect.isclass(target):
@@ -364,7 +366,7 @@ def _used_by(group: str) -> str:
         return "every run" if group in EVERY_RUN else "any run"
     users = [f"`task={task}`" for task, groups in _groups_of_tasks().items() if group in groups]
     generate = next((option for option in _files() if not option.group and option.name == "generate"), None)
-    if generate and re.search(rf"^  - {group}:", generate.text, re.M):
+    if generate and re.search(rf"^  - {group}:", generate.text, re.MULTILINE):
         users.append("`ragsweep generate`")
     if not users:
         log.warning("nothing uses the group %s", group)
