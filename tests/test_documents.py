@@ -24,6 +24,7 @@ from ragsweep.core.project import CONF, register_resolvers
 PAGES = {path.name: path.read_text() for path in sorted((PROJECT / "docs").glob("*.md"))}
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"^    (ragsweep .*)$", re.MULTILINE)
+OF_YAML = re.compile(r"^#   (ragsweep .*)$", re.MULTILINE)
 SLOW = "killed or computed_can_be_found_again"  # tests of the suites that start processes
 CHOOSING = ("task", "dataset", "corpus", "questions", "experiment", "strategy")  # groups that choose options of others
 SETTING = re.compile(r"[+~]{0,2}[a-z][\w./]*(@[\w.]+)?=|~[a-z]")
@@ -35,11 +36,15 @@ def blocks(*languages):
 
 
 def typed():
-    """The arguments of every command of ragsweep in a block or an indented line, with the page that has it first."""
+    """The arguments of every command of ragsweep in a block, an indented line or a YAML, and its first page."""
     found = {}
     for page, whole in PAGES.items():
         typed = "".join(text for language, text in BLOCK.findall(whole) if language in ("sh", "bash"))
-        for line in [*typed.replace("\\\n", " ").splitlines(), *INDENTED.findall(BLOCK.sub("", whole))]:
+        for line in [
+            *typed.replace("\\\n", " ").splitlines(),
+            *INDENTED.findall(BLOCK.sub("", whole)),
+            *OF_YAML.findall(whole),
+        ]:
             if line.startswith("ragsweep "):
                 found.setdefault(tuple(shlex.split(line.partition(" | ")[0], comments=True)[1:]), page)
     return [pytest.param(arguments, id=f"{page}: {' '.join(arguments)}") for arguments, page in found.items()]
