@@ -126,3 +126,18 @@ def test_the_recipes_pass_their_conformance_suites(tmp_path):
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": "."}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
+
+
+def test_the_recipe_of_a_task_is_recorded_although_it_has_no_charts(tmp_path):
+    for _, text in BLOCK.findall(PAGES["component_recipes.md"]):
+        name = text.splitlines()[0].removeprefix("# ")
+        if name in ("lengths.py", "conf/task/lengths.yaml"):
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(text)
+    [command] = [line for line in OF_YAML.findall(PAGES["component_recipes.md"]) if "task=lengths" in line]
+    arguments = [each for each in shlex.split(command)[1:] if each != "-m" and not each.startswith("chunker=")]
+    done = subprocess.run(
+        [sys.executable, "-m", "ragsweep", *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "short_enough" in done.stdout
