@@ -6,7 +6,7 @@ PORT ?= 5000
 # Read as "$$URI", because it may contain any character.
 export URI :=
 
-.PHONY: sweep test test-extras soak ui bench lint
+.PHONY: sweep test test-extras soak ui bench docs lint
 
 sweep: $(READY)  ## the alpha x k sweep over the bundled manual
 	$(VENV)/bin/python run.py -m retriever.alpha=0,0.3,0.5,0.7,1 k=3,5,10
@@ -25,6 +25,9 @@ ui: $(READY)  ## MLflow on the store of this project, for this machine only
 
 bench: $(VENV)/.bench  ## ragsweep against its peers; ARGS=--quick takes three minutes, everything an hour
 	$(VENV)/bin/python scripts/benchmark.py $(ARGS)
+
+docs: $(READY)  ## the pages of docs/ as a site, with a reference made from the code, in outputs/site; needs no internet
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict $(ARGS)
 
 lint: $(READY)  ## what must hold before a commit, besides the tests
 	$(VENV)/bin/ruff check .

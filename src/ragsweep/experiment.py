@@ -176,7 +176,8 @@ class Experiment:
             write_environment(job.folder)
             record.log(self.params, self.items, measurement, self.decide_by)
             record.log_files("config", "results", "environment")
-        record.log_files("charts")
+        if (job.folder / "charts").is_dir():  # a task need not have charts
+            record.log_files("charts")
 
     @property
     def _resampling(self) -> tuple[int, int]:

@@ -1,0 +1,410 @@
+"""Makes the reference of settings and of commands, as a hook of mkdocs: `make docs`.
+
+Options and defaults are read from the YAML of the groups, types and sentences from the classes that it names.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import re
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import yaml
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+from ragsweep.app.main import COMMANDS, commands
+from ragsweep.constraints import Between
+from ragsweep.core.plugins import plugins
+from ragsweep.core.project import CONF
+
+WITHOUT_TARGET = {  # the classes of settings whose YAML names none
+    "audit": "ragsweep_audit.settings.AuditSettings",
+    "decision": "ragsweep.sweeps.DecisionSettings",
+    "evaluation": "ragsweep.tasks.ranking.settings.EvaluationSettings",
+    "evaluation/answers": "ragsweep_answers.measuring.settings.AnswerSettings",
+    "tracking": "ragsweep.config.run_settings.TrackingSettings",
+    "config": "ragsweep.tasks.ranking.task.RankingTask",
+    "generate": "ragsweep_generate.making.Plan",
+}
+PRIMARY = {"config": "ragsweep run", "generate": "ragsweep generate"}  # settings that are in no group
+EVERY_RUN = ("audit", "decision", "task", "tracking")
+SHOWN_WHOLE = ("experiment", "strategy", "hydra/launcher")  # their options set what other groups or Hydra define
+ABOUT = {
+    "answerer": "who answers the questions",
+    "audit": "what is looked for in a dataset, and what stops a run",
+    "chunker": "how documents are cut into passages",
+    "classifier": "how `retriever=routed` predicts the type of a query",
+    "corpus": "documents in a format of your own",
+    "dataset": "documents, questions and judgments together",
+    "decision": "how a sweep is decided",
+    "dynamic_k": "fewer than k passages, where scores fall",
+    "encoder": "what embeds texts",
+    "evaluation": "what is measured",
+    "experiment": "whole sweeps, ready to start",
+    "fusion": "how several rankings become one",
+    "generator": "who writes questions about your documents",
+    "hydra/launcher": "where the runs of a sweep are executed",
+    "index": "what searches embeddings",
+    "language_model": "the model that rewriters and rerankers ask",
+    "query": "how queries are rewritten before the search",
+    "questions": "questions and judgments in a format of your own",
+    "reasoning": "how a language model comes to its answer",
+    "reranker": "how the first passages are ordered again",
+    "retriever": "how passages are ranked",
+    "strategy": "combinations of retriever, fusion, query and reranker by name",
+    "task": "what a run measures",
+    "tracking": "where runs are recorded",
+}
+FOLDER = "reference/settings"
+LARGEST_SAID = 2**31  # a larger bound is one of the computer
+DEEPEST_SENTENCE = 1  # dots in the path of a mapping whose values need no sentence, as it has one itself
+KEY = re.compile(r"^(?P<indent> *)(?P<key>[\w/]+):")
+
+log = logging.getLogger("mkdocs.hooks.reference_pages")  # a warning fails `mkdocs build --strict`
+
+
+@dataclass(frozen=True)
+class Option:
+    """A file of the configuration.
+
+    Attributes:
+        group: Its folder; empty for a primary file.
+        name: Its name without the ending.
+        owner: The plugin that brings it; empty for the kernel.
+        text: The file.
+    """
+
+    group: str
+    name: str
+    owner: str
+    text: str
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What the file sets, without its defaults list."""
+        found = yaml.safe_load(self.text) or {}
+        return {key: value for key, value in found.items() if key not in ("defaults", "hydra")}
+
+    @property
+    def head(self) -> str:
+        """The comment at the top of the file as Markdown: what is indented is code."""
+        parts: list[str] = []
+        was_code = None
+        for line in self.text.splitlines():
+            if not line.startswith("#"):
+                break
+            if line.startswith("# @package"):
+                continue
+            text, is_code = line[2:], line.startswith("#   ")
+            if is_code != was_code and was_code is not None:
+                parts.append("```" if was_code else "")
+            if is_code and not was_code:
+                parts.append("```sh")
+            parts.append(text[2:] if is_code else _with_markup(text))
+            was_code = is_code
+        return "\n".join([*parts, *(["```"] if was_code else [])])
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Name the pages of the groups in the navigation."""
+    pages = [f"{FOLDER}/index.md", *(f"{FOLDER}/{_page(name)}" for name in [*PRIMARY, *sorted(_groups())])]
+    reference = next(item["Reference"] for item in config.nav or [] if "Reference" in item)
+    reference.insert(0, {"Settings": pages})
+    return config
+
+
+def on_files(files: Files, *, config: MkDocsConfig) -> Files:
+    """Add the pages."""
+    pages = {f"{FOLDER}/index.md": _overview(), "reference/commands.md": _commands()}
+    pages |= {f"{FOLDER}/{_page(option.name)}": _primary_page(option) for option in _files() if not option.group}
+    pages |= {f"{FOLDER}/{_page(group)}": _group_page(group, options) for group, options in _groups().items()}
+    for path, text in pages.items():
+        files.append(File.generated(config, path, content=text))
+    return files
+
+
+@cache
+def _files() -> tuple[Option, ...]:
+    """All files of the kernel's and the plugins' configuration."""
+    folders = {"": CONF, **{name: plugin.conf for name, plugin in plugins().items() if plugin.conf}}
+    return tuple(
+        Option(path.parent.relative_to(folder).as_posix().removeprefix("."), path.stem, owner, path.read_text())
+        for owner, folder in folders.items()
+        for path in sorted(folder.rglob("*.yaml"))
+    )
+
+
+def _groups() -> dict[str, list[Option]]:
+    """The options by group, without those that only make Hydra quiet."""
+    found: dict[str, list[Option]] = {}
+    for option in _files():
+        if option.group and (not option.group.startswith("hydra") or option.group in SHOWN_WHOLE):
+            found.setdefault(option.group, []).append(option)
+    return found
+
+
+def _page(name: str) -> str:
+    return "indexes.md" if name == "index" else f"{name.replace('/', '_')}.md"  # index.md is the overview
+
+
+def _overview() -> str:
+    rows = ["| group | what it chooses | options | used by |", "|---|---|---|---|"]
+    for group, options in sorted(_groups().items()):
+        names = ", ".join(f"`{option.name}`" for option in options) if len(options) < 12 else f"{len(options)} options"
+        rows.append(f"| [`{group}`]({_page(group)}) | {_about(group)} | {names} | {_used_by(group)} |")
+    return "\n".join(
+        [
+            "# Settings",
+            "",
+            "`ragsweep run GROUP=OPTION` chooses an option of a group, `GROUP.SETTING=VALUE` sets one of its settings,",
+            "and a list of either, after `-m`, is swept. A few settings are in no group:",
+            "those of [`ragsweep run`](config.md), such as `k`, and those of [`ragsweep generate`](generate.md).",
+            "",
+            *rows,
+        ]
+    )
+
+
+def _about(group: str) -> str:
+    if group not in ABOUT:
+        log.warning("the group %s has no sentence in ABOUT", group)
+    return ABOUT.get(group, group)
+
+
+def _group_page(group: str, options: Sequence[Option]) -> str:
+    about = _about(group)
+    parts = [f"# {group}", "", f"{about[0].upper()}{about[1:]}. Used by {_used_by(group)}.", ""]
+    for option in options:
+        owner = [f"Plugin [{option.owner}](../../plugins.md).", ""] if option.owner else []
+        parts += [f"## {group}={option.name}", "", option.head, "", *owner]
+        if group in SHOWN_WHOLE:
+            body = [line for line in option.text.splitlines() if not line.startswith("#")]
+            parts += ["```yaml", *body, "```", ""]
+        else:
+            parts += _table(group, option)
+    return "\n".join(parts)
+
+
+def _primary_page(option: Option) -> str:
+    command = PRIMARY[option.name]
+    title = f"# {command}\n\nThe settings of `{command}` that are in no group.\n"
+    return "\n".join([title, *_table("", option)])
+
+
+def _table(group: str, option: Option) -> list[str]:
+    """The settings of an option, a row each."""
+    content = option.content
+    if group in content and content[group] is None:
+        return ["Sets the group to `null`.", ""]
+    comments = _comments(option.text)
+    if "# @package _global_" in option.text and group in content:
+        content = content[group]
+        comments = {name.removeprefix(f"{group}."): about for name, about in comments.items()}
+    named = WITHOUT_TARGET.get(f"{group}/{option.name}", WITHOUT_TARGET.get(group or option.name, ""))
+    rows = [*_rows(group, content, named, comments, place=f"{group}={option.name}")]
+    if not rows:
+        return ["It has no settings.", ""]
+    return ["| setting | type | default | |", "|---|---|---|---|", *rows, ""]
+
+
+def _rows(
+    path: str, node: Mapping[str, Any], named: str, comments: Mapping[str, str], *, place: str, of_values: Any = None
+) -> Iterator[str]:
+    """A row for each setting of a node, and of the nodes within it.
+
+    Args:
+        path: Of the node.
+        node: The node.
+        named: The class of its settings, if it has no `_target_`.
+        comments: By the path within the node.
+        place: For warnings.
+        of_values: The annotation of each value of a mapping.
+    """
+    target = _target(node.get("_target_", named))
+    hints, sentences = _hints(target), _sentences(target)
+    for key, value in node.items():
+        if key.startswith("_"):
+            continue
+        where = f"{path}.{key}" if path else str(key)
+        about = comments.get(key, "")
+        if not about or about.startswith("as in "):
+            about = sentences.get(key, about) if path else _first_line(value)
+        inner = isinstance(value, dict) and bool(value)
+        if not about and not inner and path.count(".") < DEEPEST_SENTENCE:
+            log.warning("%s: %s has no sentence, neither in its YAML nor in the docstring of its class", place, where)
+        hint = hints.get(key, of_values)
+        default = _default(value.get("_target_")) if inner and "_target_" in value else "" if inner else _default(value)
+        yield _row(f"`{where}`", _type(hint), default, about)
+        if inner and not value.get("_partial_"):
+            within = {name[len(key) + 1 :]: each for name, each in comments.items() if name.startswith(f"{key}.")}
+            values = get_args(hint)[1] if get_origin(hint) is Mapping else None
+            yield from _rows(where, value, "", within, place=place, of_values=values)
+    optional = _optional(target) if target and path and "." not in path else {}
+    for key in [key for key in optional if key in hints and key in sentences and key not in {*node, *_groups()}]:
+        yield _row(f"`+{path}.{key}`", _type(hints[key]), _default(optional[key]), sentences[key])
+
+
+def _row(setting: str, kind: str, default: str, about: str) -> str:
+    cells = [each.replace("|", r"\|") for each in (setting, kind, default, _sentence(about))]
+    return f"| {' | '.join(cells)} |"
+
+
+def _comments(text: str) -> dict[str, str]:
+    """The comment beside each key of a file, by the path of the key within its group."""
+    found: dict[str, str] = {}
+    above: list[tuple[int, str]] = []
+    for line in text.splitlines():
+        key = KEY.match(line)
+        if not key:
+            continue
+        indent = len(key["indent"])
+        above = [each for each in above if each[0] < indent] + [(indent, key["key"])]
+        comment = re.search(r"\s#\s+(.*)$", line)
+        if comment:
+            found[".".join(name for _, name in above)] = comment[1]
+    return found
+
+
+def _target(name: str) -> Any:
+    """The class or function that a `_target_` names."""
+    module, _, attribute = name.rpartition(".")
+    return getattr(import_module(module), attribute) if module else None
+
+
+def _hints(target: Any) -> dict[str, Any]:
+    """The annotations of the parameters of a class or function."""
+    if target is None:
+        return {}
+    maker = target
+    if inspect.isclass(target):
+        owner = next(each for each in target.__mro__ if "__init__" in vars(each))
+        maker = owner if "__dataclass_fields__" in vars(owner) else owner.__init__
+    known = set(inspect.signature(target).parameters)
+    return {name: hint for name, hint in get_type_hints(maker, include_extras=True).items() if name in known}
+
+
+def _optional(target: Any) -> dict[str, Any]:
+    """The parameters that have a default."""
+    found = inspect.signature(target).parameters.values()
+    return {each.name: each.default for each in found if each.default is not each.empty}
+
+
+def _sentences(target: Any) -> dict[str, str]:
+    """What the docstring of a class, and of those that it is made of, says of its attributes or arguments."""
+    found: dict[str, str] = {}
+    for each in target.__mro__ if inspect.isclass(target) else [target]:
+        text = inspect.cleandoc(each.__doc__ or "")
+        section = re.search(r"^(?:Attributes|Args):\n(.*?)(?:^\S|\Z)", text, re.MULTILINE | re.DOTALL)
+        entries = re.findall(r"^    (\w[\w, ]*): (.*(?:\n {5,}.*)*)", section[1] if section else "", re.MULTILINE)
+        for names, text in entries:
+            for name in names.split(", "):
+                found.setdefault(name, " ".join(text.split()))
+    return found
+
+
+def _first_line(node: Any) -> str:
+    """What the class that a node names says of itself."""
+    return inspect.cleandoc(_target(node["_target_"]).__doc__).splitlines()[0] if isinstance(node, dict) else ""
+
+
+def _type(hint: Any) -> str:
+    """An annotation in words; empty if there is none."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        kind, *limits = inner
+        within = next((each for each in limits if isinstance(each, Between)), None)
+        if within and within.high >= LARGEST_SAID:
+            within = Between(within.low)
+        return f"{_type(kind)} {within or ''}".strip()
+    if origin is Literal:
+        return " or ".join(f"`{str(each).lower() if isinstance(each, bool) else each}`" for each in inner)
+    if origin in (Union, types.UnionType):
+        return " or ".join("`null`" if each is type(None) else _type(each) for each in inner)
+    if origin is Callable:
+        return "function"
+    if origin and issubclass(origin, Mapping):
+        return "mapping" if inner[1] is Any else f"mapping to {_type(inner[1])}"
+    if origin and issubclass(origin, Sequence):
+        return f"list of {_type(inner[0])}"
+    plain = {bool: "`true` or `false`", int: "whole number", float: "number", str: "text", Any: "anything"}
+    return plain.get(hint) or (f"`{hint.__name__}`" if inspect.isclass(hint) else "")
+
+
+def _default(value: Any) -> str:
+    if value == "???":
+        return "required"
+    if isinstance(value, str):
+        group = value[2:-1] if value.startswith("${") else ""
+        return f"[`{value}`]({_page(group)})" if group in _groups() else f"`{value}`" if value else "`''`"
+    text = yaml.safe_dump(list(value) if isinstance(value, tuple) else value, default_flow_style=True, width=1000)
+    return f"`{text.removesuffix(chr(10)).removesuffix('...').strip()}`"
+
+
+def _sentence(text: str) -> str:
+    """A comment or docstring as a sentence of the reference."""
+    text = _with_markup(re.sub(r"\bNone\b", "null", text))
+    first = text.split(" ")[0]
+    starts = first.isalpha() and first not in ("null", "true", "false", "page", "document", "dot")
+    return text[:1].upper() + text[1:] if starts else text
+
+
+def _with_markup(text: str) -> str:
+    """A comment as Markdown: signs that mean something there mean themselves."""
+    return re.sub(r"(?<!`)([<>*\[\]{}])(?!`)", r"\\\1", text) if "`" not in text else text
+
+
+def _used_by(group: str) -> str:
+    """The tasks, or the command, that use a group."""
+    if group in EVERY_RUN or group in SHOWN_WHOLE:
+        return "every run" if group in EVERY_RUN else "any run"
+    users = [f"`task={task}`" for task, groups in _groups_of_tasks().items() if group in groups]
+    generate = next((option for option in _files() if not option.group and option.name == "generate"), None)
+    if generate and re.search(rf"^  - {group}:", generate.text, re.MULTILINE):
+        users.append("`ragsweep generate`")
+    if not users:
+        log.warning("nothing uses the group %s", group)
+    return ", ".join(users)
+
+
+@cache
+def _groups_of_tasks() -> dict[str, set[str]]:
+    """The groups that a task takes, and those that the options of these refer to."""
+    known = _groups()
+    found = {}
+    for task in known["task"]:
+        content = task.content.get("task", task.content)
+        waiting = [name for name in inspect.signature(_target(content["_target_"])).parameters if name in known]
+        used = set(waiting)
+        while waiting:
+            text = "\n".join(option.text for option in known[waiting.pop()])
+            named = {*re.findall(r"\$\{(\w+)[.}]", text), *re.findall(r"^  - /(\w+)@", text, re.MULTILINE)}
+            waiting += sorted((named & set(known)) - used)
+            used |= named & set(known)
+        found[task.name] = used
+    return found
+
+
+def _commands() -> str:
+    """What each command says of itself."""
+    parts = ["# Commands", "", "`ragsweep COMMAND --help` prints the same, with every option.", ""]
+    for name, command in commands().items():
+        owner = "" if name in COMMANDS else next(key for key, plugin in plugins().items() if name in plugin.commands)
+        by = f" Plugin [{owner}](../plugins.md)." if owner else ""
+        parts += [f"## ragsweep {name}", "", f"{command.about[0].upper()}{command.about[1:]}.{by}", ""]
+        if name == "run":
+            parts += [
+                "[Settings](settings/index.md) has all that can be set; `ragsweep run --help` prints it, too.",
+                "",
+            ]
+            continue
+        about = inspect.cleandoc(import_module(command.main.partition(":")[0]).__doc__ or "").partition("\n\n")[2]
+        for block in about.split("\n\n"):
+            parts += ["```sh", block, "```", ""] if block.startswith("ragsweep ") else [_with_markup(block), ""]
+    return "\n".join(parts)

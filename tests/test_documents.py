@@ -1,0 +1,143 @@
+"""The pages of docs/: their commands compose, their code compiles, and their recipes pass the conformance suites."""
+
+import os
+import pkgutil
+import re
+import shlex
+import subprocess
+import sys
+from functools import cache
+from importlib import import_module
+
+import hydra
+import pytest
+import yaml
+from application import PROJECT
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from omegaconf import OmegaConf
+
+import ragsweep
+from ragsweep.app.main import commands
+from ragsweep.core.project import CONF, register_resolvers
+
+PAGES = {path.name: path.read_text() for path in sorted((PROJECT / "docs").glob("*.md"))}
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+INDENTED = re.compile(r"^    (ragsweep .*)$", re.MULTILINE)
+OF_YAML = re.compile(r"^#   (ragsweep .*)$", re.MULTILINE)
+SLOW = "killed or computed_can_be_found_again"  # tests of the suites that start processes
+CHOOSING = ("task", "dataset", "corpus", "questions", "experiment", "strategy")  # groups that choose options of others
+SETTING = re.compile(r"[+~]{0,2}[a-z][\w./]*(@[\w.]+)?=|~[a-z]")
+
+
+def blocks(*languages):
+    found = [(page, *block) for page, whole in PAGES.items() for block in BLOCK.findall(whole)]
+    return [pytest.param(text, id=f"{page}: {text.splitlines()[0]}") for page, kind, text in found if kind in languages]
+
+
+def typed():
+    """The arguments of every command of ragsweep in a block, an indented line or a YAML, and its first page."""
+    found = {}
+    for page, whole in PAGES.items():
+        typed = "".join(text for language, text in BLOCK.findall(whole) if language in ("sh", "bash"))
+        for line in [
+            *typed.replace("\\\n", " ").splitlines(),
+            *INDENTED.findall(BLOCK.sub("", whole)),
+            *OF_YAML.findall(whole),
+        ]:
+            if line.startswith("ragsweep "):
+                found.setdefault(tuple(shlex.split(line.partition(" | ")[0], comments=True)[1:]), page)
+    return [pytest.param(arguments, id=f"{page}: {' '.join(arguments)}") for arguments, page in found.items()]
+
+
+@pytest.fixture(scope="module")
+def loader(tmp_path_factory):
+    """Hydra in a project that has the options which the pages ask their reader to write."""
+    project = tmp_path_factory.mktemp("project")
+    for _, text in (found for whole in PAGES.values() for found in BLOCK.findall(whole)):
+        first = text.splitlines()[0].removeprefix("# ")
+        if first.startswith("conf/"):
+            (project / first).parent.mkdir(parents=True, exist_ok=True)
+            (project / first).write_text(text)
+    (project / "conf/dataset/mine.yaml").write_text("defaults: [pdf]\n")  # as `ragsweep init` writes it
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAGSWEEP_PROJECT", str(project))
+        register_resolvers()
+        with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+            yield GlobalHydra.instance().config_loader()
+
+
+@cache
+def composed(primary, choices):
+    return hydra.compose(primary, [*choices])
+
+
+@pytest.mark.parametrize("arguments", typed())
+def test_a_command_names_options_and_settings_that_there_are(arguments, loader):
+    name, *rest = arguments
+    assert name in commands()
+    choices = {}
+    settings = []
+    for each in OverridesParser.create().parse_overrides([each for each in rest if SETTING.match(each)]):
+        options = loader.get_group_options(each.key_or_group)
+        if options:
+            chosen = [*each.sweep_string_iterator()] if each.is_sweep_override() else [each.value()]
+            assert {*chosen} <= {*options}
+            choices[each.key_or_group] = f"{each.input_line.partition('=')[0]}={chosen[0]}"
+        elif not each.is_add() and not each.is_hydra_override():
+            settings.append(each.key_or_group)
+    if "SWEEP_ID" in rest or "RUN_ID" in rest or not settings:
+        return  # the settings are those of what was recorded
+    needed = {*CHOOSING, *(setting.partition(".")[0] for setting in settings)}
+    chosen = tuple(choice for group, choice in choices.items() if group in needed)
+    config = composed("generate" if name == "generate" else "config", chosen)
+    for setting in settings:
+        above, _, key = setting.rpartition(".")
+        node = OmegaConf.select(config, above) if above else config
+        assert key in node or OmegaConf.is_missing(node, key), setting
+
+
+@pytest.mark.parametrize("text", blocks("python", "py"))
+def test_code_compiles(text):
+    compile(text, "page", "exec")
+
+
+@pytest.mark.parametrize("text", blocks("json", "yaml"))
+def test_data_can_be_read(text):
+    assert yaml.safe_load(text)  # JSON is YAML, too
+
+
+def test_every_room_with_public_names_is_in_the_reference():
+    text = "".join(path.read_text() for path in (PROJECT / "docs/reference/api").glob("*.md"))
+    shown = {*re.findall(r"^::: ([\w.]+)$", text, re.MULTILINE)}
+    rooms = [each.name for each in pkgutil.iter_modules(ragsweep.__path__, "ragsweep.") if each.ispkg]
+    public = {name for name in rooms if getattr(import_module(name), "__all__", ())}
+    assert {"ragsweep", "ragsweep.evaluation", "ragsweep.retrieval"} <= shown
+    assert public <= shown
+
+
+def test_the_recipes_pass_their_conformance_suites(tmp_path):
+    for language, text in BLOCK.findall(PAGES["component_recipes.md"]):
+        if language == "python":
+            (tmp_path / text.splitlines()[0].removeprefix("# ")).write_text(text)
+    assert len([*tmp_path.glob("test_*.py")]) == 8
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-n0", "-q", "-k", f"not ({SLOW})", "."],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": "."}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_recipe_of_a_task_is_recorded_although_it_has_no_charts(tmp_path):
+    for _, text in BLOCK.findall(PAGES["component_recipes.md"]):
+        name = text.splitlines()[0].removeprefix("# ")
+        if name in ("lengths.py", "conf/task/lengths.yaml"):
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(text)
+    [command] = [line for line in OF_YAML.findall(PAGES["component_recipes.md"]) if "task=lengths" in line]
+    arguments = [each for each in shlex.split(command)[1:] if each != "-m" and not each.startswith("chunker=")]
+    done = subprocess.run(
+        [sys.executable, "-m", "ragsweep", *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "short_enough" in done.stdout
