@@ -30,6 +30,9 @@ from ragsweep.core.style import dress, figure, save
 from ragsweep.datasets import BeirDataset
 from ragsweep.retrieval.indexes.engine import Corpus
 from ragsweep.store.store import Store
+from ragsweep_engines.lancedb import LanceDbIndex
+from ragsweep_engines.pgvector import PgvectorIndex
+from ragsweep_engines.qdrant import QdrantIndex
 
 TESTS = Path(__file__).resolve().parents[2] / "tests"
 TOP = 10
@@ -72,15 +75,15 @@ def _faiss_lists(_store: Store, passages: int, probes: int) -> Any:
 
 
 def _lance_lists(store: Store, passages: int, probes: int) -> Any:
-    return retrieval.LanceDbIndex(store, kind="ivf_pq", lists=_lists(passages), probes=probes, subquantizers=64)
+    return LanceDbIndex(store, kind="ivf_pq", lists=_lists(passages), probes=probes, subquantizers=64)
 
 
 def _lance_graph(store: Store, _passages: int, width: int) -> Any:
-    return retrieval.LanceDbIndex(store, ef_search=width)
+    return LanceDbIndex(store, ef_search=width)
 
 
 def _qdrant(store: Store, _passages: int, width: int) -> Any:
-    return retrieval.QdrantIndex(store, ef_search=width)
+    return QdrantIndex(store, ef_search=width)
 
 
 CONTESTANTS = {
@@ -88,7 +91,7 @@ CONTESTANTS = {
     "faiss hnsw": Contestant(lambda *a: retrieval.HnswIndex(ef_search=a[2]), "ef_search", WIDTHS, "#0072B2", "o"),
     "faiss ivf_pq": Contestant(_faiss_lists, "probes", PROBES, "#56B4E9", "s"),
     "qdrant": Contestant(_qdrant, "ef_search", WIDTHS, "#D55E00", "D"),
-    "pgvector": Contestant(lambda *a: retrieval.PgvectorIndex(ef_search=a[2]), "ef_search", WIDTHS, "#009E73", "^"),
+    "pgvector": Contestant(lambda *a: PgvectorIndex(ef_search=a[2]), "ef_search", WIDTHS, "#009E73", "^"),
     "lancedb hnsw": Contestant(_lance_graph, "ef_search", WIDTHS, "#CC79A7", "v"),
     "lancedb ivf_pq": Contestant(_lance_lists, "probes", PROBES, "#E69F00", "P"),
 }
