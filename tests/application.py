@@ -8,10 +8,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mlflow import MlflowClient
-from mlflow.entities import Run
 from warm import Process
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities import Run
 
 PROJECT = Path(__file__).resolve().parents[1]
 
@@ -82,6 +85,8 @@ class Application:
         return Process(PROJECT / file, arguments, self.home, {**os.environ, **environment})
 
     def client(self) -> MlflowClient:
+        from mlflow import MlflowClient
+
         return MlflowClient(self.uri)
 
     def runs(self) -> list[Run]:
