@@ -70,7 +70,7 @@ def test_only_tracking_knows_mlflow():
 
 def test_a_warm_run_never_imports_torch(shared_application, dataset):
     assert shared_application.run(*dataset).returncode == 0
-    process = shared_application.in_new_interpreter("run.py", *dataset, PYTHONPROFILEIMPORTTIME="1")
+    process = shared_application.in_new_interpreter("run", *dataset, PYTHONPROFILEIMPORTTIME="1")
     assert process.returncode == 0
     loaded = {line.rpartition("|")[2].strip() for line in process.stderr.splitlines()}
     assert "mlflow" in loaded  # the trace has what it should have
@@ -98,7 +98,7 @@ HEAVY = {"torch", "sentence_transformers", "faiss", "mlflow", "scipy", "pandas",
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_input_is_checked_before_heavy_libraries_are_loaded(application, arguments, expected):
-    process = application.in_new_interpreter("run.py", *arguments, PYTHONPROFILEIMPORTTIME="1")
+    process = application.in_new_interpreter("run", *arguments, PYTHONPROFILEIMPORTTIME="1")
     assert process.returncode == (0 if expected.startswith("would run") else 2)
     assert expected in process.stdout + process.stderr
     loaded = {line.rpartition("|")[2].strip() for line in process.stderr.splitlines() if "|" in line}

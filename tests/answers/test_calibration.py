@@ -259,7 +259,9 @@ every_reality = pytest.mark.parametrize("reality", REALITIES.values(), ids=REALI
 @pytest.mark.parametrize("n", [30, 300, 10_000])
 def test_the_smooth_error_equals_relplot(fine_relplot, reality, n):
     case = answers(n, reality=reality)
-    assert measured(smooth_ece_of, *case) == pytest.approx(fine_relplot.smECE(*case), abs=0.001)  # its step of the bandwidth
+    assert measured(smooth_ece_of, *case) == pytest.approx(
+        fine_relplot.smECE(*case), abs=0.001
+    )  # its step of the bandwidth
 
 
 @every_reality

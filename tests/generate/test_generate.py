@@ -98,7 +98,7 @@ def test_the_pdf_files_of_a_dataset_can_be_used(tmp_path, application):
     command = shlex.split(out.splitlines()[-1])
     assert "corpus=pdf" in command
     assert "corpus.path=small/pdfs" in command
-    process = application.in_new_interpreter("run.py", "+dry_run=true", *command[3:-1])
+    process = application.in_new_interpreter("run", "+dry_run=true", *command[3:-1])
     assert "small/pdfs does not exist" in process.stderr  # it is relative to the folder in which it was printed
 
 

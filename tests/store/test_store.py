@@ -10,10 +10,10 @@ from pathlib import Path
 import building
 import numpy as np
 import pytest
-from application import PROJECT
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragsweep.app.commands.store import main
 from ragsweep.core.digest import digest, digest_file
 from ragsweep.store.code import code_of_call
 from ragsweep.store.store import CHECKSUMS, Store, packed, unpacked
@@ -254,15 +254,16 @@ def test_clearing_takes_what_an_older_version_kept(store):
     assert list(Path(store.path).glob("*/*")) == []
 
 
-def test_the_command_shows_and_clears(store):
+def test_the_command_shows_and_clears(store, monkeypatch, capsys):
     fill(store, 1, used=0)
 
     def command(*arguments):
-        done = subprocess.run(
-            [sys.executable, PROJECT / "scripts/store.py", "--path", store.path, *arguments],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        return done.returncode, done.stdout + done.stderr
+        monkeypatch.setattr(sys, "argv", ["ragsweep", "--path", store.path, *arguments])
+        try:
+            status = main()
+        except SystemExit as end:
+            status = end.code
+        return status, "".join(capsys.readouterr())
 
     status, shown = command()
     assert status == 0

@@ -1,4 +1,4 @@
-"""`scripts/push.py`: uploads what waits in a folder, wherever the folder has come from."""
+"""`ragsweep push`: uploads what waits in a folder, wherever the folder has come from."""
 
 import json
 import re
