@@ -140,6 +140,12 @@ def drawing() -> None:
     """Tests that draw have this fixture."""
 
 
+@pytest.fixture(scope="session")
+def times(pytestconfig: pytest.Config) -> Callable[[int], int]:
+    """How many simulations to run: with --soak this many, else a third."""
+    return lambda most: most if pytestconfig.getoption(SOAK) else most // 3
+
+
 @pytest.fixture
 def letters() -> LetterEncoder:
     from letters import LetterEncoder

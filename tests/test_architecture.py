@@ -83,13 +83,8 @@ HEAVY = {"torch", "sentence_transformers", "faiss", "mlflow", "scipy", "pandas",
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["k=0"], "k: found 0, expected a whole number from 1 to 1000"),
         (["-m", "k=3,0"], "k: found 0, expected a whole number from 1 to 1000"),
-        (["retriever.alpha=2"], "retriever.alpha: found 2"),
-        (["chunker.overlap=600"], "chunker.overlap: found 600"),
-        (["evaluation.resamples=1"], "evaluation.resamples: found 1"),
         (["decision.metric=f2"], "decision.metric: found 'f2'"),
-        (["retriever.alfa=1"], "did you mean retriever.alpha?"),
         (["retriever=hybird"], "expected one of dense, fused, hybrid, "),
         (["dataset.documents=nosuch.pdf"], "nosuch.pdf does not exist"),
         (["tracking.artifacts=ftp://host/a"], "tracking.artifacts: expected a folder"),

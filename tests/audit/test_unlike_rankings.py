@@ -105,6 +105,7 @@ def of_letters_and_words(dataset, store):
     }
 
 
+@pytest.mark.soak
 @pytest.mark.real_data
 def test_removed_judgments_of_scifact_are_listed(scifact, store):
     rankings = of_letters_and_words(scifact, store)

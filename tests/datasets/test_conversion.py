@@ -268,7 +268,6 @@ def words(queries):
     return sorted(query.text.split() for query in queries)
 
 
-@settings(max_examples=60)
 @given(collections(), st.sampled_from(["beir", "trec", "table"]))
 def test_any_judgments_are_read_back_or_refused_in_one_line(tmp_path_factory, collection, to):
     said = ""
@@ -332,6 +331,7 @@ def test_the_bundled_cases_give_the_same_numbers_as_questions(tmp_path):
     assert metrics(again, RecursiveChunker()) == metrics(collection, RecursiveChunker())
 
 
+@pytest.mark.soak
 @pytest.mark.real_data
 @pytest.mark.parametrize("to", ["beir", "trec", "table"])
 def test_scifact_gives_the_same_numbers_in_every_format(tmp_path, real_data, to):

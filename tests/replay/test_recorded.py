@@ -351,7 +351,7 @@ def settings_of(node, prefix=""):
         yield from settings_of(value, f"{prefix}{key}.")
 
 
-@settings(max_examples=40, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_whatever_a_record_holds_only_what_is_ours_is_built(logged, today, data):
     changes = st.tuples(st.sampled_from(sorted(settings_of(logged))), VALUES)

@@ -435,6 +435,7 @@ def test_a_run_of_the_manual_read_back_has_its_metrics(manual, tmp_path):
     np.testing.assert_array_equal(values(again), values(measured))
 
 
+@pytest.mark.soak
 @pytest.mark.real_data
 def test_a_run_of_scifact_read_back_has_its_metrics(scifact, tmp_path):
     own = task(Loaded(None), SparseRetriever(NO_STORE), k=10)
