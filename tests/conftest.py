@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from ragsweep.retrieval import Search
     from ragsweep.store.store import Store
 
+CHROMIUM = Path("/usr/bin/chromium")  # Debian's; playwright would download its own
+CHROMIUM_ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 WritePdf = Callable[..., Path]
 
 os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112  # Ray lowers the priority of its workers: here they starve
@@ -289,6 +291,18 @@ def client(server: TrackingServer, tmp_path: Path, cache: Path, monkeypatch: pyt
     if not server.is_running:  # a test that failed has left it so
         server.start()
     return Client(tmp_path, cache, server)
+
+
+@pytest.fixture(scope="session")
+def browser(processes: None) -> Iterator[Any]:
+    """Chromium, without a window."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if not CHROMIUM.exists():
+        pytest.skip(f"{CHROMIUM} is not installed")
+    with playwright.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=str(CHROMIUM), args=CHROMIUM_ARGUMENTS)
+        yield started
+        started.close()
 
 
 @pytest.fixture(autouse=True)

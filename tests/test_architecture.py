@@ -18,6 +18,7 @@ ROOMS = (
 ).split()
 PUBLIC = ("__init__", "__main__", "constraints", "evaluation", "plot")  # names for users, which no room imports
 LONGEST = 300  # lines of a file
+PLUGIN_TESTS = ("answers", "audit", "engines", "generate", "plugins")  # folders of tests
 
 
 def module(path):
@@ -66,6 +67,21 @@ def test_only_tracking_knows_mlflow():
         room(name) for name, path in MODULES.items() for each in imports(path) if each.partition(".")[0] == "mlflow"
     }
     assert knows == {"tracking"}
+
+
+def test_the_kernels_tests_import_no_plugin():
+    tests = PROJECT / "tests"
+    plugins = {path.name for path in SOURCE.parent.glob("ragsweep_*")}
+    of_kernel = [path for path in tests.rglob("*.py") if path.relative_to(tests).parts[0] not in PLUGIN_TESTS]
+    named = {path.relative_to(tests): {each.partition(".")[0] for each in imports(path)} for path in of_kernel}
+    assert {str(path): found & plugins for path, found in named.items() if found & plugins} == {}
+    assert plugins <= set().union(*(imported_by(folder) for folder in PLUGIN_TESTS))  # it can find them
+
+
+def imported_by(folder):
+    """The packages that the tests in a folder import."""
+    paths = (PROJECT / "tests" / folder).rglob("*.py")
+    return {each.partition(".")[0] for path in paths for each in imports(path)}
 
 
 def test_a_warm_run_never_imports_torch(shared_application, dataset):

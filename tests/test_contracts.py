@@ -1,6 +1,5 @@
 """The conformance suites, run on every component that ragsweep ships."""
 
-import json
 import os
 import re
 import subprocess
@@ -15,6 +14,7 @@ from application import PROJECT
 from letters import LetterEncoder
 
 import ragsweep.evaluation
+from ragsweep.core.project import shipped_conf
 from ragsweep.datasets import (
     BeirDataset,
     FixedChunker,
@@ -58,11 +58,6 @@ from ragsweep.testing import (
     RankerContract,
     TaskContract,
 )
-from ragsweep_answers.answering import EvidenceAnswerer
-from ragsweep_answers.cases import CaseColumns, CasesDataset, PubMedQADataset
-from ragsweep_answers.testing import AnswererContract
-from ragsweep_generate.extractive import ExtractiveGenerator
-from ragsweep_generate.testing import GeneratorContract
 
 DENSE = DenseRetriever(LetterEncoder(), NO_STORE)
 SPARSE = SparseRetriever(NO_STORE)
@@ -272,34 +267,6 @@ class TestPdf(DatasetContract):
         type(self).settings = {name: values[setting] for name, setting in names.items()}
 
 
-class TestCases(DatasetContract):
-    component = CasesDataset
-    settings: ClassVar = {"columns": CaseColumns(options=["a", "b"], relevant="page")}
-
-    @pytest.fixture(autouse=True)
-    def dataset(self, tmp_path):
-        small.write_pdf(tmp_path / "a.pdf", ["Fever is hot."])
-        (tmp_path / "cases.csv").write_text("question,a,b,answer,page\nWhat is hot?,Fever,Ice,A,1\n")
-        files = {"cases": str(tmp_path / "cases.csv"), "documents": str(tmp_path / "a.pdf")}
-        type(self).settings = {**TestCases.settings, "name": "small", **files}
-
-
-class TestCasesWithoutDocuments(TestCases):
-    @pytest.fixture(autouse=True)
-    def without(self, dataset):
-        type(self).settings = {**type(self).settings, "documents": None}
-
-
-class TestPubMedQA(DatasetContract):
-    component = PubMedQADataset
-
-    @pytest.fixture(autouse=True)
-    def dataset(self, tmp_path):
-        entry = {"QUESTION": "Does iron help?", "CONTEXTS": ["Iron was taken."], "final_decision": "yes"}
-        (tmp_path / "ori_pqal.json").write_text(json.dumps({"7": entry}))
-        type(self).settings = {"name": "small", "cases": str(tmp_path / "ori_pqal.json")}
-
-
 @pytest.mark.real_data
 class TestBeir(DatasetContract):
     component = BeirDataset
@@ -433,20 +400,11 @@ class TestRankingTask(TaskContract):
         }
 
 
-class TestEvidence(AnswererContract):
-    component = EvidenceAnswerer
-    settings: ClassVar = {"encoder": LetterEncoder()}
-
-
-class TestExtractive(GeneratorContract):
-    component = ExtractiveGenerator
-
-
 def test_every_component_of_the_configuration_has_a_contract():
     groups = ("answerer", "chunker", "classifier", "corpus", "dataset", "dynamic_k", "encoder", "evaluation", "fusion")
     groups += ("generator", "index", "query", "reranker")
     groups += ("questions", "reasoning", "retriever", "task")
-    files = [file for group in groups for file in (PROJECT / "conf" / group).glob("*.yaml")]
+    files = [file for conf in shipped_conf() for group in groups for file in (conf / group).glob("*.yaml")]
     named = {name for file in files for name in re.findall(r"_target_: [\w.]+\.(\w+)", file.read_text())}
     mine = [each for each in globals().values() if isinstance(each, type) and each.__name__.startswith("Test")]
     tested = {getattr(vars(each).get("component") or vars(each).get("metric"), "__name__", "") for each in mine}

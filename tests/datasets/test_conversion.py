@@ -6,7 +6,6 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from application import PROJECT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,7 +36,6 @@ from ragsweep.retrieval import SparseRetriever
 from ragsweep.store.store import NO_STORE
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.task import RankingTask
-from ragsweep_answers.cases import CaseColumns, CasesDataset
 
 METRICS = {
     "precision": precision,
@@ -319,16 +317,6 @@ def test_queries_that_the_layout_of_beir_does_not_give_back_are_counted(tmp_path
     for to in ("trec", "table"):
         (tmp_path / "in").mkdir(exist_ok=True)
         assert len(converted(tmp_path / "in", collection, to)[1].queries) == 2
-
-
-def test_the_bundled_cases_give_the_same_numbers_as_questions(tmp_path):
-    data, own = PROJECT / "data", {"id": "id", "relevant": "relevant_docs", "answer": "correct_answer"}
-    columns = CaseColumns(**own, case="clinical_case", specialty="specialty")
-    cases = CasesDataset("cases", str(data / "clinical_cases/cases.json"), columns, str(data / "cho_manual/documents"))
-    collection = cases.load()
-    lost, again = converted(tmp_path, collection, "table")
-    assert lost == [f"the options and answers of {len(collection.cases)} multiple-choice cases"]
-    assert metrics(again, RecursiveChunker()) == metrics(collection, RecursiveChunker())
 
 
 @pytest.mark.soak
