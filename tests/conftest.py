@@ -39,7 +39,10 @@ EXAMPLES = {QUICK: 10, "": 25, SOAK: 200}  # of a property
 NEVER_QUICK = {"tests/browser", "tests/cluster", "tests/engines/qdrant"}  # folders
 PLUGINS = ("answers", "audit", "engines", "generate", "plugins")
 SERVER_TESTS = "tests/cluster/"  # they share one tracking server
-START_FIRST = (SERVER_TESTS, "tests/browser/", "tests/test_launchers.py", "tests/test_readme.py")
+START_FIRST = (
+    *(SERVER_TESTS, "tests/browser/", "tests/test_launchers.py", "tests/test_readme.py", "tests/app/test_cli.py"),
+    *("tests/tracking/test_resume.py", "tests/tracking/test_sweep.py", "tests/app/test_wheel.py", "tests/replay/"),
+)
 
 
 collect_ignore = [*PLUGINS] if os.environ.get("RAGSWEEP_DISABLE_PLUGINS") == "1" else []

@@ -117,6 +117,7 @@ def test_input_is_checked_before_heavy_libraries_are_loaded(application, argumen
     assert not HEAVY & loaded
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize(
     ("code", "unneeded"),
     [

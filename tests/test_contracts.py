@@ -559,6 +559,7 @@ CAUGHT = {
 }
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_component_that_breaks_a_rule_fails_the_test_of_that_rule(tmp_path):
     (tmp_path / "test_broken.py").write_text(BROKEN)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", str(tmp_path)]

@@ -174,6 +174,7 @@ def test_every_shipped_experiment_runs(application, dataset, experiment, tmp_pat
         assert alphas == NAMES_OF_THE_REFERENCE
 
 
+@pytest.mark.usefixtures("processes")
 def test_help_is_written_for_a_person():
     text = subprocess.run([sys.executable, PROJECT / "run.py", "--help"], capture_output=True, text=True, check=True)
     assert "EXAMPLES" in text.stdout

@@ -17,6 +17,8 @@ import pytest
 from application import PROJECT
 from small import arguments
 
+pytestmark = pytest.mark.usefixtures("processes")
+
 COMMANDS = "init run audit generate compare gate explain review reproduce convert push store ui".split()
 HEX = r"[0-9a-f]{32}"
 OWN_RETRIEVER = """

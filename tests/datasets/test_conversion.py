@@ -355,6 +355,7 @@ def command(folder, *arguments):
     )  # fmt: skip
 
 
+@pytest.mark.usefixtures("processes")
 def test_the_printed_command_has_the_settings_of_the_chunker_from_wherever_they_came(tmp_path):
     (tmp_path / "conf/chunker").mkdir(parents=True)
     mine = "_target_: ragsweep.datasets.FixedChunker\nsize: 77\noverlap: 0\nunit: characters\n"
@@ -366,6 +367,7 @@ def test_the_printed_command_has_the_settings_of_the_chunker_from_wherever_they_
     assert process.stdout.splitlines()[1].endswith(" chunker=mine"), process.stderr
 
 
+@pytest.mark.usefixtures("processes")
 def test_the_command_writes_what_it_says(tmp_path):
     process = command(tmp_path, "dataset=cho_manual", "--to", "trec", "--out", "made/here")
     assert process.returncode == 0, process.stderr
@@ -383,6 +385,7 @@ def test_the_command_writes_what_it_says(tmp_path):
     assert len(asked.read(TrecCorpus(str(tmp_path / "made/here/corpus.jsonl")).read()).queries) == 133
 
 
+@pytest.mark.usefixtures("processes")
 def test_the_settings_that_it_shows_read_the_files_of_an_odd_folder(tmp_path):
     process = command(tmp_path, "dataset=cho_manual", "--to", "trec", "--out", "it's {a}, $b")
     assert process.returncode == 0, process.stderr
@@ -391,6 +394,7 @@ def test_the_settings_that_it_shows_read_the_files_of_an_odd_folder(tmp_path):
     assert again.stdout.splitlines()[0].startswith("again: 140 documents, 133 queries, "), again.stderr
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -197,6 +197,7 @@ print(rank(SparseRetriever(store), Search(("iron iron zinc", "iron zinc tea and 
 """
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize(
     ("file", "was", "becomes"),
     [

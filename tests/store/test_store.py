@@ -225,6 +225,7 @@ def test_an_entry_whose_list_is_empty_is_built_anew(store):
     assert store.get("stage", 1, lambda: {"array": np.ones(1)})["array"].tolist() == [1]
 
 
+@pytest.mark.usefixtures("processes")
 def test_clearing_leaves_what_another_process_builds(store):
     process = subprocess.Popen([sys.executable, building.__file__, store.path], stdout=subprocess.PIPE, text=True)
     process.stdout.readline()
@@ -302,6 +303,7 @@ def test_processes_that_want_the_same_build_it_once(store):
     assert "".join(process.communicate()[0] for process in processes) == "built\n"
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_process_killed_while_building_holds_nobody_up(store):
     process = subprocess.Popen([sys.executable, building.__file__, store.path], stdout=subprocess.PIPE, text=True)
     process.stdout.readline()

@@ -64,6 +64,7 @@ def test_a_disabled_store_encodes_all_and_gives_the_same(letters, tmp_path):
     assert encoder.asked == [*CORPUS, *CORPUS]
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_disabled_store_leaves_the_pieces_of_others(letters, store):
     kill(encoding(store))
     kept = list(store.entries())
@@ -111,6 +112,7 @@ np.savez(file, kept=embed(encoder, Store(store), texts, "passage"), fresh=encode
 """
 
 
+@pytest.mark.usefixtures("processes")
 def test_only_processes_on_like_cpus_share_embeddings(store, tmp_path):
     abilities = [{}, {"ATEN_CPU_CAPABILITY": "default"}]
     here = SentenceTransformerEncoder(device="cpu")
@@ -151,6 +153,7 @@ def test_processes_that_want_the_same_corpus_encode_it_once(store):
     assert "".join(each.communicate()[0] for each in processes) == "10\n"
 
 
+@pytest.mark.usefixtures("processes")
 def test_processes_that_grow_a_corpus_at_once_do_not_spoil_it(letters, store):
     embed(letters, store, numbered(5), "passage")
     for each in [process(store, 10, seconds=1), process(store, 20, seconds=1)]:
@@ -161,6 +164,7 @@ def test_processes_that_grow_a_corpus_at_once_do_not_spoil_it(letters, store):
     assert encoder.asked == []
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_killed_encoding_goes_on_where_it_was(letters, store):
     kill(encoding(store))
     texts = numbered(2 * PIECE + 1)
@@ -170,6 +174,7 @@ def test_a_killed_encoding_goes_on_where_it_was(letters, store):
     assert len(list(store.entries())) == 1
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_corpus_that_is_whole_leaves_the_pieces_of_one_that_another_process_encodes(letters, store):
     other = encoding(store)
     embed(letters, store, [f"{text} z" for text in numbered(PIECE + 1)], "passage")
@@ -180,6 +185,7 @@ def test_a_corpus_that_is_whole_leaves_the_pieces_of_one_that_another_process_en
     assert len(list(store.entries())) == 2  # no piece of either
 
 
+@pytest.mark.usefixtures("processes")
 def test_pieces_that_a_larger_corpus_has_go_when_it_is_whole(letters, store):
     kill(encoding(store))
     embed(letters, store, numbered(2 * PIECE + 5), "passage")

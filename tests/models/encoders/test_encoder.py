@@ -177,6 +177,7 @@ def with_three_threads(exports, tmp_path_factory):
     return np.load(file)
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize(("backend", "precision"), COMBINATIONS)
 def test_an_embedding_is_the_same_to_the_bit_with_any_number_of_threads(
     exports, with_three_threads, backend, precision
@@ -305,6 +306,7 @@ SentenceTransformerEncoder(device="cpu").encode([f"word {number}" for number in 
 """
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_long_encoding_fills_no_log_with_its_progress():
     done = subprocess.run([sys.executable, "-c", LONG], capture_output=True, check=True)
     assert b"/512" not in done.stderr

@@ -159,6 +159,7 @@ def test_processes_that_write_at_once_lose_nothing(kept):
     assert [kept.get(number, refuse)["text"] for number in range(100)] == [str(number) for number in range(100)]
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_killed_process_loses_no_response_that_it_had_received(kept):
     process = keeping(kept, 0, 10**6)
     received = [process.stdout.readline() for _ in range(20)]
