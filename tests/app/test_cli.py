@@ -22,17 +22,13 @@ EXPERIMENTS = sorted(
 )  # test_strategies.py
 
 BAD_SETTINGS = {
-    "retriever.alpha=1.5": "retriever.alpha: found 1.5, expected a number from 0 to 1",
-    "retriever.alpha=high": "retriever.alpha: found 'high', expected a number from 0 to 1",
     "k=0": "k: found 0, expected a whole number from 1 to 1000",
-    "k=2.5": "k: found 2.5, expected a whole number from 1 to 1000",
     "retriever.alhpa=0.5": "retriever.alhpa: no such setting (did you mean retriever.alpha?)",
     "query.passages=3": "query.passages: this setting is only there with query=prf",
     "retreiver=dense": "retreiver: no such setting (did you mean retriever?)",
     "retriever=hybird": "pipeline, qdrant, routed, run_file, sparse, three_way (did you mean hybrid?)",
     "experiment=gird": "(did you mean grid?)",
     "chunker.overlap=500": "chunker.overlap: found 500, expected less than chunker.size (500)",
-    "evaluation.collapse=never": "evaluation.collapse: found 'never', expected after_cutoff or before_cutoff",
     "encoder.model=nobody/no-such-model": "hf download nobody/no-such-model --local-dir DIR",
     "encoder.device=cuda:99": "encoder.device: found 'cuda:99', which cannot be used here",
     "retriever.sparse.stemmer=klingon": "stemmer: found 'klingon', expected null or one of",
@@ -47,9 +43,6 @@ BAD_SETTINGS = {
     "dataset.name=${nosuch}": "dataset.name: Interpolation key 'nosuch' not found",
     "retriever.sparse={nope:1}": "retriever.sparse.nope: no such setting (retriever.sparse has k1, b, ",
     f"k={'9' * 5000}": "an argument has a number of thousands of digits",
-    "k={a:1}": "k: found {'a': 1}, expected a whole number from 1 to 1000",
-    "store.enabled={a:1}": "store.enabled: found {'a': 1}, expected true or false",
-    "evaluation.resamples=1000000000": "evaluation.resamples: found 1000000000, expected a whole number",
     "k=500": "retriever.candidates: found 100, expected at least k (500)",
     "hydra.run.dir=/proc/outputs": "/proc/outputs cannot be made (No such file or directory)",
     "--no-such-option": "unrecognized arguments: --no-such-option",
@@ -79,8 +72,6 @@ def test_a_bad_setting_gets_one_line(application, override, expected):
     [
         ("k=3,5,0", "k: found 0"),
         ("index=hnsw index.ef_search=3 k=3,10", "index.ef_search: found 3, expected at least k (10)"),
-        ("index=hnsw index.m=1000000 k=3,5", "index.m: found 1000000, expected a whole number from 2 to 512"),
-        ("retriever.alpha=0.5,1.1", "retriever.alpha: found 1.1"),
         ("hydra.sweep.dir=/dev/null/folder", "hydra.sweep.dir: /dev/null/folder cannot be made"),
         ("retriever=dense,sprase", "retriever=sprase: expected one of"),
         ("retriever=sparse,hybrid k=3,0", "k: found 0"),
@@ -127,11 +118,10 @@ def test_overrides_may_stand_before_and_after_an_option(application, tmp_path):
         ),
     ],
 )
-@pytest.mark.parametrize("mode", [[], ["-m", "k=1,2"]], ids=["run", "sweep"])
-def test_bad_data_gets_one_line(application, tmp_path, change, expected, mode):
+def test_bad_data_gets_one_line(application, tmp_path, change, expected):
     dataset = arguments(tmp_path / "data")
     change(tmp_path / "data")
-    assert_refused(application.run(*mode, *dataset, "retriever=sparse"), application, expected)
+    assert_refused(application.run("-m", "k=1,2", *dataset, "retriever=sparse"), application, expected)
 
 
 def test_v_shows_where_an_error_came_from(application):
