@@ -181,6 +181,7 @@ class TestTimesCount(FusionContract):
     component = CombMnz
 
 
+@pytest.mark.usefixtures("models")
 class TestEncoder(EncoderContract):
     component = SentenceTransformerEncoder
     tolerance = 0
@@ -384,6 +385,7 @@ class TestOmegaOfChroma(MetricContract):
     metric = partial(ragsweep.evaluation.token_precision_omega, overlap="chroma")
 
 
+@pytest.mark.usefixtures("drawing")
 class TestRankingTask(TaskContract):
     component = RankingTask
 

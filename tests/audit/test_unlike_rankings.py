@@ -87,6 +87,7 @@ def test_too_large_a_corpus_is_refused_in_one_line(passages, store, monkeypatch)
         unlike_rankings(passages, None, store)
 
 
+@pytest.mark.usefixtures("models")
 @pytest.mark.parametrize("share", [0.05, 0.2])
 def test_removed_judgments_of_the_bundled_manual_are_listed(passages, rankings, share):
     assert_removed_judgments_are_listed(passages, rankings, share)

@@ -185,6 +185,7 @@ def two_topics():
     return iron, ball
 
 
+@pytest.mark.usefixtures("models")
 def test_topics_are_cut_where_they_change():
     iron, ball = two_topics()
     encoder = SentenceTransformerEncoder()

@@ -13,6 +13,8 @@ from ragsweep.report.notebook import SweepDecision
 from ragsweep.report.settings_charts import one_setting
 from ragsweep.sweeps import decide
 
+pytestmark = pytest.mark.usefixtures("drawing")
+
 
 @pytest.fixture
 def axes():

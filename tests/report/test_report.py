@@ -43,6 +43,7 @@ def report(tmp_path_factory):
     return written(tmp_path_factory.mktemp("report"), with_query(grid(), HOSTILE))
 
 
+@pytest.mark.usefixtures("drawing")
 def test_the_page_is_self_contained(report):
     page, _ = report
     loaded = re.findall(r"""(?:src|href)=["']((?!data:|#)[^"']*)""", page)
@@ -51,6 +52,7 @@ def test_the_page_is_self_contained(report):
     assert page.count('src="data:image/svg+xml;base64,') == 4
 
 
+@pytest.mark.usefixtures("drawing")
 def test_every_figure_says_what_it_shows(report):
     captions = re.findall(r'<img [^>]*alt="([^"]*)"></?[^>]*>?<figcaption>([^<]*)', report[0])
     captions = captions or re.findall(r'alt="([^"]*)"><figcaption>([^<]*)', report[0])
@@ -88,6 +90,7 @@ def test_a_query_is_escaped(report):
 HOSTILE_NAMES = ["cost $\\frac{", "_x", "a" * 5000, "line\nbreak\x1b[31m", "\N{GRINNING FACE}中", "\u202eevil", HOSTILE]
 
 
+@pytest.mark.usefixtures("drawing")
 def test_any_name_can_be_written_to_charts_tables_and_sentences(tmp_path, recwarn):
     setting = "../../e$vil/" + "x" * 300
     runs = [
@@ -124,6 +127,7 @@ def test_the_report_says_how_to_repeat_the_sweep(report):
         assert "ragsweep compare 0123abcd" in text
 
 
+@pytest.mark.usefixtures("drawing")
 def test_unanswered_queries_are_listed_with_a_command_that_explains_them(tmp_path):
     page, markdown = written(tmp_path, answers())
     assert "Queries with the worst possible F1 in every configuration: 1 of 4." in markdown
@@ -131,6 +135,7 @@ def test_unanswered_queries_are_listed_with_a_command_that_explains_them(tmp_pat
     assert "ragsweep explain id-alpha=0 1" in page
 
 
+@pytest.mark.usefixtures("drawing")
 def test_the_most_disputed_query_comes_first(tmp_path):
     _, markdown = written(tmp_path, answers())
     disputed = [line for line in markdown.splitlines() if "Question" in line and line.startswith("| ")]
@@ -138,6 +143,7 @@ def test_the_most_disputed_query_comes_first(tmp_path):
     assert len(disputed) == 2  # all configurations score the same on the other queries
 
 
+@pytest.mark.usefixtures("drawing")
 def test_disputes_are_between_configurations_at_the_k_of_the_headline(tmp_path):
     runs = [
         of_scores(f"k={k} {n}", scores, {"k": k, "retriever": n}, k=str(k))
@@ -148,6 +154,7 @@ def test_disputes_are_between_configurations_at_the_k_of_the_headline(tmp_path):
     assert line == "| 3 | Question 3? | k=3 a | 0.400 | k=3 b | 0.200 |"
 
 
+@pytest.mark.usefixtures("drawing")
 def test_findings_about_the_dataset_are_listed(tmp_path):
     findings = ["1 page (a.pdf#7) without text, never retrieved.", "1 query (q7) without a judgment."]
     runs = [replace(run, facts=facts_of({**FACTS, "findings": findings})) for run in grid().outcomes]
@@ -155,6 +162,7 @@ def test_findings_about_the_dataset_are_listed(tmp_path):
     assert all(finding in markdown for finding in findings)
 
 
+@pytest.mark.usefixtures("drawing")
 def test_query_types_have_a_table(tmp_path):
     halves = np.repeat([0.1, 0.4], 20)
     sweep = over_alpha(np.array([halves, 0.5 - halves]), [0, 1], types=["one"] * 20 + ["other"] * 20)
@@ -162,12 +170,14 @@ def test_query_types_have_a_table(tmp_path):
     assert "| one | 20 | alpha=1 | 0.400 | 0.100 | 0.400 | 0.1" in markdown
 
 
+@pytest.mark.usefixtures("drawing")
 def test_the_report_names_what_did_not_finish(tmp_path):
     sweep = Sweep([alpha_k(0, 3, 0.1)], {"alpha=1 k=3": "FAILED"})
     for text in written(tmp_path, sweep):
         assert "Did not finish: alpha=1 k=3 (FAILED)" in text
 
 
+@pytest.mark.usefixtures("drawing")
 def test_a_section_that_the_choice_lacks_names_the_best_run_that_has_it(tmp_path):
     sections = ({"Routing": ["Worst."]}, {"Routing": ["Better."], "Answers": ["Theirs."]}, {"Answers": ["Own."]})
     runs = [

@@ -79,6 +79,7 @@ def test_kept_embeddings_are_one_contiguous_array_mapped_from_its_file(letters, 
     assert embeddings.flags.c_contiguous
 
 
+@pytest.mark.usefixtures("models")
 def test_appending_gives_what_one_fresh_encoding_gives_bit_for_bit(store):
     encoder = SentenceTransformerEncoder(device="cpu")
     grown = [embed(encoder, store, CORPUS[:end], "passage") for end in (1, 2, 3)][-1]

@@ -67,6 +67,7 @@ def dot_model(tmp_path_factory):
     return folder
 
 
+@pytest.mark.usefixtures("models")
 def test_a_model_made_for_inner_products_is_measured_by_them(dot_model, manual_search):
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.util import cos_sim, dot_score
@@ -118,6 +119,7 @@ def test_dense_retrieval_ranks_by_inner_products(index):
         assert (ranking.passages[row].tolist(), ranking.scores[row].tolist()) == by_products(query)
 
 
+@pytest.mark.usefixtures("models")
 def test_the_embeddings_of_minilm_are_of_length_1_with_cosine_and_of_their_own_with_dot(dot_model):
     for similarity, lengths in (("cosine", True), ("dot", False)):
         encoder = SentenceTransformerEncoder(dot_model, device="cpu", similarity=similarity)
@@ -139,6 +141,7 @@ def test_a_model_for_another_similarity_is_refused_unless_one_is_set(dot_model, 
     assert SentenceTransformerEncoder(str(tmp_path / "model"), similarity="cosine").similarity == "cosine"
 
 
+@pytest.mark.usefixtures("models")
 def test_lengths_are_quantised_in_bytes_and_refused_in_bits(dot_model):
     encoder = SentenceTransformerEncoder(dot_model, device="cpu", quantize="int8")
     search = Search(("iron tablets", "wash your hands", "tea"), ("iron",))
