@@ -101,6 +101,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: not item.nodeid.startswith(START_FIRST))
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    if session.config.getoption(QUICK):
+        try:
+            quick.check()
+        except AssertionError as error:
+            raise pytest.UsageError(f"while the tests are collected: {error}") from None
+
+
 def _is_marked_slow(item: pytest.Item) -> bool:
     return any(item.iter_markers("extra")) or any(item.iter_markers("soak"))
 

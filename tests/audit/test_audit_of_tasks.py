@@ -37,6 +37,8 @@ from ragsweep.text.tokens import Tokenizer
 from ragsweep_audit.audit import as_json, audit, refuse, unit_ranks
 from ragsweep_audit.settings import AuditSettings
 
+pytestmark = pytest.mark.usefixtures("models")
+
 PAGES = PageChunker()
 SPARSE = SparseRetriever(NO_STORE)
 DENSE = DenseRetriever(encoder=SentenceTransformerEncoder(), index=ExactIndex(), store=NO_STORE)
@@ -103,7 +105,6 @@ def with_a_long_page():
     return Dataset.from_collection(Collection("long", "page", (document,), queries, judgments), PAGES)
 
 
-@pytest.mark.usefixtures("models")
 def test_unread_text_is_a_finding_if_it_is_enough(with_a_long_page):
     [finding] = audited(with_a_long_page, retriever=DENSE)
     assert (finding.kind, finding.details["window"]) == ("unread_text", 254)
@@ -112,7 +113,6 @@ def test_unread_text_is_a_finding_if_it_is_enough(with_a_long_page):
     assert not audited(with_a_long_page)
 
 
-@pytest.mark.usefixtures("models")
 def test_an_encoder_of_a_ranker_among_several_is_found(with_a_long_page):
     fused = FusedRetriever({"words": SPARSE, "meaning": DENSE})
     assert [each.kind for each in audited(with_a_long_page, retriever=fused)] == ["unread_text"]
@@ -132,7 +132,6 @@ def unknown_in(items, **settings):
     return [each for each in audited(items, **settings) if each.kind == "unknown_tokens"]
 
 
-@pytest.mark.usefixtures("models")
 def test_an_encoder_that_does_not_know_the_language_is_named(chinese, with_a_long_page):
     from transformers import AutoTokenizer
 
@@ -148,7 +147,6 @@ def test_an_encoder_that_does_not_know_the_language_is_named(chinese, with_a_lon
     assert not unknown_in(with_a_long_page, retriever=DENSE, unknown=0)
 
 
-@pytest.mark.usefixtures("models")
 def test_the_encoder_of_a_reranker_must_know_the_language_and_the_run_says_it_first(chinese):
     class Given:
         def load(self):
@@ -288,21 +286,18 @@ def has_unjudged(items, retriever=DENSE, store=NO_STORE):
     return "unjudged" in {each.kind for each in audited(items, store, retriever)}
 
 
-@pytest.mark.usefixtures("models")
 @pytest.mark.parametrize(("unjudged", "found"), [(14, True), (4, False)])
 def test_pages_that_unlike_retrievers_agree_on_and_nobody_judged_are_a_finding(unjudged, found):
     """The better of two pages is not judged for some of 30 queries: p = .008 of 14 or more, .963 of 4 or more."""
     assert has_unjudged(trees(unjudged)) == found
 
 
-@pytest.mark.usefixtures("models")
 def test_a_passage_whose_second_page_is_relevant_is_judged():
     across = FixedChunker(100, 0, "characters", across_pages=True)
     assert not has_unjudged(trees(0, across, cover=["A page"]))
     assert has_unjudged(trees(14, across, cover=["A page"]))
 
 
-@pytest.mark.usefixtures("models")
 def test_judgments_are_missing_only_if_an_encoder_agrees():
     """Without one, both rankings are by words or their letters, and agree on what only looks alike."""
     without = complete(trees(14), retriever=SPARSE)
@@ -313,7 +308,6 @@ def test_judgments_are_missing_only_if_an_encoder_agrees():
     assert complete(trees(14), retriever=DENSE).not_checked == ()
 
 
-@pytest.mark.usefixtures("models")
 def test_judgments_that_are_missing_are_kept(store, monkeypatch):
     items = trees(14)
     assert has_unjudged(items, store=store)
@@ -332,7 +326,6 @@ def test_what_is_known_of_queries_is_kept_for_any_chunker(manual, store, monkeyp
         audited(passages, store, near_queries=0.8)
 
 
-@pytest.mark.usefixtures("models")
 def test_what_a_limit_leaves_out_is_said(monkeypatch):
     items, audit_of = trees(14), "ragsweep_audit.audit"
     monkeypatch.setattr(f"{audit_of}.MOST_QUERIES", 10)
@@ -368,7 +361,6 @@ def test_without_words_or_relevant_pages_nothing_is_checked_by_ranks(pages, quer
     assert len(found.not_checked) == 2
 
 
-@pytest.mark.usefixtures("models")
 def test_queries_of_stop_words_are_audited():
     document = Document.from_pages("a", [("1", "a#1", "iron"), ("2", "a#2", "tea")])
     judged = Collection("small", "page", (document,), (Query("1", "what of the"),), (Judgment("1", "a#1", 1),))

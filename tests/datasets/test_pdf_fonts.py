@@ -4,7 +4,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import matplotlib
 import pytest
 from application import PROJECT
 
@@ -81,6 +80,8 @@ print(*(f"{font.name} {font.missing}" for fonts in documents.fonts().values() fo
 @pytest.mark.usefixtures("processes")
 def test_a_store_of_a_machine_with_other_fonts_is_not_used(tmp_path):
     """The reader takes the fonts of one folder, as if they were all that the machine has."""
+    import matplotlib
+
     fonts, none = tmp_path / "fonts", tmp_path / "none"
     fonts.mkdir()
     none.mkdir()
