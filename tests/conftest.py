@@ -154,6 +154,11 @@ def drawing() -> None:
 
 
 @pytest.fixture(scope="session")
+def long_work() -> None:
+    """Tests that compute for more than a second have this fixture."""
+
+
+@pytest.fixture(scope="session")
 def times(pytestconfig: pytest.Config) -> Callable[[int], int]:
     """How many simulations to run: with --soak this many, else a third."""
     return lambda most: most if pytestconfig.getoption(SOAK) else most // 3

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 
 import pytest
@@ -29,6 +30,7 @@ def module(path):
 MODULES = {module(path): path for path in SOURCE.rglob("*.py")}
 
 
+@cache
 def imports(path):
     """Every module that a file imports, also inside functions."""
     found = set()

@@ -375,6 +375,7 @@ def test_many_resamples_at_once_are_those_of_one_after_the_other(statistic_of):
     assert resample_statistic(statistic, 40, 20, 0) == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("reality", ["calibrated", "too sure", "wavy"])
 @pytest.mark.parametrize(("error_of", "interval_of"), [(ece_of, ece_interval), (smooth_ece_of, smooth_interval)])
 def test_the_interval_of_an_error_covers_the_true_error(reality, error_of, interval_of):

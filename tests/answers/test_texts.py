@@ -48,6 +48,7 @@ def test_no_letter_is_wrong_and_few_are_unread(group):
     assert len(missed) <= 0.02 * len(texts)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_text_that_is_cut_off_gives_no_other_letter():
     for row in TEXTS:
         ends = [found.end() for found in re.finditer(r"\w+\b", row["text"]) if found.end() > 60]
@@ -155,6 +156,7 @@ def seconds(text):
     return min(times)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
     ("start", "piece"), [*(("", piece) for piece in PIECES), ("Confidence", '"'), ("<|channel|>", "x")], ids=repr
 )

@@ -42,6 +42,7 @@ def loader():
         yield GlobalHydra.instance().config_loader()
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("jobs", SWEEPS.values(), ids=SWEEPS)
 def test_a_shared_configuration_is_the_one_that_hydra_composes(loader, jobs):
     overrides = ["dataset=pdf"] if any("dataset" in each for each in jobs[0]) else []

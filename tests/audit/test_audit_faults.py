@@ -207,6 +207,7 @@ def alarms(items):
     return {each.kind for each in audit(items, SETTINGS, 1, NO_STORE, SparseRetriever(NO_STORE)).findings}
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_manual_raises_no_alarm(manual_in_passages, manual_pages):
     assert alarms(manual_in_passages.items) == alarms(manual_pages) == set()
 

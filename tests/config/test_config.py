@@ -153,6 +153,7 @@ def test_a_number_as_a_name_is_refused(composed):
         check(config, GROUPS)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_code_of_a_component_in_a_list_counts(composed):
     config = asking(composed, rankers=[{"_target_": "simulated.alike"}])
     assert "simulated.alike" in digests_of_others(config)

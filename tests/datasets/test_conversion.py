@@ -301,6 +301,7 @@ def test_any_spans_are_read_back_or_refused_in_one_line(tmp_path_factory, collec
     assert len(said.splitlines()) <= 1
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("to", ["beir", "trec", "table"])
 def test_the_manual_gives_the_same_numbers_in_every_format(tmp_path, manual, to):
     lost, again = converted(tmp_path, manual, to)

@@ -221,6 +221,7 @@ def test_a_malformed_collection_of_trec(tmp_path, name, content, said):
     expect(TrecCorpus(str(path)).read, path, said)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(("name", "content", "said"), TEXTS, ids=range(len(TEXTS)))
 def test_a_malformed_text(tmp_path, name, content, said):
     path = write(tmp_path, name, content)

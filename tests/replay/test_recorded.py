@@ -326,6 +326,7 @@ def test_numbers_keep_the_rules_of_any_configuration(logged, today, name, value)
         check(trusted(changed(logged, name, value), today, {}, ()), GROUPS)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
     "text",
     ["k: &a [1]\nseed: *a\n", "[" * 5000, "{a: " * 60 + "}" * 60, "k: " + "9" * 5000, "k: 2026-99-99", "a: b: c"],

@@ -416,6 +416,7 @@ def test_a_document_without_text_is_refused_as_its_rank_cannot_stay_empty(tmp_pa
     assert again.measure(again.load()).values["mrr"] == 1
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_query_that_the_file_lacks_scores_0(manual, tmp_path):
     own = task(Loaded(manual), SparseRetriever(NO_STORE))
     dataset = own.load()
@@ -427,6 +428,7 @@ def test_a_query_that_the_file_lacks_scores_0(manual, tmp_path):
     np.testing.assert_array_equal(left[:, 1:], values(own.measure(dataset))[:, 1:])
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_run_of_the_manual_read_back_has_its_metrics(manual, tmp_path):
     own = task(Loaded(manual), SparseRetriever(NO_STORE), chunker=RecursiveChunker())
     dataset = own.load()

@@ -150,6 +150,7 @@ def test_weights_make_all_means_equal():
     assert means == pytest.approx(means[0])
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_tied_ones_are_about_those_of_the_model_confidence_set():
     """Its range statistic (Hansen, Lunde and Nason 2011) eliminates pair by pair, too, but resamples the queries."""
     from arch.bootstrap import MCS

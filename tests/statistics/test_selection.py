@@ -187,6 +187,7 @@ def test_harder_types_do_not_change_p():
     assert select_by_type(sweep() - harder, TYPES).p == pytest.approx(select_by_type(sweep(), TYPES).p, abs=1e-9)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_types_that_do_not_matter_are_significant_as_often_as_the_level_says():
     rng = np.random.default_rng(7)
     found = [select_by_type(f1_like(rng, alike(8)), TYPES, repeats=1, resamples=199).p for _ in range(800)]

@@ -295,6 +295,7 @@ def test_a_full_disk_is_said_once_however_it_shows(tmp_path):
     assert len(said) == 1
 
 
+@pytest.mark.usefixtures("processes")
 def test_processes_that_want_the_same_build_it_once(store):
     processes = [
         subprocess.Popen([sys.executable, building.__file__, store.path], stdout=subprocess.PIPE, text=True)

@@ -32,6 +32,7 @@ def changed(one, other):
     return {name.partition("/")[0] for name, value in one.values.items() if value != other.values[name]}
 
 
+@pytest.mark.usefixtures("long_work")
 def test_each_setting_changes_what_it_is_about(measured):
     plain = measured()
     assert changed(plain, measured("evaluation.token=word", folder="1")) == {"token"}
@@ -39,6 +40,7 @@ def test_each_setting_changes_what_it_is_about(measured):
     assert changed(plain, measured("evaluation.fuzzy_threshold=0.2", folder="3")) == {"passage"}
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_passage_may_hold_words_of_a_reference_that_stands_elsewhere(measured):
     spans, loose = [("Is there bleeding and belly pain?", ["tired and pale"])], "evaluation.fuzzy_threshold=0.3"
     characters, words = (
@@ -47,6 +49,7 @@ def test_a_passage_may_hold_words_of_a_reference_that_stands_elsewhere(measured)
     assert (characters.values["passage/coverage"], words.values["passage/coverage"]) == (0, 1)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_words_may_have_to_stand_in_order(measured):
     parts = [("Which test finds malaria?", ["rapid test finds malaria with a"])]
     words, ordered = (

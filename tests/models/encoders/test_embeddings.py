@@ -149,6 +149,7 @@ def kill(process):
     process.wait()
 
 
+@pytest.mark.usefixtures("processes")
 def test_processes_that_want_the_same_corpus_encode_it_once(store):
     processes = [process(store, 10, seconds=1) for _ in range(2)]
     assert "".join(each.communicate()[0] for each in processes) == "10\n"

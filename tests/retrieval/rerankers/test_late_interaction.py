@@ -98,6 +98,7 @@ def test_a_passage_without_tokens_scores_0():
     assert maxsim(np.ones((2, 3), np.float32), np.empty((0, 3), np.float32)) == 0
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_tokens_of_few_passages_are_in_memory_at_once(store, manual_search, monkeypatch):
     monkeypatch.setattr(late_interaction, "PASSAGES", 3)
     first = SparseRetriever(NO_STORE).rank(manual_search, 10)

@@ -101,6 +101,7 @@ def details(made, judged):
         return found.details
 
 
+@pytest.mark.usefixtures("long_work")
 def test_every_query_is_ranked_by_its_route():
     judged, made = small_search(), routed()
     ranking, routes = judged.rank(made, 10), details(made, judged)["route"]
