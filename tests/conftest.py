@@ -36,7 +36,7 @@ os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112  # Ray lowers the priori
 
 QUICK, SOAK = "--quick", "--soak"
 EXAMPLES = {QUICK: 10, "": 25, SOAK: 200}  # of a property
-NEVER_QUICK = {"tests/browser", "tests/cluster", "tests/engines/qdrant"}  # folders
+NEVER_QUICK = {PROJECT / "tests" / name for name in ("browser", "cluster", "engines/qdrant")}  # folders
 PLUGINS = ("answers", "audit", "engines", "generate", "plugins")
 SERVER_TESTS = "tests/cluster/"  # they share one tracking server
 START_FIRST = (
@@ -69,8 +69,7 @@ def _starts_workers(config: pytest.Config) -> bool:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave folders alone whose imports would take longer than all quick tests of other files."""
-    folder = collection_path.relative_to(config.rootpath).as_posix()
-    return True if config.getoption(QUICK) and folder in NEVER_QUICK else None
+    return True if config.getoption(QUICK) and collection_path in NEVER_QUICK else None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -95,9 +94,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Start the files that take longest first, so that no worker is left with one of them in the end."""
     if config.getoption(QUICK):
-        slow = [item for item in items if quick.SLOW & {*getattr(item, "fixturenames", ())} or _is_marked_slow(item)]
+        slow = [item for item in items if _is_slow(item)]
         config.hook.pytest_deselected(items=slow)
-        items[:] = [item for item in items if item not in {*slow}]
+        items[:] = [item for item in items if not _is_slow(item)]
     items.sort(key=lambda item: not item.nodeid.startswith(START_FIRST))
 
 
@@ -109,8 +108,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             raise pytest.UsageError(f"while the tests are collected: {error}") from None
 
 
-def _is_marked_slow(item: pytest.Item) -> bool:
-    return any(item.iter_markers("extra")) or any(item.iter_markers("soak"))
+def _is_slow(item: pytest.Item) -> bool:
+    has_mark = any(mark.name in ("extra", "soak") for mark in item.iter_markers())
+    return has_mark or bool(quick.SLOW & {*getattr(item, "fixturenames", ())})
 
 
 @pytest.hookimpl(trylast=True)

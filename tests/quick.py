@@ -6,14 +6,8 @@ import multiprocessing.util
 import platform
 import sys
 
-SLOW = {
-    "processes",
-    "models",
-    "drawing",
-    "long_work",
-    "real_data",
-    "times",
-}  # a test that has one of these fixtures is not quick
+# A test that has one of these fixtures is not quick.
+SLOW = {"processes", "models", "drawing", "long_work", "real_data", "times"}
 STARTS = {"subprocess.Popen", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system"}
 LIBRARIES = {"torch": "models", "matplotlib": "drawing"}  # each with the fixture of a test that loads it
 
