@@ -63,6 +63,7 @@ def serves(command, folder, environment):
         server.wait(timeout=30)
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.timeout(900)
 def test_every_command_block_works(copy):
     environment = {

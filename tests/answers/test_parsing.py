@@ -399,6 +399,7 @@ def test_the_texts_of_the_options_decide(text, choices, letter):
     assert read_letter(text, choices) == letter
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
     "statement", ["Answer: B", "The best answer is B.", "B is correct.", "I pick B.", r"\boxed{B}"]
 )

@@ -18,6 +18,7 @@ def refused(overrides, monkeypatch):
     return str(error.value)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
     ("override", "user"),
     [

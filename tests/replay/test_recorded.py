@@ -121,6 +121,7 @@ def test_what_a_record_may_not_say_is_refused_by_its_name(logged, today, name, v
         trusted(changed(logged, name, value), today, {}, ())
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -154,6 +155,7 @@ STAGES_OF_OURS = [
 ]
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("overrides", STAGES_OF_OURS, ids=" ".join)
 def test_what_a_run_with_stages_logs_is_trusted(today, overrides):
     with initialize_config_dir(str(CONF), version_base="1.3"):
@@ -352,6 +354,7 @@ def settings_of(node, prefix=""):
         yield from settings_of(value, f"{prefix}{key}.")
 
 
+@pytest.mark.usefixtures("long_work")
 @settings(phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_whatever_a_record_holds_only_what_is_ours_is_built(logged, today, data):

@@ -80,6 +80,7 @@ def test_a_killed_sweep_is_resumed_as_if_nothing_had_happened(application, datas
     assert charts(application) == charts(undisturbed)
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.repeat(usual=1, soak=20)
 def test_a_sweep_killed_at_any_moment_is_resumed(tmp_path, cache, dataset, undisturbed, repetition):
     undisturbed, seconds = undisturbed

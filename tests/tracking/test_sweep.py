@@ -312,6 +312,7 @@ def test_an_interruption_that_a_library_catches_ends_the_sweep_before_the_next_j
     assert [(run.info.run_name, run.info.status) for run in application.children()] == [("k=1", "KILLED")]
 
 
+@pytest.mark.usefixtures("processes")
 def test_two_sweeps_may_open_a_fresh_store_together(tmp_path, cache, dataset):
     application = Application(tmp_path, cache)
     places = [f"hydra.sweep.dir={tmp_path / name}" for name in ("one", "two")]
