@@ -93,6 +93,7 @@ def test_removed_judgments_of_the_bundled_manual_are_listed(passages, rankings, 
     assert_removed_judgments_are_listed(passages, rankings, share)
 
 
+@pytest.mark.usefixtures("models")
 def test_the_bundled_manual_gets_no_alarm(passages, rankings):
     assert find_unjudged(passages, units_of(rankings, passages)) is None
 
