@@ -61,6 +61,7 @@ def test_every_figure_says_what_it_shows(report):
     assert "alpha 1 has the best F1 at k 3; every other configuration is worse." in captions[2][1]
 
 
+@pytest.mark.usefixtures("drawing")
 def test_every_tag_of_the_page_is_closed(report):
     class Balance(HTMLParser):
         def __init__(self):

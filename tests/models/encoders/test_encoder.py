@@ -55,6 +55,7 @@ def test_a_page_break_is_between_two_words(embeddings):
     assert (broken == spaced).all()
 
 
+@pytest.mark.usefixtures("models")
 def test_an_embedding_has_length_1(embeddings):
     np.testing.assert_allclose(np.linalg.norm(embeddings, axis=1), 1, atol=1e-6)
 

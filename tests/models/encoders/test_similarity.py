@@ -127,6 +127,7 @@ def test_the_embeddings_of_minilm_are_of_length_1_with_cosine_and_of_their_own_w
             assert np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5) is lengths
 
 
+@pytest.mark.usefixtures("models")
 def test_similarity_counts_in_the_fingerprint(dot_model):
     by_dot, by_cosine = (SentenceTransformerEncoder(dot_model, similarity=each) for each in ("dot", "cosine"))
     assert by_dot.fingerprint != by_cosine.fingerprint

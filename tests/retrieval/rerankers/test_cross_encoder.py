@@ -14,6 +14,8 @@ from ragsweep.store.store import NO_STORE
 from ragsweep.testing import RerankerContract
 from ragsweep.testing.retrieval import SEARCH
 
+pytestmark = pytest.mark.usefixtures("models")
+
 RELEVANT = {0: {1, 6}, 1: {9}, 2: {8}, 4: {0}, 5: {1, 6}}  # the passages of each query
 PAIRS = [(query, passage) for query in SEARCH.queries for passage in SEARCH.passages]
 
@@ -61,7 +63,6 @@ def reranker(trained):
     return CrossEncoderReranker(str(trained), NO_STORE, device="cpu")
 
 
-@pytest.mark.usefixtures("models")
 class TestCrossEncoder(RerankerContract):
     component = CrossEncoderReranker
 
@@ -79,7 +80,6 @@ def theirs(trained):
     return CrossEncoder(str(trained), device="cpu", local_files_only=True)
 
 
-@pytest.mark.usefixtures("models")
 def test_the_scores_are_those_of_sentence_transformers(reranker, theirs):
     import torch
 
@@ -87,7 +87,6 @@ def test_the_scores_are_those_of_sentence_transformers(reranker, theirs):
     np.testing.assert_allclose(reranker.scores(PAIRS), expected, atol=1e-5)
 
 
-@pytest.mark.usefixtures("models")
 def test_the_order_is_the_one_that_it_was_trained_for_and_not_the_first(reranker):
     first = SparseRetriever(NO_STORE).rank(SEARCH, 12)
     found = reranker.rerank(SEARCH, first, 12)
@@ -97,27 +96,23 @@ def test_the_order_is_the_one_that_it_was_trained_for_and_not_the_first(reranker
     assert (found.passages != first.passages).any()
 
 
-@pytest.mark.usefixtures("models")
 def test_a_score_is_the_same_to_the_bit_in_any_company(reranker):
     together = reranker.scores(PAIRS)
     np.testing.assert_array_equal(np.concatenate([reranker.scores([pair]) for pair in PAIRS]), together)
     np.testing.assert_array_equal(reranker.scores(PAIRS[::-1]), together[::-1])
 
 
-@pytest.mark.usefixtures("models")
 def test_a_model_as_sentence_transformers_saves_it_gives_the_same_scores(reranker, theirs, tmp_path):
     theirs.save_pretrained(str(tmp_path / "saved"))
     saved = CrossEncoderReranker(str(tmp_path / "saved"), NO_STORE, device="cpu")
     np.testing.assert_array_equal(saved.scores(PAIRS), reranker.scores(PAIRS))
 
 
-@pytest.mark.usefixtures("models")
 def test_a_page_break_is_between_two_words(reranker):
     broken, spaced = reranker.scores([("iron", "tea\firon"), ("iron", "tea iron")])
     assert broken == spaced
 
 
-@pytest.mark.usefixtures("models")
 def test_a_pair_is_scored_once_for_any_candidates(trained, store, monkeypatch):
     asked = []
     scores = CrossEncoderReranker.scores
@@ -130,7 +125,6 @@ def test_a_pair_is_scored_once_for_any_candidates(trained, store, monkeypatch):
     assert len(pairs) == len(set(pairs)) > 0
 
 
-@pytest.mark.usefixtures("models")
 def test_another_model_changes_the_ranking_and_the_fingerprint(reranker, tmp_path):
     model, tokenizer = untrained(tmp_path / "other")
     model.save_pretrained(tmp_path / "other")
@@ -186,7 +180,6 @@ def of_three_classes(folder, _):
     tokenizer.save_pretrained(folder)
 
 
-@pytest.mark.usefixtures("models")
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -209,7 +202,6 @@ def test_a_model_that_cannot_be_used_is_an_error_of_one_line(trained, tmp_path, 
     assert "encoder.model" not in str(error.value)
 
 
-@pytest.mark.usefixtures("models")
 def test_a_device_that_is_not_there_is_refused_when_it_is_built(trained):
     with pytest.raises(ConfigError, match=r"^reranker\.device: found 'nosuch', .*the CPU can: reranker\.device=cpu"):
         CrossEncoderReranker(str(trained), NO_STORE, device="nosuch")

@@ -21,6 +21,8 @@ from ragsweep.retrieval.rerankers.late_interaction import maxsim
 from ragsweep.store.store import NO_STORE
 from ragsweep.testing import RerankerContract
 
+pytestmark = pytest.mark.usefixtures("models")
+
 TEXTS = ["Iron tablets are taken daily.", "???", "Which test finds malaria?", "zinc " * 40, ""]
 
 

@@ -128,6 +128,7 @@ def changed(judged, rows, change):
     return replace(judged, relevant=relevant.tolist())
 
 
+@pytest.mark.usefixtures("long_work")
 @settings(max_examples=8)
 @given(st.integers(0, 30), st.integers(0, 4), st.sampled_from([*CHANGES]), st.sampled_from(["centroid", "logistic"]))
 def test_judgments_of_a_folds_queries_do_not_change_their_rankings(seed, held, change, classifier):
@@ -203,6 +204,7 @@ def test_the_metric_is_the_one_that_is_asked_for():
     assert {*asked} == {"recall"}
 
 
+@pytest.mark.usefixtures("long_work")
 def test_with_no_confidence_in_any_type_all_queries_of_a_fold_take_the_single_route():
     judged, made = small_search(), routed(confidence=1.0, classifier=LogisticClassifier(LetterEncoder()))
     fold, routes = fold_of(judged), np.array(details(made, judged)["route"])
