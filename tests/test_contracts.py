@@ -414,6 +414,7 @@ def test_every_component_of_the_configuration_has_a_contract():
     elsewhere = (PROJECT / "tests").glob("**/test_*.py")
     tested |= {name for file in elsewhere for name in re.findall(r"^    component = (\w+)", file.read_text(), re.M)}
     other = {
+        "CaseColumns",
         "ExactIndex",
         "Store",
         "OpenAIAnswerer",
