@@ -155,7 +155,7 @@ def drawing() -> None:
 
 @pytest.fixture(scope="session")
 def long_work() -> None:
-    """Tests that compute for more than a second have this fixture."""
+    """Tests that compute for about half a second or more have this fixture."""
 
 
 @pytest.fixture(scope="session")

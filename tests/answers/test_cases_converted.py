@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import pytest
 from application import PROJECT
 
 from ragsweep.datasets import (
@@ -95,6 +96,7 @@ def metrics(collection, chunker):
     return [score.per_item.tolist() for score in task.measure(task.load()).scores]
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_bundled_cases_give_the_same_numbers_as_questions(tmp_path):
     data, own = PROJECT / "data", {"id": "id", "relevant": "relevant_docs", "answer": "correct_answer"}
     columns = CaseColumns(**own, case="clinical_case", specialty="specialty")

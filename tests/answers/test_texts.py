@@ -61,6 +61,7 @@ def discussion(rng):
     return "".join(rng.choice(DISCUSSIONS) + rng.choice("  \n") for _ in range(rng.randint(2, 7))).strip()
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_discussion_of_the_options_is_no_answer():
     rng = random.Random(0)
     for text in [*DISCUSSIONS, *(discussion(rng) for _ in range(400))]:

@@ -19,6 +19,7 @@ from ragsweep_audit.unlike_rankings import LetterRetriever, unlike_rankings
 TEXTS = ("Oxytocin after birth", "oxytocic drugs", "Iron and folic acid", "!")
 
 
+@pytest.mark.usefixtures("long_work")
 def test_letters_are_ranked_by_the_cosine_of_scikit_learns_vectors(store, manual_search):
     search = Search(manual_search.passages, manual_search.queries[:20])
     found = LetterRetriever(store).rank(search, 10)

@@ -311,6 +311,7 @@ def test_a_path_with_a_null_character_is_refused(name):
         READERS[name]("a\0b")
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("name", ["table", "trec", "questions", "spans", "topics"])
 def test_a_line_of_more_than_100_mb_is_refused(tmp_path, name):
     path = tmp_path / "long.jsonl.gz"

@@ -45,6 +45,7 @@ def changed(logged, name, value):
     return yaml.safe_dump(recorded)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_what_we_log_is_trusted_and_means_the_same(logged, today):
     config = trusted(yaml.safe_dump(logged), today, {}, ())
     assert Experiment.of(config).settings == Experiment.of(today).settings
@@ -303,6 +304,7 @@ def test_a_link_out_of_the_project_is_outside(logged, today, tmp_path, monkeypat
         trusted(changed(logged, "dataset.documents", "data/x"), today, {}, ())
 
 
+@pytest.mark.usefixtures("long_work")
 def test_all_paths_outside_are_named_at_once_as_a_user_sets_them(today):
     with initialize_config_dir(str(CONF), version_base="1.3"):
         chosen = ["corpus=text", "corpus.path=/my/texts", "questions=trec", "questions.topics=/my/topics"]

@@ -166,6 +166,7 @@ def test_the_tied_ones_are_about_those_of_the_model_confidence_set():
     assert np.mean(agree) > 0.9
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_step_down_finds_more_than_a_single_step():
     """One test of all pairs against the observed best finds less, as in earlier versions."""
     rng, shift = np.random.default_rng(4), np.array([0.0] + [-0.12] * 14)

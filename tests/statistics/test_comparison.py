@@ -106,6 +106,7 @@ def test_every_setting_of_the_test_changes_p(setting):
     assert randomisation_test(differences, **setting) != randomisation_test(differences)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_true_hypothesis_is_rejected_as_often_as_the_level_says():
     rng = np.random.default_rng(11)
     pairs = [f1_like(rng, alike(2)) for _ in range(1000)]

@@ -82,6 +82,7 @@ def test_the_quality_of_equally_cheap_configurations_alone_is_tested_at_the_leve
     assert 0.01 <= np.mean(wrong) <= at_most(0.05, sweeps)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("setting", [{"seed": 1}, {"resamples": 20}, {"level": 0.9}], ids=str)
 def test_every_setting_matters(setting):
     shift = np.array([0, 0.3, 0.4, 0.5])

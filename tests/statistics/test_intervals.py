@@ -68,6 +68,7 @@ def test_the_resamples_of_usual_sizes_are_those_of_a_multinomial_draw():
     assert np.array_equal(weights, draws.T / 133)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_many_queries_have_fewer_resamples_of_the_same_distribution():
     assert [affordable_resamples(10_000, each) for each in (MANY_QUERIES, 60_000, 10**7)] == [10_000, 3_333, 1_000]
     assert [affordable_resamples(10_000, 10**6, at_least) for at_least in (6_000, 60_000)] == [6_000, 10_000]

@@ -93,6 +93,7 @@ def test_what_differs_by_the_margin_is_called_equivalent_in_at_most_5_percent(si
     assert np.mean(found) <= at_most(0.05, sets)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_queries_needed_are_enough_of_the_same_and_one_less_is_not():
     differences, margin = np.array([0.1, -0.1, 0.2, -0.2, 0.0]), 0.02
     needed = against_baseline(differences, margin, 1.0).needed

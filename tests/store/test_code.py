@@ -111,6 +111,7 @@ def test_what_is_a_letter_belongs_to_the_code(package, monkeypatch):
     assert digest("theirs.ranker") != before
 
 
+@pytest.mark.usefixtures("long_work")
 def test_every_required_package_is_known_by_its_module():
     modules = metadata.packages_distributions()
     for module, package in code._required().items():
@@ -136,6 +137,7 @@ def test_a_module_that_cannot_be_parsed_counts_by_its_text(package):
     assert digest("theirs.ranker") != before
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_subclass_is_other_code(letters):
     class Louder(type(letters)):
         pass

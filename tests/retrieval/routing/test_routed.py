@@ -154,6 +154,7 @@ def test_the_judgments_of_a_query_change_the_rankings_of_others():
     assert not same(judged.rank(routed(), 5), changed(judged, [*range(8)], "another").rank(routed(), 5))
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_judgments_of_a_query_do_not_reach_it_through_a_query_of_the_same_text():
     judged = small_search()
     judged = JudgedSearch(
@@ -350,6 +351,7 @@ def test_what_is_no_ranker_or_classifier_is_an_error():
         routed(classifier=object())
 
 
+@pytest.mark.usefixtures("long_work")
 def test_types_that_mean_nothing_are_predicted_by_chance_and_gain_nothing(manual_pages):
     """The questions of the manual with types drawn at random."""
     rng = np.random.default_rng(0)
