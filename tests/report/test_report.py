@@ -12,6 +12,8 @@ from ragsweep.report import Origin, write_sweep
 from ragsweep.sweeps import decide
 from ragsweep.tasks.facts import facts_of
 
+pytestmark = pytest.mark.usefixtures("drawing")
+
 ADDRESS = "http://127.0.0.1:5000/#/experiments/1/runs/id-alpha=1 k=3?a=1&b=2"
 ORIGIN = Origin("ragsweep run -m k=3,5", "0123abcd", "d6694a48f4", "20261122_101500", {"id-alpha=1 k=3": ADDRESS})
 HOSTILE = "<script>alert(1)</script> | what & why?\nsecond line"
@@ -43,7 +45,6 @@ def report(tmp_path_factory):
     return written(tmp_path_factory.mktemp("report"), with_query(grid(), HOSTILE))
 
 
-@pytest.mark.usefixtures("drawing")
 def test_the_page_is_self_contained(report):
     page, _ = report
     loaded = re.findall(r"""(?:src|href)=["']((?!data:|#)[^"']*)""", page)
@@ -52,7 +53,6 @@ def test_the_page_is_self_contained(report):
     assert page.count('src="data:image/svg+xml;base64,') == 4
 
 
-@pytest.mark.usefixtures("drawing")
 def test_every_figure_says_what_it_shows(report):
     captions = re.findall(r'<img [^>]*alt="([^"]*)"></?[^>]*>?<figcaption>([^<]*)', report[0])
     captions = captions or re.findall(r'alt="([^"]*)"><figcaption>([^<]*)', report[0])
@@ -61,7 +61,6 @@ def test_every_figure_says_what_it_shows(report):
     assert "alpha 1 has the best F1 at k 3; every other configuration is worse." in captions[2][1]
 
 
-@pytest.mark.usefixtures("drawing")
 def test_every_tag_of_the_page_is_closed(report):
     class Balance(HTMLParser):
         def __init__(self):
@@ -91,7 +90,6 @@ def test_a_query_is_escaped(report):
 HOSTILE_NAMES = ["cost $\\frac{", "_x", "a" * 5000, "line\nbreak\x1b[31m", "\N{GRINNING FACE}中", "\u202eevil", HOSTILE]
 
 
-@pytest.mark.usefixtures("drawing")
 def test_any_name_can_be_written_to_charts_tables_and_sentences(tmp_path, recwarn):
     setting = "../../e$vil/" + "x" * 300
     runs = [
@@ -128,7 +126,6 @@ def test_the_report_says_how_to_repeat_the_sweep(report):
         assert "ragsweep compare 0123abcd" in text
 
 
-@pytest.mark.usefixtures("drawing")
 def test_unanswered_queries_are_listed_with_a_command_that_explains_them(tmp_path):
     page, markdown = written(tmp_path, answers())
     assert "Queries with the worst possible F1 in every configuration: 1 of 4." in markdown
@@ -136,7 +133,6 @@ def test_unanswered_queries_are_listed_with_a_command_that_explains_them(tmp_pat
     assert "ragsweep explain id-alpha=0 1" in page
 
 
-@pytest.mark.usefixtures("drawing")
 def test_the_most_disputed_query_comes_first(tmp_path):
     _, markdown = written(tmp_path, answers())
     disputed = [line for line in markdown.splitlines() if "Question" in line and line.startswith("| ")]
@@ -144,7 +140,6 @@ def test_the_most_disputed_query_comes_first(tmp_path):
     assert len(disputed) == 2  # all configurations score the same on the other queries
 
 
-@pytest.mark.usefixtures("drawing")
 def test_disputes_are_between_configurations_at_the_k_of_the_headline(tmp_path):
     runs = [
         of_scores(f"k={k} {n}", scores, {"k": k, "retriever": n}, k=str(k))
@@ -155,7 +150,6 @@ def test_disputes_are_between_configurations_at_the_k_of_the_headline(tmp_path):
     assert line == "| 3 | Question 3? | k=3 a | 0.400 | k=3 b | 0.200 |"
 
 
-@pytest.mark.usefixtures("drawing")
 def test_findings_about_the_dataset_are_listed(tmp_path):
     findings = ["1 page (a.pdf#7) without text, never retrieved.", "1 query (q7) without a judgment."]
     runs = [replace(run, facts=facts_of({**FACTS, "findings": findings})) for run in grid().outcomes]
@@ -163,7 +157,6 @@ def test_findings_about_the_dataset_are_listed(tmp_path):
     assert all(finding in markdown for finding in findings)
 
 
-@pytest.mark.usefixtures("drawing")
 def test_query_types_have_a_table(tmp_path):
     halves = np.repeat([0.1, 0.4], 20)
     sweep = over_alpha(np.array([halves, 0.5 - halves]), [0, 1], types=["one"] * 20 + ["other"] * 20)
@@ -171,14 +164,12 @@ def test_query_types_have_a_table(tmp_path):
     assert "| one | 20 | alpha=1 | 0.400 | 0.100 | 0.400 | 0.1" in markdown
 
 
-@pytest.mark.usefixtures("drawing")
 def test_the_report_names_what_did_not_finish(tmp_path):
     sweep = Sweep([alpha_k(0, 3, 0.1)], {"alpha=1 k=3": "FAILED"})
     for text in written(tmp_path, sweep):
         assert "Did not finish: alpha=1 k=3 (FAILED)" in text
 
 
-@pytest.mark.usefixtures("drawing")
 def test_a_section_that_the_choice_lacks_names_the_best_run_that_has_it(tmp_path):
     sections = ({"Routing": ["Worst."]}, {"Routing": ["Better."], "Answers": ["Theirs."]}, {"Answers": ["Own."]})
     runs = [

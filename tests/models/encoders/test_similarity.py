@@ -133,6 +133,7 @@ def test_similarity_counts_in_the_fingerprint(dot_model):
     assert by_dot.fingerprint != by_cosine.fingerprint
 
 
+@pytest.mark.usefixtures("models")
 def test_a_model_for_another_similarity_is_refused_unless_one_is_set(dot_model, tmp_path):
     shutil.copytree(dot_model, tmp_path / "model")
     settings = tmp_path / "model" / "config_sentence_transformers.json"
