@@ -18,6 +18,8 @@ from ragsweep.models.encoders.embeddings import embed
 from ragsweep.retrieval import SentenceTransformerEncoder
 from ragsweep.store.store import NO_STORE, Store
 
+pytestmark = pytest.mark.usefixtures("models")
+
 TEXTS = ["What do the letters SNCU and FRU stand for?", "Iron, calcium and deworming tablets. " * 20]
 
 LENGTHS = [f"{text} {'more words of it ' * repeats}" for repeats in (0, 1, 7, 30, 100) for text in TEXTS]
@@ -44,23 +46,19 @@ def embeddings():
     return SentenceTransformerEncoder(device="cpu").encode(TEXTS, "passage")
 
 
-@pytest.mark.usefixtures("models")
 def test_minilm_has_384_dimensions(embeddings):
     assert embeddings.shape == (2, 384)
 
 
-@pytest.mark.usefixtures("models")
 def test_a_page_break_is_between_two_words(embeddings):
     broken, spaced = SentenceTransformerEncoder().encode(["iron\ftea", "iron tea"], "passage")
     assert (broken == spaced).all()
 
 
-@pytest.mark.usefixtures("models")
 def test_an_embedding_has_length_1(embeddings):
     np.testing.assert_allclose(np.linalg.norm(embeddings, axis=1), 1, atol=1e-6)
 
 
-@pytest.mark.usefixtures("models")
 def test_minilm_is_the_normalised_mean_of_its_token_vectors(embeddings):
     import torch
     from transformers import AutoModel, AutoTokenizer
@@ -73,7 +71,6 @@ def test_minilm_is_the_normalised_mean_of_its_token_vectors(embeddings):
     np.testing.assert_allclose(embeddings, torch.nn.functional.normalize(means).numpy(), atol=1e-5)
 
 
-@pytest.mark.usefixtures("models")
 def test_a_folder_names_a_model_as_its_name_does(embeddings):
     by_folder = SentenceTransformerEncoder(str(SentenceTransformerEncoder().folder), device="cpu")
     np.testing.assert_array_equal(by_folder.encode(TEXTS, "passage"), embeddings)
@@ -95,12 +92,10 @@ def own_model(tmp_path):
     return build
 
 
-@pytest.mark.usefixtures("models")
 def test_an_embedding_has_length_1_also_where_the_model_does_not_see_to_it(own_model):
     assert np.linalg.norm(own_model().encode(TEXTS, "passage"), axis=1) == pytest.approx([1, 1])
 
 
-@pytest.mark.usefixtures("models")
 @pytest.mark.parametrize(("role", "prompt"), [("query", "ask: "), ("passage", "text: ")])
 def test_a_models_own_prompt_for_the_role_precedes_the_text(own_model, role, prompt):
     prompted = own_model(prompts={"query": "ask: ", "document": "text: "}).encode(["iron"], role)
@@ -108,7 +103,6 @@ def test_a_models_own_prompt_for_the_role_precedes_the_text(own_model, role, pro
     np.testing.assert_allclose(prompted, plain, atol=1e-6)
 
 
-@pytest.mark.usefixtures("models")
 def test_embeddings_are_those_of_sentence_transformers():
     from sentence_transformers import SentenceTransformer
 
@@ -136,7 +130,6 @@ def distilbert(tmp_path):
     return model, str(tmp_path / "model")
 
 
-@pytest.mark.usefixtures("models")
 @pytest.mark.parametrize(("backend", "precision"), [needs(backend, "fp32") for backend in PRECISIONS])
 def test_a_model_of_any_architecture_and_modules_is_computed_as_it_is(distilbert, exports, backend, precision):
     model, folder = distilbert
@@ -145,7 +138,6 @@ def test_a_model_of_any_architecture_and_modules_is_computed_as_it_is(distilbert
     np.testing.assert_allclose(encoder.encode(LENGTHS, "passage"), expected, atol=2e-6)
 
 
-@pytest.mark.usefixtures("models")
 @pytest.mark.parametrize(("backend", "precision"), COMBINATIONS)
 def test_an_embedding_is_the_same_to_the_bit_in_any_company(exports, backend, precision):
     encoder = SentenceTransformerEncoder(device="cpu", backend=backend, precision=precision, store=exports)
@@ -187,7 +179,6 @@ def with_three_threads(exports, tmp_path_factory):
     return np.load(file)
 
 
-@pytest.mark.usefixtures("models")
 @pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize(("backend", "precision"), COMBINATIONS)
 def test_an_embedding_is_the_same_to_the_bit_with_any_number_of_threads(
@@ -197,7 +188,6 @@ def test_an_embedding_is_the_same_to_the_bit_with_any_number_of_threads(
     np.testing.assert_array_equal(with_three_threads[f"{backend}-{precision}"], encoder.encode(LENGTHS, "passage"))
 
 
-@pytest.mark.usefixtures("models")
 def test_encoding_leaves_torchs_threads_as_they_were():
     import torch
 
@@ -206,7 +196,6 @@ def test_encoding_leaves_torchs_threads_as_they_were():
     assert torch.get_num_threads() == before
 
 
-@pytest.mark.usefixtures("models")
 @pytest.mark.parametrize(("backend", "precision"), COMBINATIONS)
 def test_every_precision_and_backend_is_near_the_model(exports, embeddings, backend, precision):
     encoder = SentenceTransformerEncoder(device="cpu", backend=backend, precision=precision, store=exports)
@@ -244,7 +233,6 @@ def static(tmp_path):
     return model, str(tmp_path)
 
 
-@pytest.mark.usefixtures("models")
 @pytest.mark.parametrize("role", ["query", "passage"])
 def test_a_static_model_is_computed_as_it_is(static, role):
     model, folder = static
@@ -252,7 +240,6 @@ def test_a_static_model_is_computed_as_it_is(static, role):
     np.testing.assert_allclose(found, model.encode(LENGTHS, normalize_embeddings=True), atol=1e-6)
 
 
-@pytest.mark.usefixtures("models")
 @pytest.mark.parametrize("role", ["query", "passage"])
 def test_a_text_in_which_a_static_model_finds_no_token_has_an_embedding(static, store, role):
     _, folder = static
@@ -292,7 +279,6 @@ def test_bf16_is_refused_where_the_cpu_has_none():
         SentenceTransformerEncoder(device="cpu", precision="bf16")
 
 
-@pytest.mark.usefixtures("models")
 def test_the_device_that_is_taken_is_the_one_that_torch_would_take():
     import torch
 
@@ -303,14 +289,12 @@ def test_no_device_is_the_fastest_device():
     assert SentenceTransformerEncoder().fingerprint == SentenceTransformerEncoder(device=fastest_device()).fingerprint
 
 
-@pytest.mark.usefixtures("models")
 @pytest.mark.parametrize("setting", [{"device": "meta"}, {"device": "meta", "batch_size": 8}])
 def test_what_moves_the_last_bits_changes_the_fingerprint(setting):
     others = [SentenceTransformerEncoder(device="cpu"), SentenceTransformerEncoder(device="meta", batch_size=9)]
     assert SentenceTransformerEncoder(**setting).fingerprint not in [other.fingerprint for other in others]
 
 
-@pytest.mark.usefixtures("models")
 def test_the_batch_size_has_no_effect_on_the_cpu():
     one, other = (SentenceTransformerEncoder(device="cpu", batch_size=size) for size in (1, 64))
     assert one.fingerprint == other.fingerprint
@@ -324,14 +308,12 @@ SentenceTransformerEncoder(device="cpu").encode([f"word {number}" for number in 
 """
 
 
-@pytest.mark.usefixtures("models")
 @pytest.mark.usefixtures("processes")
 def test_a_long_encoding_fills_no_log_with_its_progress():
     done = subprocess.run([sys.executable, "-c", LONG], capture_output=True, check=True)
     assert b"/512" not in done.stderr
 
 
-@pytest.mark.usefixtures("models")
 def test_batches_are_counted_as_they_are_done(monkeypatch):
     """As on an accelerator, where sentence-transformers makes the batches."""
     done = []
@@ -350,7 +332,6 @@ def test_a_model_that_is_nowhere_is_refused_with_a_way_to_get_it(monkeypatch):
         _ = SentenceTransformerEncoder("no/model").fingerprint
 
 
-@pytest.mark.usefixtures("models")
 @pytest.mark.parametrize("device", ["cuda:99", "abacus"])
 def test_a_device_that_is_not_there_is_refused(device):
     with pytest.raises(EncoderError, match=f"encoder.device: found '{device}', which cannot be used here"):

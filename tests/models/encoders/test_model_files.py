@@ -11,6 +11,8 @@ from ragsweep.core.errors import EncoderError
 from ragsweep.models.encoders.model_files import MINILM, digest_of_model, model_folder
 from ragsweep.retrieval import SentenceTransformerEncoder
 
+pytestmark = pytest.mark.usefixtures("models")
+
 TEXTS = ["What do SNCU and FRU stand for?", "iron, calcium and deworming tablets " * 60]  # more than MiniLM reads
 
 
@@ -56,7 +58,6 @@ NOT_NEEDED = [
 ]
 
 
-@pytest.mark.usefixtures("models")
 @pytest.mark.parametrize("files", NOT_NEEDED, ids=" ".join)
 def test_a_model_is_the_same_without_what_it_does_not_need(minilm, expected, files):
     for file in files:
@@ -65,7 +66,6 @@ def test_a_model_is_the_same_without_what_it_does_not_need(minilm, expected, fil
     np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.usefixtures("models")
 def test_without_a_list_of_modules_tokens_are_averaged_up_to_the_last_position(minilm, expected):
     (minilm / "modules.json").unlink()
     found = SentenceTransformerEncoder(str(minilm), device="cpu").encode(TEXTS, "passage")
@@ -184,7 +184,6 @@ REFUSED_WHEN_LOADED = {
 }
 
 
-@pytest.mark.usefixtures("models")
 @pytest.mark.parametrize("verbosity", ["warning", "error"])
 @pytest.mark.parametrize(("spoil", "expected"), REFUSED_WHEN_LOADED.values(), ids=REFUSED_WHEN_LOADED)
 def test_a_model_whose_files_do_not_fit_each_other_is_refused(minilm, spoil, expected, verbosity):
@@ -200,14 +199,12 @@ def test_a_model_whose_files_do_not_fit_each_other_is_refused(minilm, spoil, exp
         set_verbosity(before)
 
 
-@pytest.mark.usefixtures("models")
 def test_weights_of_a_pooler_are_not_needed(minilm, expected):
     without_weights(minilm, "pooler")
     found = SentenceTransformerEncoder(str(minilm), device="cpu").encode(TEXTS, "passage")
     np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.usefixtures("models")
 def test_pickled_weights_beside_others_are_left_alone(minilm, expected):
     rewrite(minilm / "pytorch_model.bin", b"never read")
     folder = model_folder(str(minilm))

@@ -13,6 +13,8 @@ from ragsweep.retrieval.indexes.exact import ExactSearch
 from ragsweep.store.identity import identity
 from ragsweep.store.store import Store
 
+pytestmark = pytest.mark.usefixtures("models")
+
 E5 = {"query": "query: ", "passage": "passage: "}
 SEARCHING = "Represent this sentence for searching relevant passages: "
 
@@ -103,7 +105,6 @@ def test_a_prompt_of_another_role_is_refused():
         SentenceTransformerEncoder(prompts={"document": "passage: "})
 
 
-@pytest.mark.usefixtures("models")
 @pytest.mark.parametrize("role", ["query", "passage"])
 def test_a_prompt_precedes_the_texts_of_its_role_and_an_empty_one_is_none(named, role):
     model = named("own", prompts={"query": "ask: ", "document": "ask: "})
@@ -113,7 +114,6 @@ def test_a_prompt_precedes_the_texts_of_its_role_and_an_empty_one_is_none(named,
         np.testing.assert_allclose(found, plain.encode([text], role), atol=1e-6)
 
 
-@pytest.mark.usefixtures("models")
 def test_prompts_count_in_the_fingerprint_and_what_is_stored_is_found_by_the_prompt_of_its_role(tmp_path):
     plain, asking = (
         encoder("sentence-transformers/all-MiniLM-L6-v2"),
@@ -130,7 +130,6 @@ def test_prompts_count_in_the_fingerprint_and_what_is_stored_is_found_by_the_pro
     assert np.abs(queries[0] - queries[1]).max() > 0.01
 
 
-@pytest.mark.usefixtures("models")
 def test_a_collection_of_an_engine_is_found_by_the_prompt_of_the_passages(tmp_path):
     opened = []
 

@@ -28,6 +28,8 @@ from ragsweep.store.store import NO_STORE
 from ragsweep.tasks.ranking.judging import judge
 from ragsweep.tasks.ranking.metrics import ndcg
 
+pytestmark = pytest.mark.usefixtures("models")
+
 PASSAGES = ("iron tablets", "iron tablets for mothers", "tea", "water and tea and iron", "hands", "wash your hands")
 QUERIES = ("iron", "tea for mothers")
 
@@ -67,7 +69,6 @@ def dot_model(tmp_path_factory):
     return folder
 
 
-@pytest.mark.usefixtures("models")
 def test_a_model_made_for_inner_products_is_measured_by_them(dot_model, manual_search):
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.util import cos_sim, dot_score
@@ -119,7 +120,6 @@ def test_dense_retrieval_ranks_by_inner_products(index):
         assert (ranking.passages[row].tolist(), ranking.scores[row].tolist()) == by_products(query)
 
 
-@pytest.mark.usefixtures("models")
 def test_the_embeddings_of_minilm_are_of_length_1_with_cosine_and_of_their_own_with_dot(dot_model):
     for similarity, lengths in (("cosine", True), ("dot", False)):
         encoder = SentenceTransformerEncoder(dot_model, device="cpu", similarity=similarity)
@@ -127,13 +127,11 @@ def test_the_embeddings_of_minilm_are_of_length_1_with_cosine_and_of_their_own_w
             assert np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5) is lengths
 
 
-@pytest.mark.usefixtures("models")
 def test_similarity_counts_in_the_fingerprint(dot_model):
     by_dot, by_cosine = (SentenceTransformerEncoder(dot_model, similarity=each) for each in ("dot", "cosine"))
     assert by_dot.fingerprint != by_cosine.fingerprint
 
 
-@pytest.mark.usefixtures("models")
 def test_a_model_for_another_similarity_is_refused_unless_one_is_set(dot_model, tmp_path):
     shutil.copytree(dot_model, tmp_path / "model")
     settings = tmp_path / "model" / "config_sentence_transformers.json"
@@ -143,7 +141,6 @@ def test_a_model_for_another_similarity_is_refused_unless_one_is_set(dot_model, 
     assert SentenceTransformerEncoder(str(tmp_path / "model"), similarity="cosine").similarity == "cosine"
 
 
-@pytest.mark.usefixtures("models")
 def test_lengths_are_quantised_in_bytes_and_refused_in_bits(dot_model):
     encoder = SentenceTransformerEncoder(dot_model, device="cpu", quantize="int8")
     search = Search(("iron tablets", "wash your hands", "tea"), ("iron",))
