@@ -5,11 +5,15 @@ READY := $(VENV)/.ready
 PORT ?= 5000
 # Read as "$$URI", because it may contain any character.
 export URI :=
+unexport PYTHONDONTWRITEBYTECODE  # without compiled files, every process of the tests would compile all modules anew
 
-.PHONY: sweep test test-extras soak ui bench docs lint
+.PHONY: sweep quick test test-extras soak ui bench docs lint
 
 sweep: $(READY)  ## the alpha x k sweep over the bundled manual
 	$(VENV)/bin/python run.py -m retriever.alpha=0,0.3,0.5,0.7,1 k=3,5,10
+
+quick: $(READY)  ## the tests that start no process, load no model and draw nothing, in a minute; ARGS are pytest's
+	$(VENV)/bin/python -m pytest --quick -n logical $(ARGS)
 
 test: $(READY)  ## every test that this machine can run; ARGS are pytest's
 	$(VENV)/bin/python -m pytest -n logical $(ARGS)

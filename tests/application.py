@@ -8,12 +8,17 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mlflow import MlflowClient
-from mlflow.entities import Run
 from warm import Process
 
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities import Run
+
 PROJECT = Path(__file__).resolve().parents[1]
+COMMAND = Path(sys.executable).with_name("ragsweep")
+OF_CLONE = {"RAGSWEEP_PROJECT": str(PROJECT)}
 
 
 def _with_defaults(given: Sequence[str], defaults: Mapping[str, object]) -> list[str]:
@@ -52,36 +57,38 @@ class Application:
         return _with_defaults(given, {**self.places, "hydra.run.dir": outputs, "hydra.sweep.dir": outputs})
 
     def start(self, *given: str, **environment: str) -> Process:
-        return self._start("run.py", self.arguments(*given), environment)
+        return self._start(PROJECT / "run.py", self.arguments(*given), environment)
 
     def run(self, *given: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return _wait_for(self.start(*given, **environment))
 
     def script(self, name: str, *given: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        """Run `scripts/NAME.py` on this store."""
-        return _wait_for(self._start(f"scripts/{name}.py", _with_defaults(given, self.places), environment))
+        """Run `ragsweep NAME` on this store."""
+        return _wait_for(self._start(COMMAND, [name, *_with_defaults(given, self.places)], OF_CLONE | environment))
 
     def push(self) -> subprocess.CompletedProcess[str]:
-        """Run `scripts/push.py` on its outputs."""
+        """Run `ragsweep push` on its outputs."""
         return self.start_script("push", f"{self.home}/outputs", "--uri", self.uri)
 
     def start_script(self, name: str, *given: str) -> subprocess.CompletedProcess[str]:
-        """Run `scripts/NAME.py` with these arguments alone."""
-        return _wait_for(self._start(f"scripts/{name}.py", [*given], {}))
+        """Run `ragsweep NAME` with these arguments alone."""
+        return _wait_for(self._start(COMMAND, [name, *given], OF_CLONE))
 
     def in_new_interpreter(
-        self, file: str, *given: str, project: Path = PROJECT, **environment: str
+        self, name: str, *given: str, project: Path = PROJECT, **environment: str
     ) -> subprocess.CompletedProcess[str]:
-        """Run `run.py` or a script as a user does, with nothing loaded yet."""
-        arguments = self.arguments(*given) if file == "run.py" else _with_defaults(given, self.places)
-        command = [sys.executable, project / file, *arguments]
-        environment = {**os.environ, **environment}
+        """Run `ragsweep NAME` as a user does, with nothing loaded yet."""
+        arguments = self.arguments(*given) if name == "run" else _with_defaults(given, self.places)
+        command = [sys.executable, "-m", "ragsweep", name, *arguments]
+        environment = {**os.environ, "RAGSWEEP_PROJECT": str(project), **environment}
         return subprocess.run(command, capture_output=True, text=True, check=False, cwd=self.home, env=environment)
 
-    def _start(self, file: str, arguments: list[str], environment: dict[str, str]) -> Process:
-        return Process(PROJECT / file, arguments, self.home, {**os.environ, **environment})
+    def _start(self, file: Path, arguments: list[str], environment: dict[str, str]) -> Process:
+        return Process(file, arguments, self.home, {**os.environ, **environment})
 
     def client(self) -> MlflowClient:
+        from mlflow import MlflowClient
+
         return MlflowClient(self.uri)
 
     def runs(self) -> list[Run]:

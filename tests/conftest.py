@@ -1,41 +1,75 @@
-"""What tests of several folders share: small real PDFs, stores, an encoder, the bundled data, a tracking server."""
+"""What tests of several folders share: small real PDFs, stores, an encoder, the bundled data, a tracking server.
+
+Fixtures import what they need, so that a file of tests starts in the time of its own imports.
+"""
+
+from __future__ import annotations
 
 import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import quick
 import small
 import warm
 from application import PROJECT, Application
 from extras import installed
 from hypothesis import settings
-from letters import LetterEncoder
-from mlflow import MlflowClient
-from reportlab.pdfgen.canvas import Canvas
-from servers import Client, TrackingServer, database
 
-from ragsweep.datasets import BeirDataset, Collection, Dataset, PageChunker, PdfDataset
-from ragsweep.retrieval import Search
-from ragsweep.store.store import Store
+if TYPE_CHECKING:
+    from letters import LetterEncoder
+    from servers import Client, TrackingServer
 
+    from ragsweep.datasets import Collection, Dataset
+    from ragsweep.retrieval import Search
+    from ragsweep.store.store import Store
+
+CHROMIUM = Path("/usr/bin/chromium")  # Debian's; playwright would download its own
+CHROMIUM_ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 WritePdf = Callable[..., Path]
 
-
-settings.register_profile("ragsweep", deadline=None)  # the machine may be busy
-settings.load_profile("ragsweep")
 os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112  # Ray lowers the priority of its workers: here they starve
 
-SOAK = "--soak"
+QUICK, SOAK = "--quick", "--soak"
+EXAMPLES = {QUICK: 10, "": 25, SOAK: 200}  # of a property
+NEVER_QUICK = {PROJECT / "tests" / name for name in ("browser", "cluster", "engines/qdrant")}  # folders
+PLUGINS = ("answers", "audit", "engines", "generate", "plugins")
 SERVER_TESTS = "tests/cluster/"  # they share one tracking server
-START_FIRST = (SERVER_TESTS, "tests/browser/", "tests/test_launchers.py", "tests/test_readme.py")
+START_FIRST = (
+    *(SERVER_TESTS, "tests/browser/", "tests/test_launchers.py", "tests/test_readme.py", "tests/app/test_cli.py"),
+    *("tests/tracking/test_resume.py", "tests/tracking/test_sweep.py", "tests/app/test_wheel.py", "tests/replay/"),
+)
+
+
+collect_ignore = [*PLUGINS] if os.environ.get("RAGSWEEP_DISABLE_PLUGINS") == "1" else []
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        QUICK, action="store_true", help="run the tests that start no process, load no model and draw nothing"
+    )
     parser.addoption(SOAK, action="store_true", help="run what is marked soak, and repeat at full strength")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    strength = QUICK if config.getoption(QUICK) else SOAK if config.getoption(SOAK) else ""
+    settings.register_profile("ragsweep", deadline=None, max_examples=EXAMPLES[strength])  # the machine may be busy
+    settings.load_profile("ragsweep")
+    if strength == QUICK and not _starts_workers(config):
+        quick.guard()
+
+
+def _starts_workers(config: pytest.Config) -> bool:
+    return bool(config.getoption("numprocesses", None)) and not hasattr(config, "workerinput")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave folders alone whose imports would take longer than all quick tests of other files."""
+    return True if config.getoption(QUICK) and collection_path in NEVER_QUICK else None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -57,9 +91,32 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return Scheduling(config, log)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Start the files that take longest first, so that no worker is left with one of them in the end."""
+    if config.getoption(QUICK):
+        slow = [item for item in items if _is_slow(item)]
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if not _is_slow(item)]
     items.sort(key=lambda item: not item.nodeid.startswith(START_FIRST))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    if session.config.getoption(QUICK):
+        try:
+            quick.check()
+        except AssertionError as error:
+            raise pytest.UsageError(f"while the tests are collected: {error}") from None
+
+
+def _is_slow(item: pytest.Item) -> bool:
+    has_mark = any(mark.name in ("extra", "soak") for mark in item.iter_markers())
+    return has_mark or bool(quick.SLOW & {*getattr(item, "fixturenames", ())})
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    if item.config.getoption(QUICK):
+        quick.check()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -81,13 +138,43 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(f"{times:4} x {name}")
 
 
+@pytest.fixture(scope="session")
+def processes() -> None:
+    """Tests that start a process have this fixture."""
+
+
+@pytest.fixture(scope="session")
+def models() -> None:
+    """Tests that load a model, or torch, have this fixture."""
+
+
+@pytest.fixture(scope="session")
+def drawing() -> None:
+    """Tests that draw have this fixture."""
+
+
+@pytest.fixture(scope="session")
+def long_work() -> None:
+    """Tests that compute for about half a second or more have this fixture."""
+
+
+@pytest.fixture(scope="session")
+def times(pytestconfig: pytest.Config) -> Callable[[int], int]:
+    """How many simulations to run: with --soak this many, else a third."""
+    return lambda most: most if pytestconfig.getoption(SOAK) else most // 3
+
+
 @pytest.fixture
 def letters() -> LetterEncoder:
+    from letters import LetterEncoder
+
     return LetterEncoder()
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
+    from ragsweep.store.store import Store
+
     return Store(str(tmp_path / "store"))
 
 
@@ -96,6 +183,8 @@ def write_pdf() -> WritePdf:
     """Write a PDF: one line of text a page, none where it is empty; `labels` are (page, style, first number)."""
 
     def write(path: Path, *pages: str, labels=(), password: str | None = None) -> Path:
+        from reportlab.pdfgen.canvas import Canvas
+
         path.parent.mkdir(parents=True, exist_ok=True)
         canvas = Canvas(str(path), invariant=1, encrypt=password)
         for page, style, first in labels:
@@ -114,6 +203,8 @@ def write_pdf() -> WritePdf:
 @pytest.fixture(scope="session")
 def manual() -> Collection:
     """The bundled training manual and its questions."""
+    from ragsweep.datasets import PdfDataset
+
     folder = PROJECT / "data" / "cho_manual"
     return PdfDataset("cho_manual", str(folder / "documents"), str(folder / "test_queries.json")).load()
 
@@ -121,12 +212,16 @@ def manual() -> Collection:
 @pytest.fixture(scope="session")
 def manual_pages(manual: Collection) -> Dataset:
     """The bundled manual, one passage a page."""
+    from ragsweep.datasets import Dataset, PageChunker
+
     return Dataset.from_collection(manual, PageChunker())
 
 
 @pytest.fixture(scope="session")
 def manual_search(manual_pages: Dataset) -> Search:
     """The manual's pages, to be searched for its questions."""
+    from ragsweep.retrieval import Search
+
     return Search(manual_pages.texts, tuple(query.text for query in manual_pages.queries))
 
 
@@ -142,6 +237,8 @@ def real_data() -> Path:
 @pytest.fixture(scope="session")
 def scifact(real_data: Path) -> Dataset:
     """SciFact's test split, one passage a document."""
+    from ragsweep.datasets import BeirDataset, Dataset, PageChunker
+
     return Dataset.from_collection(BeirDataset("scifact", str(real_data / "scifact")).load(), PageChunker())
 
 
@@ -161,13 +258,15 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 @pytest.fixture(scope="session")
 def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tracking store without runs; MLflow takes seconds to make one."""
+    from mlflow import MlflowClient
+
     database = tmp_path_factory.mktemp("database") / "mlflow.db"
     MlflowClient(f"sqlite:///{database}").search_experiments()
     return database
 
 
 @pytest.fixture
-def application(tmp_path: Path, cache: Path, empty_database: Path) -> Application:
+def application(tmp_path: Path, cache: Path, empty_database: Path, processes: None) -> Application:
     """ragsweep on an empty store."""
     (tmp_path / "home").mkdir()
     shutil.copy(empty_database, tmp_path / "home")
@@ -175,7 +274,9 @@ def application(tmp_path: Path, cache: Path, empty_database: Path) -> Applicatio
 
 
 @pytest.fixture(scope="module")
-def shared_application(tmp_path_factory: pytest.TempPathFactory, cache: Path, empty_database: Path) -> Application:
+def shared_application(
+    tmp_path_factory: pytest.TempPathFactory, cache: Path, empty_database: Path, processes: None
+) -> Application:
     """ragsweep on a store that the tests of a module share."""
     home = tmp_path_factory.mktemp("home")
     shutil.copy(empty_database, home)
@@ -183,8 +284,10 @@ def shared_application(tmp_path_factory: pytest.TempPathFactory, cache: Path, em
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TrackingServer]:
+def server(tmp_path_factory: pytest.TempPathFactory, processes: None) -> Iterator[TrackingServer]:
     """A tracking server for all tests that need one; where PostgreSQL is not installed, on SQLite."""
+    from servers import TrackingServer, database
+
     with database() as address:
         started = TrackingServer(tmp_path_factory.mktemp("server"), address)
         try:
@@ -197,11 +300,25 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TrackingServer]
 @pytest.fixture
 def client(server: TrackingServer, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Client:
     """ragsweep on the tracking server, and the login in the environment of the test."""
+    from servers import Client
+
     for name, value in server.login.items():
         monkeypatch.setenv(name, value)
     if not server.is_running:  # a test that failed has left it so
         server.start()
     return Client(tmp_path, cache, server)
+
+
+@pytest.fixture(scope="session")
+def browser(processes: None) -> Iterator[Any]:
+    """Chromium, without a window."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if not CHROMIUM.exists():
+        pytest.skip(f"{CHROMIUM} is not installed")
+    with playwright.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=str(CHROMIUM), args=CHROMIUM_ARGUMENTS)
+        yield started
+        started.close()
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from application import PROJECT
+from application import COMMAND, OF_CLONE
 from endpoint_server import EndpointServer, Reply, completion
 from warm import Process
 
@@ -118,7 +118,7 @@ class Generate:
     def start(self, *given: str, **environment: str) -> Process:
         settings = [f"store.path={self.store}"] if not any(each.startswith("store.path=") for each in given) else []
         variables = {**os.environ, "OPENAI_API_KEY": KEY, **environment}
-        return Process(PROJECT / "scripts/generate.py", [*given, *settings], self.folder, variables)
+        return Process(COMMAND, ["generate", *given, *settings], self.folder, OF_CLONE | variables)
 
     def end(self, process: Process) -> tuple[int | None, str, str]:
         """The exit status, and what was printed to standard output and standard error."""

@@ -6,8 +6,6 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from reportlab.pdfgen.canvas import Canvas
-
 PAGES = {
     "fever.pdf": [
         "Fever in a child: measure the temperature, give paracetamol 15 mg/kg, look for danger signs.",
@@ -32,6 +30,8 @@ QUERIES = [
 
 def write_pdf(path: Path, pages: list[str]) -> Path:
     """A PDF with one line of text a page."""
+    from reportlab.pdfgen.canvas import Canvas
+
     canvas = Canvas(str(path))
     for text in pages:
         canvas.drawString(20, 700, text)

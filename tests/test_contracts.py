@@ -1,6 +1,5 @@
 """The conformance suites, run on every component that ragsweep ships."""
 
-import json
 import os
 import re
 import subprocess
@@ -15,6 +14,7 @@ from application import PROJECT
 from letters import LetterEncoder
 
 import ragsweep.evaluation
+from ragsweep.core.project import shipped_conf
 from ragsweep.datasets import (
     BeirDataset,
     FixedChunker,
@@ -58,11 +58,6 @@ from ragsweep.testing import (
     RankerContract,
     TaskContract,
 )
-from ragsweep_answers.answering import EvidenceAnswerer
-from ragsweep_answers.cases import CaseColumns, CasesDataset, PubMedQADataset
-from ragsweep_answers.testing import AnswererContract
-from ragsweep_generate.extractive import ExtractiveGenerator
-from ragsweep_generate.testing import GeneratorContract
 
 DENSE = DenseRetriever(LetterEncoder(), NO_STORE)
 SPARSE = SparseRetriever(NO_STORE)
@@ -178,6 +173,7 @@ class TestTimesCount(FusionContract):
     component = CombMnz
 
 
+@pytest.mark.usefixtures("models")
 class TestEncoder(EncoderContract):
     component = SentenceTransformerEncoder
     tolerance = 0
@@ -262,34 +258,6 @@ class TestPdf(DatasetContract):
         values = dict(each.partition("=")[::2] for each in small.arguments(tmp_path / "small"))
         names = {"name": "dataset.name", "documents": "dataset.documents", "queries": "dataset.queries"}
         type(self).settings = {name: values[setting] for name, setting in names.items()}
-
-
-class TestCases(DatasetContract):
-    component = CasesDataset
-    settings: ClassVar = {"columns": CaseColumns(options=["a", "b"], relevant="page")}
-
-    @pytest.fixture(autouse=True)
-    def dataset(self, tmp_path):
-        small.write_pdf(tmp_path / "a.pdf", ["Fever is hot."])
-        (tmp_path / "cases.csv").write_text("question,a,b,answer,page\nWhat is hot?,Fever,Ice,A,1\n")
-        files = {"cases": str(tmp_path / "cases.csv"), "documents": str(tmp_path / "a.pdf")}
-        type(self).settings = {**TestCases.settings, "name": "small", **files}
-
-
-class TestCasesWithoutDocuments(TestCases):
-    @pytest.fixture(autouse=True)
-    def without(self, dataset):
-        type(self).settings = {**type(self).settings, "documents": None}
-
-
-class TestPubMedQA(DatasetContract):
-    component = PubMedQADataset
-
-    @pytest.fixture(autouse=True)
-    def dataset(self, tmp_path):
-        entry = {"QUESTION": "Does iron help?", "CONTEXTS": ["Iron was taken."], "final_decision": "yes"}
-        (tmp_path / "ori_pqal.json").write_text(json.dumps({"7": entry}))
-        type(self).settings = {"name": "small", "cases": str(tmp_path / "ori_pqal.json")}
 
 
 @pytest.mark.real_data
@@ -409,6 +377,7 @@ class TestOmegaOfChroma(MetricContract):
     metric = partial(ragsweep.evaluation.token_precision_omega, overlap="chroma")
 
 
+@pytest.mark.usefixtures("drawing")
 class TestRankingTask(TaskContract):
     component = RankingTask
 
@@ -425,20 +394,11 @@ class TestRankingTask(TaskContract):
         }
 
 
-class TestEvidence(AnswererContract):
-    component = EvidenceAnswerer
-    settings: ClassVar = {"encoder": LetterEncoder()}
-
-
-class TestExtractive(GeneratorContract):
-    component = ExtractiveGenerator
-
-
 def test_every_component_of_the_configuration_has_a_contract():
     groups = ("answerer", "chunker", "classifier", "corpus", "dataset", "dynamic_k", "encoder", "evaluation", "fusion")
     groups += ("generator", "index", "language_model", "query", "reranker")
     groups += ("questions", "reasoning", "retriever", "task")
-    files = [file for group in groups for file in (PROJECT / "conf" / group).glob("*.yaml")]
+    files = [file for conf in shipped_conf() for group in groups for file in (conf / group).glob("*.yaml")]
     named = {name for file in files for name in re.findall(r"_target_: [\w.]+\.(\w+)", file.read_text())}
     mine = [each for each in globals().values() if isinstance(each, type) and each.__name__.startswith("Test")]
     tested = {getattr(vars(each).get("component") or vars(each).get("metric"), "__name__", "") for each in mine}
@@ -446,6 +406,7 @@ def test_every_component_of_the_configuration_has_a_contract():
     elsewhere = (PROJECT / "tests").glob("**/test_*.py")
     tested |= {name for file in elsewhere for name in re.findall(r"^    component = (\w+)", file.read_text(), re.M)}
     other = {
+        "CaseColumns",
         "ExactIndex",
         "Store",
         "LanguageModelAnswerer",
@@ -624,6 +585,7 @@ CAUGHT = {
 }
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_component_that_breaks_a_rule_fails_the_test_of_that_rule(tmp_path):
     (tmp_path / "test_broken.py").write_text(BROKEN)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", str(tmp_path)]

@@ -41,6 +41,7 @@ for path in paths:
 """
 
 
+@pytest.mark.usefixtures("processes")
 def test_every_test_module_can_be_imported_without_an_extra():
     tests = PROJECT / "tests"
     without = [" ".join(names) for names in brought_by_extras()]

@@ -93,7 +93,7 @@ def test_an_encoding_is_made_once_for_all_workers(launched):
 def test_a_launcher_that_is_not_installed_is_refused_with_what_installs_it(application, tmp_path):
     absent = 'import sys; sys.modules["hydra_plugins.hydra_ray_launcher"] = None'  # whether it is installed or not
     (tmp_path / "sitecustomize.py").write_text(absent)
-    process = application.in_new_interpreter("run.py", *SWEEP, "hydra/launcher=ray", PYTHONPATH=str(tmp_path))
+    process = application.in_new_interpreter("run", *SWEEP, "hydra/launcher=ray", PYTHONPATH=str(tmp_path))
     assert process.returncode == 2
     [line] = process.stderr.splitlines()
     assert line == (

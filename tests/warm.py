@@ -23,9 +23,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from subprocess import TimeoutExpired
 
-from ragsweep.core import background
-from ragsweep.core.progress import Progress
-
 PROJECT = Path(__file__).resolve().parents[1]
 LOADED = (
     "mlflow.data.meta_dataset",
@@ -111,6 +108,9 @@ def _run(
     script: Path, arguments: list[str], folder: Path, changed: dict[str, str | None], streams: dict[int, Connection]
 ) -> None:
     """Do what `python SCRIPT ARGUMENTS` does."""
+    from ragsweep.core import background
+    from ragsweep.core.progress import Progress
+
     for number, stream in streams.items():
         os.dup2(stream.fileno(), number)
         stream.close()

@@ -111,6 +111,7 @@ def test_a_tiny_p_of_guessing_is_exact():
     assert p == pytest.approx(2 * 20.0**-150, rel=1e-9)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_guesses_are_called_better_or_worse_than_guesses_in_at_most_5_percent_of_samples():
     rng = np.random.default_rng(0)
     chance = np.repeat([1 / 2, 1 / 4, 1 / 5], [10, 40, 10])

@@ -73,6 +73,7 @@ def scores_of(measurement):
 # Calibration
 
 
+@pytest.mark.usefixtures("drawing")
 @pytest.mark.parametrize(("stated", "is_measured"), [(0, False), (1, False), (29, False), (30, True), (40, True)])
 def test_calibration_needs_thirty_confidences(measured, stated, is_measured):
     answers = [Answer(letter, 0.9 if row < stated else None) for row, letter in enumerate(CORRECT)]
@@ -195,6 +196,7 @@ def test_a_run_that_answers_nothing_is_not_called_worse_than_guessing(measured):
 RULES = "- kind: missed critical diagnosis\n  reason: She bleeds.\n  case: [dengue]\n  unless: [platelets]\n"
 
 
+@pytest.mark.usefixtures("drawing")
 def test_danger_is_only_looked_for_by_rules_of_the_dataset(measured, tmp_path):
     (tmp_path / "rules.yaml").write_text(RULES)
     wrong = [Answer(letter, reasoning="It says so.") for letter in WRONG]

@@ -183,6 +183,7 @@ def test_the_table_of_dangerous_errors_has_its_columns_without_any(measured):
 # Charts
 
 
+@pytest.mark.usefixtures("drawing")
 def test_the_coverage_ends_at_the_accuracy(measured):
     letters = [*CORRECT[:6], None, "C"]  # the last is wrong
     sure = [0.9, None, None, 0.4, 1.0, None, None, 0.2]
@@ -194,6 +195,7 @@ def test_the_coverage_ends_at_the_accuracy(measured):
     assert whole.get_xdata().tolist() == [1 / 8, 2 / 8, 3 / 8, 4 / 8, 7 / 8, 1]
 
 
+@pytest.mark.usefixtures("drawing")
 def test_bars_of_other_evidence_say_how_many_questions_have_it():
     correct = np.array([1.0, 0, 1, 0])
     judged = {"judged": (correct[:3], np.array([1.0, 1, 1]))}

@@ -96,6 +96,7 @@ def test_a_difference_that_may_be_chance_is_called_so():
     assert "the difference may be chance (+0.06 [" in said(evaluation(correct, controls={"none": other}))["Answers"][1]
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_tests_of_the_controls_are_corrected_for_their_number():
     correct = np.repeat([1.0, 0.0], [30, 20])
     lost = (9, 8, 3)

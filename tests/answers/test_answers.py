@@ -120,6 +120,7 @@ def measured(files, answerer, **changed):
     return made.measure(made.load())
 
 
+@pytest.mark.usefixtures("drawing")
 class TestAnswersTask(TaskContract):
     component = AnswersTask
 

@@ -4,7 +4,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-import relplot
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
@@ -187,8 +186,15 @@ def test_errors_in_bins_equal_a_loop(case):
     assert (measured(ece_of, *case), measured(mce_of, *case)) == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.fixture
+def relplot(drawing):
+    import relplot
+
+    return relplot
+
+
 @pytest.mark.parametrize("bins", [1, 7, 10, 15])
-def test_the_error_in_bins_equals_relplot(bins):
+def test_the_error_in_bins_equals_relplot(relplot, bins):
     case = answers(500)
     expected = relplot.metrics.binnedECE(*case, nbins=bins)
     assert measured(partial(ece_of, bins=bins), *case) == pytest.approx(expected, rel=1e-12)
@@ -234,9 +240,10 @@ def test_a_bin_without_questions_has_no_accuracy():
 
 
 @pytest.fixture
-def fine_relplot(monkeypatch):
-    """relplot integrates over 200 points otherwise."""
+def fine_relplot(monkeypatch, relplot):
+    """It integrates over 200 points otherwise."""
     monkeypatch.setattr(relplot.config, "smECE_mesh_pts", 5_000)
+    return relplot
 
 
 REALITIES = {
@@ -250,18 +257,18 @@ every_reality = pytest.mark.parametrize("reality", REALITIES.values(), ids=REALI
 
 @every_reality
 @pytest.mark.parametrize("n", [30, 300, 10_000])
-@pytest.mark.usefixtures("fine_relplot")
-def test_the_smooth_error_equals_relplot(reality, n):
+def test_the_smooth_error_equals_relplot(fine_relplot, reality, n):
     case = answers(n, reality=reality)
-    assert measured(smooth_ece_of, *case) == pytest.approx(relplot.smECE(*case), abs=0.001)  # its step of the bandwidth
+    assert measured(smooth_ece_of, *case) == pytest.approx(
+        fine_relplot.smECE(*case), abs=0.001
+    )  # its step of the bandwidth
 
 
 @every_reality
 @pytest.mark.parametrize("bandwidth", [0.02, 0.1])
-@pytest.mark.usefixtures("fine_relplot")
-def test_the_smooth_error_at_a_bandwidth_equals_relplot(reality, bandwidth):
+def test_the_smooth_error_at_a_bandwidth_equals_relplot(fine_relplot, reality, bandwidth):
     case = answers(300, reality=reality)
-    expected = relplot.smECE_sigma(*case, bandwidth)
+    expected = fine_relplot.smECE_sigma(*case, bandwidth)
     assert measured(partial(smooth_ece_at, bandwidth=bandwidth), *case) == pytest.approx(expected, abs=2e-4)
 
 
@@ -368,6 +375,7 @@ def test_many_resamples_at_once_are_those_of_one_after_the_other(statistic_of):
     assert resample_statistic(statistic, 40, 20, 0) == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("reality", ["calibrated", "too sure", "wavy"])
 @pytest.mark.parametrize(("error_of", "interval_of"), [(ece_of, ece_interval), (smooth_ece_of, smooth_interval)])
 def test_the_interval_of_an_error_covers_the_true_error(reality, error_of, interval_of):

@@ -9,7 +9,7 @@ import os
 
 import pyarrow
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow.parquet import write_table
 
@@ -242,7 +242,6 @@ def as_lines(rows):
 WRITERS = {".csv": as_table, ".csv.gz": as_table, ".jsonl": as_lines, ".jsonl.gz": as_lines, ".json": json.dumps}
 
 
-@settings(max_examples=50)
 @given(st.lists(cases(), min_size=1, max_size=4, unique_by=lambda case: case.query_id), st.sampled_from([*WRITERS]))
 def test_cases_are_read_as_they_were_written(tmp_path_factory, written, suffix):
     content = WRITERS[suffix]([row_of(case) for case in written]).encode()
@@ -399,6 +398,7 @@ def test_a_zipped_file_that_is_cut_short_is_refused(load):
         load(gzip.compress(as_lines([HOT] * 100).encode())[:-20], name="cases.jsonl.gz")
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_file_that_is_very_large_once_unzipped_is_refused(load, monkeypatch):
     monkeypatch.setattr(entry_files, "SHORTEST_LINE", 1000)  # else the test would take five times as long
     with pytest.raises(DatasetError, match=r"cases\.csv\.gz: larger than 1,000 MB"):
@@ -421,7 +421,6 @@ ROWS = st.dictionaries(
 FILES = st.lists(st.builds(lambda row: {**HOT, "id": "1", "specialty": None, "relevant": []} | row, ROWS) | ODD)
 
 
-@settings(max_examples=200)
 @given(st.binary(max_size=30) | FILES.map(json.dumps).map(str.encode), st.sampled_from([".json", ".jsonl", ".csv"]))
 def test_any_file_of_cases_loads_or_is_refused_in_one_line(tmp_path_factory, content, suffix):
     path = tmp_path_factory.getbasetemp() / f"any{suffix}"

@@ -42,6 +42,7 @@ def test_everything_is_measured_over_the_answers_with_a_confidence():
         assert getattr(found, name).value == getattr(alone, name).value
 
 
+@pytest.mark.usefixtures("long_work")
 def test_intervals_are_percentiles_over_resamples_of_all_questions():
     confidence, correct = answers(60, 1)
     confidence[::3] = NAN
@@ -101,6 +102,7 @@ def test_confidences_without_skill_are_called_better_than_a_constant_in_few_samp
     assert better / 400 <= 0.025 + 3 * np.sqrt(0.025 * 0.975 / 400)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("n", [60, 200])
 @pytest.mark.parametrize("skill", [0, 1])
 def test_the_interval_of_the_auroc_covers_it_in_about_95_percent_of_samples(n, skill):

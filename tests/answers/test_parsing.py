@@ -399,6 +399,7 @@ def test_the_texts_of_the_options_decide(text, choices, letter):
     assert read_letter(text, choices) == letter
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
     "statement", ["Answer: B", "The best answer is B.", "B is correct.", "I pick B.", r"\boxed{B}"]
 )
@@ -446,6 +447,7 @@ def test_the_case_of_the_words_around_a_letter_is_irrelevant(frame, change):
     assert read_letter(f"{change(before)}B{change(after)}", DISEASES) == "B"
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_end_of_a_very_long_text_is_read():
     assert read_letter("A\n" + "Pale. " * 20_000 + "The answer is B.", DISEASES) == "B"
     assert read_letter("The answer is B.\n" + "Pale. " * 20_000, DISEASES) is None

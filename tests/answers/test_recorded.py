@@ -480,6 +480,7 @@ def test_a_setting_with_another_value_is_refused(file):
         settings_of(file(ROWS), format="xml")
 
 
+@pytest.mark.usefixtures("long_work")
 def test_ten_thousand_answers_are_read_within_a_second(file):
     drawn = random.Random(1)
     asked = [question(str(number), "w", "x", "y", "z") for number in range(10_000)]

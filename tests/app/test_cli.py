@@ -16,21 +16,19 @@ NAMES_OF_THE_REFERENCE = {
     "Sparse_Heavy_Hybrid": "0.3",
     "Pure_Sparse_BM25": "0.0",
 }
-LARGE = {"alpha_sensitivity", "chunking", "grid"}
-EXPERIMENTS = sorted(path.stem for path in (PROJECT / "conf/experiment").glob("*.yaml"))
+LARGE = {"alpha_sensitivity": 11, "chunking": 12, "grid": 25}  # and how many jobs are planned
+EXPERIMENTS = sorted(
+    {path.stem for path in (PROJECT / "conf/experiment").glob("*.yaml")} - {"strategies"}
+)  # test_strategies.py
 
 BAD_SETTINGS = {
-    "retriever.alpha=1.5": "retriever.alpha: found 1.5, expected a number from 0 to 1",
-    "retriever.alpha=high": "retriever.alpha: found 'high', expected a number from 0 to 1",
     "k=0": "k: found 0, expected a whole number from 1 to 1000",
-    "k=2.5": "k: found 2.5, expected a whole number from 1 to 1000",
     "retriever.alhpa=0.5": "retriever.alhpa: no such setting (did you mean retriever.alpha?)",
     "query.passages=3": "query.passages: this setting is only there with query=prf",
     "retreiver=dense": "retreiver: no such setting (did you mean retriever?)",
     "retriever=hybird": "pipeline, qdrant, routed, run_file, sparse, three_way (did you mean hybrid?)",
     "experiment=gird": "(did you mean grid?)",
     "chunker.overlap=500": "chunker.overlap: found 500, expected less than chunker.size (500)",
-    "evaluation.collapse=never": "evaluation.collapse: found 'never', expected after_cutoff or before_cutoff",
     "encoder.model=nobody/no-such-model": "hf download nobody/no-such-model --local-dir DIR",
     "encoder.device=cuda:99": "encoder.device: found 'cuda:99', which cannot be used here",
     "retriever.sparse.stemmer=klingon": "stemmer: found 'klingon', expected null or one of",
@@ -45,9 +43,6 @@ BAD_SETTINGS = {
     "dataset.name=${nosuch}": "dataset.name: Interpolation key 'nosuch' not found",
     "retriever.sparse={nope:1}": "retriever.sparse.nope: no such setting (retriever.sparse has k1, b, ",
     f"k={'9' * 5000}": "an argument has a number of thousands of digits",
-    "k={a:1}": "k: found {'a': 1}, expected a whole number from 1 to 1000",
-    "store.enabled={a:1}": "store.enabled: found {'a': 1}, expected true or false",
-    "evaluation.resamples=1000000000": "evaluation.resamples: found 1000000000, expected a whole number",
     "k=500": "retriever.candidates: found 100, expected at least k (500)",
     "hydra.run.dir=/proc/outputs": "/proc/outputs cannot be made (No such file or directory)",
     "--no-such-option": "unrecognized arguments: --no-such-option",
@@ -77,8 +72,6 @@ def test_a_bad_setting_gets_one_line(application, override, expected):
     [
         ("k=3,5,0", "k: found 0"),
         ("index=hnsw index.ef_search=3 k=3,10", "index.ef_search: found 3, expected at least k (10)"),
-        ("index=hnsw index.m=1000000 k=3,5", "index.m: found 1000000, expected a whole number from 2 to 512"),
-        ("retriever.alpha=0.5,1.1", "retriever.alpha: found 1.1"),
         ("hydra.sweep.dir=/dev/null/folder", "hydra.sweep.dir: /dev/null/folder cannot be made"),
         ("retriever=dense,sprase", "retriever=sprase: expected one of"),
         ("retriever=sparse,hybrid k=3,0", "k: found 0"),
@@ -125,11 +118,10 @@ def test_overrides_may_stand_before_and_after_an_option(application, tmp_path):
         ),
     ],
 )
-@pytest.mark.parametrize("mode", [[], ["-m", "k=1,2"]], ids=["run", "sweep"])
-def test_bad_data_gets_one_line(application, tmp_path, change, expected, mode):
+def test_bad_data_gets_one_line(application, tmp_path, change, expected):
     dataset = arguments(tmp_path / "data")
     change(tmp_path / "data")
-    assert_refused(application.run(*mode, *dataset, "retriever=sparse"), application, expected)
+    assert_refused(application.run("-m", "k=1,2", *dataset, "retriever=sparse"), application, expected)
 
 
 def test_v_shows_where_an_error_came_from(application):
@@ -149,16 +141,13 @@ def data_for(experiment, dataset, folder):
     return span_arguments(folder / "spans") if experiment == "chunking" else dataset
 
 
-@pytest.mark.parametrize("experiment", EXPERIMENTS)
-def test_every_shipped_experiment_plans_its_jobs(application, dataset, experiment, tmp_path):
+@pytest.mark.parametrize("experiment", LARGE)
+def test_a_large_experiment_plans_its_jobs(application, dataset, experiment, tmp_path):
     dataset = data_for(experiment, dataset, tmp_path)
-    process = application.run("-m", f"experiment={experiment}", *dataset, "+dry_run=true")
+    fewer = ["chunker.size=200,800", "k=5"] if experiment == "chunking" else []
+    process = application.run("-m", f"experiment={experiment}", *dataset, *fewer, "+dry_run=true")
     assert process.returncode == 0, process.stderr
-    jobs = process.stdout.count(": would run\n")
-    assert jobs == {"alpha_sensitivity": 11, "grid": 25, "retrieval_methods": 5, "topk_analysis": 5}.get(
-        experiment, jobs
-    )
-    assert jobs > 1
+    assert process.stdout.count(": would run\n") == LARGE[experiment]
 
 
 @pytest.mark.parametrize(
@@ -168,11 +157,14 @@ def test_every_shipped_experiment_runs(application, dataset, experiment, tmp_pat
     dataset = data_for(experiment, dataset, tmp_path)
     process = application.run("-m", f"experiment={experiment}", *dataset)
     assert process.returncode == 0, process.stderr
+    if experiment in ("retrieval_methods", "topk_analysis"):
+        assert len(application.children()) == 5
     if experiment == "retrieval_methods":
         alphas = {run.info.run_name: run.data.params["retriever.alpha"] for run in application.children()}
         assert alphas == NAMES_OF_THE_REFERENCE
 
 
+@pytest.mark.usefixtures("processes")
 def test_help_is_written_for_a_person():
     text = subprocess.run([sys.executable, PROJECT / "run.py", "--help"], capture_output=True, text=True, check=True)
     assert "EXAMPLES" in text.stdout

@@ -15,6 +15,8 @@ from held import ENVIRONMENT, held_by
 
 from ragsweep.store.store import Store
 
+pytestmark = pytest.mark.usefixtures("processes")
+
 
 def command(*arguments, redirected="", folder):
     """Start ragsweep in a shell that redirects its streams."""

@@ -17,6 +17,8 @@ import pytest
 from application import PROJECT
 from small import arguments
 
+pytestmark = pytest.mark.usefixtures("processes")
+
 COMMANDS = "init run audit generate compare gate explain review reproduce convert push store ui".split()
 HEX = r"[0-9a-f]{32}"
 OWN_RETRIEVER = """
@@ -118,8 +120,8 @@ def test_runs_are_compared_explained_and_reproduced(ragsweep, swept):
 def test_a_run_of_the_wheel_is_reproduced_in_the_clone(swept, folder):
     """What was recorded names the bundled data in a way that means the same everywhere."""
     store = f"tracking.uri=sqlite:///{folder}/mlruns/mlflow.db"
-    environment = {**os.environ, "PYTHONPATH": str(PROJECT / "src")}
-    script = [sys.executable, PROJECT / "scripts/reproduce.py", swept[1], "--no-log", store]
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT / "src"), "RAGSWEEP_PROJECT": str(PROJECT)}
+    script = [sys.executable, "-m", "ragsweep", "reproduce", swept[1], "--no-log", store]
     assert ": identical: " in succeed(script, env=environment, cwd=folder)
 
 

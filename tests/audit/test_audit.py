@@ -213,6 +213,7 @@ def test_mutual_pulls_are_told_from_others_as_trying_all_pairings_tells():
         assert mutual_p(pulls) == pytest.approx(np.mean(np.array(sums) >= actual - 1e-9), abs=0.06)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_pulls_without_a_direction_raise_an_alarm_as_seldom_as_the_level_says():
     """4 are expected, and more than 10 have a probability of .003."""
     rng = np.random.default_rng(1)

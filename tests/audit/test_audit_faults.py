@@ -207,10 +207,12 @@ def alarms(items):
     return {each.kind for each in audit(items, SETTINGS, 1, NO_STORE, SparseRetriever(NO_STORE)).findings}
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_manual_raises_no_alarm(manual_in_passages, manual_pages):
     assert alarms(manual_in_passages.items) == alarms(manual_pages) == set()
 
 
+@pytest.mark.soak
 @pytest.mark.real_data
 def test_real_data_raises_only_alarms_that_are_true(filings, real_data):
     from ragsweep.datasets import OwnDataset, SpanQuestions, TextCorpus

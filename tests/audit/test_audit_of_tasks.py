@@ -39,6 +39,8 @@ from ragsweep_audit.audit import as_json, audit, refuse, unit_ranks
 from ragsweep_audit.check import DatasetAudit
 from ragsweep_audit.settings import AuditSettings
 
+pytestmark = pytest.mark.usefixtures("models")
+
 PAGES = PageChunker()
 SPARSE = SparseRetriever(NO_STORE)
 DENSE = DenseRetriever(encoder=SentenceTransformerEncoder(), index=ExactIndex(), store=NO_STORE)

@@ -62,6 +62,7 @@ def test_of_many_queries_that_bm25_cannot_answer_it_is_said_too():
     assert f"With 320 queries, few {SWAPS} judgments can be seen" in said(foreign)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_audit_reports_it_and_keeps_it(store):
     found = audit(asked(6, 6), AuditSettings(), 1, store, None)
     assert any(SHIFTS in sentence for sentence in found.undetectable)

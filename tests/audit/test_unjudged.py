@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -46,7 +46,6 @@ def slowly(rankings, judged):
             yield query, unit, tuple(seen.index(unit) + 1 for seen in places)
 
 
-@settings(max_examples=60)
 @given(RANKINGS, JUDGED)
 def test_agreed_units_are_those_that_every_ranking_has_among_its_first(rankings, judged):
     found = agreed(dataset((pair, 1) for pair in judged), dict(zip("abc", rankings, strict=False)))

@@ -19,6 +19,7 @@ from ragsweep_audit.unlike_rankings import LetterRetriever, unlike_rankings
 TEXTS = ("Oxytocin after birth", "oxytocic drugs", "Iron and folic acid", "!")
 
 
+@pytest.mark.usefixtures("long_work")
 def test_letters_are_ranked_by_the_cosine_of_scikit_learns_vectors(store, manual_search):
     search = Search(manual_search.passages, manual_search.queries[:20])
     found = LetterRetriever(store).rank(search, 10)
@@ -87,11 +88,13 @@ def test_too_large_a_corpus_is_refused_in_one_line(passages, store, monkeypatch)
         unlike_rankings(passages, None, store)
 
 
+@pytest.mark.usefixtures("models")
 @pytest.mark.parametrize("share", [0.05, 0.2])
 def test_removed_judgments_of_the_bundled_manual_are_listed(passages, rankings, share):
     assert_removed_judgments_are_listed(passages, rankings, share)
 
 
+@pytest.mark.usefixtures("models")
 def test_the_bundled_manual_gets_no_alarm(passages, rankings):
     assert find_unjudged(passages, units_of(rankings, passages)) is None
 
@@ -105,6 +108,7 @@ def of_letters_and_words(dataset, store):
     }
 
 
+@pytest.mark.soak
 @pytest.mark.real_data
 def test_removed_judgments_of_scifact_are_listed(scifact, store):
     rankings = of_letters_and_words(scifact, store)

@@ -21,8 +21,6 @@ from application import PROJECT, Application
 from mlflow.entities import Run
 from servers import free_port
 
-CHROMIUM = Path("/usr/bin/chromium")  # Debian's; playwright would download its own
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 WAIT = 60_000  # ms; a busy machine of two cores needs a while
 ASSISTANT_WAS_HERE = "localStorage.setItem('mlflow.assistant.fab.autoOpenedOnFirstLoad_v1', 'true')"
 SWEEP = ("-m", "retriever.alpha=0.3,0.5,0.7", "k=3,10")
@@ -96,7 +94,7 @@ def make_ui(uri: str, folder: Path) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[Site]:
+def site(tmp_path_factory: pytest.TempPathFactory, cache: Path, processes: None) -> Iterator[Site]:
     """The UI on a store with two sweeps."""
     home = tmp_path_factory.mktemp("home")
     application = Application(home, cache)
@@ -107,18 +105,6 @@ def site(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[Site
         addresses.append(process.stdout.splitlines()[-1].partition(" ")[0])
     with make_ui(application.uri, home) as url:
         yield Site(url, [re.sub(r"^http://[^/]+", url, address) for address in addresses], application)
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Chromium, without a window."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if not CHROMIUM.exists():
-        pytest.skip(f"{CHROMIUM} is not installed")
-    with playwright.sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
-        yield started
-        started.close()
 
 
 @pytest.fixture

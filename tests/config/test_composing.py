@@ -42,6 +42,7 @@ def loader():
         yield GlobalHydra.instance().config_loader()
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("jobs", SWEEPS.values(), ids=SWEEPS)
 def test_a_shared_configuration_is_the_one_that_hydra_composes(loader, jobs):
     overrides = ["dataset=pdf"] if any("dataset" in each for each in jobs[0]) else []
@@ -60,6 +61,7 @@ def test_a_shared_configuration_is_the_one_that_hydra_composes(loader, jobs):
         assert OmegaConf.is_struct(found)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_job_that_changes_its_configuration_leaves_the_next_alone(loader):
     master = loader.load_configuration("config", [], RunMode.MULTIRUN)
     sharing = SharingLoader(loader)
@@ -69,6 +71,7 @@ def test_a_job_that_changes_its_configuration_leaves_the_next_alone(loader):
     assert sharing.load_sweep_config(master, ["k=3"]) == before
 
 
+@pytest.mark.usefixtures("long_work")
 def test_jobs_that_differ_in_values_are_composed_once(loader, monkeypatch):
     master = loader.load_configuration("config", [], RunMode.MULTIRUN)
     sharing, composed = SharingLoader(loader), []
@@ -85,6 +88,7 @@ def test_a_setting_within_a_shared_group_is_that_of_its_place_alone(loader):
     assert config.fusion.weights is None
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("constant", [10, 60])
 def test_the_settings_of_an_option_can_be_set_where_it_is_named(loader, constant):
     job = [f"retriever.fusion.constant={constant}", "retriever.fusion=rrf"]

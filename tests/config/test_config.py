@@ -69,6 +69,11 @@ ONE_MORE_ENCODER = "+retriever.dense.encoder={_target_:ragsweep.retrieval.Senten
     [
         ("k={a:1}", "k: found {'a': 1}, expected a whole number from 1 to 1000"),
         ("k=null", "k: found null, expected"),
+        ("k=2.5", "k: found 2.5, expected a whole number from 1 to 1000"),
+        ("retriever.alpha=1.5", "retriever.alpha: found 1.5, expected a number from 0 to 1"),
+        ("retriever.alpha=high", "retriever.alpha: found 'high', expected a number from 0 to 1"),
+        ("evaluation.collapse=never", "evaluation.collapse: found 'never', expected after_cutoff or before_cutoff"),
+        ("store.enabled={a:1}", "store.enabled: found {'a': 1}, expected true or false"),
         ("k=[1,2]", "k: found [1, 2], expected"),
         ("~k", "k: found null, expected"),
         ("seed={a:1}", "seed: found {'a': 1}, expected"),
@@ -148,6 +153,7 @@ def test_a_number_as_a_name_is_refused(composed):
         check(config, GROUPS)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_code_of_a_component_in_a_list_counts(composed):
     config = asking(composed, rankers=[{"_target_": "simulated.alike"}])
     assert "simulated.alike" in digests_of_others(config)

@@ -11,6 +11,8 @@ import pytest
 
 from ragsweep.core import background
 
+pytestmark = pytest.mark.usefixtures("processes")
+
 
 @pytest.fixture
 def worker():

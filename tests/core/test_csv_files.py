@@ -5,7 +5,7 @@ import io
 
 import pandas as pd
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragsweep.core.csv_files import as_it_was, as_text, read_per_query, write_table
@@ -22,7 +22,6 @@ def table(texts, numbers):
     )
 
 
-@settings(max_examples=100)
 @given(st.lists(st.tuples(TEXT, st.floats(allow_nan=False, allow_infinity=False)), min_size=1))
 @example([(text, -0.1) for text in [*FORMULAS, "", "'", 'a "b", c', "a\r\nb\rc\nd", "NA", "\0", "'a"]])
 def test_what_is_written_is_read_back(tmp_path_factory, rows):

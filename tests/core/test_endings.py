@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("processes")
+
 BEGIN = """
 import os, signal, sys
 from ragsweep.core import endings

@@ -66,6 +66,7 @@ def test_json_within_the_limits_is_read():
     assert from_json("[" * DEEPEST + "]" * DEEPEST) is not None
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

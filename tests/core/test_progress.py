@@ -58,6 +58,7 @@ def in_a_terminal(code):
     return sent.decode()
 
 
+@pytest.mark.usefixtures("processes")
 def test_encoding_is_one_bar_in_a_terminal():
     sent = in_a_terminal(ENCODE)
     bars = [each for each in sent.split("\r") if each.startswith("encoding")]
@@ -69,6 +70,7 @@ def test_encoding_is_one_bar_in_a_terminal():
     assert sent.rstrip().endswith("\rall is encoded")
 
 
+@pytest.mark.usefixtures("processes")
 def test_work_is_lines_where_there_is_no_terminal():
     done = subprocess.run([sys.executable, "-c", COUNT], capture_output=True, text=True, check=True)
     *lines, last = done.stderr.splitlines()
@@ -124,12 +126,14 @@ def test_short_work_shows_nothing(capsys):
     assert shown(capsys) == []
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_worker_that_shares_a_terminal_prints_lines():
     code = COUNT.replace("guard()", "guard(); Progress.may_draw = False")
     sent = in_a_terminal(code)
     assert re.fullmatch(r"(encoding 300 passages: [^\r\n]*left\r\n)+all is encoded\r\n", sent)
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_first_run_shows_that_mlflow_is_loaded_and_its_store_created(tmp_path, dataset):
     arguments = [*dataset, "retriever=sparse", f"tracking.uri=sqlite:///{tmp_path}/mlflow.db"]
     arguments += [

@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
@@ -33,7 +33,6 @@ def test_an_odd_name_is_read_as_it_was(text):
 CHARACTERS = st.characters(codec="utf-8", exclude_categories=("Cc",)) | st.sampled_from("'\"\\${}[],: =")
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(CHARACTERS, max_size=12).filter(lambda text: text != "???"))
 @example("\\'\\\"${a\\")
 def test_any_name_is_read_as_it_was(text):

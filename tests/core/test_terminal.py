@@ -24,6 +24,7 @@ def test_a_printable_text_stays_as_it_is():
     assert printable("naïve 中文 עברית\n 😀 [1]") == "naïve 中文 עברית\n 😀 [1]"
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_whatever_is_printed_is_printable(stream):
     told = subprocess.run(
@@ -35,6 +36,7 @@ def test_whatever_is_printed_is_printable(stream):
     assert getattr(told, stream) == "[2J]0;owned31mevil   a\n"
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_reader_may_go_away():
     code = f"{GUARDED}\nfor n in range(100000): print('x' * 100)\nprint('done', file=sys.stderr)"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -44,6 +46,7 @@ def test_a_reader_may_go_away():
     assert process.returncode == 0
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize(
     ("filename", "expected"),
     [

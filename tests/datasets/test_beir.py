@@ -5,7 +5,7 @@ import json
 import os
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragsweep.core.errors import DatasetError
@@ -277,7 +277,6 @@ def written(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv"])
-@settings(max_examples=150)
 @given(line=st.binary(max_size=30) | OBJECTS | ROWS)
 @example(line=b"\xff")
 def test_any_line_loads_or_is_refused_in_one_line(written, name, line):

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragsweep.core.errors import DatasetError
@@ -96,7 +96,6 @@ CASES = st.builds(
 )
 
 
-@settings(max_examples=300)
 @given(CASES, CASES, st.sampled_from(Case.__slots__))
 def test_two_datasets_share_a_digest_only_if_their_cases_are_equal(one, other, changed):
     other = replace(one, **{changed: getattr(other, changed)})

@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from itertools import combinations
 
-import build_manual
 import pytest
 import Stemmer
 from application import PROJECT
@@ -15,6 +14,13 @@ from ragsweep.text.tokens import words
 
 STEM = Stemmer.Stemmer("english").stemWord
 CODE_DOSE_OR_ABBREVIATION = re.compile(r"\b[A-Z]{2,}|\b[A-Z]-\d|\d (?:mg|mcg|g|ml|IU)\b")
+
+
+@pytest.fixture(scope="module")
+def build_manual(drawing):
+    import build_manual
+
+    return build_manual
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +51,7 @@ def test_no_two_pages_share_a_third_of_their_word_5_grams(manual_pages):
     assert all(len(one & other) <= min(len(one), len(other)) / 3 for one, other in combinations(grams, 2))
 
 
-def test_the_pdf_is_what_its_sources_give(manual, tmp_path):
+def test_the_pdf_is_what_its_sources_give(build_manual, manual, tmp_path):
     build_manual.build(build_manual.manual_pages(), tmp_path / "cho_training_manual.pdf")
     queries = PROJECT / "data" / "cho_manual" / "test_queries.json"
     assert PdfDataset("rebuilt", str(tmp_path), str(queries)).load().documents == manual.documents
@@ -73,7 +79,7 @@ def test_at_least_35_questions_need_several_pages(relevant):
     assert sum(len(pages) >= 2 for pages in relevant.values()) >= 35
 
 
-def test_at_least_30_questions_share_no_content_word_with_the_headings_of_their_pages(manual, relevant):
+def test_at_least_30_questions_share_no_content_word_with_the_headings_of_their_pages(build_manual, manual, relevant):
     headings = [content_words(page.heading) for page in build_manual.manual_pages()]
     strangers = [
         query

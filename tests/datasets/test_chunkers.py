@@ -80,6 +80,7 @@ def test_whatever_the_text_passages_are_in_order_within_their_size_and_lose_noth
             assert sum(first < end and last > start for first, last in tokens if start < end) <= overlap
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("text", ["x", "日", " ", "🙂", "\f", "a. ", "# a\n"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_long_text_of_one_thing_is_cut_at_once(kind, text):
@@ -185,6 +186,7 @@ def two_topics():
     return iron, ball
 
 
+@pytest.mark.usefixtures("models")
 def test_topics_are_cut_where_they_change():
     iron, ball = two_topics()
     encoder = SentenceTransformerEncoder()

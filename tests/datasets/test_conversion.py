@@ -6,7 +6,6 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from application import PROJECT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,7 +36,6 @@ from ragsweep.retrieval import SparseRetriever
 from ragsweep.store.store import NO_STORE
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.task import RankingTask
-from ragsweep_answers.cases import CaseColumns, CasesDataset
 
 METRICS = {
     "precision": precision,
@@ -268,7 +266,6 @@ def words(queries):
     return sorted(query.text.split() for query in queries)
 
 
-@settings(max_examples=60)
 @given(collections(), st.sampled_from(["beir", "trec", "table"]))
 def test_any_judgments_are_read_back_or_refused_in_one_line(tmp_path_factory, collection, to):
     said = ""
@@ -304,6 +301,7 @@ def test_any_spans_are_read_back_or_refused_in_one_line(tmp_path_factory, collec
     assert len(said.splitlines()) <= 1
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("to", ["beir", "trec", "table"])
 def test_the_manual_gives_the_same_numbers_in_every_format(tmp_path, manual, to):
     lost, again = converted(tmp_path, manual, to)
@@ -322,16 +320,7 @@ def test_queries_that_the_layout_of_beir_does_not_give_back_are_counted(tmp_path
         assert len(converted(tmp_path / "in", collection, to)[1].queries) == 2
 
 
-def test_the_bundled_cases_give_the_same_numbers_as_questions(tmp_path):
-    data, own = PROJECT / "data", {"id": "id", "relevant": "relevant_docs", "answer": "correct_answer"}
-    columns = CaseColumns(**own, case="clinical_case", specialty="specialty")
-    cases = CasesDataset("cases", str(data / "clinical_cases/cases.json"), columns, str(data / "cho_manual/documents"))
-    collection = cases.load()
-    lost, again = converted(tmp_path, collection, "table")
-    assert lost == [f"the options and answers of {len(collection.cases)} multiple-choice cases"]
-    assert metrics(again, RecursiveChunker()) == metrics(collection, RecursiveChunker())
-
-
+@pytest.mark.soak
 @pytest.mark.real_data
 @pytest.mark.parametrize("to", ["beir", "trec", "table"])
 def test_scifact_gives_the_same_numbers_in_every_format(tmp_path, real_data, to):
@@ -367,6 +356,7 @@ def command(folder, *arguments):
     )  # fmt: skip
 
 
+@pytest.mark.usefixtures("processes")
 def test_the_printed_command_has_the_settings_of_the_chunker_from_wherever_they_came(tmp_path):
     (tmp_path / "conf/chunker").mkdir(parents=True)
     mine = "_target_: ragsweep.datasets.FixedChunker\nsize: 77\noverlap: 0\nunit: characters\n"
@@ -378,6 +368,7 @@ def test_the_printed_command_has_the_settings_of_the_chunker_from_wherever_they_
     assert process.stdout.splitlines()[1].endswith(" chunker=mine"), process.stderr
 
 
+@pytest.mark.usefixtures("processes")
 def test_the_command_writes_what_it_says(tmp_path):
     process = command(tmp_path, "dataset=cho_manual", "--to", "trec", "--out", "made/here")
     assert process.returncode == 0, process.stderr
@@ -395,6 +386,7 @@ def test_the_command_writes_what_it_says(tmp_path):
     assert len(asked.read(TrecCorpus(str(tmp_path / "made/here/corpus.jsonl")).read()).queries) == 133
 
 
+@pytest.mark.usefixtures("processes")
 def test_the_settings_that_it_shows_read_the_files_of_an_odd_folder(tmp_path):
     process = command(tmp_path, "dataset=cho_manual", "--to", "trec", "--out", "it's {a}, $b")
     assert process.returncode == 0, process.stderr
@@ -403,6 +395,7 @@ def test_the_settings_that_it_shows_read_the_files_of_an_odd_folder(tmp_path):
     assert again.stdout.splitlines()[0].startswith("again: 140 documents, 133 queries, "), again.stderr
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

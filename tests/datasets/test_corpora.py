@@ -166,6 +166,7 @@ def test_a_merged_cell_takes_up_the_columns_that_a_browser_gives_it(tmp_path, co
     assert rows == [["a", *[""] * (width - 1), "b"], [*[""] * width, "c"]]
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_word_document_becomes_markdown_with_its_headings_and_tables(tmp_path):
     word = docx.Document()
     word.add_heading("Iron", 1)
@@ -186,6 +187,7 @@ def test_files_of_other_kinds_are_counted_and_left_out(tmp_path, capsys):
     assert "files of other kinds, left out: 1 (image.png" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_bomb_in_a_word_document_is_refused(tmp_path):
     with zipfile.ZipFile(tmp_path / "bomb.docx", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("word/document.xml", b"0" * 101_000_000)

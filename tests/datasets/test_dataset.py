@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragsweep.core.errors import DatasetError
@@ -158,7 +158,6 @@ def test_other_data_have_another_digest(changes):
     assert chunked(**changes).digest != chunked().digest
 
 
-@settings(max_examples=300)
 @given(COLLECTIONS, COLLECTIONS, st.sampled_from(["unit", "documents", "queries", "judgments"]))
 def test_two_collections_share_a_digest_only_if_all_but_their_names_is_equal(one, other, changed):
     other = replace(one, **{"name": other.name, changed: getattr(other, changed)})

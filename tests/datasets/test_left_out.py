@@ -11,7 +11,6 @@ from ragsweep.datasets import (
     Asked,
     BeirDataset,
     Document,
-    Option,
     OwnDataset,
     PageChunker,
     SpanQuestions,
@@ -22,90 +21,9 @@ from ragsweep.retrieval import SparseRetriever
 from ragsweep.store.store import NO_STORE
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.task import RankingTask
-from ragsweep_answers.answering import RecordedAnswerer, answer
-from ragsweep_answers.answering.question import Question
-from ragsweep_answers.cases import CaseColumns, CasesDataset, PubMedQADataset
-from ragsweep_answers.measuring.settings import AnswerSettings
-from ragsweep_answers.measuring.task import AnswersTask
 
-COLUMNS = CaseColumns(id="id", options=["opa", "opb"], answer="cop", answer_is="position_from_1")
 DOCUMENTS = (Document.from_pages("m.txt", [("1", "m.txt#1", "Iron tablets."), ("2", "m.txt#2", "Birth plan.")]),)
 CORPUS = SimpleNamespace(read=lambda: DOCUMENTS)
-
-
-def case(number, same=False):
-    return {"id": f"c{number}", "question": "Which?", "opa": "yes", "opb": "yes" if same else "no", "cop": 1}
-
-
-def cases(tmp_path, rows, **settings):
-    (tmp_path / "dev.json").write_text("\n".join(map(json.dumps, rows)))
-    return CasesDataset("medmcqa", str(tmp_path / "dev.json"), COLUMNS, **settings)
-
-
-def test_all_faults_are_said_at_once_up_to_a_readable_number(tmp_path):
-    rows = [case(number, same=number % 2 == 0) for number in range(1, 21)]
-    with pytest.raises(DatasetError) as refused:
-        cases(tmp_path, rows).load()
-    said = str(refused.value)
-    assert said.startswith("10 of 20 questions cannot be used: ")
-    assert [f"line {number}:" in said for number in (2, 4, 6, 8, 10, 12)] == [True] * 5 + [False]
-    assert said.endswith("and 5 more (dataset.on_error=skip leaves them out)")
-    assert len(said.splitlines()) == 1
-
-
-def test_faulty_questions_are_left_out_and_counted(tmp_path):
-    rows = [case(number, same=number == 2) for number in range(1, 5)]
-    collection = cases(tmp_path, rows, on_error="skip").load()
-    assert [each.query_id for each in collection.cases] == ["c1", "c3", "c4"]
-    assert collection.left_out.of_all(len(collection.queries)) == "3 of 4 questions"
-    assert "line 2: options A and B have the same text" in collection.left_out.faulty[0].text
-
-
-@pytest.mark.parametrize("on_error", ["refuse", "skip"])
-def test_answers_in_another_field_than_is_read_are_never_left_out(tmp_path, on_error):
-    """MedQA's `answer` is a text. Of questions whose options are letters, a text would be read as a wrong letter."""
-    rows = [{"question": "Which?", "options": {"A": "no", "B": "yes"}, "answer": "yes"} for _ in range(2)]
-    rows.append({"question": "Which point?", "options": {"A": "B", "B": "A"}, "answer": "A"})
-    (tmp_path / "dev.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    with pytest.raises(DatasetError, match=r"2 of 3 questions cannot be used: .*answer_is=letter\)$"):
-        CasesDataset("medqa", str(tmp_path / "dev.jsonl"), CaseColumns(), on_error=on_error).load()
-    by_text = CasesDataset("medqa", str(tmp_path / "dev.jsonl"), CaseColumns(answer_is="text"), on_error=on_error)
-    assert [case.correct for case in by_text.load().cases] == ["B", "B", "B"]
-
-
-@pytest.mark.parametrize(("first", "other"), [(0, "position_from_0"), (1, "position_from_1")])
-def test_positions_that_are_counted_from_the_other_number_are_never_left_out(tmp_path, first, other):
-    """Only a quarter of the answers does not fit then; all others would mean the option beside the right one."""
-    right = {"position_from_0": "position_from_1", "position_from_1": "position_from_0"}[other]
-    rows = [{"question": "Which?", "options": [*"wxyz"], "cop": first + place, "id": f"c{place}"} for place in range(4)]
-    (tmp_path / "dev.json").write_text("\n".join(map(json.dumps, rows)))
-
-    def load(answer_is):
-        columns = CaseColumns(id="id", answer="cop", answer_is=answer_is)
-        return CasesDataset("medmcqa", str(tmp_path / "dev.json"), columns, on_error="skip").load()
-
-    with pytest.raises(DatasetError, match=f"from {first}, set dataset.columns.answer_is={other}$"):
-        load(right)
-    assert [case.correct for case in load(other).cases] == ["A", "B", "C", "D"]
-
-
-def test_a_single_answer_beside_its_options_is_left_out_where_the_others_show_how_they_are_counted(tmp_path):
-    rows = [{**case(number), "cop": (number % 3)} for number in range(1, 4)]  # 1, 2, 0
-    assert [one.correct for one in cases(tmp_path, rows, on_error="skip").load().cases] == ["A", "B"]
-
-
-def test_cases_without_ids_keep_their_numbers(tmp_path):
-    rows = [case(number, same=number == 2) for number in range(1, 4)]
-    (tmp_path / "dev.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    columns = CaseColumns(options=["opa", "opb"], answer="cop", answer_is="position_from_1")
-    collection = CasesDataset("medqa", str(tmp_path / "dev.jsonl"), columns, on_error="skip").load()
-    assert [query.query_id for query in collection.queries] == ["1", "3"]
-
-
-def test_a_dataset_with_nothing_but_faults_is_refused_in_any_case(tmp_path):
-    with pytest.raises(DatasetError, match="2 of 2 questions cannot be used: ") as refused:
-        cases(tmp_path, [case(1, same=True), case(2, same=True)], on_error="skip").load()
-    assert "on_error" not in str(refused.value)
 
 
 def written(tmp_path, name, text):
@@ -159,53 +77,6 @@ def test_questions_of_ones_own_that_cannot_be_left_out_say_so():
 # Selecting
 
 
-def pubmedqa(tmp_path, **settings):
-    entries = {
-        name: {"QUESTION": f"Does {name}?", "CONTEXTS": [f"It does {name}."], "final_decision": "yes"}
-        for name in ("11", "22", "33")
-    }
-    return PubMedQADataset("pubmedqa", written(tmp_path, "ori_pqal.json", json.dumps(entries)), **settings)
-
-
-@pytest.mark.parametrize(
-    "text", ['{"22": "yes", "33": "no"}', '["22", 33]', "22\n\n33\n"], ids=["object", "list", "lines"]
-)
-def test_ids_select_questions_and_keep_all_documents(tmp_path, text):
-    for ids in (written(tmp_path, "test_ground_truth.json", text), [22, "33"]):
-        collection = pubmedqa(tmp_path, ids=ids).load()
-        assert [query.query_id for query in collection.queries] == ["22", "33"]
-        assert [each.query_id for each in collection.cases] == ["22", "33"]
-        assert [judgment.query_id for judgment in collection.judgments] == ["22", "33"]
-        assert len(collection.documents) == 3
-        assert collection.left_out.of_all(2) == "2 of 3 questions"
-
-
-@pytest.mark.parametrize("entry", [{"QUESTION": "Does it?", "CONTEXTS": ["It does."]}, "Does it?"])
-def test_an_entry_without_its_fields_can_be_left_out(tmp_path, entry):
-    entries = {"11": entry, "22": {"QUESTION": "Does it?", "CONTEXTS": ["It does."], "final_decision": "yes"}}
-    path = written(tmp_path, "ori_pqal.json", json.dumps(entries))
-    with pytest.raises(DatasetError, match="on_error=skip leaves it out"):
-        PubMedQADataset("pubmedqa", path).load()
-    assert [each.query_id for each in PubMedQADataset("pubmedqa", path, on_error="skip").load().cases] == ["22"]
-
-
-@pytest.mark.parametrize(
-    ("ids", "said"), [(["11", "44"], "1 of 2 ids are not in pubmedqa: '44'"), ([], "found "), (3, "found 3")]
-)
-def test_ids_that_select_nothing_known_are_refused(tmp_path, ids, said):
-    with pytest.raises((DatasetError, ConfigError)) as refused:
-        pubmedqa(tmp_path, ids=ids).load()
-    assert "dataset.ids: " in str(refused.value)
-    assert said in str(refused.value)
-
-
-def test_the_defaults_change_no_setting_and_no_digest(tmp_path):
-    assert {*pubmedqa(tmp_path).without_effect} == {"ids", "on_error"}
-    assert {*pubmedqa(tmp_path, ids=["11"]).without_effect} == {"on_error"}
-    everything = pubmedqa(tmp_path, ids=["11", "22", "33"]).load()
-    assert everything.digest == pubmedqa(tmp_path).load().digest
-
-
 @pytest.mark.parametrize(("questions", "good", "bad"), [(table, "1", "2"), (spans, "1", "2"), (trec, "1", "2")])
 def test_a_faulty_question_that_is_not_selected_refuses_nothing(tmp_path, questions, good, bad):
     collection = OwnDataset("own", CORPUS, questions(tmp_path), ids=[good]).load()
@@ -214,25 +85,6 @@ def test_a_faulty_question_that_is_not_selected_refuses_nothing(tmp_path, questi
     assert bad in collection.left_out.unselected
     with pytest.raises(DatasetError, match=r"dataset\.on_error=skip leaves it out"):
         OwnDataset("own", CORPUS, questions(tmp_path), ids=[good, bad]).load()
-
-
-def test_faulty_cases_are_selected_by_their_ids_too(tmp_path):
-    rows = [case(number, same=number > 2) for number in range(1, 6)] + [{**case(6), "id": " "}]
-    assert len(cases(tmp_path, rows, ids=["c1", "c2"]).load().cases) == 2
-    with pytest.raises(DatasetError, match="line 3: options A and B"):
-        cases(tmp_path, rows, ids=["c1", "c3"]).load()
-    left_out = cases(tmp_path, rows, ids=["c1", "c3"], on_error="skip").load().left_out
-    assert [each.name for each in left_out.faulty] == ["c3"]
-    assert {*left_out.unselected} == {"c2", "c4", "c5", None}
-    assert left_out.of_all(1) == "1 of 6 questions"
-
-
-def test_an_id_without_a_question_may_be_that_of_a_row_whose_id_cannot_be_read(tmp_path):
-    rows = [case(1), {**case(2), "id": " "}, case(3)]
-    with pytest.raises(DatasetError, match="line 2: the field 'id' is blank"):
-        cases(tmp_path, rows, ids=["c1", "c2"]).load()
-    with pytest.raises(DatasetError, match="2 of 3 ids are not in medmcqa: 'c2', 'c4'"):
-        cases(tmp_path, rows, ids=["c1", "c2", "c4"]).load()
 
 
 # Where it is said
@@ -267,66 +119,4 @@ def test_a_row_whose_id_cannot_be_read_takes_no_id_of_another(tmp_path):
     assert [each.query_id for each in dataset.load().queries] == ["2"]
 
 
-def test_an_accuracy_says_of_how_many_questions_it_is(tmp_path):
-    dataset = cases(tmp_path, [case(number, same=number == 2) for number in range(1, 5)], on_error="skip")
-    path = written(tmp_path, "a.json", json.dumps([{"id": f"c{number}", "answer": "A"} for number in (1, 3, 4)]))
-    settings = AnswerSettings("after_cutoff", 1, 10, 10, 0.8, 0.5, [])
-    answerer = RecordedAnswerer(path)
-    task = AnswersTask(dataset, PageChunker(), SparseRetriever(NO_STORE), answerer, settings, 2, 0, NO_STORE)
-    measured = task.measure(task.load())
-    assert measured.condition == "of 3 of 4 questions"
-    assert "(3 of 4 questions)" in measured.sections["Answers"][0]
-    assert "measured: 3 of 4 questions" in measured.findings[0]
-
-
 # Recorded answers
-
-QUESTIONS = [Question(name, "", "Which?", (Option("A", "yes"), Option("B", "no"))) for name in ("q1", "q2")]
-
-
-def test_recorded_answers_may_be_a_json_list_or_parquet(tmp_path):
-    import pandas as pd
-
-    rows = [{"id": "q1", "answer": "B"}, {"id": "q2", "answer": "A"}]
-    pd.DataFrame(rows).to_parquet(tmp_path / "a.parquet")
-    for path in (written(tmp_path, "a.json", json.dumps(rows, indent=1)), str(tmp_path / "a.parquet")):
-        assert [each.letter for each in RecordedAnswerer(path).answer(QUESTIONS)] == ["B", "A"]
-
-
-def test_answers_that_fit_no_question_can_be_left_out(tmp_path, capsys):
-    rows = [{"id": "q1", "answer": "B"}, {"id": "q2", "answer": "Z"}, {"id": "q9", "answer": "A"}]
-    path = written(tmp_path, "a.json", json.dumps(rows))
-    with pytest.raises(DatasetError, match=r"2 of 3 answers cannot be used: .*answerer\.on_error=skip leaves them out"):
-        RecordedAnswerer(path).answer(QUESTIONS)
-    answers = RecordedAnswerer(path, on_error="skip").answer(QUESTIONS)
-    assert [each.letter for each in answers] == ["B", None]
-    assert "answers left out by answerer.on_error=skip: 2" in capsys.readouterr().err
-
-
-def test_answers_to_questions_that_the_dataset_leaves_out_are_left_out_and_counted(tmp_path, capsys):
-    rows = [{"id": name, "answer": "B"} for name in ("q1", "q2", "q9")]
-    path = written(tmp_path, "a.json", json.dumps(rows))
-    answers = answer(RecordedAnswerer(path), QUESTIONS, left_out=["q9"])
-    assert [each.letter for each in answers] == ["B", "B"]
-    assert "answers to questions that the dataset leaves out: 1" in capsys.readouterr().err
-    for left_out in ([], ["q8"], [None]):
-        with pytest.raises(DatasetError, match="the dataset has no case 'q9'"):
-            answer(RecordedAnswerer(path), QUESTIONS, left_out=left_out)
-
-
-@pytest.mark.parametrize("names", [{}, {"id": "dev-%"}, {"id": " "}], ids=["no ids", "other ids", "blank ids"])
-def test_a_sample_of_the_harness_keeps_its_number_where_earlier_cases_are_left_out(tmp_path, names):
-    samples = [
-        {
-            "doc_id": place,
-            "doc": {name: text.replace("%", str(place)) for name, text in names.items()}
-            | {"question": f"Which {place}?", "options": ["yes", "no"]},
-            "arguments": [["", " yes"], ["", " no"]],
-            "resps": [],
-            "filtered_resps": [[-2.0, False], [-1.0, True]],
-        }
-        for place in range(3)
-    ]
-    path = written(tmp_path, "samples_quiz.jsonl", "\n".join(map(json.dumps, samples)))
-    asked = [Question(str(n + 1), "", f"Which {n}?", (Option("A", "yes"), Option("B", "no"))) for n in (1, 2)]
-    assert [each.letter for each in answer(RecordedAnswerer(path), asked, left_out=["1"])] == ["B", "B"]

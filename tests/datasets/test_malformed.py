@@ -221,6 +221,7 @@ def test_a_malformed_collection_of_trec(tmp_path, name, content, said):
     expect(TrecCorpus(str(path)).read, path, said)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(("name", "content", "said"), TEXTS, ids=range(len(TEXTS)))
 def test_a_malformed_text(tmp_path, name, content, said):
     path = write(tmp_path, name, content)
@@ -310,6 +311,7 @@ def test_a_path_with_a_null_character_is_refused(name):
         READERS[name]("a\0b")
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("name", ["table", "trec", "questions", "spans", "topics"])
 def test_a_line_of_more_than_100_mb_is_refused(tmp_path, name):
     path = tmp_path / "long.jsonl.gz"

@@ -268,7 +268,7 @@ def test_values_that_json_lacks_are_refused(tmp_path, field, value):
 
 
 @pytest.mark.parametrize("name", LOADERS)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=80)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(ASKED | ENTRIES | ODD, max_size=3), st.booleans())
 def test_odd_values_are_read_or_refused_in_one_line(tmp_path, name, entries, in_lines):
     path = tmp_path / "any.jsonl"
@@ -286,7 +286,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=80)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(WORDS).map("".join), st.lists(WORDS).map(" ".join))
 def test_odd_topics_and_qrels_are_read_or_refused_in_one_line(tmp_path, topics, qrels):
     (tmp_path / "topics").write_text(f"1\tq\n{topics}")

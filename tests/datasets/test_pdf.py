@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from reportlab.pdfgen.canvas import Canvas
 
@@ -513,7 +513,6 @@ def one_page(tmp_path_factory):
     return root
 
 
-@settings(max_examples=200)
 @given(content=st.binary(max_size=30) | ENTRIES)
 def test_any_query_file_loads_or_is_refused_in_one_line(one_page, content):
     (one_page / "queries.json").write_bytes(content)

@@ -1,24 +1,13 @@
 """PDF files without their fonts: what is kept of them belongs to the machine's fonts, and the audit names them."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
-import matplotlib
+import pytest
 from application import PROJECT
 
-from ragsweep.datasets import PageChunker, PdfDataset, PdfDocuments
-from ragsweep.retrieval import SparseRetriever
-from ragsweep.store.store import NO_STORE
-from ragsweep.tasks.ranking.metrics import ndcg
-from ragsweep.tasks.ranking.settings import EvaluationSettings
-from ragsweep.tasks.ranking.task import RankingTask
-from ragsweep_answers.answering import RecordedAnswerer
-from ragsweep_answers.cases import CaseColumns, CasesDataset
-from ragsweep_answers.measuring.settings import AnswerSettings
-from ragsweep_answers.measuring.task import AnswersTask
-from ragsweep_audit.settings import AuditSettings
+from ragsweep.datasets import PdfDocuments
 
 TWO_LETTERS = "<002b0048> Tj"
 
@@ -74,31 +63,6 @@ def test_a_file_with_its_fonts_needs_none():
     assert PdfDocuments(str(PROJECT / "data/cho_manual/documents")).fonts() == {}
 
 
-def test_the_audit_names_files_and_fonts(tmp_path):
-    for name in ("a.pdf", "b.pdf"):
-        (standard if name == "a.pdf" else without_font)(tmp_path / name)
-    (tmp_path / "q.csv").write_text("query,relevant_docs\nfever,a.pdf#1\n")
-    evaluation = EvaluationSettings("after_cutoff", 1, "linear", 10, {"ndcg": ndcg})
-    dataset, retriever = PdfDataset("small", str(tmp_path), str(tmp_path / "q.csv")), SparseRetriever(NO_STORE)
-    task = RankingTask(dataset, PageChunker(), retriever, evaluation, 1, 0, NO_STORE, audit=AuditSettings())
-    [finding] = [each for each in task.audited(task.load()).findings if each.kind == "fonts_of_machine"]
-    assert (finding.count, finding.out_of, finding.examples) == (1, 2, ("b.pdf",))
-    assert finding.details == {"fonts": {"b.pdf": ["LiberationSans"]}}
-
-
-def test_the_audit_of_cases_names_them_too(tmp_path):
-    without_font(tmp_path / "b.pdf")
-    case = {"question": "Which?", "options": ["a", "b"], "answer": "A", "pages": ["b.pdf#1"]}
-    (tmp_path / "cases.json").write_text(json.dumps([case]))
-    columns = CaseColumns(relevant="pages")
-    dataset = CasesDataset("small", str(tmp_path / "cases.json"), columns, documents=str(tmp_path))
-    settings, retriever = AnswerSettings("after_cutoff", 1, 10, 10, 0.8, 0.5, []), SparseRetriever(NO_STORE)
-    task = AnswersTask(
-        dataset, PageChunker(), retriever, RecordedAnswerer("a.json"), settings, 1, 0, NO_STORE, audit=AuditSettings()
-    )
-    assert "fonts_of_machine" in {each.kind for each in task.audited(task.load()).findings}
-
-
 SCRIPT = """
 import ctypes, sys, pypdfium2, pypdfium2.raw as raw
 raw.FPDF_DestroyLibrary()
@@ -113,8 +77,11 @@ print(*(f"{font.name} {font.missing}" for fonts in documents.fonts().values() fo
 """
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_store_of_a_machine_with_other_fonts_is_not_used(tmp_path):
     """The reader takes the fonts of one folder, as if they were all that the machine has."""
+    import matplotlib
+
     fonts, none = tmp_path / "fonts", tmp_path / "none"
     fonts.mkdir()
     none.mkdir()

@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import pytrec_eval
 from letters import LetterEncoder
@@ -28,7 +27,6 @@ from ragsweep.tasks.ranking.metrics import ndcg
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.task import RankingTask
 from ragsweep.tasks.search import search_of
-from ragsweep_audit.unlike_rankings import unlike_rankings
 
 # Arguments and their counterarguments, as in ArguAna: each query is a document of the corpus.
 ARGUMENTS = {
@@ -122,12 +120,6 @@ def test_stages_after_a_ranker_never_see_it(tmp_path):
     fed = task(dataset, bm25s, query=PseudoRelevanceFeedback(passages=1, common=0.9))
     [detail] = [texts for name, texts in fed.measure(fed.load()).details.items() if name == "query_change"]
     assert all("+" in text for text in detail)  # the own document has no word that the query lacks
-
-
-def test_the_search_for_unjudged_documents_leaves_it_out_too(tmp_path):
-    items = task(BeirDataset("a", str(written(tmp_path)))).load()
-    for passages in unlike_rankings(items, LetterEncoder(), NO_STORE).values():
-        assert not (passages == np.arange(3)[:, None]).any()
 
 
 def test_it_is_said_for_how_many_queries_and_belongs_to_the_digest(tmp_path):

@@ -35,6 +35,7 @@ def made(tmp_path_factory):
     return generate, generate.run(*asked), folder / "my questions"
 
 
+@pytest.mark.usefixtures("processes")
 def test_it_writes_questions_rejected_drafts_and_a_data_sheet(made):
     generate, (status, out, err), folder = made
     assert status == 0
@@ -98,10 +99,11 @@ def test_the_pdf_files_of_a_dataset_can_be_used(tmp_path, application):
     command = shlex.split(out.splitlines()[-1])
     assert "corpus=pdf" in command
     assert "corpus.path=small/pdfs" in command
-    process = application.in_new_interpreter("run.py", "+dry_run=true", *command[3:-1])
+    process = application.in_new_interpreter("run", "+dry_run=true", *command[3:-1])
     assert "small/pdfs does not exist" in process.stderr  # it is relative to the folder in which it was printed
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize("setting", ["seed=1", "passage_size=200", "shortest_passage=30", "generator.words=3"])
 def test_a_setting_changes_the_test_set(made, setting):
     generate, _, folder = made
@@ -112,6 +114,7 @@ def test_a_setting_changes_the_test_set(made, setting):
     assert lines(generate.folder / name / "questions.jsonl") != lines(folder / "questions.jsonl")
 
 
+@pytest.mark.usefixtures("processes")
 def test_the_same_settings_make_the_same_test_set(made):
     generate, _, folder = made
     status, _, _ = generate.run(*generate.documents, *QUICK, "--count", "16", "--out", "again/below")
@@ -120,6 +123,7 @@ def test_the_same_settings_make_the_same_test_set(made):
         assert (generate.folder / "again/below" / name).read_bytes() == (folder / name).read_bytes()
 
 
+@pytest.mark.usefixtures("processes")
 def test_fewer_questions_than_wanted_are_written_and_said(made):
     generate, _, _ = made
     status, out, err = generate.run(
@@ -153,6 +157,7 @@ BAD = {
 }
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize(("arguments", "message"), BAD.items())
 def test_bad_input_gets_one_line_and_writes_nothing(made, arguments, message):
     generate, _, _ = made
@@ -164,6 +169,7 @@ def test_bad_input_gets_one_line_and_writes_nothing(made, arguments, message):
     assert {*generate.folder.iterdir()} == before
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize("zipped", [False, True])
 def test_the_documents_of_a_beir_dataset_can_be_used(tmp_path, zipped):
     (tmp_path / "beir").mkdir()
@@ -184,6 +190,7 @@ def test_the_documents_of_a_beir_dataset_can_be_used(tmp_path, zipped):
     assert shlex.split(out.splitlines()[-1])[3:5] == ["corpus=beir", f"corpus.path=beir/{name}"]
 
 
+@pytest.mark.usefixtures("processes")
 def test_the_settings_of_the_documents_are_in_the_printed_command(tmp_path):
     dataset = small.arguments(tmp_path / "small")
     settings = ["dataset.page_numbers=label", "dataset.skip=[fever.pdf]"]
@@ -192,6 +199,7 @@ def test_the_settings_of_the_documents_are_in_the_printed_command(tmp_path):
     assert shlex.split(out.splitlines()[-1])[3:7] == expected
 
 
+@pytest.mark.usefixtures("processes")
 def test_documents_in_several_files_are_refused_with_the_reason(tmp_path):
     (tmp_path / "beir/corpus").mkdir(parents=True)
     for number in range(2):
@@ -204,12 +212,14 @@ def test_documents_in_several_files_are_refused_with_the_reason(tmp_path):
     assert "are in several files, which no option of corpus reads; join them to one" in err
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_dataset_without_documents_of_its_own_is_refused(tmp_path):
     status, _, err = Generate(tmp_path).run("dataset=clinical_cases", "--count", "5", "--out", "new")
     assert status == 2
     assert "corpus: nothing is chosen; choose documents with corpus=pdf corpus.path=DIR, for example" in err
 
 
+@pytest.mark.usefixtures("processes")
 def test_the_encoder_spreads_the_passages_over_topics(made):
     """By the real model."""
     generate, _, folder = made
@@ -219,6 +229,7 @@ def test_the_encoder_spreads_the_passages_over_topics(made):
     assert [each["corpus_id"] for each in by_topics] != [each["corpus_id"] for each in by_documents]
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize("given", [["--count", "5"], ["--out", "new"], ["--count", "many", "--out", "new"]])
 def test_what_must_be_given_is_named(made, given):
     generate, _, _ = made
@@ -227,6 +238,7 @@ def test_what_must_be_given_is_named(made, given):
     assert "--count" in err or "--out" in err
 
 
+@pytest.mark.usefixtures("processes")
 def test_an_empty_corpus_is_said(tmp_path):
     (tmp_path / "documents").mkdir()
     (tmp_path / "documents" / "empty.txt").write_text(" \n")

@@ -45,35 +45,35 @@ def test_a_plugin_adds_a_command(ragsweep):
 
 def test_a_plugin_adds_a_group_a_retriever_and_a_check_of_a_run(installed, shared_application, dataset):
     swept = ["-m", *dataset, "retriever=letters", "alphabet=latin,vowels", "k=3"]
-    process = shared_application.in_new_interpreter("run.py", *swept, **installed)
+    process = shared_application.in_new_interpreter("run", *swept, **installed)
     assert process.returncode == 0, process.stderr
     runs = shared_application.children()
     assert {run.data.params["alphabet.letters"] for run in runs} == {"abcdefghijklmnopqrstuvwxyz", "aeiou"}
     assert {run.data.params["retriever"] for run in runs} == {"LettersRetriever"}
     report = (shared_application.artifacts(shared_application.parents()[0]) / "report.md").read_text()
     assert " of the questions are vowels." in report
-    refused = shared_application.in_new_interpreter("run.py", *dataset, "vowels.least=0.9", **installed)
+    refused = shared_application.in_new_interpreter("run", *dataset, "vowels.least=0.9", **installed)
     assert refused.returncode == 3
     assert "vowels.least does not accept" in refused.stderr
-    wrong = shared_application.in_new_interpreter("run.py", *dataset, "vowels.least=2", **installed)
+    wrong = shared_application.in_new_interpreter("run", *dataset, "vowels.least=2", **installed)
     assert "vowels.least: found 2, expected a number from 0 to 1" in wrong.stderr
 
 
 def test_a_run_of_a_plugin_is_reproduced(installed, shared_application, dataset):
     """A record may name the classes of an installed plugin."""
-    run = ["run.py", *dataset, "retriever=letters", "k=2"]
+    run = ["run", *dataset, "retriever=letters", "k=2"]
     assert shared_application.in_new_interpreter(*run, **installed).returncode == 0
     run_id = shared_application.runs()[-1].info.run_id
-    again = shared_application.in_new_interpreter("scripts/reproduce.py", run_id, *dataset[2:], "--no-log", **installed)
+    again = shared_application.in_new_interpreter("reproduce", run_id, *dataset[2:], "--no-log", **installed)
     assert again.returncode == 0, again.stderr
     assert "identical: " in again.stdout
-    without = shared_application.in_new_interpreter("scripts/reproduce.py", run_id, *dataset[2:], "--no-log")
+    without = shared_application.in_new_interpreter("reproduce", run_id, *dataset[2:], "--no-log")
     assert without.returncode == 2
     assert "ragsweep_letters.retriever.LettersRetriever may not be built from a record" in without.stderr
 
 
 def test_a_plugin_adds_a_task(installed, application):
-    process = application.in_new_interpreter("run.py", "-m", "task=coverage", "alphabet=latin,vowels", **installed)
+    process = application.in_new_interpreter("run", "-m", "task=coverage", "alphabet=latin,vowels", **installed)
     assert process.returncode == 0, process.stderr
     covered = {run.data.params["alphabet.letters"]: run.data.metrics["covered"] for run in application.children()}
     assert covered["abcdefghijklmnopqrstuvwxyz"] == 1

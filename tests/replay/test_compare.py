@@ -61,7 +61,7 @@ def test_runs_of_two_sweeps_are_named_by_what_differs(compare, sweeps):
 
 
 def test_it_says_the_same_in_a_new_interpreter(compare, sweeps, shared_application):
-    process = shared_application.in_new_interpreter("scripts/compare.py", *sweeps[:2])
+    process = shared_application.in_new_interpreter("compare", *sweeps[:2])
     assert (process.stdout, process.stderr) == (compare(*sweeps[:2]).stdout, "")
 
 

@@ -1,4 +1,4 @@
-"""`scripts/explain.py`, in processes of its own."""
+"""`ragsweep explain`, in processes of its own."""
 
 import csv
 import re
@@ -96,7 +96,7 @@ def test_the_ranking_is_that_of_the_trec_file(runs, explained, shared_applicatio
 def test_it_says_the_same_in_a_new_interpreter(runs, sweep, shared_application, explained):
     places = [f"dataset.documents={sweep / 'pdfs'}", f"dataset.queries={sweep / 'questions.json'}"]
     given = [runs["SparseRetriever"].info.run_id, WORMS, *places]
-    process = shared_application.in_new_interpreter("scripts/explain.py", *given, COLUMNS="100")
+    process = shared_application.in_new_interpreter("explain", *given, COLUMNS="100")
     assert (process.returncode, process.stdout) == (0, explained("SparseRetriever", WORMS))
 
 

@@ -16,6 +16,8 @@ from mlflow import MlflowClient
 import ragsweep
 from ragsweep.core.errors import ConfigError, RagsweepError
 
+pytestmark = pytest.mark.usefixtures("processes")
+
 FAILING = """
 from ragsweep.retrieval import SparseRetriever
 

@@ -45,6 +45,7 @@ def changed(logged, name, value):
     return yaml.safe_dump(recorded)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_what_we_log_is_trusted_and_means_the_same(logged, today):
     config = trusted(yaml.safe_dump(logged), today, {}, ())
     assert Experiment.of(config).settings == Experiment.of(today).settings
@@ -128,6 +129,7 @@ def test_what_a_record_may_not_say_is_refused_by_its_name(logged, today, name, v
         trusted(changed(logged, name, value), today, {}, ())
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -162,6 +164,7 @@ STAGES_OF_OURS = [
 ]
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("overrides", STAGES_OF_OURS, ids=" ".join)
 def test_what_a_run_with_stages_logs_is_trusted(today, overrides):
     with initialize_config_dir(str(CONF), version_base="1.3"):
@@ -311,6 +314,7 @@ def test_a_link_out_of_the_project_is_outside(logged, today, tmp_path, monkeypat
         trusted(changed(logged, "dataset.documents", "data/x"), today, {}, ())
 
 
+@pytest.mark.usefixtures("long_work")
 def test_all_paths_outside_are_named_at_once_as_a_user_sets_them(today):
     with initialize_config_dir(str(CONF), version_base="1.3"):
         chosen = ["corpus=text", "corpus.path=/my/texts", "questions=trec", "questions.topics=/my/topics"]
@@ -336,6 +340,7 @@ def test_numbers_keep_the_rules_of_any_configuration(logged, today, name, value)
         check(trusted(changed(logged, name, value), today, {}, ()), GROUPS)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
     "text",
     ["k: &a [1]\nseed: *a\n", "[" * 5000, "{a: " * 60 + "}" * 60, "k: " + "9" * 5000, "k: 2026-99-99", "a: b: c"],
@@ -361,7 +366,8 @@ def settings_of(node, prefix=""):
         yield from settings_of(value, f"{prefix}{key}.")
 
 
-@settings(max_examples=40, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.usefixtures("long_work")
+@settings(phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_whatever_a_record_holds_only_what_is_ours_is_built(logged, today, data):
     changes = st.tuples(st.sampled_from(sorted(settings_of(logged))), VALUES)

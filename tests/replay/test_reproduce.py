@@ -1,4 +1,4 @@
-"""`scripts/reproduce.py`, in processes of its own."""
+"""`ragsweep reproduce`, in processes of its own."""
 
 import csv
 import json
@@ -15,9 +15,6 @@ from ragsweep.core.digest import digest_file
 from ragsweep.store.store import CHECKSUMS, Store
 
 PARENT = "mlflow.parentRunId"
-
-
-REPRODUCE = "scripts/reproduce.py"
 
 
 def reproduce(application, *given, **environment):
@@ -162,7 +159,7 @@ def test_a_sweep_is_made_again_as_a_sweep(application):
 def test_every_run_of_the_bundled_sweep_is_computed_again_with_any_threads(bundled_sweep, environment):
     [parent] = bundled_sweep.parents()
     given = [parent.info.run_id, "--no-log"]
-    assert_identical(bundled_sweep.in_new_interpreter(REPRODUCE, *given, **environment), 15)
+    assert_identical(bundled_sweep.in_new_interpreter("reproduce", *given, **environment), 15)
 
 
 @pytest.mark.parametrize(
@@ -175,11 +172,11 @@ def test_a_clone_with_other_threads_that_never_saw_the_run_makes_it_again(
 ):
     before = len(shared_application.runs())
     clone = tmp_path / "clone"
-    for part in ("src", "conf", "scripts", "data"):
+    for part in ("src", "conf", "data"):
         shutil.copytree(PROJECT / part, clone / part, ignore=shutil.ignore_patterns("__pycache__"))
     given = [finished.info.run_id, "--no-log"]
     environment = {"PYTHONPATH": str(clone / "src"), **threads}
-    process = shared_application.in_new_interpreter(REPRODUCE, *given, project=clone, **environment)
+    process = shared_application.in_new_interpreter("reproduce", *given, project=clone, **environment)
     assert process.returncode == 0, process.stdout + process.stderr
     assert ": identical: " in process.stdout
     assert len(shared_application.runs()) == before

@@ -4,7 +4,7 @@ import re
 from html import unescape
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragsweep.core.terminal import one_line
@@ -29,7 +29,6 @@ def text_of(html):
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
 
 
-@settings(max_examples=100)
 @given(TEXT)
 @example("<script>alert(1)</script> | ![x](http://x.org/y.png) `a` _b_ **c**")
 @example("- # 1. > x")
@@ -48,7 +47,6 @@ def test_a_value_is_text_in_every_place(text):
         assert seen == " ".join(ours.replace("{}", shown).split())
 
 
-@settings(max_examples=100)
 @given(TEXT)
 def test_code_is_code(text):
     if one_line(text):

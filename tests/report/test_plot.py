@@ -4,7 +4,6 @@ import itertools
 from dataclasses import replace
 
 import pytest
-from matplotlib.figure import Figure
 from outcomes import SETTINGS, Sweep, alpha_k, decided, grid, outcome
 
 import ragsweep
@@ -13,10 +12,18 @@ from ragsweep.report.notebook import SweepDecision
 from ragsweep.report.settings_charts import one_setting
 from ragsweep.sweeps import decide
 
+pytestmark = pytest.mark.usefixtures("drawing")
+
+
+def empty_axes():
+    from matplotlib.figure import Figure
+
+    return Figure().subplots()
+
 
 @pytest.fixture
 def axes():
-    return Figure().subplots()
+    return empty_axes()
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +87,7 @@ def test_a_setting_and_two_settings_are_drawn(decision, axes):
         for size in (300, 500)
         for model in ("a", "bcd")
     ]
-    two, other = SweepDecision(decide(Sweep(runs, {}, SETTINGS)), "s2"), Figure().subplots()
+    two, other = SweepDecision(decide(Sweep(runs, {}, SETTINGS)), "s2"), empty_axes()
     ragsweep.plot.heat_map(two, other, "chunker.size", "encoder.model")
     assert other.images[0].get_array().shape == (2, 2)
 

@@ -683,6 +683,7 @@ def test_costs_are_rounded_to_two_digits():
     assert [rough(number) for number in (303.2, 1007, 0.0512, 0, 12_345)] == ["300", "1,000", "0.051", "0", "12,000"]
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(("count", "most"), [(25, 4), pytest.param(200, 10, marks=pytest.mark.soak)])
 def test_equal_configurations_have_a_winner_in_at_most_five_percent_of_sweeps(count, most):
     """Of 15 equal configurations. If the true rate is 5 %, more than 4 winners in 25 have a probability of .7 %."""

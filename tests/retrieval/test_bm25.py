@@ -84,6 +84,7 @@ def test_scores_equal_rank_bm25_on_the_manual(manual_search):
     np.testing.assert_allclose(scores, okapi_scores(manual_search.passages, manual_search.queries), rtol=0, atol=1e-9)
 
 
+@pytest.mark.soak
 @pytest.mark.real_data
 def test_scores_equal_rank_bm25_on_scifact(scifact):
     queries = [query.text for query in scifact.queries]
@@ -108,6 +109,7 @@ def test_scores_equal_bm25s(variant, passages, queries, settings):
     np.testing.assert_allclose(scores_of(retriever, passages, queries, absent), expected, rtol=0, atol=1e-9)
 
 
+@pytest.mark.soak
 @pytest.mark.real_data
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_scores_equal_bm25s_on_scifact(scifact, variant):

@@ -1,19 +1,14 @@
 """Exact nearest neighbours of embeddings, and the published figures of SciFact."""
 
-from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pytest
-from postgres import address, postgres
 
 from ragsweep.datasets import Dataset
 from ragsweep.evaluation import average_precision, judge, mrr, ndcg, precision, recall
 from ragsweep.retrieval import DenseRetriever, ExactIndex, Search, SentenceTransformerEncoder
 from ragsweep.store.store import Store
-from ragsweep_engines.lancedb import LanceDbIndex
-from ragsweep_engines.pgvector import PgvectorIndex
-from ragsweep_engines.qdrant import QdrantIndex
 
 
 def test_the_ranking_is_that_of_all_inner_products(store, letters, manual_search):
@@ -81,19 +76,3 @@ def at_10(scifact: Dataset, ranking, metric):
 def test_minilm_on_scifact_gives_the_published_figures(scifact, scifact_store, metric, published):
     found = at_10(scifact, ranking_of(scifact, ExactIndex(), scifact_store), metric)
     assert found == pytest.approx(published, abs=0.0005)
-
-
-@pytest.mark.real_data
-@pytest.mark.soak  # as above
-@pytest.mark.timeout(900)
-@pytest.mark.parametrize("index", [QdrantIndex, LanceDbIndex, PgvectorIndex])
-def test_exact_search_of_an_engine_finds_the_passages_of_exact_search_on_scifact(
-    scifact, scifact_store, index, monkeypatch
-):
-    settings = {} if index is PgvectorIndex else {"store": scifact_store}
-    with postgres() if index is PgvectorIndex else nullcontext() as server:
-        monkeypatch.setenv("PGVECTOR_URL", address(server) if server else "")
-        found = ranking_of(scifact, index(exact=True, **settings), scifact_store)
-    assert found.passages.tolist() == ranking_of(scifact, ExactIndex(), scifact_store).passages.tolist()
-    assert found.recall_of_exact.min() == 1
-    assert at_10(scifact, found, ndcg) == pytest.approx(0.6451, abs=0.0005)

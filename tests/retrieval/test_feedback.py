@@ -59,6 +59,7 @@ def rm3_by_hand(texts, query, ranking, *, terms, common, weight):
     return weights
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
     "settings",
     [
@@ -114,6 +115,7 @@ def test_the_whole_weight_on_the_query_changes_no_ranking(letters, manual_search
     np.testing.assert_allclose(found.scores / found.scores[:, :1], plain.scores / plain.scores[:, :1], atol=1e-6)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
     ("setting", "ranker"),
     [
@@ -153,6 +155,7 @@ def test_what_was_changed_is_told_in_words():
     )
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_fusion_hands_the_same_passages_to_each_ranker(letters, manual_search):
     dense = DenseRetriever(letters, NO_STORE)
     hybrid = HybridRetriever(dense, SPARSE, 0.3)

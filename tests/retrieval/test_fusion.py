@@ -186,6 +186,7 @@ def test_equal_scores_are_all_normalised_to_the_same(norm, score):
     ]
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("fusion", FUSIONS.values(), ids=FUSIONS)
 @FEW
 @given(rankings=st.lists(CANDIDATES, min_size=3, max_size=3))

@@ -54,6 +54,7 @@ def test_alpha_0_is_the_sparse_ranking(hybrid, sparse, manual_search):
     assert same(hybrid(alpha=0).rank(manual_search, 10), sparse.rank(manual_search, 10))
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_ranking_is_the_weighted_sum_over_each_ones_candidates(hybrid, dense, sparse, manual_search):
     fused = []
     for query in range(len(manual_search.queries)):
@@ -87,6 +88,7 @@ def test_a_query_costs_at_least_what_both_retrievers_cost(hybrid, dense, sparse,
     assert (hybrid().rank(manual_search, 10).latency_ms >= parts).all()
 
 
+@pytest.mark.usefixtures("long_work")
 def test_alpha_is_the_weight_of_any_fusion_that_takes_weights(hybrid, dense, sparse, manual_search):
     found = hybrid(alpha=0.3, fusion=ReciprocalRankFusion(constant=5)).rank(manual_search, 10)
     for query in range(len(manual_search.queries)):

@@ -13,6 +13,8 @@ from ragsweep.store.store import NO_STORE
 from ragsweep.testing import RankerContract
 from ragsweep.testing.retrieval import SEARCH
 
+pytestmark = pytest.mark.usefixtures("models")
+
 QUERIES, PASSAGES = list(SEARCH.queries), list(SEARCH.passages)
 
 

@@ -144,6 +144,7 @@ def test_a_reranker_cannot_change_its_candidates():
         rerank(Smuggling(), search, first, 2)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_stages_work_one_after_the_other(pipeline):
     assert order(rank(pipeline(), SEARCH, 2)) == by_hand(pipeline(), 2)
 

@@ -365,6 +365,7 @@ class Loaded:
         return self.collection
 
 
+@pytest.mark.usefixtures("long_work")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(measurements(), st.sampled_from(["after_cutoff", "before_cutoff"]))
 def test_an_exported_run_gives_the_metrics_of_the_run_to_the_last_bit(tmp_path, measurement, collapse):
@@ -379,6 +380,7 @@ def test_an_exported_run_gives_the_metrics_of_the_run_to_the_last_bit(tmp_path, 
         np.testing.assert_array_equal(values(again.measure(dataset)), values(measured))
 
 
+@pytest.mark.usefixtures("long_work")
 @settings(max_examples=30)
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([1.0, 0.5, -1.0])), min_size=1, unique_by=lambda x: x[0]))
 def test_a_file_gives_the_numbers_of_ragsweep_evaluate(tmp_path_factory, lines):
@@ -416,6 +418,7 @@ def test_a_document_without_text_is_refused_as_its_rank_cannot_stay_empty(tmp_pa
     assert again.measure(again.load()).values["mrr"] == 1
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_query_that_the_file_lacks_scores_0(manual, tmp_path):
     own = task(Loaded(manual), SparseRetriever(NO_STORE))
     dataset = own.load()
@@ -427,6 +430,7 @@ def test_a_query_that_the_file_lacks_scores_0(manual, tmp_path):
     np.testing.assert_array_equal(left[:, 1:], values(own.measure(dataset))[:, 1:])
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_run_of_the_manual_read_back_has_its_metrics(manual, tmp_path):
     own = task(Loaded(manual), SparseRetriever(NO_STORE), chunker=RecursiveChunker())
     dataset = own.load()
@@ -435,6 +439,7 @@ def test_a_run_of_the_manual_read_back_has_its_metrics(manual, tmp_path):
     np.testing.assert_array_equal(values(again), values(measured))
 
 
+@pytest.mark.soak
 @pytest.mark.real_data
 def test_a_run_of_scifact_read_back_has_its_metrics(scifact, tmp_path):
     own = task(Loaded(None), SparseRetriever(NO_STORE), k=10)

@@ -118,8 +118,8 @@ NULLS = {
 
 @pytest.mark.parametrize("queries", [15, 30, 133])
 @pytest.mark.parametrize(("likeness", "shift"), NULLS.values(), ids=NULLS)
-def test_the_best_configurations_are_rarely_called_worse(likeness, shift, queries):
-    sweeps, rng, shift = 300, np.random.default_rng(7), np.array(shift)
+def test_the_best_configurations_are_rarely_called_worse(likeness, shift, queries, times):
+    sweeps, rng, shift = times(300), np.random.default_rng(7), np.array(shift)
     best = shift == shift.max()
     wrong = np.mean(
         [
@@ -131,12 +131,12 @@ def test_the_best_configurations_are_rarely_called_worse(likeness, shift, querie
 
 
 @pytest.mark.parametrize("queries", [133, 300])
-def test_near_copies_that_are_equal_are_rarely_told_apart(queries):
+def test_near_copies_that_are_equal_are_rarely_told_apart(queries, times):
     """Small constant differences in most queries, large ones in a fifth: flipping signs is not exact for them.
 
     With 30 queries, or with differences that are larger and rarer, the level is not kept (see `docs/decision.md`).
     """
-    sweeps, rng = 300, np.random.default_rng(3)
+    sweeps, rng = times(300), np.random.default_rng(3)
     pool = near_copies(rng)
     weights = equally_good(pool)
     samples = (pool[:, rng.choice(pool.shape[1], queries, p=weights)] for _ in range(sweeps))
@@ -150,6 +150,7 @@ def test_weights_make_all_means_equal():
     assert means == pytest.approx(means[0])
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_tied_ones_are_about_those_of_the_model_confidence_set():
     """Its range statistic (Hansen, Lunde and Nason 2011) eliminates pair by pair, too, but resamples the queries."""
     from arch.bootstrap import MCS
@@ -165,6 +166,7 @@ def test_the_tied_ones_are_about_those_of_the_model_confidence_set():
     assert np.mean(agree) > 0.9
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_step_down_finds_more_than_a_single_step():
     """One test of all pairs against the observed best finds less, as in earlier versions."""
     rng, shift = np.random.default_rng(4), np.array([0.0] + [-0.12] * 14)
@@ -196,8 +198,8 @@ def error(probabilities, truth, weights):
     return np.sqrt((probabilities - truth) ** 2 @ weights)
 
 
-def test_aggregates_of_equal_configurations_are_rarely_told_apart():
-    sweeps, rng, root = 300, np.random.default_rng(5), np.linalg.cholesky(alike(10))
+def test_aggregates_of_equal_configurations_are_rarely_told_apart(times):
+    sweeps, rng, root = times(300), np.random.default_rng(5), np.linalg.cholesky(alike(10))
     wrong = []
     for _ in range(sweeps):
         latent = root @ rng.standard_normal((10, 133))
@@ -239,8 +241,8 @@ def test_two_configurations_are_tested_like_scipy():
 
 
 @pytest.mark.parametrize("worse_by", ["the margin", "nothing"])
-def test_what_is_worse_by_the_margin_is_rarely_called_not_worse(worse_by):
-    sweeps, rng, margin = 300, np.random.default_rng(6), 0.08
+def test_what_is_worse_by_the_margin_is_rarely_called_not_worse(worse_by, times):
+    sweeps, rng, margin = times(300), np.random.default_rng(6), 0.08
     found = []
     for _ in range(sweeps):
         scores = np.repeat(f1_like(rng, alike(1), 133), 8, axis=0) + rng.normal(0, 0.1, (8, 133))
@@ -270,9 +272,9 @@ def test_bounded_not_worse_equals_its_definition():
     assert (found[:4].max() <= LEVEL, found[4] > LEVEL) == (True, True)
 
 
-def test_few_queries_that_carry_the_loss_are_not_missed_whatever_the_number_of_configurations():
+def test_few_queries_that_carry_the_loss_are_not_missed_whatever_the_number_of_configurations(times):
     """Each configuration but the best loses everything in its own 4 % of the queries."""
-    sweeps, rng, margin, wrong = 400, np.random.default_rng(9), 0.04, []
+    sweeps, rng, margin, wrong = times(400), np.random.default_rng(9), 0.04, []
     for _ in range(sweeps):
         scores = (rng.random((8, 133)) >= margin).astype(float)
         scores[0] = 1
@@ -293,9 +295,9 @@ def test_a_configuration_alone_is_not_worse():
 
 
 @pytest.mark.parametrize("queries", [15, 30, 100])
-def test_a_loss_that_few_queries_carry_is_found_nowhere_and_called_worse_only_by_signs(queries):
+def test_a_loss_that_few_queries_carry_is_found_nowhere_and_called_worse_only_by_signs(queries, times):
     """The first gains .05 on 19 of 20 queries and loses .95 on the other: the two are equally good."""
-    sweeps, rng = 300, np.random.default_rng(3)
+    sweeps, rng = times(300), np.random.default_rng(3)
     sets = [np.array([np.where(rng.random(queries) < 0.05, 0.0, 1.0), np.full(queries, 0.95)]) for _ in range(sweeps)]
     signs = np.mean([not compare_with_best(each, resamples=199).tied.all() for each in sets])
     bounds = np.mean([worse_for_any_spread(each, 1.0).any() for each in sets])

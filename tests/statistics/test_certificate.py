@@ -49,6 +49,7 @@ def test_no_number_of_queries_is_suggested_if_too_few_succeed(hits):
     assert certify([hits], 100, 0.9).needed is None
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("configurations", [1, 6])
 def test_the_promise_is_broken_in_at_most_5_percent_of_sets_of_questions(configurations):
     """Of several equally good configurations, the one with most successes is certified."""

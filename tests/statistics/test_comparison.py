@@ -48,12 +48,14 @@ def test_p_from_all_patterns_is_the_share_of_extreme_patterns(differences):
     assert randomisation_test(differences).tolist() == [p(row) for row in differences]
 
 
+@pytest.mark.usefixtures("long_work")
 def test_p_from_random_patterns_is_close_to_scipy_with_all_patterns():
     differences = np.random.default_rng(3).normal(0.25, 1, size=(8, 16))  # 65,536 patterns
     drawn, exact = randomisation_test(differences), np.array([scipy_p(row) for row in differences])
     assert (np.abs(drawn - exact) <= 4 * np.sqrt(exact * (1 - exact) / 10_000) + 1e-4).all()
 
 
+@pytest.mark.usefixtures("long_work")
 def test_p_from_random_patterns_is_close_to_scipy_with_random_patterns():
     baseline, *others = sweep(queries=133)
     differences = others - baseline
@@ -104,6 +106,7 @@ def test_every_setting_of_the_test_changes_p(setting):
     assert randomisation_test(differences, **setting) != randomisation_test(differences)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_true_hypothesis_is_rejected_as_often_as_the_level_says():
     rng = np.random.default_rng(11)
     pairs = [f1_like(rng, alike(2)) for _ in range(1000)]

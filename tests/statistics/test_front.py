@@ -64,9 +64,9 @@ def test_cheaper_but_perhaps_worse_beats_nothing():
     assert pareto_front(scores, np.array([1.0, 2.0])).all()
 
 
-def test_a_configuration_of_the_true_front_is_rarely_excluded():
+def test_a_configuration_of_the_true_front_is_rarely_excluded(times):
     """Every configuration is on the front: quality rises with cost, but by so little that chance can reverse it."""
-    sweeps, rng = 300, np.random.default_rng(4)
+    sweeps, rng = times(300), np.random.default_rng(4)
     excluded = []
     for _ in range(sweeps):
         quality = f1_like(rng, alike(8), 133, shift=np.linspace(0, 0.02, 8))
@@ -75,13 +75,14 @@ def test_a_configuration_of_the_true_front_is_rarely_excluded():
     assert np.mean(excluded) <= at_most(0.05, sweeps)
 
 
-def test_the_quality_of_equally_cheap_configurations_alone_is_tested_at_the_level():
+def test_the_quality_of_equally_cheap_configurations_alone_is_tested_at_the_level(times):
     """Costs that are known to be equal leave one test: the better one of two equals is shown to be better."""
-    sweeps, rng = 400, np.random.default_rng(5)
+    sweeps, rng = times(400), np.random.default_rng(5)
     wrong = [not pareto_front(f1_like(rng, alike(6), 60), np.ones(6), resamples=499).all() for _ in range(sweeps)]
     assert 0.01 <= np.mean(wrong) <= at_most(0.05, sweeps)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("setting", [{"seed": 1}, {"resamples": 20}, {"level": 0.9}], ids=str)
 def test_every_setting_matters(setting):
     shift = np.array([0, 0.3, 0.4, 0.5])
@@ -91,9 +92,9 @@ def test_every_setting_matters(setting):
 
 
 @pytest.mark.parametrize("queries", [30, 100, 300])
-def test_a_loss_that_few_queries_carry_is_not_hidden_by_a_margin(queries):
+def test_a_loss_that_few_queries_carry_is_not_hidden_by_a_margin(queries, times):
     """Each dearer configuration gains the margin on a few queries, and is on the front. Signs err in 39 % at 30."""
-    sweeps, rng, margin = 300, np.random.default_rng(6), 0.05
+    sweeps, rng, margin = times(300), np.random.default_rng(6), 0.05
     excluded = []
     for _ in range(sweeps):
         quality = (rng.random((1, queries)) < [[0.4], [0.4 + margin], [0.4 + 2 * margin]]).astype(float)

@@ -10,6 +10,7 @@ from ragsweep.statistics.comparison import sign_patterns
 from ragsweep.statistics.intervals import MANY_QUERIES, resample_weights
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("queries", [100, 2000])
 def test_the_interval_of_a_share_is_that_of_the_binomial_distribution(queries):
     hits = (np.arange(queries) < 0.3 * queries).astype(float)  # so the hits of a resample are Binomial(queries, .3)
@@ -50,6 +51,7 @@ def test_every_setting_changes_the_interval(setting):
     assert confidence_intervals(values, **setting) != confidence_intervals(values)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("hit", [0.6, 0.15], ids=["typical", "mostly 0"])
 def test_95_percent_intervals_cover_the_truth_93_to_97_percent_of_the_time(hit):
     rng, one = np.random.default_rng(5), np.ones((1, 1))
@@ -66,6 +68,7 @@ def test_the_resamples_of_usual_sizes_are_those_of_a_multinomial_draw():
     assert np.array_equal(weights, draws.T / 133)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_many_queries_have_fewer_resamples_of_the_same_distribution():
     assert [affordable_resamples(10_000, each) for each in (MANY_QUERIES, 60_000, 10**7)] == [10_000, 3_333, 1_000]
     assert [affordable_resamples(10_000, 10**6, at_least) for at_least in (6_000, 60_000)] == [6_000, 10_000]

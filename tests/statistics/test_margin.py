@@ -32,8 +32,8 @@ def test_equal_runs_are_equivalent_only_with_enough_queries():
 
 @pytest.mark.parametrize("span", [1.0, 4.0])
 @pytest.mark.parametrize("queries", [30, 133, 300])
-def test_a_few_queries_that_lose_everything_hide_in_at_most_5_percent(queries, span):
-    rng, sets, margin = np.random.default_rng(7), 500, 0.03
+def test_a_few_queries_that_lose_everything_hide_in_at_most_5_percent(queries, span, times):
+    rng, sets, margin = np.random.default_rng(7), times(500), 0.03
     draws = -span * (rng.random((sets, queries)) < margin)
     passed = [against_baseline(each, margin * span, span, resamples=9).p_not_worse <= 0.05 for each in draws]
     assert np.mean(passed) <= at_most(0.05, sets)
@@ -73,8 +73,8 @@ def test_a_clear_loss_is_worse():
 
 @pytest.mark.parametrize("queries", [30, 133])
 @pytest.mark.parametrize("metric", ["scores", "hits"])
-def test_what_is_worse_by_the_margin_passes_in_at_most_5_percent(metric, queries):
-    rng, sets, margin = np.random.default_rng(2), 600, 0.05
+def test_what_is_worse_by_the_margin_passes_in_at_most_5_percent(metric, queries, times):
+    rng, sets, margin = np.random.default_rng(2), times(600), 0.05
     draw = {
         "scores": lambda: rng.normal(-margin, 0.15, queries),
         "hits": lambda: rng.choice([-1.0, 0.0, 1.0], queries, p=[0.15, 0.75, 0.10]),
@@ -84,8 +84,8 @@ def test_what_is_worse_by_the_margin_passes_in_at_most_5_percent(metric, queries
 
 
 @pytest.mark.parametrize("side", [-1, 1])
-def test_what_differs_by_the_margin_is_called_equivalent_in_at_most_5_percent(side):
-    rng, sets, margin = np.random.default_rng(3), 600, 0.05
+def test_what_differs_by_the_margin_is_called_equivalent_in_at_most_5_percent(side, times):
+    rng, sets, margin = np.random.default_rng(3), times(600), 0.05
     found = [
         against_baseline(rng.normal(side * margin, 0.15, 133), margin, 1.0, resamples=999).p_equivalent <= 0.05
         for _ in range(sets)
@@ -93,6 +93,7 @@ def test_what_differs_by_the_margin_is_called_equivalent_in_at_most_5_percent(si
     assert np.mean(found) <= at_most(0.05, sets)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_queries_needed_are_enough_of_the_same_and_one_less_is_not():
     differences, margin = np.array([0.1, -0.1, 0.2, -0.2, 0.0]), 0.02
     needed = against_baseline(differences, margin, 1.0).needed

@@ -43,6 +43,7 @@ def test_more_certainty_takes_a_larger_difference_and_more_queries(setting):
     assert queries_needed(0.2, 0.02, **setting) > queries_needed(0.2, 0.02)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("shift", [0.15, 0.3])
 def test_the_randomisation_test_detects_the_difference_in_80_percent(shift):
     rng = np.random.default_rng(4)

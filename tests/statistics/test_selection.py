@@ -40,6 +40,7 @@ def test_with_a_fold_for_each_query_all_other_queries_choose(scores):
     assert select(scores, folds=12, repeats=3).per_query.tolist() == pytest.approx(leave_one_out(scores))
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_held_out_scores_are_those_of_a_plain_cross_validation():
     scores, rng, held_out = sweep(), np.random.default_rng(3), []
     for _ in range(2000):
@@ -59,6 +60,7 @@ def test_the_optimism_is_the_apparent_minus_the_expected_score():
     assert found.optimism == found.apparent - found.per_query.mean()
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_apparent_score_is_too_high_and_the_expected_score_is_right():
     rng = np.random.default_rng(7)
     found = [select(f1_like(rng, alike(15)), repeats=20) for _ in range(500)]
@@ -152,6 +154,7 @@ def test_a_query_without_a_type_uses_the_choice_for_all_types():
     assert (found.per_query[:50] == found.for_all.per_query[:50]).all()
 
 
+@pytest.mark.usefixtures("long_work")
 def test_choosing_by_type_loses_if_all_types_have_the_same_best():
     rng = np.random.default_rng(7)
     shift = np.linspace(0, 0.5, 8)
@@ -187,6 +190,7 @@ def test_harder_types_do_not_change_p():
     assert select_by_type(sweep() - harder, TYPES).p == pytest.approx(select_by_type(sweep(), TYPES).p, abs=1e-9)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_types_that_do_not_matter_are_significant_as_often_as_the_level_says():
     rng = np.random.default_rng(7)
     found = [select_by_type(f1_like(rng, alike(8)), TYPES, repeats=1, resamples=199).p for _ in range(800)]

@@ -50,6 +50,7 @@ def test_types_pay_only_if_they_gain(scores):
     assert not standings(np.array([halves, halves - 0.1]) + noise, types).types_pay
 
 
+@pytest.mark.usefixtures("long_work")
 def test_many_comparisons_with_a_baseline_get_enough_patterns_to_be_significant():
     better = np.random.default_rng(0).normal(1, 0.1, (600, 40))
     better[0] -= 1

@@ -112,6 +112,7 @@ def test_what_is_a_letter_belongs_to_the_code(package, monkeypatch):
     assert digest("theirs.ranker") != before
 
 
+@pytest.mark.usefixtures("long_work")
 def test_every_required_package_is_known_by_its_module():
     modules = metadata.packages_distributions()
     for module, package in code._required().items():
@@ -137,6 +138,7 @@ def test_a_module_that_cannot_be_parsed_counts_by_its_text(package):
     assert digest("theirs.ranker") != before
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_subclass_is_other_code(letters):
     class Louder(type(letters)):
         pass
@@ -198,6 +200,7 @@ print(rank(SparseRetriever(store), Search(("iron iron zinc", "iron zinc tea and 
 """
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize(
     ("file", "was", "becomes"),
     [

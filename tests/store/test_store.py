@@ -10,10 +10,10 @@ from pathlib import Path
 import building
 import numpy as np
 import pytest
-from application import PROJECT
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragsweep.app.commands.store import main
 from ragsweep.core.digest import digest, digest_file
 from ragsweep.store.code import code_of_call
 from ragsweep.store.store import CHECKSUMS, Store, packed, unpacked
@@ -225,6 +225,7 @@ def test_an_entry_whose_list_is_empty_is_built_anew(store):
     assert store.get("stage", 1, lambda: {"array": np.ones(1)})["array"].tolist() == [1]
 
 
+@pytest.mark.usefixtures("processes")
 def test_clearing_leaves_what_another_process_builds(store):
     process = subprocess.Popen([sys.executable, building.__file__, store.path], stdout=subprocess.PIPE, text=True)
     process.stdout.readline()
@@ -254,15 +255,16 @@ def test_clearing_takes_what_an_older_version_kept(store):
     assert list(Path(store.path).glob("*/*")) == []
 
 
-def test_the_command_shows_and_clears(store):
+def test_the_command_shows_and_clears(store, monkeypatch, capsys):
     fill(store, 1, used=0)
 
     def command(*arguments):
-        done = subprocess.run(
-            [sys.executable, PROJECT / "scripts/store.py", "--path", store.path, *arguments],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        return done.returncode, done.stdout + done.stderr
+        monkeypatch.setattr(sys, "argv", ["ragsweep", "--path", store.path, *arguments])
+        try:
+            status = main()
+        except SystemExit as end:
+            status = end.code
+        return status, "".join(capsys.readouterr())
 
     status, shown = command()
     assert status == 0
@@ -293,6 +295,7 @@ def test_a_full_disk_is_said_once_however_it_shows(tmp_path):
     assert len(said) == 1
 
 
+@pytest.mark.usefixtures("processes")
 def test_processes_that_want_the_same_build_it_once(store):
     processes = [
         subprocess.Popen([sys.executable, building.__file__, store.path], stdout=subprocess.PIPE, text=True)
@@ -301,6 +304,7 @@ def test_processes_that_want_the_same_build_it_once(store):
     assert "".join(process.communicate()[0] for process in processes) == "built\n"
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_process_killed_while_building_holds_nobody_up(store):
     process = subprocess.Popen([sys.executable, building.__file__, store.path], stdout=subprocess.PIPE, text=True)
     process.stdout.readline()

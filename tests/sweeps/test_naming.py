@@ -46,6 +46,7 @@ def test_jobs_over_files_of_one_name_have_names_of_their_own():
     assert values_shown(jobs("/x/a.trec", "/x/b.trec"), swept) == {"retriever.path": {}, "k": {}}  # nothing to send
 
 
+@pytest.mark.usefixtures("long_work")
 def test_what_names_the_jobs_of_a_wide_sweep_is_not_in_the_environment(tmp_path):
     """Of which one string may have 128 KiB on Linux."""
     swept, parsed = ["retriever.path"], jobs(*(f"/a/{'long/' * 40}way/{at}/bm25.trec" for at in range(300)))

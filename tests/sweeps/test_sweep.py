@@ -98,6 +98,7 @@ def test_the_baseline_is_sparse_retrieval_at_the_k_of_the_best():
     assert level.outcomes[level.standings.baseline.reference].name == "alpha=0 k=3"
 
 
+@pytest.mark.usefixtures("long_work")
 def test_sparse_retrieval_as_the_best_has_no_baseline():
     sweep = Sweep([alpha_k(0, 3, 0.5), alpha_k(1, 3, 0.4)], {}, SETTINGS)
     assert sweep.standings.baseline is None
@@ -143,6 +144,7 @@ def test_a_setting_of_words_and_numbers_is_an_axis_in_the_order_given():
     assert Sweep(runs, {}).axes == {"retriever.candidates": [100, "null", 20]}
 
 
+@pytest.mark.usefixtures("long_work")
 def test_three_settings_are_drawn_together():
     runs = [
         outcome(f"{size} {encoder} {k}", rank / 20, {"chunker.size": size, "encoder.model": encoder, "k": k}, k=str(k))

@@ -34,8 +34,6 @@ from ragsweep.tasks.facts import facts_of
 from ragsweep.tasks.files import facts
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.task import RankingTask
-from ragsweep_audit.audit import audit
-from ragsweep_audit.settings import AuditSettings
 
 SPARSE = SparseRetriever(NO_STORE)
 LETTERS = partial(re.sub, r"\W", "")
@@ -197,17 +195,6 @@ def test_the_decision_begins_with_it():
     mixed = decided(some, of_scores("alpha=0", bad, {"retriever.alpha": 0}, facts={"caution": caution}))
     assert caution not in headline(mixed)[0]
     assert f"alpha=0: {caution}" in evidence(mixed)
-
-
-@pytest.mark.parametrize(
-    ("retriever", "count"), [(SPARSE, 2), (replace(SPARSE, backend="bm25s"), 1), (Everything(), 0), (None, 0)]
-)
-def test_the_audit_has_a_finding(retriever, count):
-    items = items_of(UNKNOWN, WEIGHTLESS, FOUND, "tablets")
-    found = audit(items, AuditSettings(), 1, NO_STORE, retriever).findings
-    silent = [each for each in found if each.kind == "nothing_found"]
-    assert sum(each.count for each in silent) == count
-    assert {each.out_of for each in silent} <= {4}
 
 
 LANGUAGES = {  # passages, each with a query about it

@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragsweep.core.errors import DatasetError
@@ -190,7 +190,6 @@ LINES = st.lists(
 
 
 @pytest.mark.parametrize("kind", [RANKINGS, QRELS], ids=["rankings", "qrels"])
-@settings(max_examples=150)
 @given(content=st.binary(max_size=30) | st.lists(LINES, max_size=3).map(b"\n".join))
 def test_any_file_is_read_or_refused_in_one_line(tmp_path_factory, kind, content):
     file = tmp_path_factory.getbasetemp() / "any.trec"

@@ -1,20 +1,20 @@
 """What components are handed leads neither to judgments nor to right answers, nor to the types of queries."""
 
-import gc
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 
 import numpy as np
 import pytest
 from letters import LetterEncoder
+from seams import TOPICS, TYPES, Memory, kept_in, noting, reached, secrets_in
 
-from ragsweep.core.errors import AnswererError, ConfigError, RetrieverError
+from ragsweep.core.errors import ConfigError, RetrieverError
 from ragsweep.core.timing import UNTIMED
 from ragsweep.datasets import PageChunker
-from ragsweep.datasets.model.cases import Case, Option
-from ragsweep.datasets.model.collection import Collection, Document, Judgment, Query, Reference
+from ragsweep.datasets.model.cases import Case
+from ragsweep.datasets.model.collection import Collection, Judgment, Query
 from ragsweep.datasets.model.dataset import Dataset, Qrels
+from ragsweep.models.language.language_model import Completion
 from ragsweep.retrieval import (
     CentroidClassifier,
     DenseRetriever,
@@ -40,120 +40,17 @@ from ragsweep.retrieval import (
 from ragsweep.retrieval.judgments import Judgments, dealing
 from ragsweep.retrieval.ranking import Expansion
 from ragsweep.store.store import NO_STORE, Store
-from ragsweep.tasks.ranking.learning import LEARNS, Values
+from ragsweep.tasks.ranking.learning import LEARNS
 from ragsweep.tasks.ranking.metrics import ndcg
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.task import RankingTask
 from ragsweep.testing import LearnerContract
 from ragsweep.testing.learning import JUDGED
-from ragsweep_answers.answering import Answer, EvidenceAnswerer, LanguageModelAnswerer, ask_apart
-from ragsweep_answers.answering.reasoning import ChainOfThought
-from ragsweep_answers.measuring.settings import AnswerSettings
-from ragsweep_answers.measuring.task import AnswersTask
-from ragsweep_answers.testing import TellingModel
-from ragsweep_generate.checking import Checker
-from ragsweep_generate.extractive import ExtractiveGenerator
-from ragsweep_generate.making import Plan, make
-from ragsweep_generate.searching import CorpusSearch
-from ragsweep_generate.sources import sources_of
-from ragsweep_generate.testing import TEXTS
-
-TOPICS = ("iron", "fever", "malaria", "worms", "zinc", "dengue", "oxygen", "vaccine")
-TYPES = ("type of odd ones", "type of even ones")
-GRADE = 73_911  # of every judgment: a number that is nowhere else
-
-
-@dataclass(frozen=True)
-class Memory:
-    """A dataset of documents of one page, and two questions about each, with types, fields and right answers.
-
-    Attributes:
-        cases: Whether it has right answers.
-        turn: Of each judgment, type and right answer to that of another query; the rest stays.
-    """
-
-    cases: bool = False
-    turn: int = 0
-
-    def load(self):
-        texts = {topic: f"All that is known of {topic}. Give {topic}." for topic in TOPICS}
-        documents = tuple(
-            Document.from_pages(f"{topic}.md", [("1", f"{topic}.md#1", text)]) for topic, text in texts.items()
-        )
-        queries = tuple(
-            Query(f"q{number}", f"{start} {topic}?", TYPES[(number + self.turn) % 2], (("answered by", f"{topic}.md"),))
-            for number, (start, topic) in enumerate(
-                (start, topic) for topic in TOPICS for start in ("What is known of", "Who needs")
-            )
-        )
-        judgments = tuple(
-            Judgment(query.query_id, f"{TOPICS[(row // 2 + self.turn) % len(TOPICS)]}.md#1", GRADE)
-            for row, query in enumerate(queries)
-        )
-        options = tuple(Option(letter, text) for letter, text in zip("ABCD", TOPICS, strict=False))
-        cases = tuple(
-            Case(query.query_id, "", query.text, options, "ABCD"[(row + self.turn) % 4])
-            for row, query in enumerate(queries)
-        )
-        return Collection("memory", "page", documents, queries, judgments, cases=cases if self.cases else ())
 
 
 def ranking_task(retriever, store=NO_STORE, turn=0, **stages):
     evaluation = EvaluationSettings("after_cutoff", 1, "linear", 10, {"ndcg": ndcg})
     return RankingTask(Memory(turn=turn), PageChunker(), retriever, evaluation, 3, 0, store, **stages)
-
-
-def answers_task(answerer, store=NO_STORE, turn=0):
-    settings = AnswerSettings("after_cutoff", 1, 10, 10, 0.8, 0.5, ["none", "judged", "placebo"])
-    stages = PageChunker(), SparseRetriever(store), answerer
-    return AnswersTask(Memory(True, turn), *stages, settings, 2, 0, store)
-
-
-def reached(arguments):
-    """Everything that arguments lead to, as the garbage collector sees it; of a function what it holds."""
-    found, waiting = {}, [arguments]
-    while waiting:
-        thing = waiting.pop()
-        if id(thing) in found:
-            continue
-        found[id(thing)] = thing
-        if isinstance(thing, FunctionType):
-            waiting += [*(cell.cell_contents for cell in thing.__closure__ or ()), thing.__defaults__]
-            waiting += [thing.__kwdefaults__, thing.__dict__]
-        elif isinstance(thing, np.ndarray):
-            waiting += [thing.base, thing.tolist() if thing.dtype == object else None]
-        elif not isinstance(thing, type | ModuleType | BuiltinFunctionType | FrameType | str | bytes | int | float):
-            waiting += gc.get_referents(thing)
-    return [*found.values()]
-
-
-SECRET = (
-    Dataset,
-    Collection,
-    Qrels,
-    Judgment,
-    Reference,
-    Query,
-    Case,
-    Judgments,
-    Values,
-    Memory,
-    RankingTask,
-    AnswersTask,
-)
-
-
-def secrets_in(arguments):
-    """What nobody is to see: the objects that hold judgments, their grades, and the types and fields of queries."""
-    return [each for each in reached(arguments) if is_secret(each)]
-
-
-def is_secret(thing):
-    if isinstance(thing, str):
-        return thing in {*TYPES, "answered by"}
-    if isinstance(thing, np.ndarray):
-        return thing.dtype.kind in "iuf" and bool((thing == GRADE).any())
-    return isinstance(thing, SECRET) or (isinstance(thing, int | np.integer) and thing == GRADE)
 
 
 # Components that stand where ours need a model or an engine
@@ -187,7 +84,10 @@ class Telling:
     structured = False
 
     def ask_each(self, items, work, asking):
-        return [work(each, TellingModel(lambda prompt: "Answer: B")) for each in items]
+        return [work(each, self) for each in items]
+
+    def complete(self, messages, *, as_json=False):
+        return Completion("Answer: B", None, None, 1.0)
 
 
 class AsksRanker:
@@ -213,21 +113,17 @@ SEAMS = [
     (HypotheticalPassage, "expand"),
     (AsksRanker, "expand"),
     (Telling, "ask_each"),
-    (TellingModel, "complete"),
+    (Telling, "complete"),
     (LetterEncoder, "encode"),
     (ExactIndex, "open"),
     (OwnEngine, "open_corpus"),
     (CentroidClassifier, "learn"),
     (PageChunker, "split"),
-    (EvidenceAnswerer, "answer"),
-    (LanguageModelAnswerer, "answer"),
-    (ChainOfThought, "answer"),
-    (ExtractiveGenerator, "draft"),
 ]
 
 
 def tasks(store=NO_STORE, turn=0):
-    """Runs of both tasks that have a component at every seam."""
+    """Runs that have a component at every seam."""
     encoder = LetterEncoder()
     dense, sparse = DenseRetriever(encoder, store), SparseRetriever(store)
     engine = DenseRetriever(encoder, store, OwnEngine())
@@ -240,36 +136,17 @@ def tasks(store=NO_STORE, turn=0):
         ranking_task(fused, store, turn, query=LowerCase()),
         ranking_task(sparse, store, turn, query=SpellCheck()),
         ranking_task(sparse, store, turn, query=HypotheticalPassage(Telling(store))),
-        answers_task(EvidenceAnswerer(encoder, NO_STORE), store, turn),  # it would keep what the judged pages are like
-        answers_task(LanguageModelAnswerer(Telling(store), ChainOfThought()), store, turn),
     ]
 
 
 @pytest.fixture(scope="module")
 def handed():
-    """What each seam was handed in runs of both tasks, and when questions were made from a dataset that has some."""
-    noted = {}
-    with pytest.MonkeyPatch.context() as patch:
-        for kind, method in SEAMS:
-            patch.setattr(kind, method, noting(getattr(kind, method), noted.setdefault((kind, method), [])))
+    """What each seam was handed in these runs."""
+    with noting(SEAMS) as noted:
         for made in tasks():
             items = made.load()
             made.check(items)
             made.measure(items)
-        told = Document.from_pages("told.md", [("1", "told.md#1", " ".join(TEXTS))])
-        sources = sources_of((*Memory(cases=True).load().documents, told), 2000, 3)
-        checker = Checker(CorpusSearch(sources, None, NO_STORE))
-        make(ExtractiveGenerator(), sources, checker, Plan(2, 0, (), 5, 2000, 3, 0))
-    return noted
-
-
-def noting(method, calls):
-    """The method, which notes its arguments."""
-
-    def noted(self, *arguments, **named):
-        calls.append((arguments, named))
-        return method(self, *arguments, **named)
-
     return noted
 
 
@@ -285,16 +162,16 @@ def test_the_walk_finds_what_is_hidden_in_closures_methods_partials_and_fields()
         inner: object
 
     for hidden in (closure, items.coverage, partial(print, items), Holds([{"a": Holds(closure)}]), lambda x=items: x):
-        assert any(isinstance(each, Qrels) for each in secrets_in((hidden,)))
-    assert TYPES[0] in secrets_in([(TYPES[0],)])
-    assert secrets_in([{"gains": items.qrels.grade.astype(float)[::-1]}])
-    assert not secrets_in(["text", [1, 2], np.ones(3)])
+        assert any(isinstance(each, Qrels) for each in secrets_in((hidden,), RankingTask))
+    assert TYPES[0] in secrets_in([(TYPES[0],)], RankingTask)
+    assert secrets_in([{"gains": items.qrels.grade.astype(float)[::-1]}], RankingTask)
+    assert not secrets_in(["text", [1, 2], np.ones(3)], RankingTask)
 
 
 @pytest.mark.parametrize("seam", SEAMS, ids=lambda seam: f"{seam[0].__name__}.{seam[1]}")
 def test_nothing_that_a_component_is_handed_leads_to_judgments(handed, seam):
     assert handed[seam]
-    assert [type(each) for call in handed[seam] for each in secrets_in(call)] == []
+    assert [type(each) for call in handed[seam] for each in secrets_in(call, RankingTask)] == []
 
 
 def test_a_classifier_learns_types_as_numbers_and_those_of_other_folds_only(handed):
@@ -304,20 +181,15 @@ def test_a_classifier_learns_types_as_numbers_and_those_of_other_folds_only(hand
 
 
 def test_what_the_store_keeps_is_the_same_under_other_judgments_types_and_answers(tmp_path):
-    """A component may read the store that it keeps its stages in. The audit keeps there what every run prints."""
+    """A component may read the store that it keeps its stages in."""
     kept = []
     for turn in (0, 1):
         store = Store(str(tmp_path / str(turn)))
         for made in tasks(store, turn):
             made.measure(made.load())
-        entries = {(each.stage, each.path.name): each.arrays for each in store.entries() if each.stage != "audit"}
-        kept.append({key: {name: timeless(name, array) for name, array in of.items()} for key, of in entries.items()})
+        kept.append(kept_in(store))
     assert {"dense", "sparse", "encoderreranker", "encoding"} <= {stage for stage, _ in kept[0]}
     assert kept[0] == kept[1]
-
-
-def timeless(name, array):
-    return array.shape if "ms" in name else array.tolist()
 
 
 # Components that learn from judgments
@@ -508,119 +380,3 @@ def test_a_search_takes_no_judgments():
     """
     known = {"passages", "queries", "names", "names_digest", "feedback", "unranked"}
     assert {each.name for each in fields(Search)} == known
-
-
-# Answerers
-
-
-def overlap(question, evidence):
-    """The option with the most words in the evidence."""
-    return max(question.options, key=lambda option: option.text in evidence).letter
-
-
-class PoolsById:
-    """Joins the evidence of all questions of one id."""
-
-    has_confidence = False
-
-    def answer(self, questions):
-        pool = {}
-        for each in questions:
-            pool.setdefault(self.key(each), []).extend(passage.text for passage in each.evidence)
-        return [Answer(overlap(each, " ".join(pool[self.key(each)]))) for each in questions]
-
-    def key(self, question):
-        return question.question_id
-
-
-class KeepsByText(PoolsById):
-    """Keeps answers by the text of the question, in the object."""
-
-    def __init__(self):
-        self.kept = {}
-
-    def answer(self, questions):
-        for each in questions:
-            text = " ".join(passage.text for passage in each.evidence)
-            self.kept.setdefault(each.question, Answer(overlap(each, text)))
-        return [self.kept[each.question] for each in questions]
-
-
-KEPT = {}
-
-
-class KeepsByTextInItsModule(KeepsByText):
-    """Keeps them outside of any object, where fresh copies do not help."""
-
-    def __init__(self):
-        self.kept = None
-
-    def answer(self, questions):
-        self.kept = KEPT
-        return super().answer(questions)
-
-
-class Plain(PoolsById):
-    """Answers each question by its own evidence."""
-
-    def answer(self, questions):
-        return [Answer(overlap(each, " ".join(passage.text for passage in each.evidence))) for each in questions]
-
-
-def values(answerer):
-    made = answers_task(answerer)
-    found = made.measure(made.load())
-    return found.values, {measure.metric.name: measure.value for measure in found.measures}, found.findings
-
-
-@pytest.mark.parametrize("answerer", [PoolsById(), KeepsByText()], ids=["pools", "keeps"])
-def test_an_answerer_that_joins_what_it_is_asked_measures_what_a_plain_one_does(answerer):
-    assert values(answerer)[:2] == values(Plain())[:2]
-
-
-def test_an_answerer_that_keeps_answers_by_the_text_outside_of_itself_is_named():
-    KEPT.clear()
-    sentences = [each for each in values(KeepsByTextInItsModule())[2] if "keeps answers by the text" in each]
-    assert len(sentences) == 2  # the judged pages are mostly the retrieved ones
-    assert not any("keeps answers" in each for each in values(Plain())[2])
-
-
-def test_neither_ids_nor_order_nor_objects_join_what_an_answerer_is_asked():
-    asked, copies = [], []
-
-    class Notes(Plain):
-        def answer(self, questions):
-            asked.append(questions)
-            copies.append(self)
-            return super().answer(questions)
-
-    values(original := Notes())
-    assert len(asked) == 4
-    ids = [{each.question_id for each in questions} for questions in asked]
-    assert len(set.union(*ids)) == sum(map(len, ids)) == 4 * 16
-    assert not set.union(*ids) & {f"q{number}" for number in range(16)}
-    assert len({tuple(each.question for each in questions) for questions in asked}) == 4
-    assert len({id(each) for each in (original, *copies)}) == 5
-
-
-def test_an_error_names_the_question_as_the_dataset_does():
-    class Wrong(Plain):
-        def answer(self, questions):
-            return [Answer("Z")] * len(questions)
-
-    with pytest.raises(AnswererError, match=r"question 'q\d+': the letter 'Z'"):
-        values(Wrong())
-
-
-def test_answers_come_back_in_the_order_of_the_questions():
-    made = answers_task(Plain())
-    items = made.load()
-
-    class Echo:
-        def answer(self, questions):
-            return [Answer("A", reasoning=each.question) for each in questions]
-
-    from ragsweep_answers.measuring.contexts import contexts, questions
-
-    asked = questions(items, contexts(items, "none", None, 1, 1))
-    assert [each.reasoning for each in ask_apart(Echo(), asked, "part")] == [each.question for each in asked]

@@ -215,6 +215,7 @@ def test_a_bad_setting_of_the_task_is_refused(application):
     assert "task.divisors: found 9, expected a whole number from 1 to 5" in process.stderr
 
 
+@pytest.mark.usefixtures("drawing")
 class TestYesNo(TaskContract):
     component = YesNoTask
     settings: ClassVar = {"seed": 0, "questions": 40, "divisors": 2, "sharpness": 1.0}

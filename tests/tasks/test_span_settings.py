@@ -32,6 +32,7 @@ def changed(one, other):
     return {name.partition("/")[0] for name, value in one.values.items() if value != other.values[name]}
 
 
+@pytest.mark.usefixtures("long_work")
 def test_each_setting_changes_what_it_is_about(measured):
     plain = measured()
     assert changed(plain, measured("evaluation.token=word", folder="1")) == {"token"}
@@ -39,6 +40,7 @@ def test_each_setting_changes_what_it_is_about(measured):
     assert changed(plain, measured("evaluation.fuzzy_threshold=0.2", folder="3")) == {"passage"}
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_passage_may_hold_words_of_a_reference_that_stands_elsewhere(measured):
     spans, loose = [("Is there bleeding and belly pain?", ["tired and pale"])], "evaluation.fuzzy_threshold=0.3"
     characters, words = (
@@ -47,6 +49,7 @@ def test_a_passage_may_hold_words_of_a_reference_that_stands_elsewhere(measured)
     assert (characters.values["passage/coverage"], words.values["passage/coverage"]) == (0, 1)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_words_may_have_to_stand_in_order(measured):
     parts = [("Which test finds malaria?", ["rapid test finds malaria with a"])]
     words, ordered = (
@@ -55,6 +58,7 @@ def test_words_may_have_to_stand_in_order(measured):
     assert words.values["token/recall"] > ordered.values["token/recall"] > 0
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_threshold_also_decides_which_passages_are_relevant_without_offsets(measured):
     by_words = "evaluation.token=word"
     loose, strict = (
@@ -65,6 +69,7 @@ def test_the_threshold_also_decides_which_passages_are_relevant_without_offsets(
     assert any("not at exactly one place of the document" in sentence for sentence in loose.findings)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_offsets_that_are_missing_are_told_before_anything_is_measured(measured):
     with pytest.raises(ConfigError, match=r"^evaluation\.metrics\.token/iou: compares characters, and 1 references"):
         measured(spans=UNPLACED)
@@ -89,6 +94,7 @@ def test_a_sweep_over_chunks_is_decided_by_spans(application, tmp_path):
     assert (application.artifacts(parent) / "charts" / "against_each_other.svg").stat().st_size > 0
 
 
+@pytest.mark.usefixtures("long_work")
 def test_many_metrics_get_a_panel_for_each_kind_and_one_for_counts(measured):
     draw, evaluation = measured().charts
     charts = dict(draw(evaluation))

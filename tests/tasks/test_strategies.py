@@ -27,6 +27,7 @@ def test_the_experiment_has_every_strategy(strategies):
     assert len({run.data.tags["config.digest"] for run in strategies.values()}) == len(OPTIONS)
 
 
+@pytest.mark.soak
 def test_no_strategy_knows_how_its_queries_are_judged(strategies, shared_application, application, tmp_path):
     """The relevant pages of each query go to the next query: no ranking changes."""
     others = [small.QUERIES[(row + 1) % len(small.QUERIES)] for row in range(len(small.QUERIES))]

@@ -6,6 +6,8 @@ import pytest
 
 from ragsweep.tracking.environment import git_commit, is_dirty, uncommitted_patch, untracked
 
+pytestmark = pytest.mark.usefixtures("processes")
+
 
 def git(folder, *arguments):
     who = ["-c", "user.name=me", "-c", "user.email=me@example.org"]

@@ -6,7 +6,7 @@ import warnings
 from contextlib import closing
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mlflow import MlflowClient
 from mlflow.exceptions import MlflowException
@@ -41,7 +41,6 @@ def store(shared_application):
     return client, parent, child.info.run_id, other.info.run_id
 
 
-@settings(max_examples=50)
 @given(number=JUNK, swept=JUNK, joined=JUNK, which=st.sampled_from(["1", "01", "", "x", "9" * 30]))
 def test_a_run_whose_tags_say_anything_is_left_out(store, number, swept, joined, which):
     client, parent, good, bad = store

@@ -86,9 +86,8 @@ def test_a_long_value_ends_in_a_digest_of_the_whole():
         ("dataset.name='\x1b[31mred'", "dataset.name: found '\\x1b[31mred', expected one line"),
     ],
 )
-@pytest.mark.parametrize("mode", [[], ["-m"]], ids=["run", "sweep"])
-def test_a_name_that_mlflow_refuses_is_said_before_the_first_job(application, override, expected, mode):
-    assert_refused(application.run(*mode, override), application, expected)
+def test_a_name_that_mlflow_refuses_is_said_before_the_first_job(application, override, expected):
+    assert_refused(application.run("-m", override), application, expected)
 
 
 def test_only_as_many_metrics_as_a_table_can_have_are_measured(application):
@@ -114,7 +113,7 @@ def test_three_long_texts_without_ascii_are_kept():
     assert tags_of({"sweep.values": json_tag(swept)}) == {"sweep.values": json_tag(swept)}
 
 
-@pytest.mark.parametrize("name", ['it\'s a "name" of `b`', "100 % <b>x</b> a/b\\c", "données €", "0"])
+@pytest.mark.parametrize("name", ['it\'s a "name" of `b`, 100 % <b>x</b> a/b\\c, données €', "0"])
 def test_an_experiment_may_have_any_name_of_one_line(application, dataset, name):
     quoted = name.replace("'", "\\'")
     sweep = ["-m", *dataset, "retriever=sparse", "k=1", f"tracking.experiment='{quoted}'"]

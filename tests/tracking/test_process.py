@@ -22,6 +22,7 @@ time.sleep(600)
 ENDED = "1_00000000.lock"
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_process_is_gone_once_it_has_been_killed_and_stays_so_also_as_a_zombie():
     process = subprocess.Popen([sys.executable, "-c", PRINT_IDENTITY], stdout=subprocess.PIPE, text=True)
     try:

@@ -1,4 +1,4 @@
-"""`scripts/push.py`: uploads what waits in a folder, wherever the folder has come from."""
+"""`ragsweep push`: uploads what waits in a folder, wherever the folder has come from."""
 
 import json
 import re
@@ -186,7 +186,7 @@ def opened_files():
         _opened = None
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_whatever_a_journal_holds_it_is_uploaded_or_refused_and_nothing_else_is_touched(home, application, data):
     folder = waiting_run(home / "outputs" / "0", application.uri)

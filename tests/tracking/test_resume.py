@@ -71,7 +71,7 @@ def test_a_killed_sweep_is_resumed_as_if_nothing_had_happened(application, datas
     process.kill()
     process.communicate()
     other_hashes = {"PYTHONHASHSEED": "1"}  # of strings, so that the order of a set is another one
-    resumed = application.in_new_interpreter("run.py", *SWEEP, *dataset, "tracking.resume=true", **other_hashes)
+    resumed = application.in_new_interpreter("run", *SWEEP, *dataset, "tracking.resume=true", **other_hashes)
     assert resumed.returncode == 0, resumed.stderr
     ran, found = names(resumed)
     assert len(found) >= 2
@@ -80,6 +80,7 @@ def test_a_killed_sweep_is_resumed_as_if_nothing_had_happened(application, datas
     assert charts(application) == charts(undisturbed)
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.repeat(usual=1, soak=20)
 def test_a_sweep_killed_at_any_moment_is_resumed(tmp_path, cache, dataset, undisturbed, repetition):
     undisturbed, seconds = undisturbed

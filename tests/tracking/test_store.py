@@ -196,6 +196,7 @@ def behind_tls(certificate):
     server.server_close()
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_private_certificate_is_refused_unless_mlflows_variables_allow_it(behind_tls, certificate, monkeypatch):
     with pytest.raises(OSError, match="CERTIFICATE_VERIFY_FAILED"):
         store._check_answers(behind_tls)
@@ -206,6 +207,7 @@ def test_a_private_certificate_is_refused_unless_mlflows_variables_allow_it(behi
     store._check_answers(behind_tls)
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_server_gets_the_certificate_of_the_client(certificate, monkeypatch):
     both = certificate.with_name("both.pem")
     both.write_text(certificate.read_text() + certificate.with_name("key.pem").read_text())

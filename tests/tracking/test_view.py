@@ -28,6 +28,7 @@ from ragsweep.tracking.sweep_runs import StoredSweep, SweepRun
 from ragsweep.tracking.view import save_view, sweep_address
 
 SWEEP = ["-m", "retriever=sparse", "retriever.b=0.3,0.5", "k=1,2"]
+SHORT = ["-m", "retriever=sparse", "k=1"]
 METRICS = ["ndcg", "precision", "recall", "f1", "mrr", "hit_rate", "map"]
 COSTS = ["context/tokens", "latency/mean_ms"]
 TAG = "mlflow.sharedViewState."
@@ -132,20 +133,20 @@ def test_what_was_swept_under_another_name_shows_the_settings_that_differ(applic
 
 
 def test_a_sweep_over_datasets_leaves_its_view_with_each(application, dataset):
-    assert application.run(*SWEEP[:2], *dataset, "dataset.name=small,other").returncode == 0
+    assert application.run(*SHORT, *dataset, "dataset.name=small,other").returncode == 0
     found = views(application)
     assert [len(found[name]) for name in ("small", "other")] == [1, 1]
     assert found["small"][0][2]["searchFilter"] == found["other"][0][2]["searchFilter"]
 
 
 def test_a_store_that_does_not_take_the_view_does_not_fail_the_sweep(application, dataset):
-    assert application.run(*SWEEP, *dataset).returncode == 0
+    assert application.run(*SHORT, *dataset).returncode == 0
     with closing(sqlite3.connect(application.home / "mlflow.db")) as database:
         database.execute(
             "CREATE TRIGGER refuse BEFORE INSERT ON experiment_tags WHEN new.key LIKE 'mlflow.sharedViewState%' "
             "BEGIN SELECT raise(ABORT, 'no more views'); END"
         )
-    process = application.run(*SWEEP, *dataset)
+    process = application.run(*SHORT, *dataset)
     assert process.returncode == 0, process.stderr
     assert len(views(application)["small"]) == 1
     address = process.stdout.splitlines()[-1]
@@ -154,7 +155,7 @@ def test_a_store_that_does_not_take_the_view_does_not_fail_the_sweep(application
 
 
 def test_a_sweep_that_is_uploaded_later_gets_its_view(application, dataset):
-    assert application.run(*SWEEP, *dataset).returncode == 0
+    assert application.run(*SHORT, *dataset).returncode == 0
     [(key, _, state)] = views(application)["small"]
     experiment = application.client().get_experiment_by_name("small")
     application.client().delete_experiment_tag(experiment.experiment_id, f"{TAG}{key}")
@@ -173,7 +174,7 @@ def joined(number, other):
 
 
 def test_metrics_of_a_run_that_names_none_stand_in_the_order_of_their_names(application, dataset):
-    assert application.run(*SWEEP[:2], *dataset, "k=1").returncode == 0
+    assert application.run(*SHORT, *dataset).returncode == 0
     [parent], [child] = application.parents(), application.children()
     application.client().delete_tag(child.info.run_id, "measured")
     child = application.client().get_run(child.info.run_id)
@@ -183,7 +184,7 @@ def test_metrics_of_a_run_that_names_none_stand_in_the_order_of_their_names(appl
 
 
 def test_more_joined_runs_than_a_tag_can_hold_leave_the_view_of_its_own(application, dataset):
-    assert application.run(*SWEEP, *dataset).returncode == 0
+    assert application.run(*SHORT, *dataset).returncode == 0
     [parent] = application.parents()
     runs = [joined(number, parent.info.experiment_id) for number in range(1000)]
     [(_, _, before)] = views(application)["small"]

@@ -18,6 +18,8 @@ from ragsweep.models.encoders.embeddings import embed
 from ragsweep.retrieval import SentenceTransformerEncoder
 from ragsweep.store.store import NO_STORE, Store
 
+pytestmark = pytest.mark.usefixtures("models")
+
 TEXTS = ["What do the letters SNCU and FRU stand for?", "Iron, calcium and deworming tablets. " * 20]
 
 LENGTHS = [f"{text} {'more words of it ' * repeats}" for repeats in (0, 1, 7, 30, 100) for text in TEXTS]
@@ -177,6 +179,7 @@ def with_three_threads(exports, tmp_path_factory):
     return np.load(file)
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize(("backend", "precision"), COMBINATIONS)
 def test_an_embedding_is_the_same_to_the_bit_with_any_number_of_threads(
     exports, with_three_threads, backend, precision
@@ -305,6 +308,7 @@ SentenceTransformerEncoder(device="cpu").encode([f"word {number}" for number in 
 """
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_long_encoding_fills_no_log_with_its_progress():
     done = subprocess.run([sys.executable, "-c", LONG], capture_output=True, check=True)
     assert b"/512" not in done.stderr

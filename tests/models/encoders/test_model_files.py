@@ -11,6 +11,8 @@ from ragsweep.core.errors import EncoderError
 from ragsweep.models.encoders.model_files import MINILM, digest_of_model, model_folder
 from ragsweep.retrieval import SentenceTransformerEncoder
 
+pytestmark = pytest.mark.usefixtures("models")
+
 TEXTS = ["What do SNCU and FRU stand for?", "iron, calcium and deworming tablets " * 60]  # more than MiniLM reads
 
 

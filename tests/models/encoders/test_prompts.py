@@ -13,6 +13,8 @@ from ragsweep.retrieval.indexes.exact import ExactSearch
 from ragsweep.store.identity import identity
 from ragsweep.store.store import Store
 
+pytestmark = pytest.mark.usefixtures("models")
+
 E5 = {"query": "query: ", "passage": "passage: "}
 SEARCHING = "Represent this sentence for searching relevant passages: "
 

@@ -28,6 +28,8 @@ from ragsweep.store.store import NO_STORE
 from ragsweep.tasks.ranking.judging import judge
 from ragsweep.tasks.ranking.metrics import ndcg
 
+pytestmark = pytest.mark.usefixtures("models")
+
 PASSAGES = ("iron tablets", "iron tablets for mothers", "tea", "water and tea and iron", "hands", "wash your hands")
 QUERIES = ("iron", "tea for mothers")
 

@@ -1,7 +1,6 @@
 """The tokenizer of a model."""
 
 import pytest
-from transformers import AutoTokenizer
 
 from ragsweep.core.errors import EncoderError
 from ragsweep.models.encoders.model_files import MINILM, model_folder
@@ -10,7 +9,9 @@ from ragsweep.retrieval import ModelTokenizer
 TEXTS = ["Wash your hands.", "", "Référez la patiente à l'hôpital. 🙂 日本", "word " * 600]
 
 
-def test_offsets_are_those_of_transformers():
+def test_offsets_are_those_of_transformers(models):
+    from transformers import AutoTokenizer
+
     tokenizer = AutoTokenizer.from_pretrained(model_folder(MINILM))
     expected = tokenizer(TEXTS, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
     found = ModelTokenizer().offsets(TEXTS)

@@ -14,6 +14,7 @@ CHINESE = ("图书馆周一至周五上午九点开门", "借书证丢失后请�
 MINILM = SentenceTransformerEncoder().tokenizer_file
 
 
+@pytest.mark.usefixtures("models")
 def test_minilm_does_not_know_most_chinese_tokens():
     from transformers import AutoTokenizer
 

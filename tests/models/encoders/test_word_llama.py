@@ -67,6 +67,7 @@ def test_chunkers_count_with_its_tokenizer(package):
     ]
 
 
+@pytest.mark.usefixtures("processes")
 def test_nothing_is_imported_but_the_files_are_read():
     """The package sets up logging for the whole process, and its loader downloads."""
     code = (

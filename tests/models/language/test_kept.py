@@ -153,12 +153,14 @@ def test_the_first_response_counts_for_a_process_that_asked_at_the_same_time(kep
     assert kept.get("prompt", ask) == {"text": "first"} == other.get("prompt", refuse)
 
 
+@pytest.mark.usefixtures("processes")
 def test_processes_that_write_at_once_lose_nothing(kept):
     processes = [keeping(kept, start, start + 50) for start in (0, 50)]
     assert [process.wait(timeout=120) for process in processes] == [0, 0]
     assert [kept.get(number, refuse)["text"] for number in range(100)] == [str(number) for number in range(100)]
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_killed_process_loses_no_response_that_it_had_received(kept):
     process = keeping(kept, 0, 10**6)
     received = [process.stdout.readline() for _ in range(20)]

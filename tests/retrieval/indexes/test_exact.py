@@ -54,6 +54,7 @@ def test_passages_that_single_precision_cannot_tell_apart_are_ranked_by_double_p
     assert ranking.passages[0].tolist() == sorted(range(500), key=lambda passage: (-exact[passage], passage))[:20]
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("order", ["random", "worst first"])
 def test_blocks_threads_batches_and_blas_do_not_show(order):
     rng = np.random.default_rng(2)

@@ -57,6 +57,7 @@ def entries(store, stage):
     return len([entry for entry in (Path(store.path) / stage).iterdir() if entry.is_dir()])
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("index", [HnswIndex(ef_search=1500), IvfPqIndex(lists=4, probes=4, subquantizers=8)], ids=repr)
 def test_an_index_that_finds_everything_gives_the_exact_ranking(retrieve, index):
     exact, found = retrieve(ExactIndex(), 1500), retrieve(index, 1500)

@@ -4,8 +4,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from sentence_transformers import SentenceTransformer
-from sentence_transformers.util.quantization import quantize_embeddings, semantic_search_faiss
 
 from ragsweep.core.errors import ConfigError, EncoderError
 from ragsweep.models.encoders.embeddings import embed
@@ -51,9 +49,9 @@ def best(scores, depth=10):
 
 def middles():
     """The passages as 256 levels a dimension tell them."""
-    lowest, highest = PASSAGE.min(axis=0).astype(float), PASSAGE.max(axis=0).astype(float)
-    codes = quantize_embeddings(PASSAGE, "uint8").astype(float)
-    return lowest + (codes + 0.5) * (highest - lowest) / 255
+    lowest, highest = PASSAGE.min(axis=0), PASSAGE.max(axis=0)
+    codes = ((PASSAGE - lowest) / ((highest - lowest) / 255)).astype(np.uint8)
+    return lowest.astype(float) + (codes + 0.5) * (highest.astype(float) - lowest) / 255
 
 
 def signs():
@@ -64,7 +62,10 @@ SCORES = {"int8": QUERY.astype(float) @ middles().T, "binary": signs()}
 
 
 @pytest.mark.parametrize("quantize", SCORES)
+@pytest.mark.usefixtures("models")
 def test_codes_are_those_of_sentence_transformers(quantize):
+    from sentence_transformers.util.quantization import quantize_embeddings
+
     kept = []
     QuantizedIndex(quantize).open(PASSAGE, lambda _, build: kept.append(build()) or kept[0])
     expected = quantize_embeddings(PASSAGE, {"int8": "int8", "binary": "ubinary"}[quantize])
@@ -89,7 +90,10 @@ def test_int8_scores_are_those_of_faiss():
     np.testing.assert_allclose(retrieve(quantize="int8", rescore=False).scores, scores, atol=1e-3)
 
 
+@pytest.mark.usefixtures("models")
 def test_binary_distances_are_those_of_sentence_transformers():
+    from sentence_transformers.util.quantization import quantize_embeddings, semantic_search_faiss
+
     codes = quantize_embeddings(PASSAGE, "ubinary")
     hits, _ = semantic_search_faiss(QUERY, codes, corpus_precision="ubinary", top_k=10, rescore=False)
     expected = [[1 - 2 * hit["score"] / DIMENSIONS for hit in row] for row in hits]
@@ -154,7 +158,10 @@ def test_a_sweep_over_the_settings_encodes_every_text_once(store):
     assert len(asked) == sum(once.values())
 
 
+@pytest.mark.usefixtures("models")
 def test_the_first_dimensions_are_those_of_sentence_transformers(store):
+    from sentence_transformers import SentenceTransformer
+
     folder = str(SentenceTransformerEncoder(device="cpu").folder)
     model = SentenceTransformer(folder, device="cpu", truncate_dim=48)
     texts = ["Iron tablets are taken daily.", "Malaria is found with a rapid test."]

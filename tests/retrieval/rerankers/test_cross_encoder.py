@@ -14,6 +14,8 @@ from ragsweep.store.store import NO_STORE
 from ragsweep.testing import RerankerContract
 from ragsweep.testing.retrieval import SEARCH
 
+pytestmark = pytest.mark.usefixtures("models")
+
 RELEVANT = {0: {1, 6}, 1: {9}, 2: {8}, 4: {0}, 5: {1, 6}}  # the passages of each query
 PAIRS = [(query, passage) for query in SEARCH.queries for passage in SEARCH.passages]
 

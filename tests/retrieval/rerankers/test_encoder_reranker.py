@@ -89,6 +89,7 @@ class Shapeless:
         return np.eye(3 if role == "query" else 4, dtype=np.float32)[[len(text) % 3 for text in texts]]
 
 
+@pytest.mark.usefixtures("long_work")
 def test_an_encoder_whose_queries_and_passages_cannot_be_compared_is_refused(store, manual_search):
     first = SparseRetriever(store).rank(manual_search, 20)
     with pytest.raises(EncoderError, match=r"Shapeless: embeds queries in 3 dimensions and passages in 4"):

@@ -21,6 +21,8 @@ from ragsweep.retrieval.rerankers.late_interaction import maxsim
 from ragsweep.store.store import NO_STORE
 from ragsweep.testing import RerankerContract
 
+pytestmark = pytest.mark.usefixtures("models")
+
 TEXTS = ["Iron tablets are taken daily.", "???", "Which test finds malaria?", "zinc " * 40, ""]
 
 
@@ -98,6 +100,7 @@ def test_a_passage_without_tokens_scores_0():
     assert maxsim(np.ones((2, 3), np.float32), np.empty((0, 3), np.float32)) == 0
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_tokens_of_few_passages_are_in_memory_at_once(store, manual_search, monkeypatch):
     monkeypatch.setattr(late_interaction, "PASSAGES", 3)
     first = SparseRetriever(NO_STORE).rank(manual_search, 10)

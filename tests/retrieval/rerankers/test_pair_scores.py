@@ -41,6 +41,7 @@ def by_hand(search, ranking):
     return np.array(of)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_each_candidate_gets_the_score_of_its_pair(store, manual_search, first):
     for kept in (store, NO_STORE):
         scores = pair_scores(manual_search, first, Shared(), kept, "shared")
@@ -74,6 +75,7 @@ def test_another_scorer_does_not_take_the_scores_of_this_one(store, manual_searc
     assert other.asked
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_process_that_ends_loses_a_piece_at_most(store, manual_search, first, monkeypatch):
     monkeypatch.setattr(module, "PIECE", 16)
     ended, resumed, whole = Shared(fails_after=64), Shared(), Shared()

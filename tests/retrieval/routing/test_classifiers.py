@@ -71,6 +71,7 @@ def test_centroids_that_say_nothing_give_every_type_the_same_probability():
     np.testing.assert_allclose(classify(embeddings), 0.5)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("c", [0.1, 10.0, 1000.0])
 def test_logistic_regression_is_that_of_scikit_learn(clouds, c):
     embeddings, types = clouds
@@ -80,6 +81,7 @@ def test_logistic_regression_is_that_of_scikit_learn(clouds, c):
     np.testing.assert_allclose(classify(embeddings[:20]), expected, atol=1e-4)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_every_setting_changes_the_probabilities(clouds):
     embeddings, types = clouds
     weak, strong = (LogisticClassifier(ENCODER, c=c).learn(embeddings, types)(embeddings) for c in (0.1, 10))

@@ -101,6 +101,7 @@ def details(made, judged):
         return found.details
 
 
+@pytest.mark.usefixtures("long_work")
 def test_every_query_is_ranked_by_its_route():
     judged, made = small_search(), routed()
     ranking, routes = judged.rank(made, 10), details(made, judged)["route"]
@@ -127,6 +128,7 @@ def changed(judged, rows, change):
     return replace(judged, relevant=relevant.tolist())
 
 
+@pytest.mark.usefixtures("long_work")
 @settings(max_examples=8)
 @given(st.integers(0, 30), st.integers(0, 4), st.sampled_from([*CHANGES]), st.sampled_from(["centroid", "logistic"]))
 def test_judgments_of_a_folds_queries_do_not_change_their_rankings(seed, held, change, classifier):
@@ -152,6 +154,7 @@ def test_the_judgments_of_a_query_change_the_rankings_of_others():
     assert not same(judged.rank(routed(), 5), changed(judged, [*range(8)], "another").rank(routed(), 5))
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_judgments_of_a_query_do_not_reach_it_through_a_query_of_the_same_text():
     judged = small_search()
     judged = JudgedSearch(
@@ -202,6 +205,7 @@ def test_the_metric_is_the_one_that_is_asked_for():
     assert {*asked} == {"recall"}
 
 
+@pytest.mark.usefixtures("long_work")
 def test_with_no_confidence_in_any_type_all_queries_of_a_fold_take_the_single_route():
     judged, made = small_search(), routed(confidence=1.0, classifier=LogisticClassifier(LetterEncoder()))
     fold, routes = fold_of(judged), np.array(details(made, judged)["route"])
@@ -347,6 +351,7 @@ def test_what_is_no_ranker_or_classifier_is_an_error():
         routed(classifier=object())
 
 
+@pytest.mark.usefixtures("long_work")
 def test_types_that_mean_nothing_are_predicted_by_chance_and_gain_nothing(manual_pages):
     """The questions of the manual with types drawn at random."""
     rng = np.random.default_rng(0)

@@ -18,6 +18,7 @@ def refused(overrides, monkeypatch):
     return str(error.value)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
     ("override", "user"),
     [
@@ -40,6 +41,7 @@ def test_a_group_that_another_one_would_use_is_refused_by_the_name_of_that(overr
     assert "sweep" not in said.replace("ragsweep", "")
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_user_of_a_group_is_read_from_the_configuration(monkeypatch, tmp_path):
     """Also from the user's own options."""
     for name, text in {"mine/one.yaml": "a: 1\n", "task/own.yaml": "defaults:\n  - /mine: one\n"}.items():
@@ -49,12 +51,14 @@ def test_the_user_of_a_group_is_read_from_the_configuration(monkeypatch, tmp_pat
     assert "task=own" in refused(["mine=one"], monkeypatch)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_group_without_a_choice_names_its_options(monkeypatch):
     assert refused(["questions.path=x"], monkeypatch) == (
         "questions: nothing is chosen; expected one of beir, spans, table, trec"
     )
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_sweep_that_has_the_group_in_some_configurations_says_so(monkeypatch):
     monkeypatch.setattr("sys.argv", ["ragsweep", "task=ranking,answers", "answerer=llm"])
     with pytest.raises(ConfigError, match="not every configuration of this sweep"):
