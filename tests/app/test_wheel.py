@@ -17,9 +17,11 @@ import pytest
 from application import PROJECT
 from small import arguments
 
+from ragsweep.app.main import commands
+
 pytestmark = pytest.mark.usefixtures("processes")
 
-COMMANDS = "init run audit generate compare gate explain review reproduce convert push store ui".split()
+COMMANDS = [*commands()]
 HEX = r"[0-9a-f]{32}"
 OWN_RETRIEVER = """
 from dataclasses import dataclass
