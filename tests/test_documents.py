@@ -116,6 +116,7 @@ def test_every_room_with_public_names_is_in_the_reference():
     assert public <= shown
 
 
+@pytest.mark.usefixtures("processes")
 def test_the_recipes_pass_their_conformance_suites(tmp_path):
     for language, text in BLOCK.findall(PAGES["component_recipes.md"]):
         if language == "python":
@@ -128,6 +129,7 @@ def test_the_recipes_pass_their_conformance_suites(tmp_path):
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.usefixtures("processes")
 def test_the_recipe_of_a_task_is_recorded_although_it_has_no_charts(tmp_path):
     for _, text in BLOCK.findall(PAGES["component_recipes.md"]):
         name = text.splitlines()[0].removeprefix("# ")

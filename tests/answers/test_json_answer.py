@@ -60,7 +60,7 @@ def asked(*responses):
         calls.append(messages)
         return {"text": left.pop(0), "refused": False, "tokens_in": 1, "tokens_out": 1, "time_ms": 1.0}
 
-    model = EndpointModel(ask, structured=True, fields=lambda: AnswerFields)
+    model = EndpointModel(ask, lambda: AnswerFields)
     return model.complete([Message("user", "?")], as_json=True).text, len(calls)
 
 

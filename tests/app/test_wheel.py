@@ -174,7 +174,7 @@ def test_an_option_that_hides_behind_ours_is_refused(ragsweep, swept, folder):
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("ragsweep re", ["review", "reproduce"]),
+        ("ragsweep re", ["reproduce", "review"]),
         (
             "ragsweep run retriever=",
             [*"dense fused hybrid learned_sparse mine pipeline qdrant routed run_file sparse three_way".split()],

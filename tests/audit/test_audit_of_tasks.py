@@ -15,11 +15,14 @@ from ragsweep.datasets import (
     Document,
     FixedChunker,
     Judgment,
+    OwnDataset,
     PageChunker,
     PdfDataset,
     Query,
     RecursiveChunker,
     Reference,
+    TableCorpus,
+    TableQuestions,
 )
 from ragsweep.evaluation import recall
 from ragsweep.retrieval import (
@@ -198,6 +201,20 @@ def test_where_rankings_are_not_measured_queries_without_judgments_are_no_fault(
     assert len(said.findings) == len(json.loads("".join(said.files["audit.json"]))["findings"])
     with pytest.raises(NotAcceptedError, match="dependent_queries"):
         check.accept(answering, items)
+
+
+def test_questions_that_a_setting_leaves_out_are_found(tmp_path):
+    (tmp_path / "d.csv").write_text("id,text\n1,iron\n2,zinc\n")
+    (tmp_path / "q.csv").write_text("query,relevant_docs\nwhat,1\nwho,9\nwhy,8\n")
+    corpus, questions = (
+        TableCorpus(str(tmp_path / "d.csv"), id="id"),
+        TableQuestions(str(tmp_path / "q.csv"), unit="document"),
+    )
+    dataset = OwnDataset("own", corpus, questions, on_error="skip")
+    items = Dataset.from_collection(dataset.load(), PageChunker())
+    [finding] = [each for each in audited(items) if each.kind == "questions_left_out"]
+    assert (finding.count, finding.out_of, len(finding.examples)) == (2, 3, 2)
+    assert "measured: 1 of 3 questions" in finding.problem
 
 
 def test_only_kinds_that_are_not_accepted_stop_a_run(faulty):

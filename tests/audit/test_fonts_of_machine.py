@@ -12,7 +12,7 @@ from ragsweep_answers.answering import RecordedAnswerer
 from ragsweep_answers.cases import CaseColumns, CasesDataset
 from ragsweep_answers.measuring.settings import AnswerSettings
 from ragsweep_answers.measuring.task import AnswersTask
-from ragsweep_audit.settings import AuditSettings
+from ragsweep_audit.check import DatasetAudit
 
 TWO_LETTERS = "<002b0048> Tj"
 
@@ -63,8 +63,8 @@ def test_the_audit_names_files_and_fonts(tmp_path):
     (tmp_path / "q.csv").write_text("query,relevant_docs\nfever,a.pdf#1\n")
     evaluation = EvaluationSettings("after_cutoff", 1, "linear", 10, {"ndcg": ndcg})
     dataset, retriever = PdfDataset("small", str(tmp_path), str(tmp_path / "q.csv")), SparseRetriever(NO_STORE)
-    task = RankingTask(dataset, PageChunker(), retriever, evaluation, 1, 0, NO_STORE, audit=AuditSettings())
-    [finding] = [each for each in task.audited(task.load()).findings if each.kind == "fonts_of_machine"]
+    task = RankingTask(dataset, PageChunker(), retriever, evaluation, 1, 0, NO_STORE)
+    [finding] = [each for each in DatasetAudit().of(task, task.load()).findings if each.kind == "fonts_of_machine"]
     assert (finding.count, finding.out_of, finding.examples) == (1, 2, ("b.pdf",))
     assert finding.details == {"fonts": {"b.pdf": ["LiberationSans"]}}
 
@@ -76,7 +76,5 @@ def test_the_audit_of_cases_names_them_too(tmp_path):
     columns = CaseColumns(relevant="pages")
     dataset = CasesDataset("small", str(tmp_path / "cases.json"), columns, documents=str(tmp_path))
     settings, retriever = AnswerSettings("after_cutoff", 1, 10, 10, 0.8, 0.5, []), SparseRetriever(NO_STORE)
-    task = AnswersTask(
-        dataset, PageChunker(), retriever, RecordedAnswerer("a.json"), settings, 1, 0, NO_STORE, audit=AuditSettings()
-    )
-    assert "fonts_of_machine" in {each.kind for each in task.audited(task.load()).findings}
+    task = AnswersTask(dataset, PageChunker(), retriever, RecordedAnswerer("a.json"), settings, 1, 0, NO_STORE)
+    assert "fonts_of_machine" in {each.kind for each in DatasetAudit().of(task, task.load()).findings}

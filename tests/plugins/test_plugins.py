@@ -36,6 +36,7 @@ def ragsweep(installed, tmp_path_factory):
     return run
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_plugin_adds_a_command(ragsweep):
     lines = ragsweep("--help").stdout.splitlines()
     at = lines.index("letters: retrieval by letters")
@@ -82,6 +83,7 @@ def test_a_plugin_adds_a_task(installed, application):
     assert [*table["query"]] == ["iron", "tea", "rhythm"]
 
 
+@pytest.mark.usefixtures("processes")
 def test_the_help_says_which_task_uses_a_group(ragsweep):
     lines = ragsweep("run", "--help").stdout.splitlines()
     assert "vowels: default" in lines

@@ -12,6 +12,8 @@ from ragsweep.report.sweep_charts import reference_charts
 from ragsweep.report.text import table_of_configurations
 from ragsweep.sweeps import DecisionSettings, Sweep, decide, side_by_side, with_own_columns
 
+pytestmark = pytest.mark.usefixtures("drawing")
+
 BOTH = "4_comprehensive_comparison.png best_against_baseline.svg by_cutoff.svg"  # of sweeps at one k
 OF_FRONT = "cost_fronts.svg"
 

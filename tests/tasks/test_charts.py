@@ -11,6 +11,8 @@ from ragsweep.tasks.ranking.charts import draw
 from ragsweep.tasks.ranking.evaluation import Evaluation
 from ragsweep.tasks.task import Measurement, mean_scores
 
+pytestmark = pytest.mark.usefixtures("drawing")
+
 SHARE, COST, GAIN = Metric("ndcg", "NDCG", low=0, high=1), Metric("cost", "Cost", "ms"), Metric("gain", "Gain")
 
 

@@ -39,6 +39,7 @@ def test_the_tokens_of_a_context_are_those_of_its_passages(seed, collapse):
             assert found[cutoff - 1, query] == sum(kept[:cutoff])
 
 
+@pytest.mark.usefixtures("models")
 def test_tokens_are_those_of_the_encoders_own_library():
     from transformers import AutoTokenizer
 

@@ -19,7 +19,7 @@ TEXTS = {"model": "m", "input": ["short", "a long passage about {iron} " * 9], "
 
 TEMPERATURE, SEED, TEXT = "g.temperature=null", "g.seed=null", "g.structured=false"
 TO_OLD, TO_NEW, DIMENSIONS = "g.max_tokens_as=max_tokens", "g.max_tokens_as=max_completion_tokens", "g.dimensions=null"
-SHORTER, PASSAGE = "g.max_tokens makes", "g.truncate"
+SHORTER, PASSAGE = "max_tokens makes", "g.truncate"
 SETTINGS = (TEMPERATURE, SEED, TEXT, TO_OLD, TO_NEW, DIMENSIONS, SHORTER, PASSAGE)
 
 
