@@ -123,9 +123,11 @@ def _corpus(config: DictConfig, overrides: Sequence[str]) -> tuple[Corpus, str]:
         chosen = [each for each in overrides if re.match(r"\+*corpus[.=]", each)]
         return _built(config, "corpus"), shlex.join(chosen)
     from ragsweep.datasets.formats.beir import BeirCorpus
+    from ragsweep.datasets.model.dataset_capabilities import HasCorpus
     from ragsweep.store.code import kind_of
 
-    corpus = getattr(_built(config, "dataset"), "corpus", None)
+    dataset = _built(config, "dataset")
+    corpus = dataset.corpus if isinstance(dataset, HasCorpus) else None
     example = "choose documents with corpus=pdf corpus.path=DIR, for example"
     if corpus is None:
         raise DatasetError(f"corpus: nothing is chosen; {example}")

@@ -12,10 +12,9 @@ from ragsweep.core.terminal import counted, one_line
 from ragsweep.datasets import Document
 from ragsweep.datasets.formats.generated_questions import EASY_SHARE
 from ragsweep.datasets.model.collection import digest_of_documents
-from ragsweep.models.language.language_model import PaidModel
 from ragsweep.store.code import kind_of
 from ragsweep_generate.checking import CHECKS
-from ragsweep_generate.drafts import UNANSWERABLE, Generator
+from ragsweep_generate.drafts import UNANSWERABLE, CostsMoney, Generator, HasPrompts
 from ragsweep_generate.making import Outcome, Plan
 
 WEAKNESSES = """\
@@ -63,8 +62,7 @@ class Recipe:
     @property
     def prompts(self) -> Mapping[str, str]:
         """The prompts by their names; none for a generator without a model."""
-        prompts: Mapping[str, str] = getattr(self.generator, "prompts", {})
-        return prompts
+        return self.generator.prompts if isinstance(self.generator, HasPrompts) else {}
 
 
 def cost_of(recipe: Recipe, outcome: Outcome) -> str:
@@ -74,7 +72,7 @@ def cost_of(recipe: Recipe, outcome: Outcome) -> str:
     if outcome.tokens_in is None or outcome.tokens_out is None:
         return "The model does not say how many tokens there were."
     line = f"{outcome.tokens_in:,} tokens in and {outcome.tokens_out:,} out, for {counted(outcome.drafts, 'draft')}"
-    paid: PaidModel | None = getattr(recipe.generator, "paid_model", None)
+    paid = recipe.generator.paid_model if isinstance(recipe.generator, CostsMoney) else None
     if paid is None:
         return f"{line}."
     if paid.price_in is not None and paid.price_out is not None:

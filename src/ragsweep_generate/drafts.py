@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from ragsweep.core.capability import Capability, offered_with
+from ragsweep.models.language.language_model import PaidModel
 
 UNANSWERABLE = "unanswerable"  # the type of questions that the documents do not answer
 
@@ -55,10 +58,8 @@ class Draft:
 class Generator(Protocol):
     """Makes questions from passages. To add one, write a class with these two members.
 
-    A generator that also makes questions that the documents do not answer has `UNANSWERABLE` among its types. One that
-    makes several drafts of one passage and type has `repeats`, the number. One with a model has `prompts`, texts by
-    their names. One whose requests cost money has `estimate_of(requests)`, which returns what they will cost as a line,
-    and `paid_model`, the `PaidModel` that it asks.
+    A generator that also makes questions that the documents do not answer has `UNANSWERABLE` among its types. It may
+    also be `DraftsAgain`, `HasPrompts` or `CostsMoney`.
     """
 
     @property
@@ -68,4 +69,32 @@ class Generator(Protocol):
 
     def draft(self, requests: Sequence[Request]) -> Sequence[Draft]:
         """A draft for each request, in the same order, and the same one for the same request."""
+        ...
+
+
+@offered_with("draft")
+@runtime_checkable
+class DraftsAgain(Capability, Protocol):
+    """A generator that makes several drafts of one passage and type."""
+
+    repeats: int  # how many
+
+
+@offered_with("draft")
+@runtime_checkable
+class HasPrompts(Capability, Protocol):
+    """A generator with a model."""
+
+    prompts: Mapping[str, str]  # by their names
+
+
+@offered_with("draft")
+@runtime_checkable
+class CostsMoney(Capability, Protocol):
+    """A generator whose requests may cost money."""
+
+    paid_model: PaidModel | None  # the model that it asks, if that costs money
+
+    def estimate_of(self, requests: Sequence[Request]) -> str:
+        """What these requests will cost, as a line; empty if nothing."""
         ...

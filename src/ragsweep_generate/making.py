@@ -14,7 +14,7 @@ from ragsweep.core.errors import ConfigError, GeneratorError
 from ragsweep.core.limits import Between
 from ragsweep.store.code import kind_of
 from ragsweep_generate.checking import CHECKS, Accepted, Checker, Rejected
-from ragsweep_generate.drafts import UNANSWERABLE, Draft, Generator, Request, Source
+from ragsweep_generate.drafts import UNANSWERABLE, CostsMoney, Draft, DraftsAgain, Generator, Request, Source
 
 BATCH = 40  # drafts that are asked for at once; if as many in a row fail the checks, no more are asked for
 
@@ -116,12 +116,12 @@ def make(generator: Generator, sources: Sequence[Source], checker: Checker, plan
         GeneratorError: No draft of an answerable question passed the checks.
     """
     outcome = Outcome()
-    repeats = getattr(generator, "repeats", 1)
+    repeats = generator.repeats if isinstance(generator, DraftsAgain) else 1
     answerable = _Wish(types_of(generator, plan), plan.count - plan.out_of_scope, "questions")
     wishes = [answerable, _Wish((UNANSWERABLE,), plan.out_of_scope, "out-of-scope questions")]
-    if callable(estimate := getattr(generator, "estimate_of", None)):
+    if isinstance(generator, CostsMoney):
         first = [each for wish in wishes for each in islice(_requests(sources, wish.types, repeats), wish.number)]
-        if line := estimate(first):
+        if line := generator.estimate_of(first):
             print(line, file=sys.stderr)
     for wish in wishes:
         drafts = _Drafts(generator, _requests(sources, wish.types, repeats), plan.most_drafts)
