@@ -204,7 +204,7 @@ print(rank(SparseRetriever(store), Search(("iron iron zinc", "iron zinc tea and 
 @pytest.mark.parametrize(
     ("file", "was", "becomes"),
     [
-        ("retrieval/bm25.py", "frequency * (k1 + 1)", "frequency * (k1 + 4)"),
+        ("retrieval/bm25_variants.py", "tf * (k1 + 1)", "tf * (k1 + 4)"),
         ("datasets/chunkers/pieces.py", "ruler.length(parts[first][0], parts[last + 1][1]) <= size:", "False:"),
     ],
     ids=["bm25", "chunking"],

@@ -25,6 +25,8 @@ MODULES = {  # of packages that ragsweep requires, where the module has another 
     "hydra-core": "hydra",
     "markdown-it-py": "markdown_it",
     "pystemmer": "Stemmer",
+    "pyyaml": "yaml",
+    "scikit-learn": "sklearn",
 }
 INSTALLED = ("site-packages", "dist-packages")
 # These modules name, store and report results. After a change in them, nothing has to be computed again.
