@@ -116,7 +116,7 @@ def test_what_is_a_letter_belongs_to_the_code(package, monkeypatch):
 def test_every_required_package_is_known_by_its_module():
     modules = metadata.packages_distributions()
     for module, package in code._required().items():
-        names = [name.lower() for name in modules.get(module, ())]
+        names = [name.lower().replace("_", "-") for name in modules.get(module, ())]
         assert package.lower() in names, f"{package} has no module {module}: add it to MODULES"
 
 
