@@ -44,6 +44,7 @@ def job(config: DictConfig) -> float:
         return float("nan")
     with progress("loading MLflow") if in_sweep is None else nullcontext():
         from ragsweep import experiment, tracking
+        from ragsweep.tracking import run_record  # noqa: F401 - loads MLflow
 
     tracked = tracked_job(config)
     place = f"{(tracked.number or 0) + 1}/{in_sweep['total'] or '?'} " if in_sweep else ""
