@@ -19,10 +19,11 @@ import yaml
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
+from ragsweep.app.choices import groups_of
 from ragsweep.app.main import COMMANDS, commands
 from ragsweep.constraints import Between
 from ragsweep.core.plugins import plugins
-from ragsweep.core.project import CONF
+from ragsweep.core.project import CONF, options_of
 
 WITHOUT_TARGET = {  # the classes of settings whose YAML names none
     "audit": "ragsweep_audit.settings.AuditSettings",
@@ -375,20 +376,8 @@ def _used_by(group: str) -> str:
 
 @cache
 def _groups_of_tasks() -> dict[str, set[str]]:
-    """The groups that a task takes, and those that the options of these refer to."""
-    known = _groups()
-    found = {}
-    for task in known["task"]:
-        content = task.content.get("task", task.content)
-        waiting = [name for name in inspect.signature(_target(content["_target_"])).parameters if name in known]
-        used = set(waiting)
-        while waiting:
-            text = "\n".join(option.text for option in known[waiting.pop()])
-            named = {*re.findall(r"\$\{(\w+)[.}]", text), *re.findall(r"^  - /(\w+)@", text, re.MULTILINE)}
-            waiting += sorted((named & set(known)) - used)
-            used |= named & set(known)
-        found[task.name] = used
-    return found
+    """The groups that each task uses."""
+    return {task: groups_of(task) for task in options_of("task")}
 
 
 def _commands() -> str:

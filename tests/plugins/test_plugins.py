@@ -11,6 +11,7 @@ import pytest
 
 from ragsweep.core import plugins
 from ragsweep.core.errors import ConfigError
+from ragsweep.core.plugins import Command, Plugin
 
 LETTERS = Path(__file__).parent / "letters"
 
@@ -116,6 +117,36 @@ def test_a_plugin_that_cannot_be_used_is_named(pointing, value, reason):
     with pytest.raises(ConfigError) as error:
         plugins.plugins()
     assert str(error.value).startswith(f"plugin broken: {value} {reason}")
+
+
+@pytest.mark.usefixtures("processes")
+def test_a_broken_plugin_ends_every_command_in_one_line(tmp_path):
+    """It is somebody else's package, which the user can leave out."""
+    info = tmp_path / "broken-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[{plugins.GROUP}]\nbroken = nosuch:PLUGIN\n")
+    for given in (["--help"], ["run"], ["audit"], ["nosuch"]):
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path), "RAGSWEEP_PROJECT": str(tmp_path)}
+        command = [sys.executable, "-m", "ragsweep", *given]
+        process = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        assert (process.returncode, process.stdout) == (2, "")
+        [line] = process.stderr.splitlines()
+        assert line.startswith("ragsweep: plugin broken: nosuch:PLUGIN cannot be loaded")
+        assert line.endswith("set RAGSWEEP_DISABLE_PLUGINS=1 to start without plugins")
+
+
+def test_a_folder_that_is_not_there_and_a_command_that_is_there_twice_are_named(monkeypatch, tmp_path):
+    made = {
+        "one": Plugin("", commands={"count": Command("", "")}),
+        "two": Plugin("", commands={"count": Command("", "")}),
+    }
+    monkeypatch.setattr(plugins, "plugins", lambda: made)
+    with pytest.raises(ConfigError, match="plugin two: another plugin has the command 'count', too"):
+        plugins.commands_of_plugins()
+    monkeypatch.setattr(EntryPoint, "load", lambda self: Plugin("", conf=tmp_path / "nosuch"))
+    with pytest.raises(ConfigError, match=r"plugin broken: its configuration folder .*nosuch does not exist"):
+        plugins._loaded(EntryPoint("broken", "broken:PLUGIN", plugins.GROUP))
 
 
 def test_all_plugins_can_be_left_out(pointing, monkeypatch):

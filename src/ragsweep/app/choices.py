@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from omegaconf import OmegaConf
 
 from ragsweep.app.groups import OF_NO_TASK, groups, references_of, users_of
 from ragsweep.config.components import parameters_of
+from ragsweep.core.plugins import check_groups
 from ragsweep.core.project import option_file, options_of
-from ragsweep.tasks.run_check import installed_checks
 
 FOR_EVERY_TASK = {*OF_NO_TASK, "experiment", "strategy"}
 
@@ -23,11 +23,21 @@ def choices() -> str:
 
 def _lines(used: dict[str, set[str]]) -> Iterator[str]:
     for group in sorted({*groups()} - {"hydra"}):
-        tasks = [f"task={task}" for task, names in used.items() if group in names]
-        everywhere = group in FOR_EVERY_TASK or group in installed_checks() or len(tasks) == len(used)
-        users = () if everywhere else tasks or _commands(group) or ["your own components"]
+        users = users_in(used, group)
         note = f"   [{', '.join(users)}]" if users else ""
         yield f"{group}: {', '.join(options_of(group))}{note}"
+
+
+def users_in(used: Mapping[str, set[str]], group: str) -> list[str]:
+    """The tasks that use a group, or else the commands; empty if every run uses it.
+
+    Args:
+        used: The groups that each task uses.
+        group: The group.
+    """
+    tasks = [f"task={task}" for task, names in used.items() if group in names]
+    everywhere = group in FOR_EVERY_TASK or group in check_groups() or len(tasks) == len(used)
+    return [] if everywhere else tasks or _commands(group) or ["your own components"]
 
 
 def _commands(group: str) -> list[str]:

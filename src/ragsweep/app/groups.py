@@ -15,9 +15,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from ragsweep.config.components import parameters_of
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.plugins import plugins
+from ragsweep.core.plugins import check_groups, plugins
 from ragsweep.core.project import CONF, conf_folders, option_file
-from ragsweep.tasks.run_check import installed_checks
 
 REFERENCE = re.compile(r"\$\{(\w+)[.}]")
 OF_NO_TASK = ("task", "decision", "tracking", "hydra")  # groups that every run uses
@@ -38,11 +37,8 @@ def unused_groups(config: DictConfig) -> set[str]:
     """
     nodes: Any = OmegaConf.to_container(config)
     there = {name for name in groups() if isinstance(nodes.get(name), dict)}
-    waiting = [
-        name
-        for name in there
-        if name in {*OF_NO_TASK, *installed_checks()} or name in parameters_of(config.task, config)
-    ]
+    of_every_run = {*OF_NO_TASK, *check_groups(), *parameters_of(config.task, config)}
+    waiting = [name for name in there if name in of_every_run]
     used = set(waiting)
     while waiting:
         found = there & {*REFERENCE.findall(str(nodes[waiting.pop()]))} - used

@@ -15,8 +15,8 @@ from typing import NoReturn
 from omegaconf.errors import OmegaConfBaseException
 
 from ragsweep.core.endings import answer_ctrl_c
-from ragsweep.core.errors import RagsweepError
-from ragsweep.core.plugins import Command, plugins
+from ragsweep.core.errors import ConfigError, RagsweepError
+from ragsweep.core.plugins import DISABLED, Command, commands_of_plugins, plugins
 from ragsweep.core.project import PROJECT, project
 from ragsweep.core.terminal import BAD_INPUT, FULL_ERROR, guard, interrupted, one_line, shortened, with_lost_output
 from ragsweep.tracking.address import check_arguments
@@ -54,6 +54,10 @@ def main(command: str | None = None, project_folder: Path | None = None) -> NoRe
         _refuse(f"{PROJECT}: {project()} is not a folder")
     if str(project()) not in sys.path:
         sys.path.append(str(project()))  # here are the user's own retrievers; installed packages come first
+    try:
+        plugins()
+    except ConfigError as error:
+        _refuse(f"{error}; uninstall it, or set {DISABLED}=1 to start without plugins")
     if command is None:
         command = _subcommand()
     if command == "run":
@@ -88,9 +92,8 @@ def _subcommand() -> str:
 
 def commands() -> dict[str, Command]:
     """All subcommands by name: the kernel's, which no plugin can replace, and those of the plugins."""
-    of_plugins = {name: command for each in plugins().values() for name, command in each.commands.items()}
     of_kernel = {name: Command(about, f"ragsweep.app.commands.{name}:main") for name, about in COMMANDS.items()}
-    return of_kernel | {name: command for name, command in of_plugins.items() if name not in of_kernel}
+    return {**of_kernel, **commands_of_plugins(), **of_kernel}
 
 
 def _main_of(name: str) -> Callable[[], int]:

@@ -68,6 +68,25 @@ def plugins() -> Mapping[str, Plugin]:
     return {each.name: _loaded(each) for each in sorted(_entry_points(), key=lambda each: each.name)}
 
 
+def commands_of_plugins() -> dict[str, Command]:
+    """The subcommands that plugins bring, by name.
+
+    Raises:
+        ConfigError: As of `plugins`, or two plugins bring the same command.
+    """
+    found: dict[str, Command] = {}
+    for name, plugin in plugins().items():
+        if twice := sorted(found.keys() & plugin.commands.keys()):
+            raise ConfigError(f"plugin {name}: another plugin has the command {twice[0]!r}, too; uninstall one of them")
+        found |= plugin.commands
+    return found
+
+
+def check_groups() -> set[str]:
+    """The groups that have the settings of checks of a run."""
+    return {group for plugin in plugins().values() for group in plugin.checks}
+
+
 @cache
 def our_packages() -> frozenset[str]:
     """The top-level packages of the kernel and of all plugins, none of which is imported for this."""
@@ -99,4 +118,6 @@ def _loaded(entry_point: EntryPoint) -> Plugin:
     if not isinstance(plugin, Plugin):
         found = type(plugin).__name__
         raise ConfigError(f"plugin {entry_point.name}: {entry_point.value} is a {found}, expected a ragsweep Plugin")
+    if plugin.conf is not None and not plugin.conf.is_dir():
+        raise ConfigError(f"plugin {entry_point.name}: its configuration folder {plugin.conf} does not exist")
     return plugin
