@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
+from ragsweep.core.capability import Capability, offered_with
 from ragsweep.core.errors import ConfigError, ModelError
 from ragsweep.core.limits import Between
 from ragsweep.models.language.cost import Cost
@@ -114,8 +115,9 @@ class LanguageModel(Protocol):
 Work = Callable[[Item, LanguageModel], Result]  # asks a model about one item
 
 
+@offered_with("complete")
 @runtime_checkable
-class ScoresOptions(Protocol):
+class ScoresOptions(Capability, Protocol):
     """A language model that tells how likely a given text is, as most servers cannot."""
 
     def option_scores(self, messages: Sequence[Message], continuations: Sequence[str]) -> OptionScores:
@@ -123,8 +125,9 @@ class ScoresOptions(Protocol):
         ...
 
 
+@offered_with("complete")
 @runtime_checkable
-class NotesFailures(Protocol):
+class NotesFailures(Capability, Protocol):
     """A language model that notes what `complete` does not return.
 
     `asked_again`: requests for valid JSON, of which whoever asks does not know. `causes`: why responses have no usable
@@ -154,8 +157,9 @@ class Model(Protocol):
         ...
 
 
+@offered_with("ask_each")
 @runtime_checkable
-class LocalModel(Model, Protocol):
+class LocalModel(Model, Capability, Protocol):
     """A model that runs on this machine. What it gives to `work` is `ScoresOptions`, and may raise `TooLongError`."""
 
     @property
@@ -169,8 +173,9 @@ class LocalModel(Model, Protocol):
         ...
 
 
+@offered_with("ask_each")
 @runtime_checkable
-class PaidModel(Model, Protocol):
+class PaidModel(Model, Capability, Protocol):
     """A model whose responses cost money.
 
     `spent`: the tokens that this start of the program has paid for. `price_in`, `price_out`: of a million tokens of
