@@ -12,6 +12,7 @@ import pytest
 from ragsweep.core import plugins
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.plugins import Command, Plugin
+from ragsweep.tasks import run_check
 
 LETTERS = Path(__file__).parent / "letters"
 
@@ -147,6 +148,12 @@ def test_a_folder_that_is_not_there_and_a_command_that_is_there_twice_are_named(
     monkeypatch.setattr(EntryPoint, "load", lambda self: Plugin("", conf=tmp_path / "nosuch"))
     with pytest.raises(ConfigError, match=r"plugin broken: its configuration folder .*nosuch does not exist"):
         plugins._loaded(EntryPoint("broken", "broken:PLUGIN", plugins.GROUP))
+
+
+def test_a_check_that_is_not_there_is_named(monkeypatch):
+    monkeypatch.setattr(run_check, "plugins", lambda: {"one": Plugin("", checks={"vowels": "json:Vowels"})})
+    with pytest.raises(ConfigError, match=r"plugin one: its check json:Vowels cannot be loaded \(AttributeError: "):
+        run_check.installed_checks()
 
 
 def test_all_plugins_can_be_left_out(pointing, monkeypatch):

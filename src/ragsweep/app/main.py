@@ -7,9 +7,9 @@ import sys
 import traceback
 from collections.abc import Callable
 from difflib import get_close_matches
-from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import NoReturn
 
 from omegaconf.errors import OmegaConfBaseException
@@ -98,8 +98,7 @@ def commands() -> dict[str, Command]:
 
 def _main_of(name: str) -> Callable[[], int]:
     """The function that runs a subcommand."""
-    module, _, function = commands()[name].main.partition(":")
-    main: Callable[[], int] = getattr(import_module(module), function)
+    main: Callable[[], int] = resolve_name(commands()[name].main)
     return main
 
 

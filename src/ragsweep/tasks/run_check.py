@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Protocol
 
+from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.plugins import plugins
 from ragsweep.tasks.task import Items, Measurement, Task
 
@@ -57,12 +58,17 @@ class RunCheck(Protocol):
 
 
 def installed_checks() -> dict[str, type[RunCheck]]:
-    """The classes of the checks that plugins bring, by the groups that have their settings."""
-    named = {group: name for plugin in plugins().values() for group, name in plugin.checks.items()}
-    return {group: _class_of(name) for group, name in named.items()}
+    """The classes of the checks that plugins bring, by the groups that have their settings.
 
-
-def _class_of(name: str) -> type[RunCheck]:
-    module, _, attribute = name.partition(":")
-    found: type[RunCheck] = getattr(import_module(module), attribute)
+    Raises:
+        ConfigError: A class cannot be imported.
+    """
+    found: dict[str, type[RunCheck]] = {}
+    for name, plugin in plugins().items():
+        for group, named in plugin.checks.items():
+            try:
+                found[group] = resolve_name(named)
+            except Exception as error:  # it is anybody's code
+                reason = f"{type(error).__name__}: {first_line(error)}"
+                raise ConfigError(f"plugin {name}: its check {named} cannot be loaded ({reason})") from error
     return found
