@@ -4,7 +4,7 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from datasets.test_conversion import METRICS
+from conversions import METRICS
 
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.datasets import (
