@@ -21,6 +21,15 @@ ITEM = re.compile(r"\n(?=\s*(?:[-*•#|]|\d+[.)])\s)")  # the end of a line befo
 OPENING = re.compile(r"\s*(?:[-*•#|]+\s+)?(?:\d+[.)]?\s+(?=[A-Z]))?")  # bullets and numbers of steps
 LINE = re.compile(r"[^\n]+")
 
+# Ends of what models write and read, which are found fast. Lists and headings have no full stops, but line breaks.
+SENTENCE_OR_LINE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+CLAUSE_OR_LINE_END = re.compile(r"(?<=[.;:])\s+|\n+")
+QUOTED_SENTENCE_END = re.compile(r"(?<=[.!?;])[)\]\"']*\s+|(?<=[\u3002])")  # of a line, without what closes behind it
+ABBREVIATION = re.compile(r"\b(e\.g|i\.e|vs|etc|approx|ans|Dr|Mr|Mrs)\.(?=[\s,])", re.IGNORECASE)
+SENTENCE_ENDED = re.compile(r"(?:^|\n|[.!?:)\]*\"'])\s*$")
+SENTENCE_GOES_ON = re.compile(r" [a-z]")
+NEAR = 20  # characters before a place in which a sentence may end
+
 
 def sentences_of(text: str) -> list[Span]:
     """Adjacent spans of the sentences. Each ends with the white space behind it, and is more than white space.
@@ -59,6 +68,12 @@ def sentences_and_items(text: str) -> list[Span]:
         if left < right:
             spans.append((left, right))
     return spans
+
+
+def is_within_sentence(text: str, start: int, end: int) -> bool:
+    """Whether a sentence goes on before and after a span, which may be a sign that it speaks of."""
+    goes_on = SENTENCE_GOES_ON.match(text, end) is not None
+    return goes_on and not SENTENCE_ENDED.search(text[:start][-NEAR:])
 
 
 def _after_headings(text: str) -> list[int]:

@@ -30,6 +30,7 @@ CJK = (
 SOUTHEAST_ASIAN = "0E00-0EFF 1000-109F 1780-17FF 1950-19DF 1A20-1AAF A9E0-A9FF AA60-AADF 11700-1174F"
 BMP, ABOVE_BMP = 0xFFFF, "\U00010000-\U0010ffff"  # the last code point of the Basic Multilingual Plane, and those above
 LAST_WITH_MARKS = 0x1FFFF  # the planes above have ideographs, and variation selectors, which are invisible
+RIGHT_TO_LEFT = ("R", "AL")  # Unicode's classes of direction
 
 
 def words(text: str) -> list[str]:
@@ -77,6 +78,11 @@ def has_spaceless(text: str) -> bool:
     return not text.isascii() and _patterns().spaceless.search(text) is not None
 
 
+def is_right_to_left(word: str) -> bool:
+    """Whether a word begins with a letter of a script that is written from right to left."""
+    return unicodedata.bidirectional(word[0]) in RIGHT_TO_LEFT
+
+
 def written_words(text: str) -> list[str]:
     """The words of a text as they are written, with their marks. What a script writes without spaces is one word."""
     return ASCII_WORD.findall(text) if text.isascii() else _patterns().written.findall(text)
@@ -86,6 +92,15 @@ def word_spans(text: str) -> list[Span]:
     """Where each word of a text is, in its own characters. Where a script writes no spaces, each letter is a word."""
     pattern = ASCII_WORD if text.isascii() else _patterns().word_or_letter
     return [found.span() for found in pattern.finditer(text)]
+
+
+def stripped(text: str, start: int, end: int) -> Span:
+    """The span without surrounding white space."""
+    while start < end and text[start].isspace():
+        start += 1
+    while start < end and text[end - 1].isspace():
+        end -= 1
+    return start, end
 
 
 def whole_word(pattern: str) -> str:
@@ -189,6 +204,9 @@ class Tokenizer:
     def stems(self, words: list[str]) -> list[str]:
         """The term of each word."""
         return list(_stemmer(self.stemmer).stemWords(words)) if self.stemmer else words
+
+
+ENGLISH_STEMS = Tokenizer(stemmer="english")
 
 
 @cache
