@@ -30,7 +30,6 @@ CJK = (
 SOUTHEAST_ASIAN = "0E00-0EFF 1000-109F 1780-17FF 1950-19DF 1A20-1AAF A9E0-A9FF AA60-AADF 11700-1174F"
 BMP, ABOVE_BMP = 0xFFFF, "\U00010000-\U0010ffff"  # the last code point of the Basic Multilingual Plane, and those above
 LAST_WITH_MARKS = 0x1FFFF  # the planes above have ideographs, and variation selectors, which are invisible
-RIGHT_TO_LEFT = ("R", "AL")  # Unicode's classes of direction
 
 
 def words(text: str) -> list[str]:
@@ -80,7 +79,7 @@ def has_spaceless(text: str) -> bool:
 
 def is_right_to_left(word: str) -> bool:
     """Whether a word begins with a letter of a script that is written from right to left."""
-    return unicodedata.bidirectional(word[0]) in RIGHT_TO_LEFT
+    return unicodedata.bidirectional(word[0]) in ("R", "AL")
 
 
 def written_words(text: str) -> list[str]:
