@@ -11,7 +11,7 @@ from ragsweep.text.tokens import Span, stripped
 
 THRESHOLD = 90  # least similarity of a reference and what the passage has, from 0 to 100
 SHORTEST = 3  # words of a reference
-QUOTATION_MARKS = ("'", '"', "\u201c", "\u201d", "\u2018", "\u2019")
+QUOTATION_MARKS = {*"'\"\u201c\u201d\u2018\u2019"}
 ALIKE = str.maketrans(TYPED)
 
 
@@ -30,9 +30,7 @@ def locate(reference: str, text: str) -> Span | None:
         The span, or None if the text does not contain the reference.
     """
     reference = reference.strip()
-    if (
-        reference[:1] in QUOTATION_MARKS and reference[-1:] in QUOTATION_MARKS
-    ):  # a model often puts what it copies into quotes
+    if {reference[:1], reference[-1:]} <= QUOTATION_MARKS:  # a model often puts what it copies into quotes
         reference = reference[1:-1].strip()
     words = reference.split()
     if len(words) < SHORTEST:
