@@ -68,7 +68,7 @@ def _numbered(found: re.Match[str]) -> str:
     return found["mark"] if found["mark"] else f"{found['number']}) "
 
 
-def sentences_of(lines: Sequence[str]) -> Iterator[Sentence]:
+def sentences_with_marks(lines: Sequence[str]) -> Iterator[Sentence]:
     """The sentences of lines with marks, in order."""
     for number, line in enumerate(lines):
         parts = [part for part in QUOTED_SENTENCE_END.split(line) if part.strip()]
