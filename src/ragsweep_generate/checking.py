@@ -12,7 +12,7 @@ from ragsweep.core.terminal import one_line, shortened
 from ragsweep.models.encoders.encoder import Embeddings
 from ragsweep.text.content_words import content_stems, is_near_copy, numbers_and_negations
 from ragsweep.text.dependent_questions import flaw_of_context
-from ragsweep.text.tokens import words
+from ragsweep.text.tokens import Span, words
 from ragsweep_generate.drafts import UNANSWERABLE, Draft, Request
 from ragsweep_generate.references import locate
 from ragsweep_generate.searching import CorpusSearch, Found, share_within
@@ -32,8 +32,6 @@ ALIKE = 0.9  # Jaccard similarity of the content words of two near copies
 SAME = 0.95  # cosine of two near copies
 SHOWN = 80  # characters of a text in a reason
 EASY_RANK = 1
-
-Span = tuple[int, int]
 
 
 class Accepted(NamedTuple):

@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 
 from ragsweep.text.content_words import numbers_and_negations
+from ragsweep.text.normalisation import TYPED
 from ragsweep.text.quotes import places_of
-
-Span = tuple[int, int]
+from ragsweep.text.tokens import Span, stripped
 
 THRESHOLD = 90  # least similarity of a reference and what the passage has, from 0 to 100
 SHORTEST = 3  # words of a reference
-QUOTATION_MARKS = ("'", '"', "\u201c", "\u201d", "\u2018", "\u2019")
-QUOTES = {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'}
-DASHES = {"\u2013": "-", "\u2014": "-", "\u2212": "-"}
-ALIKE = str.maketrans({**QUOTES, **DASHES, "\u00a0": " "})
+QUOTATION_MARKS = {*"'\"\u201c\u201d\u2018\u2019"}
+ALIKE = str.maketrans(TYPED)
 
 
 def locate(reference: str, text: str) -> Span | None:
@@ -32,9 +30,7 @@ def locate(reference: str, text: str) -> Span | None:
         The span, or None if the text does not contain the reference.
     """
     reference = reference.strip()
-    if (
-        reference[:1] in QUOTATION_MARKS and reference[-1:] in QUOTATION_MARKS
-    ):  # a model often puts what it copies into quotes
+    if {reference[:1], reference[-1:]} <= QUOTATION_MARKS:  # a model often puts what it copies into quotes
         reference = reference[1:-1].strip()
     words = reference.split()
     if len(words) < SHORTEST:
@@ -69,10 +65,7 @@ def _folded(text: str) -> str:
 
 
 def _whole_words(text: str, start: int, end: int) -> Span:
-    while start < end and text[start].isspace():
-        start += 1
-    while start < end and text[end - 1].isspace():
-        end -= 1
+    start, end = stripped(text, start, end)
     while 0 < start < end and not text[start - 1].isspace():
         start -= 1
     while start < end < len(text) and not text[end].isspace():

@@ -121,20 +121,6 @@ def test_a_part_of_a_text_has_the_tokens_that_touch_it(text, start, length):
     assert Tokens.of(text, tokens).length(start, end) == touching
 
 
-@pytest.mark.parametrize(
-    ("text", "sentences"),
-    [
-        ("Dr. Rao came. She left!  Why?", ["Dr. Rao came. ", "She left!  ", "Why?"]),
-        ("A line\nthat goes on. Next", ["A line\nthat goes on. ", "Next"]),
-        ("A title\n \nA text.", ["A title\n \n", "A text."]),
-        ("これは文。次の文。", ["これは文。", "次の文。"]),
-        ("\n\n One. \n", ["\n\n One. \n"]),
-    ],
-)
-def test_where_a_sentence_ends(text, sentences):
-    assert [text[start:end] for start, end in sentences_of(text)] == sentences
-
-
 def test_passages_have_whole_sentences():
     text = "One two three. Four five six. Seven."
     assert texts(SentenceChunker(size=25), text) == ["One two three.", "Four five six. Seven."]

@@ -4,7 +4,6 @@
 
 import pytest
 
-from ragsweep.text.sentences import sentences_and_items
 from ragsweep_generate.telling_sentences import telling
 from ragsweep_generate.wording import flaw_of_form
 
@@ -20,27 +19,6 @@ from ragsweep_generate.wording import flaw_of_form
 )
 def test_a_text_that_is_no_question_is_refused(question, flaw):
     assert flaw in flaw_of_form(question)
-
-
-def test_sentences_are_cut_at_full_stops_headings_and_list_items():
-    prose = "Most babies need nothing more than\nwarmth. Is it crying?"
-    text = f"Care of the baby\n{prose}\n1 Dry the body.\n• Keep warm 2.5 kg."
-    assert [text[start:end] for start, end in sentences_and_items(text)] == [
-        "Care of the baby",
-        "Most babies need nothing more than\nwarmth.",
-        "Is it crying?",
-        "Dry the body.",
-        "Keep warm 2.5 kg.",
-    ]
-
-
-def test_a_line_end_an_abbreviation_and_a_number_do_not_end_a_sentence():
-    text = "Dr. Rao, e.g., gives a child of ten kilograms\n150 mg of paracetamol.\n- Give zinc\n- Give water"
-    assert [text[start:end] for start, end in sentences_and_items(text)] == [
-        text.split("\n-", maxsplit=1)[0],
-        "Give zinc",
-        "Give water",
-    ]
 
 
 def test_headings_are_asked_for_only_where_there_is_nothing_else():

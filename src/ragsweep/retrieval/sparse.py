@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
-from unicodedata import bidirectional
 
 import numpy as np
 
@@ -27,9 +26,8 @@ from ragsweep.retrieval.trace import Trace, Words
 from ragsweep.store.code import code_of
 from ragsweep.store.identity import identity, own_settings
 from ragsweep.store.store import Arrays, Store, packed, unpacked
-from ragsweep.text.tokens import Tokenizer, words
+from ragsweep.text.tokens import Tokenizer, is_right_to_left, words
 
-RIGHT_TO_LEFT = ("R", "AL")  # classes of characters
 FOUND, WORDLESS, STOPPED, UNKNOWN, WEIGHTLESS, WEIGHTLESS_BM25S, REVERSED = range(7)  # places in `SILENCES`
 SILENCES = (
     None,
@@ -161,7 +159,7 @@ class SparseRetriever(Thresholded):
             return STOPPED if words(query) else WORDLESS
         known = [row for row in map(index.row_of, terms) if row != NOTHING]
         if not known:
-            reversed_terms = (term[::-1] for term in terms if bidirectional(term[0]) in RIGHT_TO_LEFT)
+            reversed_terms = (term[::-1] for term in terms if is_right_to_left(term))
             return UNKNOWN if all(index.row_of(each) == NOTHING for each in reversed_terms) else REVERSED
         if index.weigh(known):
             return FOUND

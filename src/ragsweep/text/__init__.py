@@ -1,1 +1,1 @@
-"""All that knows a language or a script: normal forms, words, sentences and stop words."""
+"""All that knows a language or a script: normal forms, words, sentences, phrases and stop words."""

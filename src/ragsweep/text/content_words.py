@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ragsweep.text.normalisation import folded
-from ragsweep.text.stop_words import FUNCTION_WORDS, NEGATIONS
-from ragsweep.text.tokens import Tokenizer, has_spaceless, words, written_words
+from ragsweep.text.phrases import NUMBER, letters_and_numbers, spelling_stem
+from ragsweep.text.stop_words import FRAMING_WORDS, FUNCTION_WORDS, NEGATIONS, REASONING_STOP_WORDS
+from ragsweep.text.tokens import ENGLISH_STEMS, has_spaceless, words, written_words
 
-STEMMER = Tokenizer(stemmer="english")
 FEWEST_COMPARED = 3  # distinct content stems of questions that are compared
-NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 CONTRACTED = re.compile(r"(\w+?)n['\u2019]t\b", re.IGNORECASE)  # "doesn't"
 IRREGULAR = {"ca": "can", "wo": "will", "sha": "shall"}  # "can't"
 
@@ -31,12 +30,21 @@ def content_words(text: str) -> list[str]:
 def content_stems(text: str) -> list[str]:
     """The stems of the words of a text that are not function words, in its order. Words can occur several times."""
     found = words(CONTRACTED.sub(_spelled_out, text))
-    return STEMMER.stems([word for word in found if word not in FUNCTION_WORDS])
+    return ENGLISH_STEMS.stems([word for word in found if word not in FUNCTION_WORDS])
+
+
+def reasoning_stems(text: str) -> frozenset[str]:
+    """The distinct stems of the words of a reasoning, or of its evidence, that carry content.
+
+    Unlike `content_stems`, British and American spellings are the same, and neither negations nor words that compare or
+    speak of the answer are among them. Single letters are left out: they are options, units or initials.
+    """
+    return frozenset(map(spelling_stem, filter(_carries_content, letters_and_numbers(text))))
 
 
 def numbers_and_negations(text: str) -> Counter[str]:
     """The numbers of a text, and how many negations it has."""
-    return Counter([*NUMBER.findall(text), *("not" for stem in content_stems(text) if stem in NEGATIONS)])
+    return Counter([*re.findall(NUMBER, text), *("not" for stem in content_stems(text) if stem in NEGATIONS)])
 
 
 def is_near_copy(one: Sequence[str], other: Sequence[str], least: float) -> bool:
@@ -59,6 +67,10 @@ def is_copy(one: Sequence[str], other: Sequence[str]) -> bool:
     rest = iter(longer)
     added = {*longer} - {*shorter}
     return all(stem in rest for stem in shorter) and not any(map(_has_digit, added)) and NEGATIONS.isdisjoint(added)
+
+
+def _carries_content(word: str) -> bool:
+    return word not in REASONING_STOP_WORDS and word not in FRAMING_WORDS and (len(word) > 1 or not word.isalpha())
 
 
 def _has_digit(word: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from ragsweep.text.tokens import Span
+from ragsweep.text.tokens import Span, stripped
 
 LIBRARIES = ("nupunkt",)
 
@@ -20,6 +20,15 @@ HEADING = 50  # characters: a shorter line without a full stop, before a line wi
 ITEM = re.compile(r"\n(?=\s*(?:[-*•#|]|\d+[.)])\s)")  # the end of a line before an item of a list
 OPENING = re.compile(r"\s*(?:[-*•#|]+\s+)?(?:\d+[.)]?\s+(?=[A-Z]))?")  # bullets and numbers of steps
 LINE = re.compile(r"[^\n]+")
+
+# Ends of what models write and read, which are found fast. Lists and headings have no full stops, but line breaks.
+SENTENCE_OR_LINE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+CLAUSE_OR_LINE_END = re.compile(r"(?<=[.;:])\s+|\n+")
+QUOTED_SENTENCE_END = re.compile(r"(?<=[.!?;])[)\]\"']*\s+|(?<=[\u3002])")  # of a line, without what closes behind it
+ABBREVIATION = re.compile(r"\b(e\.g|i\.e|vs|etc|approx|ans|Dr|Mr|Mrs)\.(?=[\s,])", re.IGNORECASE)
+SENTENCE_ENDED = re.compile(r"(?:^|\n|[.!?:)\]*\"'])\s*$")
+SENTENCE_GOES_ON = re.compile(r" [a-z]")
+LONGEST_END = 20  # characters in which a sentence may end
 
 
 def sentences_of(text: str) -> list[Span]:
@@ -51,14 +60,16 @@ def sentences_and_items(text: str) -> list[Span]:
     ends = (end for _, end in sentences_of(text))
     cuts = {0, len(text), *ends, *(item.end() for item in ITEM.finditer(text)), *_after_headings(text)}
     spans = []
-    ordered = sorted(cuts)
-    for start, end in pairwise(ordered):
-        piece = text[start:end]
-        left = start + OPENING.match(piece).end()  # type: ignore[union-attr]  # it always matches
-        right = end - len(piece) + len(piece.rstrip())
-        if left < right:
-            spans.append((left, right))
-    return spans
+    for start, end in pairwise(sorted(cuts)):
+        opening = OPENING.match(text, start, end)
+        spans.append(stripped(text, opening.end() if opening else start, end))
+    return [(start, end) for start, end in spans if start < end]
+
+
+def is_within_sentence(text: str, start: int, end: int) -> bool:
+    """Whether a sentence goes on before and after a span, which may be a sign that it speaks of."""
+    ended = SENTENCE_ENDED.search(text[max(0, start - LONGEST_END) : start])
+    return not ended and SENTENCE_GOES_ON.match(text, end) is not None
 
 
 def _after_headings(text: str) -> list[int]:

@@ -21,13 +21,12 @@ NEGATIONS = frozenset(
     "no not never none nor neither cannot without except fail lack unabl kein keinen keinem keiner nicht nie".split()
 )  # as stems
 
-# For comparing a reasoning with its evidence.
-REASONING_STOP_WORDS = LUCENE_STOP_WORDS | set(
-    "about after again all also although am any because been before being both can could did do does done during each "
-    "either every from had has have having he hence her here hers him his how however i its itself may me might mine "
-    "more most must my neither nor now our ours out over own same shall she should since so some still than them "
-    "themselves those though through thus too under until up upon us very was we were what when where whether which "
-    "while who whom whose why would yet you your yours".split()
+# For comparing a reasoning with its evidence, whose negations and comparisons are often worded otherwise.
+REASONING_STOP_WORDS = (FUNCTION_WORDS | LUCENE_STOP_WORDS) - set(
+    "between doing further just once onto per please via".split()
+) | set(
+    "all although either hence however itself more most neither nor now ours out same since still themselves though "
+    "thus until whether yet yours".split()
 )
 # Words with which a reasoning speaks of itself: "Step 5: therefore the best answer is option B."
 FRAMING_WORDS = frozenset(

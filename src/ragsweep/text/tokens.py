@@ -77,6 +77,11 @@ def has_spaceless(text: str) -> bool:
     return not text.isascii() and _patterns().spaceless.search(text) is not None
 
 
+def is_right_to_left(word: str) -> bool:
+    """Whether a word begins with a letter of a script that is written from right to left."""
+    return unicodedata.bidirectional(word[0]) in ("R", "AL")
+
+
 def written_words(text: str) -> list[str]:
     """The words of a text as they are written, with their marks. What a script writes without spaces is one word."""
     return ASCII_WORD.findall(text) if text.isascii() else _patterns().written.findall(text)
@@ -86,6 +91,15 @@ def word_spans(text: str) -> list[Span]:
     """Where each word of a text is, in its own characters. Where a script writes no spaces, each letter is a word."""
     pattern = ASCII_WORD if text.isascii() else _patterns().word_or_letter
     return [found.span() for found in pattern.finditer(text)]
+
+
+def stripped(text: str, start: int, end: int) -> Span:
+    """The span without surrounding white space."""
+    while start < end and text[start].isspace():
+        start += 1
+    while start < end and text[end - 1].isspace():
+        end -= 1
+    return start, end
 
 
 def whole_word(pattern: str) -> str:
@@ -189,6 +203,9 @@ class Tokenizer:
     def stems(self, words: list[str]) -> list[str]:
         """The term of each word."""
         return list(_stemmer(self.stemmer).stemWords(words)) if self.stemmer else words
+
+
+ENGLISH_STEMS = Tokenizer(stemmer="english")
 
 
 @cache

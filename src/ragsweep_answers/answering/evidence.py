@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,9 +12,9 @@ from ragsweep.models.encoders.embeddings import embed
 from ragsweep.models.encoders.encoder import Embeddings, Encoder, Role
 from ragsweep.models.encoders.similarity import of_length_1
 from ragsweep.store.store import Store
+from ragsweep.text.sentences import CLAUSE_OR_LINE_END
 from ragsweep_answers.answering.question import Answer, Question
 
-SENTENCE_END = re.compile(r"(?<=[.;:])\s+|\n+")
 SHORTEST = 4  # words; shorter pieces are headings and numbers
 
 
@@ -75,6 +74,6 @@ def _answer(question: Question, scores: Sequence[float]) -> Answer:
 
 
 def _pieces(passage: str) -> list[str]:
-    """The sentences of a passage; the whole passage if it has none."""
-    found = [piece for piece in SENTENCE_END.split(passage) if len(piece.split()) >= SHORTEST]
+    """The clauses of a passage; the whole passage if it has none."""
+    found = [piece for piece in CLAUSE_OR_LINE_END.split(passage) if len(piece.split()) >= SHORTEST]
     return found or [passage]

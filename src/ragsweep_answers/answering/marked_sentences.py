@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from ragsweep.text.sentences import ABBREVIATION, QUOTED_SENTENCE_END
 from ragsweep_answers.answering.answer_words import ANSWER, BAD, GOOD, M
 from ragsweep_answers.answering.option_letters import Letters
 
@@ -17,8 +18,6 @@ HEADING = re.compile(
 )
 LABELLED = re.compile(rf"\W*(?:(?:the|my|final|correct|best)\s+){{0,3}}{ANSWER}", re.I)  # Final answer: B
 GOES_ON = re.compile(r"(?::|\bis|\bbe)[\s\"'(\[]*$", re.I)
-SENTENCE_END = re.compile(r"(?<=[.!?;])[)\]\"']*\s+|(?<=[\u3002])")
-ABBREVIATION = re.compile(r"\b(e\.g|i\.e|vs|etc|approx|ans|Dr|Mr|Mrs)\.(?=[\s,])", re.I)
 ANSWER_DASH = re.compile(r"^\W*(?:ans|answer)\s*-\s*(?=\W?[a-z]\b)", re.I)  # Ans-a
 COMPARED = re.compile(rf"^(?:between|of|among)\s+{M}\s*(?:,|and|or|und|oder)\s*{M},\s+(?=\W?{M})", re.I)  # Of A and B,
 QUOTED = re.compile(r"[>#\s-]+(?=\S)")  # the marks of a quote, a heading or a list
@@ -69,9 +68,9 @@ def _numbered(found: re.Match[str]) -> str:
     return found["mark"] if found["mark"] else f"{found['number']}) "
 
 
-def sentences_of(lines: Sequence[str]) -> Iterator[Sentence]:
+def sentences_with_marks(lines: Sequence[str]) -> Iterator[Sentence]:
     """The sentences of lines with marks, in order."""
     for number, line in enumerate(lines):
-        parts = [part for part in SENTENCE_END.split(line) if part.strip()]
+        parts = [part for part in QUOTED_SENTENCE_END.split(line) if part.strip()]
         for part in parts:
             yield Sentence(part, number, len(parts) == 1)

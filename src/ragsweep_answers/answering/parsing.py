@@ -23,7 +23,7 @@ from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.datasets.model.cases import Option
 from ragsweep_answers.answering.answer_words import LT, M
 from ragsweep_answers.answering.foreign_labels import with_letters
-from ragsweep_answers.answering.marked_sentences import QUESTION, Sentence, lines_with_marks, sentences_of
+from ragsweep_answers.answering.marked_sentences import QUESTION, Sentence, lines_with_marks, sentences_with_marks
 from ragsweep_answers.answering.option_letters import Letters, bare_letter, has_two_meanings
 from ragsweep_answers.answering.raw_text import plain_text, spoken
 from ragsweep_answers.answering.stated_confidence import read_confidence
@@ -106,7 +106,7 @@ def _answers(found: Any) -> Iterator[Any]:
 def _stated(lines: Sequence[str], letters: Letters) -> str | None:
     """The letter that the lines give as the answer; "" if they give several, or one that is no option."""
     reading = _Reading(letters)
-    sentences = list(sentences_of(lines))
+    sentences = list(sentences_with_marks(lines))
     for number, sentence in enumerate(sentences):
         if sentence.text == QUESTION:
             if reading.has_answer or (number and _bare(sentences[0].text)):

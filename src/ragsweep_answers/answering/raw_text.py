@@ -9,6 +9,7 @@ import re
 import unicodedata
 
 from ragsweep.models.language.reasoning_marks import split
+from ragsweep.text.normalisation import TYPED
 
 LONGEST_READ = 50_000  # characters at the end of a text
 
@@ -24,10 +25,9 @@ TAG = re.compile(r"</?[A-Za-z][\w-]{0,30}\s*/?>")
 BOXED = re.compile(r"\\f?box(?:ed)?\s*\{")
 LATEX_TEXT = re.compile(r"\\(?:text(?:bf|it|rm|sf)?|mathrm|mathbf|mathsf|bf|rm)\s*(?:\{([^{}]*)\}|(?=[ (]))")
 LATEX_AND_MARKS = re.compile(r"[*`$\u200b-\u200d\u2060\ue000-\ue3ff\ufeff]|~~|\\[()\[\],;!]")
-SIGNS = "".join(map(chr, (0x2018, 0x2019, 0x201C, 0x201D, 0x2013, 0x2014, 0x2011, 0x2212, 0x0130, 0x3010, 0x3011)))
 SIMPLER = str.maketrans(
-    dict(zip(SIGNS, "''\"\"----I[]", strict=True))  # quotes, dashes, dotted I, brackets
-    | {"\u3002": ". ", "\u3001": ", ", "\u00ab": '"', "\u00bb": '"', "\u300c": '"', "\u300d": '"', "\u00a0": " "}
+    {**TYPED, "\u2011": "-", "\u0130": "I", "\u3010": "[", "\u3011": "]"}  # a dash, dotted I, brackets
+    | {"\u3002": ". ", "\u3001": ", ", "\u00ab": '"', "\u00bb": '"', "\u300c": '"', "\u300d": '"'}
     | {"\u21d2": "\u2192", "\u27f6": "\u2192", "\u2794": "\u2192"}
     | {code + 0xFEE0: code for code in range(0x21, 0x7F)}  # full width; NFKC would also make 105 of an exponent
 )

@@ -10,7 +10,6 @@ from ragsweep.core.terminal import counted, named
 from ragsweep.datasets.model.dataset import Dataset
 from ragsweep_audit.findings.finding import Finding, page_name
 
-WORD = re.compile(r"\S+")
 UNKNOWN = re.compile(r"[\ufffd\ue000-\uf8ff\x00-\x08\x0b\x0e-\x1f]|\(cid:\d+\)")
 BULLET = re.compile(r"[\ue000-\uf8ff]")  # a letter of a symbol font that stands alone
 LIGATURE = re.compile(r"[\ufb00-\ufb06]")
@@ -31,13 +30,13 @@ MOST_WORDS = 50  # for each of them
 def _unknown(text: str) -> int:
     if not UNKNOWN.search(text):
         return 0
-    return sum(1 for word in WORD.findall(text) if UNKNOWN.search(word) and not BULLET.fullmatch(word))
+    return sum(1 for word in text.split() if UNKNOWN.search(word) and not BULLET.fullmatch(word))
 
 
 def _misread(text: str) -> int:
     if not MISREAD.search(text):
         return 0
-    return sum(1 for word in WORD.findall(text) if any(map(_was_utf8, MISREAD.findall(word))))
+    return sum(1 for word in text.split() if any(map(_was_utf8, MISREAD.findall(word))))
 
 
 def _was_utf8(letters: str) -> bool:
@@ -57,7 +56,7 @@ def _byte(letter: str) -> bytes:
 
 
 def _ligatures(text: str) -> int:
-    return sum(1 for word in WORD.findall(text) if LIGATURE.search(word)) if LIGATURE.search(text) else 0
+    return sum(1 for word in text.split() if LIGATURE.search(word)) if LIGATURE.search(text) else 0
 
 
 def _apart(text: str, known: Callable[[], Set[str]]) -> int:

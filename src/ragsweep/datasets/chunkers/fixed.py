@@ -8,10 +8,10 @@ from itertools import starmap
 from typing import Annotated, Literal
 
 from ragsweep.core.limits import Between
-from ragsweep.datasets.chunkers.pieces import add, stripped
+from ragsweep.datasets.chunkers.pieces import add
 from ragsweep.datasets.chunkers.rulers import Ruler
 from ragsweep.datasets.chunkers.sized import SizedChunker
-from ragsweep.datasets.model.chunking import Span
+from ragsweep.text.tokens import Span, stripped
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from ragsweep.core.limits import Between
 from ragsweep.datasets.chunkers.pieces import SEPARATORS, joined, pieces
 from ragsweep.datasets.chunkers.rulers import Ruler
 from ragsweep.datasets.chunkers.sized import SizedChunker
-from ragsweep.datasets.model.chunking import Span
+from ragsweep.text.tokens import Span
 
 LINE_END = re.compile(r"\r\n?|\n")  # as markdown-it sees it
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragsweep.datasets.chunkers.pieces import stripped
-from ragsweep.datasets.model.chunking import Span
+from ragsweep.text.tokens import Span, stripped
 
 
 @dataclass(frozen=True)

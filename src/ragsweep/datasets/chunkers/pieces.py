@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ragsweep.datasets.chunkers.rulers import Ruler
-from ragsweep.datasets.model.chunking import Span
+from ragsweep.text.tokens import Span, stripped
 
 SEPARATORS = ("\n\n", "\n", ". ", " ", "")  # from the coarsest to the finest
 
@@ -77,12 +77,3 @@ def add(spans: list[Span], span: Span) -> None:
     if spans and start == spans[-1][0]:  # only white space is between their beginnings
         spans.pop()
     spans.append(span)
-
-
-def stripped(text: str, start: int, end: int) -> Span:
-    """The span without surrounding white space."""
-    while start < end and text[start].isspace():
-        start += 1
-    while start < end and text[end - 1].isspace():
-        end -= 1
-    return start, end

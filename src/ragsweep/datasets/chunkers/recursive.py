@@ -11,7 +11,7 @@ from ragsweep.core.limits import Between
 from ragsweep.datasets.chunkers.pieces import SEPARATORS, joined, pieces
 from ragsweep.datasets.chunkers.rulers import Ruler
 from ragsweep.datasets.chunkers.sized import SizedChunker
-from ragsweep.datasets.model.chunking import Span
+from ragsweep.text.tokens import Span
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from typing import ClassVar
 from ragsweep.datasets.chunkers.pieces import joined, pieces
 from ragsweep.datasets.chunkers.rulers import Ruler
 from ragsweep.datasets.chunkers.sized import SizedChunker
-from ragsweep.datasets.model.chunking import Span
 from ragsweep.text.sentences import LIBRARIES, sentences_of
+from ragsweep.text.tokens import Span
 
 WITHIN = ("\n", " ", "")  # where a sentence breaks that is longer than a passage may be
 

@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
 from ragsweep.datasets.chunkers.rulers import Characters, Ruler, TokenOffsets, Tokens
-from ragsweep.datasets.model.chunking import Span
 from ragsweep.datasets.model.collection import PAGE_BREAK
+from ragsweep.text.tokens import Span
 
 AT_ONCE = 256  # texts that are tokenized at once
 

@@ -16,8 +16,7 @@ from ragsweep.datasets.model.collection import Collection, Document
 from ragsweep.store.code import kind_of
 from ragsweep.store.identity import identity
 from ragsweep.store.store import Arrays, Store
-
-Span = tuple[int, int]
+from ragsweep.text.tokens import Span
 
 
 class Chunker(Protocol):

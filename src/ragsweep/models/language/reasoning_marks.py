@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from ragsweep.core.parsing import MalformedError, from_json
+from ragsweep.text.sentences import is_within_sentence
 
 NAMES = r"(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning|analysis|scratchpad|reflection|(?:begin|end)_of_thought)"
 MARK = re.compile(
@@ -14,13 +15,10 @@ MARK = re.compile(
     re.IGNORECASE,
 )
 UNFINISHED_END = re.compile(r"</(?:t(?:h(?:i(?:n(?:k(?:i(?:ng?)?)?)?)?)?)?)?$", re.IGNORECASE)  # a cut off end mark
-SENTENCE_END = re.compile(r"(?:^|\n|[.!?:)\]*\"'])\s*$")
-WITHIN_SENTENCE = re.compile(r" [a-z]")
 CHANNEL = re.compile(r"<\|channel\|>\s*+(\w++)[^<]*+(?:<\|constrain\|>[^<]*+)?<\|message\|>")  # in linear time
 CHANNEL_END = re.compile(r"<\|(?:end|return|call|start|channel)\|>")
 BARE_CHANNELS = re.compile(r"\s*analysis(?=\W|[A-Z])(.*?)assistant\s*final(.*)", re.DOTALL)  # without special tokens
 FINAL = "final"
-NEAR = 20  # characters before a mark in which a sentence may end
 
 
 class Split(NamedTuple):
@@ -54,7 +52,7 @@ def split(text: str) -> Split:
     start, inside = 0, False
     for mark in MARK.finditer(text):
         piece = text[start : mark.start()]
-        if mark["open"] and not inside and _is_mentioned(text, mark):
+        if mark["open"] and not inside and is_within_sentence(text, *mark.span()):  # which speaks of the mark
             said.append(text[start : mark.end()])
             start = mark.end()
             continue
@@ -68,11 +66,6 @@ def split(text: str) -> Split:
         start, inside = mark.end(), bool(mark["open"])
     (thoughts if inside else said).append(text[start:])
     return Split("".join(said).strip(), "\n".join(filter(None, map(str.strip, thoughts))))
-
-
-def _is_mentioned(text: str, mark: re.Match[str]) -> bool:
-    """Whether a sentence speaks of a mark, and goes on after it."""
-    return bool(WITHIN_SENTENCE.match(text, mark.end())) and not SENTENCE_END.search(text[: mark.start()][-NEAR:])
 
 
 def _of_channels(text: str) -> Split:

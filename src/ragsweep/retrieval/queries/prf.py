@@ -7,6 +7,7 @@ from typing import Annotated
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
+from ragsweep.core.terminal import counted
 from ragsweep.retrieval.feedback import Feedback
 from ragsweep.retrieval.ranking import Expansion, Ranker, Search
 from ragsweep.retrieval.stage_capabilities import uses_feedback
@@ -50,5 +51,5 @@ class PseudoRelevanceFeedback:
 
 
 def _in_words(passages: int, terms: str) -> str:
-    counted = f"{passages} passage{'s' if passages > 1 else ''} as feedback"
-    return f"{counted}: {terms}" if terms and passages else counted if passages else ""
+    used = f"{counted(passages, 'passage')} as feedback"
+    return f"{used}: {terms}" if terms and passages else used if passages else ""

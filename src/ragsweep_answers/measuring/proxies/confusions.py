@@ -10,8 +10,8 @@ from typing import NamedTuple
 from ragsweep.core.errors import ConfigError
 from ragsweep.datasets.model.cases import Case
 from ragsweep.statistics.intervals import Indices
-from ragsweep_answers.measuring.proxies.phrases import Phrases, as_found, contains, phrases_of, read_table
-from ragsweep_answers.measuring.proxies.wording import stems
+from ragsweep.text.phrases import Phrases, contains, stems
+from ragsweep_answers.measuring.proxies.phrase_tables import as_found, phrases_of, read_table
 
 SIMILAR_CONDITIONS = Path(__file__).with_name("similar_conditions.yaml")
 SIMILAR = "similar condition"

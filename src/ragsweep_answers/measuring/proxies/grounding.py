@@ -11,8 +11,9 @@ import numpy as np
 
 from ragsweep.datasets.model.cases import Case
 from ragsweep.statistics.intervals import Array
+from ragsweep.text.content_words import reasoning_stems
+from ragsweep.text.sentences import SENTENCE_OR_LINE_END
 from ragsweep_answers.answering.question import Answer, Evidence
-from ragsweep_answers.measuring.proxies.wording import content_words, sentences
 
 PROXY = (
     "Coherence, evidence used by content, and hallucination compare words, not meaning: a sentence counts as supported "
@@ -124,7 +125,8 @@ def _ground(case: Case, answer: Answer, evidence: Sequence[Evidence] | None) -> 
     if not evidence:
         return 0, 0, 0, 0, 0, np.nan if evidence is None else 0
     asked, passages = _words_of(case.text), [_words_of(passage.text) for passage in evidence]
-    claims = [words for words in map(content_words, sentences(answer.reasoning)) if len(words) >= SHORTEST_CLAIM]
+    stems = map(reasoning_stems, SENTENCE_OR_LINE_END.split(answer.reasoning))
+    claims = [each for each in stems if len(each) >= SHORTEST_CLAIM]
     supports = [[_supports(passage, claim) for passage in passages] for claim in claims]
     supported = [any(row) for row in supports]
     grounded = [found or _supports(asked, claim) for claim, found in zip(claims, supported, strict=True)]
@@ -139,4 +141,4 @@ def _supports(text: frozenset[str], claim: frozenset[str]) -> bool:
 
 @lru_cache(TEXTS)
 def _words_of(text: str) -> frozenset[str]:
-    return content_words(text)
+    return reasoning_stems(text)

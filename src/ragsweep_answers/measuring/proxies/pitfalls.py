@@ -9,9 +9,8 @@ import numpy as np
 
 from ragsweep.datasets.model.cases import Case
 from ragsweep.statistics.intervals import Array
+from ragsweep.text.phrases import Phrases, contains, phrases, stems
 from ragsweep_answers.answering.question import Answer
-from ragsweep_answers.measuring.proxies.phrases import Phrases, contains, phrases
-from ragsweep_answers.measuring.proxies.wording import stems
 
 PROXY = (
     "Pitfalls are read from single words: the counts show which wording wrong answers share, not what went wrong in "

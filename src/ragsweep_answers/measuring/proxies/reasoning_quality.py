@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ragsweep.statistics.intervals import Array
+from ragsweep.text.phrases import contains, phrases, stems
 from ragsweep_answers.answering.question import Answer
-from ragsweep_answers.measuring.proxies.wording import stems
 
 STEPS_PROXY = (
     "Chain completeness looks for the words of five steps, not for the steps: a reasoning that uses these words in "
@@ -22,7 +22,7 @@ STEPS = {
     "guideline": ("guideline", "protocol", "recommendation"),
     "answer": ("answer", "conclusion", "therefore"),
 }
-STEP_STEMS = [[stems(phrase) for phrase in phrases] for phrases in STEPS.values()]
+STEP_PHRASES = [*map(phrases, STEPS.values())]
 
 
 def chain_completeness(answers: Sequence[Answer]) -> Array:
@@ -56,7 +56,7 @@ def _completeness(reasoning: str) -> float:
     if not reasoning.strip():
         return np.nan
     text = stems(reasoning)
-    return sum(any(phrase in text for phrase in phrases) for phrases in STEP_STEMS) / len(STEP_STEMS)
+    return sum(contains(text, step) for step in STEP_PHRASES) / len(STEP_PHRASES)
 
 
 def _cited(answer: Answer, units: Sequence[str]) -> float:

@@ -12,8 +12,8 @@ import numpy as np
 from ragsweep.core.errors import ConfigError
 from ragsweep.datasets.model.cases import Case
 from ragsweep.statistics.intervals import Array, Indices
-from ragsweep_answers.measuring.proxies.phrases import Phrases, as_found, contains, phrases_of, read_table
-from ragsweep_answers.measuring.proxies.wording import WORD, stems
+from ragsweep.text.phrases import Phrases, contains, letters_and_numbers, stems
+from ragsweep_answers.measuring.proxies.phrase_tables import as_found, phrases_of, read_table
 
 PROXY = (
     "Dangerous errors are found by a table of phrases: a harmful answer that no rule describes is not counted, and a "
@@ -159,7 +159,7 @@ def _mistake(case: Case, chosen: int) -> _Mistake:
 
 def _numbers(option: str) -> frozenset[str]:
     """The numbers in the text of an option; empty if it gives no amount, such as mg or tablets."""
-    words = WORD.findall(option.lower())
+    words = letters_and_numbers(option)
     numbers = (NUMBERS.get(word, word) for word in words)
     return frozenset(each for each in numbers if each[0].isdigit()) if UNITS.intersection(words) else frozenset()
 

@@ -6,7 +6,6 @@ import json
 import pytest
 from application import PROJECT
 
-from ragsweep.text.content_words import content_stems, content_words, numbers_and_negations
 from ragsweep.text.dependent_questions import flaw_of_context
 
 
@@ -94,13 +93,3 @@ def test_every_question_of_published_datasets_stands_alone(real_data):
         questions += [row["question"] for row in csv.DictReader(file)]
     assert len(questions) > 1300
     assert [each for each in questions if flaw_of_context(each)] == []
-
-
-def test_negations_and_words_that_compare_are_content():
-    assert content_words("Should more of the Iron not be given with iron?") == ["more", "Iron", "not", "given"]
-    assert content_stems("Tablets can't be given: tablets.") == ["tablet", "not", "given", "tablet"]
-
-
-@pytest.mark.parametrize("text", ["It doesn't help.", "It doesn\u2019t help.", "It never helps.", "It will not help."])
-def test_a_negation_counts_in_every_form(text):
-    assert numbers_and_negations(text) == {"not": 1}

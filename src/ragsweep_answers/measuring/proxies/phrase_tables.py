@@ -1,8 +1,7 @@
-"""Phrases that are looked for in texts, and the YAML files in which users list them."""
+"""The YAML files in which users list phrases that are looked for in texts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -10,22 +9,10 @@ from typing import Any
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.parsing import MalformedError, from_yaml, read_text
 from ragsweep.datasets.readers.fields import shown_value
-from ragsweep_answers.measuring.proxies.wording import stems
+from ragsweep.text.phrases import Phrases, phrases, stems
 
 LARGEST_MB = 1
 TABLES = 8  # that are kept: every run of a sweep reads the same ones
-
-Phrases = tuple[str, ...]  # each as its stems; see `stems`
-
-
-def phrases(texts: Iterable[str]) -> Phrases:
-    """Phrases to look for: words in a row, in any grammatical form."""
-    return tuple(map(stems, texts))
-
-
-def contains(text: str, some: Phrases) -> bool:
-    """Whether one of the phrases is in a text that is given by its stems."""
-    return any(phrase in text for phrase in some)
 
 
 def read_table(path: Path) -> Any:

@@ -1,0 +1,81 @@
+"""Where sentences end."""
+
+# ruff: noqa: RUF001
+
+import pytest
+
+from ragsweep.text.sentences import (
+    CLAUSE_OR_LINE_END,
+    QUOTED_SENTENCE_END,
+    SENTENCE_OR_LINE_END,
+    sentences_and_items,
+    sentences_of,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("Dr. Rao came. She left!  Why?", ["Dr. Rao came. ", "She left!  ", "Why?"]),
+        ("A line\nthat goes on. Next", ["A line\nthat goes on. ", "Next"]),
+        ("A title\n \nA text.", ["A title\n \n", "A text."]),
+        ("これは文。次の文。", ["これは文。", "次の文。"]),
+        ("\n\n One. \n", ["\n\n One. \n"]),
+    ],
+)
+def test_where_a_sentence_ends(text, sentences):
+    assert [text[start:end] for start, end in sentences_of(text)] == sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("他来了。她走了。", 2), ("ខ្ញុំមក។ គាត់ទៅ។", 2), ("သူလာသည်။ သူမသွားသည်။", 2), ("価格は３．５円。終わり．次", 3)],
+)
+def test_sentences_end_at_the_full_stops_of_other_scripts(text, count):
+    assert len(sentences_of(text)) == count
+
+
+def test_sentences_are_cut_at_full_stops_headings_and_list_items():
+    prose = "Most babies need nothing more than\nwarmth. Is it crying?"
+    text = f"Care of the baby\n{prose}\n1 Dry the body.\n• Keep warm 2.5 kg."
+    assert [text[start:end] for start, end in sentences_and_items(text)] == [
+        "Care of the baby",
+        "Most babies need nothing more than\nwarmth.",
+        "Is it crying?",
+        "Dry the body.",
+        "Keep warm 2.5 kg.",
+    ]
+
+
+def test_a_line_end_an_abbreviation_and_a_number_do_not_end_a_sentence():
+    text = "Dr. Rao, e.g., gives a child of ten kilograms\n150 mg of paracetamol.\n- Give zinc\n- Give water"
+    assert [text[start:end] for start, end in sentences_and_items(text)] == [
+        text.split("\n-", maxsplit=1)[0],
+        "Give zinc",
+        "Give water",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),
+        ("- One\n- Two\n\nThree", ["- One", "- Two", "Three"]),
+        ("Give 0.5 ml of it.", ["Give 0.5 ml of it."]),
+        ("", [""]),
+    ],
+)
+def test_a_sentence_ends_with_a_mark_and_space_or_with_the_line(text, expected):
+    assert SENTENCE_OR_LINE_END.split(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("ends", "expected"),
+    [
+        (SENTENCE_OR_LINE_END, ["Is it?", "(Not B; nor C.) Yes: D", "E"]),
+        (CLAUSE_OR_LINE_END, ["Is it? (Not B;", "nor C.) Yes:", "D", "E"]),
+        (QUOTED_SENTENCE_END, ["Is it?", "(Not B;", "nor C.", "Yes: D\nE"]),
+    ],
+)
+def test_where_texts_of_models_are_cut(ends, expected):
+    assert ends.split("Is it? (Not B; nor C.) Yes: D\nE") == expected
