@@ -87,7 +87,7 @@ class JobResult(NamedTuple):
         if missing := means - set(measured.select_dtypes("number").columns):
             raise MalformedError(f"per_query.csv has no column {min(missing)}")
         for name in means:
-            if problem := facts.metrics[name].problem_of(measured[name].to_numpy()):
+            if problem := facts.metrics[name].metric(name).problem_of(measured[name].to_numpy()):
                 raise MalformedError(f"per_query.csv: {problem}")
         resampled = read_numbers(file(RESAMPLED_FILE)) if facts.aggregates else {}
         if missing := facts.aggregates.keys() - resampled.keys():
