@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+IN_OUR_WORDS = {
+    "Input should be": "expected",
+    "String should match pattern": "expected text like",
+    "Invalid JSON": "not JSON",
+}
 FAULTS_READ = 1000  # listing a million takes gigabytes
 
 
@@ -47,7 +52,8 @@ def _in_words(error: ValidationError) -> str:
     """The first fault of a record, with the path of the field."""
     if error.error_count() > FAULTS_READ:
         return f"{error.error_count():,} of its fields have the wrong type"
-    first = error.errors(include_url=False, include_input=False)[0]
+    faults = error.errors(include_url=False, include_input=False)
+    first = min(faults, key=lambda fault: fault["loc"] != ("version",))
     place, kind = shortened(".".join(map(str, first["loc"]))), first["type"]
     if place == "version":
         return f"version: expected {first['ctx']['expected']}; install the newest ragsweep, which may read others"
@@ -56,5 +62,6 @@ def _in_words(error: ValidationError) -> str:
     if kind == "unexpected_keyword_argument":
         return f"{place}: no such field"
     told = str(first["ctx"]["error"]) if kind == "value_error" else first["msg"]
-    told = told.replace("Input should be", "expected").replace("String should match pattern", "expected text like")
+    for theirs, ours in IN_OUR_WORDS.items():
+        told = told.replace(theirs, ours)
     return f"{place}: {told}" if place else told
