@@ -150,7 +150,7 @@ BROKEN = [
     ({"started": 10**20}, "started: expected less than or equal to 253402300799000"),
     ({"started": True}, "started: expected a valid integer"),
     ({"key": "' OR '1' = '1"}, "key: expected text like '^[0-9a-f]{32}$'"),
-    ({"name": "\ud800"}, "not JSON: "),
+    ({"name": "\ud800"}, "Invalid JSON: "),
 ]
 
 

@@ -64,7 +64,6 @@ class MetricFact(Described):
     unread: Unread | None = None
 
     def __post_init__(self) -> None:
-        """Raise `MalformedError` if an aggregate lacks its value, or a p-value is none."""
         if self.aggregate and isnan(self.mean + self.ci_low + self.ci_high):
             raise MalformedError("an aggregate needs mean, ci_low and ci_high")
         if self.guessing is not None:
@@ -129,7 +128,6 @@ class Facts:
     intervals: Annotated[Mapping[str, Bounds], Field(validation_alias="at_k_ci", default_factory=dict)]
 
     def __post_init__(self) -> None:
-        """Raise `MalformedError` if fields do not fit together."""
         for name, bounds in self.intervals.items():
             if name not in self.curves or {*map(len, bounds)} != {len(self.curves[name])}:
                 raise MalformedError(f"at_k_ci.{name}: expected as many bounds as at_k.{name} has values")
