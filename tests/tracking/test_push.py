@@ -141,7 +141,7 @@ BROKEN = [
     ({"uri": "here"}, "uri: expected an address"),
     ({"artifacts": "a\nb"}, "artifacts: expected a string of one line"),
     ({"parts": "results"}, "parts: expected a valid"),
-    ({"metrics": [["f1", 0.5]]}, "metrics.0.2 is missing"),
+    ({"metrics": [["f1", 0]]}, "metrics.0.2 is missing"),
     ({"metrics": [["f1", -1, 0.5]]}, "metrics.0.1: expected greater than or equal to 0"),
     ({"metrics": [["f1", 0, 10**400]]}, "metrics.0.2: expected a finite number"),
     ({"tags": {"a": 1}}, "tags.a: expected a valid string"),
