@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from types import SimpleNamespace
@@ -9,12 +10,13 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
+from ragsweep.core.json_records import from_record
 from ragsweep.retrieval import HybridRetriever, SparseRetriever
 from ragsweep.retrieval.method import Method
 from ragsweep.store.store import NO_STORE
 from ragsweep.sweeps import DecisionSettings, Outcome, Sweep, decide
 from ragsweep.sweeps.naming import as_number
-from ragsweep.tasks.facts import facts_of
+from ragsweep.tasks.facts import Facts
 
 SETTINGS = DecisionSettings("f1", gains=["recall"], costs=["context/tokens", "latency/mean_ms"])
 MEASURED = {"dataset.name": "manual", "evaluation.resamples": "1000", "seed": "0"}
@@ -39,6 +41,11 @@ FACTS = {
     "at_k": {"recall": CURVE.tolist(), "context/tokens": [100.0 * k for k in range(1, 21)]},
     "at_k_ci": {"recall": {"low": (CURVE - 0.1).tolist(), "high": (CURVE + 0.1).tolist()}},
 }
+
+
+def facts_of(record) -> Facts:
+    """The facts in the contents of `results/evaluation.json`."""
+    return from_record(Facts, json.dumps(record))
 
 
 def of_scores(name, scores, swept, types=None, facts=(), *, latency=20.0, recall=None, **settings) -> Outcome:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -13,10 +14,11 @@ import numpy as np
 import pandas as pd
 
 from bench.timing import Rows, Timing
+from ragsweep.core.json_records import from_record
 from ragsweep.report import Origin, summary, write_sweep
 from ragsweep.statistics import compare_with_best
 from ragsweep.sweeps import DecisionSettings, Outcome, Sweep, decide
-from ragsweep.tasks.facts import facts_of
+from ragsweep.tasks.facts import Facts
 
 QUERIES, TIMED, TOKENS = 133, 16, 120
 METRICS = ("precision", "recall", "f1", "mrr", "hit_rate", "ndcg", "map")
@@ -97,7 +99,7 @@ def _run(swept: Mapping[str, float], scores: np.ndarray, tokens: np.ndarray, lat
     settings = {name: str(value) for name, value in swept.items()}
     settings |= {"dataset.name": "synthetic", "evaluation.resamples": "10000", "seed": "0"}
     name = " ".join(f"{setting.rpartition('.')[2]}={value}" for setting, value in swept.items())
-    return Outcome(name, "", swept, settings, table, facts_of(_measured(tokens, latency)))
+    return Outcome(name, "", swept, settings, table, from_record(Facts, json.dumps(_measured(tokens, latency))))
 
 
 def _measured(tokens: np.ndarray, latency: np.ndarray) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from ragsweep.report.text import table_of_configurations
 from ragsweep.report.words import headline
 from ragsweep.sweeps import DecisionSettings, Sweep, decide
 from ragsweep.tasks.facts import MeasureFact
-from ragsweep.tasks.metric import Metric
 from ragsweep_answers.measuring.measures.accuracy import against_chance
 
 SHARE, FIRST, GUESS, LOST = "no_answer/share", "no_answer/first", "no_answer/guess", "fields/lost_share"
@@ -48,9 +47,7 @@ def run(name, right, unread, lost=0.0, causes=()):
     for column, values in columns.items():
         made.per_query[column] = values
     shares = {LOST: lost, **{CAUSES[cause]: count / len(right) for cause, count in dict(causes).items()}}
-    measures = {
-        name: MeasureFact(Metric(name, name, higher_is_better=False), share) for name, share in shares.items() if share
-    }
+    measures = {name: MeasureFact(value=share, higher_is_better=False) for name, share in shares.items() if share}
     return replace(made, facts=replace(made.facts, measures=measures))
 
 
@@ -124,8 +121,9 @@ def test_the_choice_stands_where_less_of_the_difference_is_left():
 def test_a_metric_whose_unread_answers_cannot_count_otherwise_says_how_many_there_are():
     """Of a Brier score, an answer that was not read has the largest error; no confidence stands for its own."""
     runs = [run("cut off", *drawn(0.8, 60, unread=9)), run("whole", *drawn(0.4, 60, seed=1))]
-    about = {"f1": runs[0].facts.unread["f1"]._replace(otherwise={})}
-    decision = decided(*(replace(each, facts=replace(each.facts, unread=about)) for each in runs))
+    unread = runs[0].facts.unread["f1"]._replace(otherwise={})
+    about = {"f1": replace(runs[0].facts.metrics["f1"], unread=unread)}
+    decision = decided(*(replace(each, facts=replace(each.facts, metrics=about)) for each in runs))
     assert "could not be read, and have the worst Accuracy: model cut off 9, model whole 0 of 60" in said(decision)
     assert [each.counted_as for each in decision.unread.recounts] == ["left out"]
     assert not decision.unread.changing

@@ -6,11 +6,10 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from outcomes import FACTS, SETTINGS, Sweep, alpha_k, grid, of_scores, over_alpha
+from outcomes import FACTS, SETTINGS, Sweep, alpha_k, facts_of, grid, of_scores, over_alpha
 
 from ragsweep.report import Origin, write_sweep
 from ragsweep.sweeps import decide
-from ragsweep.tasks.facts import facts_of
 
 pytestmark = pytest.mark.usefixtures("drawing")
 

@@ -57,7 +57,16 @@ def against_guessing(*p, means=(0.3, 0.7, 0.3), chance=0.25):
     """The decision of a sweep over alpha whose runs have these p-values against guessing."""
     sweep = over(noisy(means)).sweep
     runs = [
-        replace(run, facts=replace(run.facts, guessing={"f1": Guessing(chance, each, each)}))
+        replace(
+            run,
+            facts=replace(
+                run.facts,
+                metrics={
+                    **run.facts.metrics,
+                    "f1": replace(run.facts.metrics["f1"], guessing=Guessing(chance, each, each)),
+                },
+            ),
+        )
         for run, each in zip(sweep.outcomes, p, strict=True)
     ]
     return decide(replace(sweep, outcomes=runs))

@@ -5,16 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from outcomes import FACTS, SETTINGS, alpha_k, decided, grid, of_scores, over_alpha
+from outcomes import FACTS, SETTINGS, alpha_k, decided, facts_of, grid, of_scores, over_alpha
 
 from ragsweep.report.evidence import evidence
 from ragsweep.report.record import as_record
 from ragsweep.statistics import compare_with_best, pareto_front
 from ragsweep.sweeps import Sweep, decide
-from ragsweep.tasks.facts import facts_of
-from ragsweep.tasks.metric import Metric
+from ragsweep.tasks.facts import MetricFact
 
-SHARE = Metric("f1", "F1", low=0, high=1, binary=True)
+SHARE = MetricFact(title="F1", lowest=0, highest=1, binary=True)
 
 
 def run(alpha, k, scores, **more):

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from outcomes import FACTS as F1_FACTS
+from outcomes import facts_of
 
 from ragsweep.core.parsing import MalformedError
-from ragsweep.tasks.facts import Facts, facts_of, read_facts
+from ragsweep.tasks.facts import Facts, read_facts
 
 FACTS = F1_FACTS | {
     "metrics": {"f1": F1_FACTS["metrics"]["f1"] | {"guessing": {"value": 0.25, "p": 0.5, "p_worse": 0.4}}}
@@ -58,3 +59,35 @@ def test_a_file_that_is_not_json_is_refused_by_its_name(tmp_path, text):
 def test_what_is_written_is_read(tmp_path):
     (tmp_path / "evaluation.json").write_text(json.dumps(FACTS))
     assert read_facts(tmp_path / "evaluation.json") == facts_of(FACTS)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"version": 2}, "version: expected 1; install the newest ragsweep"),
+        ({"version": 2, "dataset": None, "metrics": []}, "version: expected 1"),
+        ({"dataset": {"name": "a"}}, "dataset.digest is missing"),
+        ({"at_k": {"recall": [0.5, "1"]}, "at_k_ci": {}}, "at_k.recall.1: expected a valid number"),
+        ({"at_k": {"re\ncall": [10**400]}, "at_k_ci": {}}, "at_k.re call.0: expected less than"),
+        ({"at_k_ci": {"recall": {"low": [0.1], "high": [0.2]}}}, "at_k_ci.recall: expected as many bounds"),
+        ({"measures": {"f1": {"value": 1}}}, "measures.f1: another column has this name"),
+        ({"method": {"stands_for": {"alpha": 10**400}}}, "method.stands_for: expected"),
+        ({"metrics": {"f1": {"guessing": {"value": 1, "p": 2, "p_worse": 0}}}}, "metrics.f1: guessing: expected"),
+        ({"metrics": {"f1": {"aggregate": True, "mean": 1}}}, "metrics.f1: an aggregate needs"),
+    ],
+)
+def test_what_cannot_be_read_is_one_line_that_names_the_field(changes, told):
+    with pytest.raises(MalformedError) as refused:
+        facts_of(FACTS | changes)
+    assert str(refused.value).startswith(told)
+
+
+def test_a_million_wrong_values_are_refused_at_once():
+    with pytest.raises(MalformedError, match=r"1,000,000 of its fields"):
+        facts_of(FACTS | {"sections": dict.fromkeys(map(str, range(1_000_000)))})
+
+
+def test_a_setting_keeps_its_whole_number():
+    """A table would show 0.0 otherwise."""
+    [value] = facts_of(FACTS | {"method": {"stands_for": {"alpha": 0}}}).method.stands_for.values()
+    assert (value, type(value)) == (0, int)

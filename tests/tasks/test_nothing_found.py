@@ -2,7 +2,6 @@
 
 # ruff: noqa: RUF001  # letters that look alike are the point
 
-import json
 import re
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from outcomes import decided, of_scores
+from outcomes import decided, facts_of, of_scores
 
 from ragsweep.datasets import BeirDataset, Collection, Dataset, Document, Judgment, PageChunker, Query
 from ragsweep.evaluation import hit_rate, ndcg
@@ -30,7 +29,6 @@ from ragsweep.retrieval import (
 )
 from ragsweep.retrieval.silence import silences_of
 from ragsweep.store.store import NO_STORE
-from ragsweep.tasks.facts import facts_of
 from ragsweep.tasks.files import facts
 from ragsweep.tasks.ranking.settings import EvaluationSettings
 from ragsweep.tasks.ranking.task import RankingTask
@@ -183,7 +181,7 @@ def test_if_nothing_is_found_for_most_queries_that_comes_first(queries, is_headl
     items = items_of(*queries)
     measurement = measured(items)
     assert bool(measurement.caution) == is_headline
-    assert facts_of(json.loads(json.dumps(facts(measurement, items, "ndcg")))).caution == measurement.caution
+    assert facts_of(facts(measurement, items, "ndcg")).caution == measurement.caution
 
 
 def test_the_decision_begins_with_it():

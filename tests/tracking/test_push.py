@@ -26,7 +26,7 @@ ANYTHING = st.recursive(
 )
 
 
-def waiting_run(folder, uri, **fields):
+def waiting_run(folder, uri, /, **fields):
     """A finished run that waits in a folder, but for these fields of its journal."""
     (folder / "results").mkdir(parents=True, exist_ok=True)
     (folder / "results" / "numbers.csv").write_text("f1\n0.5\n")
@@ -131,19 +131,26 @@ def test_a_journal_does_not_say_where_a_new_experiment_keeps_its_files(home, app
 
 
 BROKEN = [
-    ("[]", "not the journal of a run"),
+    ("[]", "expected an object"),
     ("{}", "uri is missing"),
     ("[" * 5000, "nested more than"),
     ("", "not JSON"),
-    ({"surprise": 1}, "'surprise': a journal has no such field"),
-    ({"parts": "results"}, "parts: expected names"),
-    ({"metrics": [["f1", 0.5]]}, "metrics: expected names, steps and values"),
-    ({"metrics": [["f1", 0, 10**400]]}, "metrics: expected"),
-    ({"tags": {"a": 1}}, "tags: expected texts by their names"),
-    ({"status": "DONE"}, "status: expected RUNNING or FINISHED"),
-    ({"started": 10**20}, "started: expected milliseconds"),
-    ({"key": "' OR '1' = '1"}, "key: expected 32 digits"),
-    ({"name": "\ud800"}, "name: expected a string"),
+    ({"version": 2}, "version: expected 1; install the newest ragsweep"),
+    ({"version": 2, "uri": None, "surprise": 1}, "version: expected 1"),
+    ({"surprise": 1}, "surprise: no such field"),
+    ({"uri": "here"}, "uri: expected an address"),
+    ({"artifacts": "a\nb"}, "artifacts: expected a string of one line"),
+    ({"parts": "results"}, "parts: expected a valid"),
+    ({"metrics": [["f1", 0]]}, "metrics.0.2 is missing"),
+    ({"metrics": [["f1", -1, 0.5]]}, "metrics.0.1: expected greater than or equal to 0"),
+    ({"metrics": [["f1", 0, 10**400]]}, "metrics.0.2: expected a finite number"),
+    ({"tags": {"a": 1}}, "tags.a: expected a valid string"),
+    ({"dataset": {"name": "a"}}, "dataset: expected texts named"),
+    ({"status": "DONE"}, "status: expected text like '^(RUNNING|FINISHED"),
+    ({"started": 10**20}, "started: expected less than or equal to 253402300799000"),
+    ({"started": True}, "started: expected a valid integer"),
+    ({"key": "' OR '1' = '1"}, "key: expected text like '^[0-9a-f]{32}$'"),
+    ({"name": "\ud800"}, "Invalid JSON: "),
 ]
 
 

@@ -27,7 +27,7 @@ class Method:
     title: str = ""
     advantage: str = ""
     is_baseline: bool = False
-    stands_for: Mapping[str, float] = field(default_factory=dict)
+    stands_for: Mapping[str, int | float] = field(default_factory=dict)
     chosen_by: Sequence[str] = ()
     vary: str = ""
 

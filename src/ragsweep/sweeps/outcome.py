@@ -61,15 +61,15 @@ class Outcome:
         )
         return swept, used
 
-    @property
+    @cached_property
     def metrics(self) -> Mapping[str, Metric]:
         """Every number of the run: its metrics, then its costs and other measures, by name."""
-        return {**self.facts.metrics, **{name: each.metric for name, each in self.facts.measures.items()}}
+        return {name: each.metric(name) for name, each in {**self.facts.metrics, **self.facts.measures}.items()}
 
     def value(self, name: str) -> float | None:
         """A metric or a measure of the run; None if it was not measured."""
         if name in self.facts.aggregates:
-            return self.facts.aggregates[name].value
+            return self.facts.aggregates[name].mean
         if name in self._means:
             return self._means[name]
         return self.facts.measures[name].value if name in self.facts.measures else None
@@ -115,7 +115,7 @@ class Outcome:
             for place, name in enumerate(means)
         }
         for name, aggregate in self.facts.aggregates.items():
-            found[name] = {name: aggregate.value, f"{name}_low": aggregate.low, f"{name}_high": aggregate.high}
+            found[name] = {name: aggregate.mean, f"{name}_low": aggregate.ci_low, f"{name}_high": aggregate.ci_high}
         return {name: found[name] for name in self.facts.metrics}
 
     @cached_property

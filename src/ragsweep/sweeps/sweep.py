@@ -166,7 +166,7 @@ class Sweep:
         metric = self.decided_by
         if self.is_mean(metric):
             return int(first_best(self.sign(metric) * self.scores(metric).mean(axis=1)))
-        values = np.array([outcome.facts.aggregates[metric].value for outcome in self.outcomes])
+        values = np.array([outcome.facts.aggregates[metric].mean for outcome in self.outcomes])
         return int(first_best(self.sign(metric) * values))
 
     @cached_property
@@ -174,7 +174,7 @@ class Sweep:
         """How the runs compare with the best of them. They must have the same cutoff."""
         assert len(self.cutoffs) == 1
         if not self.is_mean(self.decided_by):
-            values = np.array([outcome.facts.aggregates[self.decided_by].value for outcome in self.outcomes])
+            values = np.array([outcome.facts.aggregates[self.decided_by].mean for outcome in self.outcomes])
             resampled = np.array([outcome.resampled[self.decided_by] for outcome in self.outcomes])
             return standings_by_aggregate(values, resampled, higher_is_better=self.higher_is_better)
         fixed = self.fixed_baseline

@@ -4,51 +4,100 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import inf
+from functools import cached_property
+from math import inf, isnan, nan
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import AliasPath, FailFast, Field
 
 from ragsweep.core.csv_files import TAKEN, TEXTS
-from ragsweep.core.parsing import MalformedError, from_json, read_text
+from ragsweep.core.json_records import from_record
+from ragsweep.core.parsing import MalformedError, read_text
 from ragsweep.retrieval.method import Method
 from ragsweep.tasks.metric import Guessing, Metric, Unread
 
 LARGEST_MB = 100
 LARGEST = 1e300  # larger numbers are not measurements
-KINDS = {str: "a string", bool: "true or false", dict: "an object", int: "a whole number"}
+
+Number = Annotated[float, Field(gt=-LARGEST, lt=LARGEST)]
+Numbers = Annotated[tuple[Number, ...], FailFast()]
+Texts = Annotated[tuple[str, ...], FailFast()]
 
 
-@dataclass(frozen=True)
-class Aggregate:
-    """A metric that is not a mean over items: its value, and the bounds of its 95 % interval."""
+@dataclass(frozen=True, kw_only=True)
+class Described:
+    """The description of a number; that of `Metric`, whose name is the field's."""
 
-    value: float
-    low: float
-    high: float
+    title: str = ""
+    unit: str = ""
+    higher_is_better: bool = True
+    lowest: Number = -inf
+    highest: Number = inf
+    binary: bool = False
+    wilson: bool = False
+
+    def metric(self, name: str) -> Metric:
+        """The description with a name."""
+        bounds = self.lowest, self.highest
+        return Metric(name, self.title or name, self.unit, self.higher_is_better, *bounds, self.binary, self.wilson)
 
 
-@dataclass(frozen=True)
-class MeasureFact:
-    """A number besides the metrics: its description, its value, and the values of a few items; empty if none."""
+@dataclass(frozen=True, kw_only=True)
+class MetricFact(Described):
+    """A metric.
 
-    metric: Metric
-    value: float
-    sample: tuple[float, ...] = ()
+    Attributes:
+        aggregate: Whether it is not a mean over items.
+        mean: Its value, also that of an aggregate.
+        ci_low: Lower bound of its 95 % interval.
+        ci_high: Upper bound of its 95 % interval.
+        guessing: How the configuration compares with guessing, where one can guess.
+        unread: The items that could not be read, where there can be any.
+    """
+
+    aggregate: bool = False
+    mean: Number = nan
+    ci_low: Number = nan
+    ci_high: Number = nan
+    guessing: Guessing | None = None
+    unread: Unread | None = None
+
+    def __post_init__(self) -> None:
+        if self.aggregate and isnan(self.mean + self.ci_low + self.ci_high):
+            raise MalformedError("an aggregate needs mean, ci_low and ci_high")
+        if self.guessing is not None:
+            value, *p_values = self.guessing
+            if not (abs(value) < LARGEST and 0 <= min(p_values) <= max(p_values) <= 1):
+                raise MalformedError("guessing: expected a number, and p-values from 0 to 1")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
+class MeasureFact(Described):
+    """A number besides the metrics: its value, and the values of a few items; empty if none."""
+
+    value: Number
+    sample: Numbers = ()
+
+
+class Bounds(NamedTuple):
+    """Lower and upper bounds of the means in a curve."""
+
+    low: Numbers
+    high: Numbers
+
+
+@dataclass(frozen=True, kw_only=True)
 class Facts:
     """What a finished run recorded about itself.
 
     Attributes:
+        version: Of the format; a new field does not change it.
         dataset: The dataset's name.
         digest: Digest of its questions and correct answers.
         left_out: How many of its questions were left out.
         decided_by: The metric that decided its sweep.
         metrics: The metrics by name, in display order.
-        aggregates: Those metrics that are not means over items.
-        guessing: How the configuration compares with guessing, by metric, where one can guess.
-        unread: The items that could not be read, by metric, where there can be any.
         measures: Further numbers by name, such as costs.
         control: Why the configuration must not be chosen; empty if it may be.
         caution: What must be said first of the configuration; empty if there is nothing.
@@ -58,27 +107,49 @@ class Facts:
         sections: What the task says of the configuration besides its scores: sentences by heading.
         item_columns: Columns of the query table that are the same for every configuration.
         curves: Means of metrics at the steps 1, 2, ...
-        intervals: Lower and upper bounds of the means in some of the curves.
+        intervals: Bounds of the means in some of the curves.
     """
 
-    dataset: str
-    digest: str
-    left_out: int
+    version: Literal[1] = 1
+    dataset: Annotated[str, Field(validation_alias=AliasPath("dataset", "name"))]
+    digest: Annotated[str, Field(validation_alias=AliasPath("dataset", "digest"))]
+    left_out: Annotated[int, Field(validation_alias=AliasPath("dataset", "left_out"))] = 0
     decided_by: str
-    metrics: Mapping[str, Metric]
-    aggregates: Mapping[str, Aggregate]
-    guessing: Mapping[str, Guessing]
-    unread: Mapping[str, Unread]
+    metrics: Mapping[str, MetricFact]
     measures: Mapping[str, MeasureFact]
     control: str
-    caution: str
+    caution: str = ""
     cutoff: str
     method: Method
-    findings: tuple[str, ...]
-    sections: Mapping[str, tuple[str, ...]]
-    item_columns: tuple[str, ...]
-    curves: Mapping[str, tuple[float, ...]]
-    intervals: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]]
+    findings: Texts = ()
+    sections: Mapping[str, Texts]
+    item_columns: Texts = ()
+    curves: Annotated[Mapping[str, Numbers], Field(validation_alias="at_k", default_factory=dict)]
+    intervals: Annotated[Mapping[str, Bounds], Field(validation_alias="at_k_ci", default_factory=dict)]
+
+    def __post_init__(self) -> None:
+        for name, bounds in self.intervals.items():
+            if name not in self.curves or {*map(len, bounds)} != {len(self.curves[name])}:
+                raise MalformedError(f"at_k_ci.{name}: expected as many bounds as at_k.{name} has values")
+        if taken := {*TEXTS, *TAKEN, *self.metrics} & self.measures.keys():
+            raise MalformedError(f"measures.{min(taken)}: another column has this name")
+        if any(abs(value) >= LARGEST for value in self.method.stands_for.values()):
+            raise MalformedError("method.stands_for: expected values of settings")
+
+    @cached_property
+    def aggregates(self) -> Mapping[str, MetricFact]:
+        """Those metrics that are not means over items."""
+        return {name: each for name, each in self.metrics.items() if each.aggregate}
+
+    @cached_property
+    def guessing(self) -> Mapping[str, Guessing]:
+        """How the configuration compares with guessing, by metric, where one can guess."""
+        return {name: each.guessing for name, each in self.metrics.items() if each.guessing}
+
+    @cached_property
+    def unread(self) -> Mapping[str, Unread]:
+        """The items that could not be read, by metric, where there can be any."""
+        return {name: each.unread for name, each in self.metrics.items() if each.unread}
 
 
 def read_facts(path: Path) -> Facts:
@@ -89,121 +160,6 @@ def read_facts(path: Path) -> Facts:
         OSError: The file cannot be read.
     """
     try:
-        return facts_of(from_json(read_text(path, LARGEST_MB)))
+        return from_record(Facts, read_text(path, LARGEST_MB))
     except MalformedError as error:
         raise MalformedError(f"{path.name}: {error}") from error
-
-
-def facts_of(measured: Any) -> Facts:
-    """The facts in a JSON value. Raises `MalformedError` if one is missing or has the wrong type."""
-    if not isinstance(measured, dict):
-        raise MalformedError("expected an object")
-    dataset, metrics = _one(measured, "dataset", dict), _one(measured, "metrics", dict)
-    curves, bounds = (_one({name: {}} | measured, name, dict) for name in ("at_k", "at_k_ci"))
-    known = {name: _numbers(curves, name) for name in curves}
-    intervals = {}
-    for name in bounds:
-        low, high = (_numbers(_one(bounds, name, dict), end) for end in ("low", "high"))
-        if name not in known or not len(low) == len(high) == len(known[name]):
-            raise MalformedError(f"at_k_ci.{name}: expected as many bounds as at_k.{name} has values")
-        intervals[name] = (low, high)
-    sections = _one(measured, "sections", dict)
-    about = {name: _one(metrics, name, dict) for name in metrics}
-    measures = _one(measured, "measures", dict)
-    if taken := {*TEXTS, *TAKEN, *about} & measures.keys():
-        raise MalformedError(f"measures.{min(taken)}: another column has this name")
-    return Facts(
-        dataset=_one(dataset, "name", str),
-        digest=_one(dataset, "digest", str),
-        left_out=_one({"left_out": 0} | dataset, "left_out", int),
-        decided_by=_one(measured, "decided_by", str),
-        metrics={name: _metric(name, values) for name, values in about.items()},
-        aggregates={name: _aggregate(values) for name, values in about.items() if values.get("aggregate") is True},
-        guessing={name: _guessing(_one(about[name], "guessing", dict)) for name in about if "guessing" in about[name]},
-        unread={name: _unread(_one(about[name], "unread", dict)) for name in about if "unread" in about[name]},
-        measures={name: _measure(name, _one(measures, name, dict)) for name in measures},
-        control=_one(measured, "control", str),
-        caution=_one({"caution": ""} | measured, "caution", str),
-        cutoff=_one(measured, "cutoff", str),
-        method=_method(_one(measured, "method", dict)),
-        findings=_texts(measured, "findings"),
-        sections={heading: _texts(sections, heading) for heading in sections},
-        item_columns=_texts(measured, "item_columns"),
-        curves=known,
-        intervals=intervals,
-    )
-
-
-def _metric(name: str, about: Mapping[str, Any]) -> Metric:
-    known = {"title": name, "unit": "", "higher_is_better": True, "binary": False, "wilson": False, **about}
-    wilson = _one(known, "wilson", bool)
-    title, unit, direction = _one(known, "title", str), _one(known, "unit", str), _one(known, "higher_is_better", bool)
-    low, high = _bound(about, "lowest", -inf), _bound(about, "highest", inf)
-    return Metric(name, title, unit, direction, low, high, _one(known, "binary", bool), wilson)
-
-
-def _measure(name: str, about: Mapping[str, Any]) -> MeasureFact:
-    [value] = _numbers({name: [about.get("value")]}, name)
-    return MeasureFact(_metric(name, about), value, _numbers(about, "sample"))
-
-
-def _bound(about: Mapping[str, Any], name: str, infinite: float) -> float:
-    """A bound of a metric. A record leaves out one that is infinite."""
-    return _numbers({name: [about[name]]}, name)[0] if name in about else infinite
-
-
-def _aggregate(about: Mapping[str, Any]) -> Aggregate:
-    return Aggregate(*(_numbers({name: [about.get(name)]}, name)[0] for name in ("mean", "ci_low", "ci_high")))
-
-
-def _guessing(about: Mapping[str, Any]) -> Guessing:
-    value, p, p_worse = (_numbers({name: [about.get(name)]}, name)[0] for name in ("value", "p", "p_worse"))
-    if not 0 <= min(p, p_worse) <= max(p, p_worse) <= 1:
-        raise MalformedError(f"p: found {p:g} and {p_worse:g}, expected numbers from 0 to 1")
-    return Guessing(value, p, p_worse)
-
-
-def _unread(about: Mapping[str, Any]) -> Unread:
-    otherwise, causes = (_names(about, name) for name in ("otherwise", "causes"))
-    return Unread(_one(about, "measure", str), otherwise, _one(about, "lost", str), causes)
-
-
-def _names(about: Mapping[str, Any], name: str) -> dict[str, str]:
-    names = _one(about, name, dict)
-    return {each: _one(names, each, str) for each in names}
-
-
-def _method(about: Mapping[str, Any]) -> Method:
-    known = {"name": "", "title": "", "advantage": "", "is_baseline": False, "stands_for": {}, "vary": "", **about}
-    stands_for = _one(known, "stands_for", dict)
-    return Method(
-        name=_one(known, "name", str),
-        title=_one(known, "title", str),
-        advantage=_one(known, "advantage", str),
-        is_baseline=_one(known, "is_baseline", bool),
-        stands_for={name: value for name, value in stands_for.items() if _numbers({name: [value]}, name)},
-        chosen_by=_texts(known, "chosen_by"),
-        vary=_one(known, "vary", str),
-    )
-
-
-def _one(values: Mapping[str, Any], name: str, kind: type) -> Any:
-    if not isinstance(values.get(name), kind):
-        raise MalformedError(f"{name}: expected {KINDS[kind]}")
-    return values[name]
-
-
-def _texts(values: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    texts = values.get(name, [])
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise MalformedError(f"{name}: expected a list of strings")
-    return tuple(texts)
-
-
-def _numbers(values: Mapping[str, Any], name: str) -> tuple[float, ...]:
-    numbers = values.get(name, [])
-    if not isinstance(numbers, list) or not all(
-        isinstance(number, int | float) and not isinstance(number, bool) and abs(number) < LARGEST for number in numbers
-    ):
-        raise MalformedError(f"{name}: expected a list of numbers")
-    return tuple(map(float, numbers))

@@ -12,6 +12,7 @@ import numpy as np
 
 from ragsweep.core.csv_files import write_table
 from ragsweep.statistics import STATISTICS, spread
+from ragsweep.tasks.facts import Facts
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.task import Items, Measure, Measurement, Score
 
@@ -91,6 +92,7 @@ def by_query_type(measurement: Measurement) -> pd.DataFrame:
 def facts(measurement: Measurement, items: Items, decide_by: str) -> Mapping[str, Any]:
     """The measurement as a JSON-compatible value, for programs that read it."""
     return {
+        "version": Facts.version,
         "dataset": {
             "name": items.name,
             "digest": items.digest,

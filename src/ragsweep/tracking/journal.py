@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import uuid
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from itertools import zip_longest
-from math import isfinite
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, ClassVar, Literal, TypeVar
 
 from mlflow import MlflowClient
 from mlflow.entities import Dataset as LoggedDataset
 from mlflow.entities import DatasetInput, InputTag, Metric, Param, Run, RunTag
 from mlflow.exceptions import MlflowException
+from pydantic import AfterValidator, ConfigDict, FailFast, Field
 
-from ragsweep.config.rules import Rule, or_null
 from ragsweep.core.errors import RefusedError, TrackingError, first_line
-from ragsweep.core.parsing import MalformedError, from_json, read_text
+from ragsweep.core.json_records import from_record
+from ragsweep.core.parsing import MalformedError, read_text
 from ragsweep.tracking.address import without_secret
 from ragsweep.tracking.conditions import tagged
 from ragsweep.tracking.store import UNREACHABLE, is_refusal, open_store
@@ -36,7 +35,33 @@ PARAMS_A_BATCH = 100
 LARGEST_MB = 50  # of a journal
 LAST = 253_402_300_799_000  # milliseconds since 1970: the end of the year 9999, the last that a date can have
 
+DATASET = {"name", "digest", "source_type", "source", "profile"}
+
 T = TypeVar("T")
+
+
+def _line(text: str) -> str:
+    if not text.isprintable() or not text.strip():
+        raise ValueError("expected a string of one line")
+    return text
+
+
+def _address(uri: str) -> str:
+    if "://" not in _line(uri):
+        raise ValueError("expected an address such as http://127.0.0.1:5000")
+    return without_secret(uri)
+
+
+def _dataset(about: dict[str, str]) -> dict[str, str]:
+    if about.keys() != DATASET:
+        raise ValueError(f"expected texts named {', '.join(sorted(DATASET))}")
+    return about
+
+
+Time = Annotated[int, Field(ge=0, le=LAST)]
+Id = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
+Step = Annotated[int, Field(ge=0, lt=2**31)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
 @dataclass
@@ -44,6 +69,7 @@ class Journal:
     """What is known of a run so far.
 
     Attributes:
+        version: Of the format.
         uri: The tracking store.
         artifacts: Where a new experiment of a local store keeps its artifacts.
         experiment: The experiment's name.
@@ -61,20 +87,23 @@ class Journal:
         uploaded: Whether the store has all of it.
     """
 
-    uri: str
-    artifacts: str | None
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+
+    version: Literal[1] = field(default=1, kw_only=True)
+    uri: Annotated[str, AfterValidator(_address)]
+    artifacts: Annotated[str, AfterValidator(_line)] | None
     experiment: str
     name: str
     tags: dict[str, str]
-    started: int
-    key: str = field(default_factory=lambda: uuid.uuid4().hex)
-    run_id: str | None = None
+    started: Time
+    key: Id = field(default_factory=lambda: uuid.uuid4().hex)
+    run_id: Id | None = None
     params: dict[str, str] = field(default_factory=dict)
-    metrics: list[tuple[str, int, float]] = field(default_factory=list)
-    dataset: dict[str, str] | None = None
-    parts: list[str] = field(default_factory=list)
-    status: str = "RUNNING"
-    ended: int | None = None
+    metrics: Annotated[list[tuple[str, Step, Finite]], FailFast()] = field(default_factory=list)
+    dataset: Annotated[dict[str, str], AfterValidator(_dataset)] | None = None
+    parts: Annotated[list[str], FailFast()] = field(default_factory=list)
+    status: Annotated[str, Field(pattern="^(RUNNING|FINISHED|FAILED|KILLED)$")] = "RUNNING"
+    ended: Time | None = None
     uploaded: bool = False
 
     @classmethod
@@ -88,8 +117,7 @@ class Journal:
         try:
             if file.is_symlink():
                 raise MalformedError("a link")
-            fields = _checked(from_json(read_text(file, LARGEST_MB)))
-            return cls(**{**fields, "uri": without_secret(fields["uri"])})
+            return from_record(cls, read_text(file, LARGEST_MB))
         except (MalformedError, OSError, RefusedError) as error:
             raise TrackingError(f"{file}: {error}") from error
 
@@ -112,81 +140,6 @@ def note_uploaded(folder: Path, run_id: str) -> None:
         if journal.run_id == run_id and not journal.uploaded:
             journal.status, journal.uploaded = "FINISHED", True
             journal.write(folder)
-
-
-def _is_text(value: object) -> bool:
-    """Whether it is a text that every store accepts: one without invalid surrogates."""
-    return isinstance(value, str) and not re.search("[\ud800-\udfff]", value)
-
-
-def _is_line(value: object) -> bool:
-    return isinstance(value, str) and value.isprintable() and value.strip() != ""
-
-
-def _is_time(value: object) -> bool:
-    return type(value) is int and 0 <= value <= LAST
-
-
-def _is_metric(value: object) -> bool:
-    if not isinstance(value, list) or len(value) != 3:
-        return False
-    name, step, number = value
-    if not _is_text(name) or type(step) is not int or not 0 <= step < 2**31:
-        return False
-    return (type(number) is float and isfinite(number)) or (type(number) is int and abs(number) < 2**53)
-
-
-def _is_id(value: object) -> bool:
-    return isinstance(value, str) and re.fullmatch("[0-9a-f]{32}", value) is not None
-
-
-def _texts(value: object) -> bool:
-    return isinstance(value, dict) and all(_is_text(name) and _is_text(each) for name, each in value.items())
-
-
-LINE = Rule("a string of one line", _is_line)
-TEXTS = Rule("texts by their names", _texts)
-TIME = Rule("milliseconds since 1970", _is_time)
-ID = Rule("32 digits from 0 to f", _is_id)
-DATASET = {"name", "digest", "source_type", "source", "profile"}
-STATUSES = ("RUNNING", "FINISHED", "FAILED", "KILLED")
-RULES = {
-    "uri": Rule("an address such as http://127.0.0.1:5000", lambda value: _is_line(value) and "://" in value),
-    "artifacts": or_null(LINE),
-    "experiment": Rule("a string", _is_text),
-    "name": Rule("a string", _is_text),
-    "tags": TEXTS,
-    "started": TIME,
-    "key": ID,
-    "run_id": or_null(ID),
-    "params": TEXTS,
-    "metrics": Rule(
-        "names, steps and values", lambda value: isinstance(value, list) and all(_is_metric(each) for each in value)
-    ),
-    "dataset": or_null(
-        Rule(f"texts named {', '.join(sorted(DATASET))}", lambda value: _texts(value) and set(value) == DATASET)
-    ),
-    "parts": Rule("names", lambda value: isinstance(value, list) and all(_is_text(each) for each in value)),
-    "status": Rule(" or ".join(STATUSES), lambda value: value in STATUSES),
-    "ended": or_null(TIME),
-    "uploaded": Rule("true or false", lambda value: isinstance(value, bool)),
-}
-
-
-def _checked(found: Any) -> dict[str, Any]:
-    """The fields of a journal. Raises `MalformedError` if one is missing, unknown or of the wrong type."""
-    if not isinstance(found, dict):
-        raise MalformedError("not the journal of a run")
-    required = [each.name for each in fields(Journal) if each.default is each.default_factory is MISSING]
-    for name in (*required, *found):
-        if name not in RULES:
-            raise MalformedError(f"{name[:40]!r}: a journal has no such field")
-        if name not in found:
-            raise MalformedError(f"{name} is missing")
-        if not RULES[name].accepts(found[name]):
-            raise MalformedError(f"{name}: expected {RULES[name].expected}")
-    metrics = [(name, step, float(value)) for name, step, value in found.get("metrics", [])]
-    return {**found, "metrics": metrics}
 
 
 def check_parts(folder: Path, parts: Sequence[str]) -> None:

@@ -8,21 +8,32 @@ import os
 import re
 import socket
 import uuid
-from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 from filelock import FileLock, Timeout
 
-from ragsweep.core.parsing import MalformedError, from_json, read_text
+from ragsweep.core.json_records import from_record
+from ragsweep.core.parsing import MalformedError, read_text
 from ragsweep.core.project import project
 from ragsweep.core.terminal import one_line
 
 LOCK = re.compile(r"[0-9]{1,10}_[0-9a-f]{8}\.lock")  # the name of a process's lock
 UNLOCKABLE = (OSError, NotImplementedError)  # what a file system without locks raises
+
+
+class Identity(NamedTuple):
+    """A process, and the file in `locks()` that it locks while it runs: its name, and the folder's unique name."""
+
+    host: str = "?"
+    pid: int = 0
+    since: str = "?"
+    lock: str | None = None
+    locks: str | None = None
 
 
 def locks() -> Path:
@@ -40,15 +51,14 @@ def process_identity() -> str:
     pid = os.getpid()
     lock = _lock(pid)
     since = f"{datetime.fromtimestamp(psutil.Process().create_time()):%Y-%m-%d %H:%M:%S}"
-    where = {"host": socket.gethostname(), "pid": pid, "since": since}
-    return json.dumps({**where, "lock": lock, "locks": lock and _name(locks())})
+    return json.dumps(Identity(socket.gethostname(), pid, since, lock, lock and _name(locks()))._asdict())
 
 
 def described(process: str | None) -> str:
     """A process in words, for a message to the user. Short, whatever the identity contains."""
     known = _known(process)
-    words = (one_line(str(known.get(name, "?")))[:80] for name in ("pid", "host", "since"))
-    return "process {} on {} since {}".format(*words)
+    host, since = (one_line(text)[:80] for text in (known.host, known.since))
+    return f"process {known.pid or '?'} on {host} since {since}"
 
 
 def is_gone(process: str | None) -> bool:
@@ -66,24 +76,21 @@ def is_alive(process: str | None) -> bool:
 
 def _has_ended(process: str | None) -> bool | None:
     known = _known(process)
-    if known.get("host") != socket.gethostname():
+    lock = known.lock
+    if known.host != socket.gethostname() or lock is None:
         return None
-    pid, lock, named = (known.get(name) for name in ("pid", "lock", "locks"))
     if lock == "":
-        return not psutil.pid_exists(pid) if type(pid) is int and 0 < pid < 2**31 else None
-    if not isinstance(lock, str) or named is None or named != _name(locks()):
-        return None
-    if not LOCK.fullmatch(lock):
+        return not psutil.pid_exists(known.pid) if 0 < known.pid < 2**31 else None
+    if known.locks is None or known.locks != _name(locks()) or not LOCK.fullmatch(lock):
         return None
     return lock != _lock(os.getpid()) and _is_free(locks() / lock)
 
 
-def _known(process: str | None) -> Mapping[str, object]:
-    """The fields of an identity. Empty if it is not one."""
+def _known(process: str | None) -> Identity:
+    """An identity; one of nobody if it cannot be read."""
     with suppress(MalformedError):
-        known = from_json(process or "")
-        return known if isinstance(known, dict) else {}
-    return {}
+        return from_record(Identity, process or "")
+    return Identity()
 
 
 def forget_ended() -> None:

@@ -7,16 +7,18 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, NamedTuple, TypeVar
 
 from mlflow import MlflowClient
 from mlflow.entities import Run
+from pydantic import PlainValidator
 
 from ragsweep.config.rules import rule_of
 from ragsweep.config.run_settings import Cutoff, Resamples, Seed
 from ragsweep.core.csv_files import read_numbers, read_per_query
 from ragsweep.core.errors import TrackingError, first_line
-from ragsweep.core.parsing import MalformedError, from_json
+from ragsweep.core.json_records import from_record
+from ragsweep.core.parsing import MalformedError
 from ragsweep.sweeps import DecisionSettings, Outcome, Sweep, with_own_columns
 from ragsweep.tasks.facts import read_facts
 from ragsweep.tasks.files import RESAMPLED
@@ -32,7 +34,23 @@ NUMBERS = {"evaluation.resamples": rule_of(Resamples), "k": rule_of(Cutoff), "se
 UNREADABLE = (ValueError, TrackingError, *UNREACHABLE)  # what reading damaged results raises
 JOINED = "sweep.joined."  # tags of a parent run: finished runs of other sweeps, each under the number of its job
 
-Swept = Mapping[str, bool | int | float | str | None]  # settings with their values
+
+def _plain(value: object) -> object:
+    if isinstance(value, dict | list):
+        raise ValueError("expected a plain value")
+    return value
+
+
+Plain = Annotated[bool | int | float | str | None, PlainValidator(_plain)]
+Swept = Mapping[str, Plain]  # settings with their values
+
+
+class JoinedRun(NamedTuple):
+    """A run of another sweep, as a tag of the parent run names it."""
+
+    run_id: str
+    name: str
+    swept: Swept
 
 
 class SweepRun(NamedTuple):
@@ -87,7 +105,7 @@ class JobResult(NamedTuple):
         if missing := means - set(measured.select_dtypes("number").columns):
             raise MalformedError(f"per_query.csv has no column {min(missing)}")
         for name in means:
-            if problem := facts.metrics[name].problem_of(measured[name].to_numpy()):
+            if problem := facts.metrics[name].metric(name).problem_of(measured[name].to_numpy()):
                 raise MalformedError(f"per_query.csv: {problem}")
         resampled = read_numbers(file(RESAMPLED_FILE)) if facts.aggregates else {}
         if missing := facts.aggregates.keys() - resampled.keys():
@@ -146,11 +164,9 @@ def _leave_out(what: str, error: MalformedError) -> None:
 
 def _joined(client: MlflowClient, tag: str, value: str) -> SweepRun:
     """A run of another sweep that a tag of the parent run names. Raises one of `UNREACHABLE` if it was deleted."""
-    joined = from_json(value)
-    if not isinstance(joined, dict) or not all(isinstance(joined.get(each), str) for each in ("run_id", "name")):
-        raise MalformedError("it names no run")
+    joined = from_record(JoinedRun, value)
     number = _number(tag.removeprefix(JOINED))
-    return SweepRun(number, joined["name"], _plain(joined.get("swept")), client.get_run(joined["run_id"]))
+    return SweepRun(number, joined.name, joined.swept, client.get_run(joined.run_id))
 
 
 def stored_sweep(job: Job, parent: RunRecord) -> StoredSweep | None:
@@ -247,15 +263,9 @@ def _number(text: str) -> int:
 def swept_values(tags: Mapping[str, str]) -> Swept:
     """The swept settings of a run with their values. Raises `MalformedError` if its tag contains something else."""
     try:
-        return _plain(from_json(tags.get(SWEPT, "{}")))
+        return from_record(dict[str, Plain], tags.get(SWEPT, "{}"))
     except MalformedError as error:
         raise MalformedError(f"tag {SWEPT}: {error}") from error
-
-
-def _plain(swept: Any) -> Swept:
-    if not isinstance(swept, dict) or any(isinstance(value, dict | list) for value in swept.values()):
-        raise MalformedError("expected an object of plain values")
-    return swept
 
 
 def unreadable(error: Exception) -> str:

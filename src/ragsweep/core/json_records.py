@@ -1,0 +1,61 @@
+"""Reads JSON that anybody may have written as an object of a class, by the annotations of its fields."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ragsweep.core.parsing import MalformedError, from_json
+from ragsweep.core.terminal import one_line, shortened
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter, ValidationError
+
+T = TypeVar("T")
+
+FAULTS_READ = 1000  # listing a million takes gigabytes
+
+
+def from_record(kind: type[T], text: str) -> T:
+    """The object that a JSON text describes. No value is converted, except whole numbers where any number may be.
+
+    Args:
+        kind: Its class: a dataclass or named tuple, whose field `version`, if any, is the literal that it can read.
+        text: The text.
+
+    Raises:
+        MalformedError: `from_json` refuses the text; or a field is missing, or has another type or value than the
+            class says.
+    """
+    from pydantic import ValidationError
+
+    from_json(text)  # pydantic accepts NaN, fields that occur twice, and deep nesting
+    try:
+        return _reader(kind).validate_json(text, strict=True)
+    except ValidationError as error:
+        raise MalformedError(one_line(_in_words(error))) from error
+
+
+@cache
+def _reader(kind: type[Any]) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
+
+
+def _in_words(error: ValidationError) -> str:
+    """The first fault of a record, with the path of the field."""
+    if error.error_count() > FAULTS_READ:
+        return f"{error.error_count():,} of its fields have the wrong type"
+    faults = error.errors(include_url=False, include_input=False)
+    first = min(faults, key=lambda fault: fault["loc"] != ("version",))
+    place, kind = shortened(".".join(map(str, first["loc"]))), first["type"]
+    if place == "version":
+        return f"version: expected {first['ctx']['expected']}; install the newest ragsweep, which may read others"
+    if kind == "missing":
+        return f"{place} is missing"
+    if kind == "unexpected_keyword_argument":
+        return f"{place}: no such field"
+    told = str(first["ctx"]["error"]) if kind == "value_error" else first["msg"]
+    told = told.replace("Input should be", "expected").replace("String should match pattern", "expected text like")
+    return f"{place}: {told}" if place else told
