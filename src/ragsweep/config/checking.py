@@ -107,7 +107,7 @@ def _check_group(name: str, group: object, kind: Callable[..., Any]) -> None:
     for key, value in settings.items():
         hint = optional(parameters[key].hint) or parameters[key].hint
         if get_origin(hint) is Mapping and rule_of(get_args(hint)[1]) is None:  # functions, such as metrics
-            for each in value or ():
+            for each in map(str, value or ()):
                 check_component(f"{name}.{key}.{each}", value[each])
         else:
             _check_components(f"{name}.{key}", value)

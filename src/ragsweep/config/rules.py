@@ -12,12 +12,15 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from typing import Annotated, Any, Literal, NamedTuple, TypeGuard, Union, get_args, get_origin
+from functools import cache, partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeGuard, Union, get_args, get_origin
 
 from annotated_types import BaseMetadata, Ge, GroupedMetadata, Gt, Le, Lt, MaxLen, MinLen, MultipleOf, Predicate
 
 from ragsweep.core.plugins import is_ours
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 LONGEST = 200  # characters of a value in an error
 KINDS: Mapping[object, tuple[str, Any]] = {
@@ -79,36 +82,63 @@ def or_null(rule: Rule) -> Rule:
 
 def rule_of(hint: object) -> Rule | None:
     """The rule that an annotation stands for; None where there is nothing to check."""
-    found = _read(hint)
-    return found and Rule(found[0], lambda value: _accepts(found[1], value))
+    read = _read(hint)
+    return read and Rule(read[0], partial(_accepts, read[1]))
 
 
 def _read(hint: object) -> tuple[str, Any] | None:
-    """What an annotation expects in words, and as pydantic checks it in values as they are read from YAML."""
+    """What an annotation expects in words, and as a type by which pydantic checks what was read from YAML."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return _constrained(arguments[0], [*_constraints(arguments[1:])])
+        kind, *metadata = arguments
+        if optional(kind):  # Annotated[int | None, Between(1)] means what Annotated[int, Between(1)] | None does
+            return _read(Annotated[optional(kind), *metadata] | None)
+        read, constraints = _read(kind), [*_constraints(metadata)]
+        if not read or not constraints:
+            return read
+        what, *each = read[0].partition(", each ")
+        return f"{what} {in_words(constraints)}{''.join(each)}", Annotated[read[1], *constraints]
     if origin is Literal:
         options = [(type(option), option) for option in arguments]  # pydantic takes True for 1
         words = [LITERALS[each] if isinstance(each, bool | None) else str(each) for each in arguments]
         return " or ".join(words), Annotated[Any, Predicate(lambda value: (type(value), value) in options)]
     if origin in (Union, types.UnionType):
-        found = [_read(each) for each in arguments if each is not type(None)]
+        inner = [_read(kind) for kind in arguments if kind is not type(None)]
         null = type(None) in arguments
-        expected = " or ".join(each[0] for each in found if each) + (", or null" if null else "")
-        kinds = (*(each[1] for each in found if each), *([None] if null else []))
-        return (expected, Union[kinds]) if all(found) else None  # noqa: UP007 - the kinds are found here
+        expected = " or ".join(each[0] for each in inner if each) + (", or null" if null else "")
+        kinds = Union[tuple(each[1] for each in inner if each)] if all(inner) else None  # noqa: UP007
+        return kinds and (expected, kinds | None if null else kinds)
     if origin in (Mapping, dict, Sequence, list, tuple):
-        inner = _read([each for each in arguments if each is not ...][-1])
-        each, kind = (f", each {inner[0]}", inner[1]) if inner else ("", Any)
+        several = [kind for kind in arguments if kind is not ...]
+        if origin is tuple and len(several) != 1:
+            return None
+        expected, kind = _read(several[-1]) or ("", Any)
+        expected = expected and f", each {expected}"
         if origin in (Mapping, dict):
-            return f"a mapping of names{each}", Mapping[str, kind]
-        return f"a list{each}", Sequence[kind]
+            return f"a mapping of names{expected}", dict[str, kind]  # type: ignore[valid-type]
+        return f"a list{expected}", Sequence[kind]  # type: ignore[valid-type]
     if is_component(hint):
         name = getattr(hint, "__name__", "")
         expected = f"the settings of a{'n' if name[:1] in 'AEIOU' else ''} {name}: _target_ and its arguments"
         return expected, Annotated[Any, Predicate(is_node)]
     return KINDS.get(hint) if inspect.isclass(hint) else None
+
+
+def _accepts(kind: Any, value: object) -> bool:
+    from pydantic import ValidationError  # here, as it takes 0.2 s
+
+    try:
+        _adapter(kind).validate_python(value)
+    except ValidationError:
+        return False
+    return True
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    from pydantic import ConfigDict, TypeAdapter
+
+    return TypeAdapter(kind, config=ConfigDict(strict=True, allow_inf_nan=False))
 
 
 def _constraints(metadata: Iterable[object]) -> Iterator[BaseMetadata]:
@@ -120,49 +150,19 @@ def _constraints(metadata: Iterable[object]) -> Iterator[BaseMetadata]:
             yield each
 
 
-def _constrained(kind: object, constraints: Sequence[BaseMetadata]) -> tuple[str, Any] | None:
-    if optional(kind):  # Annotated[int | None, Between(1)] means what Annotated[int, Between(1)] | None does
-        found = _constrained(optional(kind), constraints)
-        return found and (f"{found[0]}, or null", found[1] | None)
-    found = _read(kind)
-    if not found or not constraints:
-        return found
-    what, *each = found[0].partition(", each ")
-    return f"{what} {in_words(constraints)}{''.join(each)}", Annotated[found[1], *constraints]
-
-
 def in_words(metadata: Iterable[object]) -> str:
-    """The constraints of an annotation as a sentence has them after the noun: `from 0 to 1`."""
-    return " and ".join(_words({type(each): each for each in _constraints(metadata)}))
+    """The constraints of an annotation, as they follow a noun: `from 0 to 1`."""
+    words = {each: _word(each) for each in _constraints(metadata)}
+    low, high = ([each for each in words if isinstance(each, kind)] for kind in (Ge, Le))
+    if low and high:
+        words[low[0]] = f"from {words[low[0]].split()[-1]} to {words.pop(high[0]).split()[-1]}"
+    return " and ".join(words.values())
 
 
-def _words(by_type: dict[type, BaseMetadata]) -> Iterator[str]:
-    match by_type.get(Ge), by_type.get(Le):
-        case Ge(low), Le(high):
-            yield f"from {low:g} to {high:.15g}"
-            by_type = {kind: each for kind, each in by_type.items() if kind not in (Ge, Le)}
-    for kind, each in by_type.items():
-        if isinstance(each, Predicate):
-            yield f"that {getattr(each.func, '__name__', each.func)}".replace("_", " ")
-        else:
-            yield CONSTRAINTS.get(kind, "with {0}").format(each)
-
-
-def _accepts(kind: Any, value: object) -> bool:
-    from pydantic import ValidationError
-
-    try:
-        _validator(kind)(value)
-    except ValidationError:
-        return False
-    return True
-
-
-@cache
-def _validator(kind: Any) -> Callable[[object], object]:
-    from pydantic import ConfigDict, TypeAdapter  # here, as it takes 0.2 s
-
-    return TypeAdapter(kind, config=ConfigDict(strict=True, allow_inf_nan=False)).validate_python
+def _word(constraint: BaseMetadata) -> str:
+    if isinstance(constraint, Predicate):
+        return f"that {getattr(constraint.func, '__name__', constraint.func)}".replace("_", " ")
+    return CONSTRAINTS.get(type(constraint), "with {0}").format(constraint)
 
 
 def as_configured(value: object) -> str:

@@ -135,7 +135,7 @@ def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules:
     recorded |= {name: OmegaConf.to_container(today[name], resolve=True) for name in TODAYS}
     for each in named_components(recorded):  # an option of this machine need not be what was measured
         raise ConfigError(f"{each.path}: found {each.name!r}, expected {each.expected}")
-    return OmegaConf.create(recorded)
+    return DictConfig(recorded)
 
 
 def _shared(node: Any, shared: Sequence[object]) -> Any:
