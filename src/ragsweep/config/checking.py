@@ -104,11 +104,12 @@ def _check_group(name: str, group: object, kind: Callable[..., Any]) -> None:
     needed = (key for key, each in parameters.items() if each.default is REQUIRED or not isinstance(group, dict))
     settings = {**dict.fromkeys(needed), **(group if isinstance(group, dict) else {})}
     check_settings(f"{name}.", settings, kind)
-    for key, value in settings.items():
-        hint = optional(parameters[key].hint) or parameters[key].hint
+    for key, each in parameters.items():
+        hint: Any = optional(each.hint) or each.hint
+        value: Any = settings.get(key)
         if get_origin(hint) is Mapping and rule_of(get_args(hint)[1]) is None:  # functions, such as metrics
-            for each in map(str, value or ()):
-                check_component(f"{name}.{key}.{each}", value[each])
+            for inner in value or {}:
+                check_component(f"{name}.{key}.{inner}", value[inner])
         else:
             _check_components(f"{name}.{key}", value)
 
