@@ -133,7 +133,7 @@ def build(node: Any, name: str, kind: Callable[..., Any] | None = None) -> Any:
     if not isinstance(node, DictConfig):
         return node
     if "_target_" not in node:
-        return {key: build(node[key], f"{name}.{key}") for key in node}
+        return {key: build(node[key], f"{name}.{key}") for key in map(str, node)}
     try:
         built = instantiate(node, **CONVERT) if "_convert_" not in node else instantiate(node)
     except InstantiationException as error:

@@ -92,16 +92,11 @@ def _within(path: str, node: Any, hints: Mapping[str, object], keys: Iterable[st
             for number, each in enumerate(child):
                 if isinstance(each, dict):
                     yield from _within(f"{where}.{number}.", each, _hints(each, None))
-        elif isinstance(child, str) and is_component(optional(hint) or hint) and _is_given(child):
+        elif isinstance(child, str) and child != "???" and "${" not in child:  # neither missing nor a reference
             kind = optional(hint) or hint
-            if group := _group(key, kind):
+            if is_component(kind) and (group := _group(key, kind)):
                 rule = rule_of(kind)
                 yield Named(where, node, key, child, group, rule.expected if rule else "")
-
-
-def _is_given(text: str) -> bool:
-    """Whether a text is a value of its own: not missing, and not a reference to another place."""
-    return text != "???" and "${" not in text
 
 
 def _hints(node: Mapping[str, Any], hint: object) -> Mapping[str, object]:
