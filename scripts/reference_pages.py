@@ -21,6 +21,7 @@ from mkdocs.structure.files import File, Files
 
 from ragsweep.app.choices import groups_of
 from ragsweep.app.main import COMMANDS, commands
+from ragsweep.config.rules import in_words
 from ragsweep.constraints import Between
 from ragsweep.core.plugins import plugins
 from ragsweep.core.project import CONF, options_of
@@ -320,10 +321,9 @@ def _type(hint: Any) -> str:
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
         kind, *limits = inner
-        within = next((each for each in limits if isinstance(each, Between)), None)
-        if within and within.high >= LARGEST_SAID:
-            within = Between(within.low)
-        return f"{_type(kind)} {within or ''}".strip()
+        large = [isinstance(each, Between) and each.high >= LARGEST_SAID for each in limits]
+        said = [Between(each.low) if is_large else each for each, is_large in zip(limits, large, strict=True)]
+        return f"{_type(kind)} {in_words(said)}".strip()
     if origin is Literal:
         return " or ".join(f"`{str(each).lower() if isinstance(each, bool) else each}`" for each in inner)
     if origin in (Union, types.UnionType):

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from omegaconf import DictConfig, OmegaConf
 
-from ragsweep.config.checking import check
-from ragsweep.config.components import build_around, build_group, digests_of_others, parameters_of
+from ragsweep.config.checking import build, build_around, check
+from ragsweep.config.components import digests_of_others, parameters_of
 from ragsweep.config.run_settings import DEFAULT_RESAMPLES, DEFAULT_SEED, TrackingSettings
 from ragsweep.config.used_settings import declared, effective_settings, short_paths, used_components
 from ragsweep.core.digest import digest
@@ -109,7 +109,7 @@ class Experiment:
         items = _items(config, task)
         if isinstance(task, ChecksItems):
             task.check(items)
-        checks = [build_group(config[name], name, kind) for name, kind in _checks_of(config).items()]
+        checks = [build(config[name], name, kind) for name, kind in _checks_of(config).items()]
         for each in checks:
             each.accept(task, items)
         return cls(config, task, items, settings, checks)

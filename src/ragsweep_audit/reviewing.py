@@ -15,7 +15,7 @@ from typing import Any
 from filelock import Timeout
 from omegaconf import DictConfig
 
-from ragsweep.config.components import build, build_around
+from ragsweep.config.checking import build, build_around
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.terminal import counted
 from ragsweep.core.whole_files import turn, write_new, write_over

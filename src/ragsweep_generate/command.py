@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragsweep.app.commands import composed, parser_of
-from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.core.errors import DatasetError
 from ragsweep.core.quoting import typed
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from ragsweep_generate.making import Plan
 
 SETTINGS = ("drafts_per_question", "passage_size", "shortest_passage", "seed")  # of the plan, in the configuration
-OPTIONS = ("count", "unanswerable")  # of the plan, on the command line
 FEWER = 1
 
 
@@ -87,34 +86,28 @@ def _configured(overrides: Sequence[str]) -> DictConfig:
     """The configuration that the overrides choose, with all values that are used filled in."""
     from omegaconf import OmegaConf
 
-    from ragsweep.config.used_settings import leaves
+    from ragsweep.config.checking import plain
 
     config = composed(overrides, "generate")
     if config.get("corpus") is not None:
         del config.dataset  # a corpus chooses a dataset that has questions, too
-    for _ in leaves(config):  # raises where a value is missing
-        pass
-    return OmegaConf.create(OmegaConf.to_container(config, resolve=True))  # type: ignore[return-value]
+    return OmegaConf.create(plain(config))
 
 
-def _plan(config: DictConfig, options: dict[str, object], types: tuple[str, ...]) -> Plan:
-    from ragsweep.config.rules import as_configured, rules_of
+def _plan(config: DictConfig, options: dict[str, Any], types: tuple[str, ...]) -> Plan:
+    from ragsweep.config.checking import check_settings
     from ragsweep_generate.making import Plan
 
-    values = options | {name: config.get(name) for name in SETTINGS}
-    for name, rule in rules_of(Plan).items():
-        if name in values and not rule.accepts(values[name]):
-            shown = f"--{name}" if name in OPTIONS else name
-            raise ConfigError(f"{shown}: found {as_configured(values[name])}, expected {rule.expected}")
-    return Plan(types=types, **values)  # type: ignore[arg-type]
+    settings = {name: config.get(name) for name in SETTINGS}
+    check_settings("--", options, Plan)
+    check_settings("", settings, Plan)
+    return Plan(types=types, **options, **settings)
 
 
 def _built(config: DictConfig, name: str) -> Any:
-    from ragsweep.config.checking import check_component
-    from ragsweep.config.components import build
+    from ragsweep.config.checking import checked_and_built
 
-    check_component(name, config.get(name))
-    return build(config[name], name)
+    return checked_and_built(name, config.get(name))
 
 
 def _corpus(config: DictConfig, overrides: Sequence[str]) -> tuple[Corpus, str]:

@@ -6,8 +6,7 @@ import pytest
 from application import PROJECT, assert_refused
 from omegaconf import OmegaConf
 
-from ragsweep.config.checking import check_component
-from ragsweep.config.components import build
+from ragsweep.config.checking import checked_and_built
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.project import option_file, register_resolvers
 from ragsweep.datasets import Case, Option
@@ -51,8 +50,7 @@ def loaded(name, **settings):
     store = OmegaConf.load(PROJECT / "conf" / "config.yaml").store
     node = OmegaConf.merge(OmegaConf.load(option_file("dataset", name)), settings)
     dataset = OmegaConf.create({"dataset": node, "store": {**store, "path": "unused", "enabled": False}}).dataset
-    check_component("dataset", dataset)
-    return build(dataset, "dataset").load()
+    return checked_and_built("dataset", dataset).load()
 
 
 def test_medqa_is_read(load):

@@ -12,7 +12,7 @@ from hydra import compose, initialize_config_dir
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragsweep.config.components import build
+from ragsweep.config.checking import build
 from ragsweep.core.errors import ConfigError
 from ragsweep.models.language.prompt_text import as_data
 from ragsweep.store.identity import identity

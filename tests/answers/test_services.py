@@ -8,7 +8,7 @@ from application import PROJECT
 from endpoint_server import EndpointServer, Reply, completion
 from hydra import compose, initialize_config_dir
 
-from ragsweep.config.components import build
+from ragsweep.config.checking import build
 from ragsweep.config.used_settings import effective_settings
 from ragsweep.core.errors import ModelError
 from ragsweep.core.project import SWEEP_ID, register_resolvers

@@ -1,35 +1,24 @@
-"""Validates a configuration: every setting by the annotation of the class that it is handed to."""
+"""From a configuration to objects: every setting is checked by the annotation of what takes it, then all is built."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import suppress
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, get_args, get_origin
 
+from hydra.errors import InstantiationException
+from hydra.utils import instantiate
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from ragsweep.config.components import components, parameters_of, target_of
+from ragsweep.config.components import REQUIRED, components, parameters_of, signature_of, target_of
 from ragsweep.config.options import SHARED, with_options
-from ragsweep.config.rules import (
-    Rule,
-    as_configured,
-    has_plain_values,
-    hints_of,
-    is_component,
-    is_group,
-    parameters,
-    required,
-    rule_of,
-    rules_of,
-)
+from ragsweep.config.rules import as_configured, is_component, is_group, is_node, optional, rule_of
 from ragsweep.config.used_settings import HYDRA_KEYS, leaves, nearest
-from ragsweep.core.digest import digest
-from ragsweep.core.errors import ConfigError
+from ragsweep.core.errors import ConfigError, RagsweepError, first_line
 
 NEEDED = ("task", "store")  # components that every run has
-
-_passed: set[str] = set()  # digests of configurations that need not be checked again
+CONVERT = {"_convert_": "all"}  # Hydra then passes plain lists and mappings
 
 
 def check(config: DictConfig, groups: Mapping[str, Callable[..., Any]]) -> DictConfig:
@@ -42,96 +31,142 @@ def check(config: DictConfig, groups: Mapping[str, Callable[..., Any]]) -> DictC
     Raises:
         ConfigError: For the first setting that is missing or invalid.
     """
-    config = with_options(config)
-    key = None
-    with suppress(OmegaConfBaseException, ValueError):  # `leaves` and the rules have the better messages
-        values = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
-        config = DictConfig(values)
-        key = digest([repr(values), sorted(groups)])
-        if key in _passed:
-            return config
-    for _ in leaves(config):  # raises where a value is missing
+    values = plain(with_options(config))
+    for name in (*NEEDED, *(name for name in SHARED if values.get(name) is not None)):
+        check_component(name, values.get(name))
+    for name, hint in parameters_of(values["task"], values).items():
+        value = values.get(name)
+        if is_group(hint):
+            _check_group(name, value, hint)
+        elif is_component(hint):
+            check_component(name, value)
+        else:
+            rule = rule_of(hint)
+            if rule and not rule.accepts(value):
+                raise _refused(name, value, rule.expected)
+            _check_components(name, value)
+    for name, kind in groups.items():
+        _check_group(name, values.get(name), kind)
+    return DictConfig(values)
+
+
+def plain(config: DictConfig) -> dict[str, Any]:
+    """A configuration as plain mappings, lists and values. Raises `ConfigError` where it lacks a value."""
+    try:
+        values: Any = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+    except (OmegaConfBaseException, ValueError) as error:
+        for _ in leaves(config):  # has the better messages
+            pass
+        raise ConfigError(first_line(error)) from error
+    for _ in leaves(values):  # refuses names that are no texts
         pass
-    for name in NEEDED:
-        check_component(name, config.get(name))
-    for name in SHARED:
-        if config.get(name) is not None:
-            check_component(name, config.get(name))
-    for name, hint in parameters_of(config.task, config).items():
-        _check_parameter(name, OmegaConf.select(config, name), hint)
-    for group, annotated in groups.items():
-        _check_group(group, OmegaConf.select(config, group), annotated)
-    if key:
-        _passed.add(key)
-    return config
-
-
-def _check_parameter(name: str, value: object, hint: object) -> None:
-    """Check what a task takes: a component, a group of settings, or a plain value."""
-    if is_group(hint):
-        _check_group(name, value, hint)
-    elif is_component(hint):
-        check_component(name, value)
-    else:
-        _check(name, value, rule_of(hint))
-        for path, node in _components_in(name, value):
-            check_component(path, node)
-
-
-def _components_in(name: str, value: object) -> Iterator[tuple[str, DictConfig]]:
-    """The components in a value that need not be one, such as a list: those that are not within another component."""
-    if isinstance(value, DictConfig) and isinstance(value.get("_target_"), str):
-        yield name, value
-    elif isinstance(value, DictConfig):
-        for key in map(str, value):
-            yield from _components_in(f"{name}.{key}", value[key])
-    elif isinstance(value, ListConfig):
-        for number, each in enumerate(value):
-            yield from _components_in(f"{name}.{number}", each)
-
-
-def _check_names(name: str, node: DictConfig, known: Collection[str] | None) -> None:
-    """Raise `ConfigError` for the first setting that is none of the known ones; None knows all."""
-    for key in map(str, node):
-        if known is not None and key not in known and key not in HYDRA_KEYS:
-            hint = nearest(f"{name}.{key}", [f"{name}.{each}" for each in known])
-            raise ConfigError(f"{name}.{key}: no such setting{hint}")
-
-
-def _check_group(name: str, group: object, annotated: Callable[..., Any]) -> None:
-    """Check the settings of a group. One that is not there takes its default if it has one."""
-    if isinstance(group, DictConfig):
-        _check_names(name, group, parameters(annotated))
-    for key, rule in rules_of(annotated).items():
-        if not isinstance(group, DictConfig) or key in group or key in required(annotated):
-            _check(f"{name}.{key}", group.get(key) if isinstance(group, DictConfig) else None, rule)
-    for path, node in _nodes(name, group, annotated) if isinstance(group, DictConfig) else ():
-        check_component(path, node)
-
-
-def _nodes(name: str, group: DictConfig, annotated: Callable[..., Any]) -> Iterator[tuple[str, object]]:
-    """The components in the mappings of a group, such as its metrics."""
-    plain = {key for key, hint in hints_of(annotated).items() if has_plain_values(hint)}
-    for key in map(str, group):
-        if isinstance(group[key], DictConfig) and key not in plain:
-            yield from ((f"{name}.{key}.{inner}", group[key][inner]) for inner in map(str, group[key]))
-
-
-def _check(name: str, value: object, rule: Rule | None) -> None:
-    found = OmegaConf.to_container(value) if OmegaConf.is_config(value) else value
-    if rule and not rule.accepts(found):
-        raise ConfigError(f"{name}: found {as_configured(found)}, expected {rule.expected}")
+    return dict(values)
 
 
 def check_component(name: str, node: object) -> None:
-    """Check the settings of a component, and of those within it, by the annotations of what they are handed to."""
-    if not isinstance(node, DictConfig) or not isinstance(node.get("_target_"), str):
-        _check(name, node, Rule("a mapping with _target_ and its arguments", lambda _: False))
-        return
-    for path, part in components(name, node):
-        target = target_of(str(part._target_))
-        if target:
-            _check_names(path, part, parameters(target))
-        for key, rule in (rules_of(target) if target else {}).items():
-            if key in part:
-                _check(f"{path}.{key}", part[key], rule)
+    """Check the settings of a component, and of those within it, by the annotations of what they are handed to.
+
+    Args:
+        name: The node's place in the configuration, for the error.
+        node: Of the configuration, as plain mappings, lists and values.
+    """
+    if not is_node(node):
+        raise _refused(name, node, "a mapping with _target_ and its arguments")
+    _check_components(name, node)
+
+
+def _check_components(name: str, value: object) -> None:
+    for path, part in components(name, value):
+        check_settings(f"{path}.", part, target_of(part["_target_"]))
+
+
+def check_settings(prefix: str, settings: Mapping[str, Any], target: Callable[..., Any] | None) -> None:
+    """Check settings by the annotations of what takes them, but not the components among them.
+
+    Args:
+        prefix: Of their names in an error.
+        settings: By name; the target may have further ones.
+        target: A class or function; None takes anything.
+    """
+    signature = signature_of(target)
+    for name in settings:
+        if not signature.takes_others and name not in signature.parameters and name not in HYDRA_KEYS:
+            near = nearest(f"{prefix}{name}", [f"{prefix}{each}" for each in signature.parameters])
+            raise ConfigError(f"{prefix}{name}: no such setting{near}")
+    for name, parameter in signature.parameters.items():
+        if name in settings and parameter.rule and not parameter.accepts(settings[name]):
+            raise _refused(f"{prefix}{name}", settings[name], parameter.rule.expected)
+
+
+def _check_group(name: str, group: object, kind: Callable[..., Any]) -> None:
+    """Check the settings of a group. One that is not there takes its default if it has one."""
+    parameters = signature_of(kind).parameters
+    needed = (key for key, each in parameters.items() if each.default is REQUIRED or not isinstance(group, dict))
+    settings = {**dict.fromkeys(needed), **(group if isinstance(group, dict) else {})}
+    check_settings(f"{name}.", settings, kind)
+    for key, each in parameters.items():
+        hint: Any = optional(each.hint) or each.hint
+        value: Any = settings.get(key)
+        if get_origin(hint) is Mapping and rule_of(get_args(hint)[1]) is None:  # functions, such as metrics
+            for inner in value or {}:
+                check_component(f"{name}.{key}.{inner}", value[inner])
+        else:
+            _check_components(f"{name}.{key}", value)
+
+
+def _refused(name: str, value: object, expected: str) -> ConfigError:
+    return ConfigError(f"{name}: found {as_configured(value)}, expected {expected}")
+
+
+def build(node: Any, name: str, kind: Callable[..., Any] | None = None) -> Any:
+    """Build what a node of the configuration describes.
+
+    Args:
+        node: A component, which has `_target_`; a list or mapping, in which components are built; or a plain value.
+        name: The node's place in the configuration, for the error.
+        kind: The class of a group of settings.
+    """
+    if kind is not None:
+        return kind(**build(node, name))
+    if isinstance(node, ListConfig):
+        return [build(each, f"{name}.{number}") for number, each in enumerate(node)]
+    if not isinstance(node, DictConfig):
+        return node
+    if "_target_" not in node:
+        return {key: build(node[key], f"{name}.{key}") for key in map(str, node)}
+    try:
+        built = instantiate(node, **CONVERT) if "_convert_" not in node else instantiate(node)
+    except InstantiationException as error:
+        cause = error.__cause__
+        if isinstance(cause, RagsweepError):
+            raise cause from error
+        reason = " ".join(str(cause or error).split())
+        raise ConfigError(f"{name}: {node.get('_target_')} cannot be built ({reason})") from error
+    except OmegaConfBaseException as error:
+        raise ConfigError(f"{name}: {first_line(error)}") from error
+    if isinstance(built, partial):  # Hydra's own partial would repeat its checks at every call
+        return partial(built.func, *built.args, **built.keywords)
+    return built
+
+
+def build_around(config: DictConfig, name: str) -> Any:
+    """Build a component; arguments that its own node lacks are taken from settings and groups of the same name.
+
+    Args:
+        config: The whole configuration, checked.
+        name: Of the component's node.
+    """
+    node = config[name]
+    hints = {key: hint for key, hint in parameters_of(node, config).items() if key in config}
+    taken = {key: build(config[key], key, hint if is_group(hint) else None) for key, hint in hints.items()}
+    make = build(OmegaConf.create({**node, "_partial_": True}), name)
+    try:
+        return make(**taken)
+    except TypeError as error:
+        raise ConfigError(f"{name}: {node.get('_target_')} cannot be built ({first_line(error)})") from error
+
+
+def checked_and_built(name: str, node: Any) -> Any:
+    """Check a component of a configuration whose other parts are not checked, and build it."""
+    check_component(name, OmegaConf.to_container(node, resolve=True) if OmegaConf.is_config(node) else node)
+    return build(node, name)

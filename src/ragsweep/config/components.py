@@ -1,104 +1,48 @@
-"""Components: the objects that nodes of the configuration with `_target_` describe."""
+"""Components: the objects that nodes of the configuration with `_target_` describe, and what they are built with."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache
 from pkgutil import resolve_name
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, get_type_hints
 
-from hydra.errors import InstantiationException
-from hydra.utils import instantiate
-from omegaconf import DictConfig, ListConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf import DictConfig, OmegaConf
 
-from ragsweep.config.rules import hints_of, is_group
-from ragsweep.core.errors import ConfigError, RagsweepError, first_line
+from ragsweep.config.rules import Rule, is_node, rule_of
 from ragsweep.core.plugins import is_ours
 from ragsweep.store.code import digest_of_module
 
-T = TypeVar("T")
-
+REQUIRED = inspect.Parameter.empty  # in place of a default
 HYDRA_UTILS = "hydra.utils."
-CONVERT = {"_convert_": "all"}  # Hydra then passes plain lists and mappings
 
 
-def build(node: DictConfig | ListConfig, name: str) -> Any:
-    """Build the object that a node of the configuration describes.
+class Parameter(NamedTuple):
+    """What a class or function can be built with.
 
-    Args:
-        node: Has `_target_`, and the arguments of the target; or a list or a mapping, in which components are built.
-        name: The node's place in the configuration, for the error.
+    Attributes:
+        hint: Its annotation; None without one.
+        default: Its default, or `REQUIRED`.
+        rule: Of its values; None where all are accepted.
     """
-    try:
-        built = instantiate(node, **CONVERT) if "_convert_" not in node else instantiate(node)
-    except InstantiationException as error:
-        cause = error.__cause__
-        if isinstance(cause, RagsweepError):
-            raise cause from error
-        reason = " ".join(str(cause or error).split())
-        target = f" {node.get('_target_')}" if isinstance(node, DictConfig) and "_target_" in node else ""
-        raise ConfigError(f"{name}:{target} cannot be built ({reason})") from error
-    except OmegaConfBaseException as error:
-        raise ConfigError(f"{name}: {first_line(error)}") from error
-    if isinstance(built, partial):  # Hydra's own partial would repeat its checks at every call
-        return partial(built.func, *built.args, **built.keywords)
-    return built
+
+    hint: object
+    default: object
+    rule: Rule | None
+
+    def accepts(self, value: object) -> bool:
+        """Whether the annotation accepts a value, or it is the default, which it need not accept."""
+        is_default = (type(value), value) == (type(self.default), self.default)
+        return self.rule is None or self.rule.accepts(value) or is_default
 
 
-def parameters_of(node: DictConfig, config: Container[object]) -> dict[str, object]:
-    """The parameters, with their annotations, that a component takes from the configuration around its own node.
+class Signature(NamedTuple):
+    """The parameters of a class or function by name, and whether it takes others as well."""
 
-    A parameter with a default is left out if neither has it.
-    """
-    target = target_of(str(node._target_))
-    if target is None:
-        return {}
-    parameters = inspect.signature(target).parameters
-    taken = {
-        name
-        for name, parameter in parameters.items()
-        if name not in node and (name in config or parameter.default is parameter.empty)
-    }
-    return {name: hint for name, hint in hints_of(target).items() if name in taken}
-
-
-def build_around(config: DictConfig, name: str) -> Any:
-    """Build a component; arguments that its own node lacks are taken from settings and groups of the same name.
-
-    Args:
-        config: The whole configuration.
-        name: Of the component's node.
-    """
-    node = config[name]
-    taken = {each: _taken(config, each, hint) for each, hint in parameters_of(node, config).items() if each in config}
-    make = build(OmegaConf.create({**node, "_partial_": True}), name)
-    try:
-        return make(**taken)
-    except TypeError as error:
-        raise ConfigError(f"{name}: {node.get('_target_')} cannot be built ({first_line(error)})") from error
-
-
-def _taken(config: DictConfig, name: str, hint: object) -> Any:
-    node = config[name]
-    if is_group(hint):
-        return build_group(node, name, hint)
-    return build(node, name) if OmegaConf.is_config(node) else node
-
-
-def build_group(node: DictConfig, name: str, group: Callable[..., T]) -> T:
-    """Build a group of settings; `name` is its place in the configuration."""
-    return group(**{key: _members(node[key], f"{name}.{key}") for key in map(str, node)})
-
-
-def _members(value: Any, name: str) -> Any:
-    """A plain value, or a mapping in which components are built."""
-    if not isinstance(value, DictConfig):
-        return value
-    each = {key: value[key] for key in map(str, value)}
-    return {key: build(one, f"{name}.{key}") if OmegaConf.is_config(one) else one for key, one in each.items()}
+    parameters: Mapping[str, Parameter]
+    takes_others: bool
 
 
 @cache
@@ -110,21 +54,55 @@ def target_of(name: str) -> Callable[..., Any] | None:
     return None
 
 
-def components(name: str, node: DictConfig) -> Iterator[tuple[str, DictConfig]]:
-    """A component and those within it, also in its lists and mappings, by their paths."""
-    if isinstance(node.get("_target_"), str):
-        yield name, node
-    for key in map(str, node):
-        value = node[key]
-        for at, part in enumerate(value) if isinstance(value, ListConfig) else [(None, value)]:
-            if isinstance(part, DictConfig):
-                yield from components(f"{name}.{key}" if at is None else f"{name}.{key}.{at}", part)
+@cache
+def signature_of(target: Callable[..., Any] | None) -> Signature:
+    """The signature of a class or function; one that there is not, or that cannot be read, takes anything."""
+    try:
+        found = inspect.signature(target).parameters.values() if target else None
+    except (TypeError, ValueError):  # one that is written in C
+        found = None
+    if found is None:
+        return Signature({}, True)
+    annotated: Any = target
+    if inspect.isclass(target):  # the class whose `__init__` is called, and its fields where they make it
+        made_by = next(each for each in target.__mro__ if "__init__" in vars(each))
+        annotated = made_by if "__dataclass_fields__" in vars(made_by) else vars(made_by)["__init__"]
+    hints: Mapping[str, object] = {}
+    with suppress(Exception):  # an annotation can be any code; one that cannot be resolved is ignored
+        hints = get_type_hints(annotated, include_extras=True)
+    named = [each for each in found if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+    parameters = {
+        name: Parameter(hints.get(name), default, rule_of(hints.get(name)))
+        for name, default in ((each.name, each.default) for each in named)
+    }
+    return Signature(parameters, any(each.kind is each.VAR_KEYWORD for each in found))
+
+
+def parameters_of(node: Any, config: Container[object]) -> dict[str, object]:
+    """The parameters, with their annotations, that a component takes from the configuration around its own node.
+
+    A parameter with a default is left out if neither has it.
+    """
+    return {
+        name: each.hint
+        for name, each in signature_of(target_of(str(node["_target_"]))).parameters.items()
+        if each.hint is not None and name not in node and (name in config or each.default is REQUIRED)
+    }
+
+
+def components(name: str, value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The components in a plain value by their paths: itself, and those in its mappings and lists."""
+    if is_node(value):
+        yield name, value
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in parts:
+        yield from components(f"{name}.{key}", part)
 
 
 def digests_of_others(config: DictConfig) -> dict[str, str]:
     """Digest of the code of each class or function from outside ragsweep, by its dotted name."""
-    nodes = [part for _, part in components("", config)]
-    named = {str(node._target_) for node in nodes}  # hydra.utils.get_method returns what its `path` names
-    named |= {str(node.get("path")) for node in nodes if str(node._target_).startswith(HYDRA_UTILS)}
+    nodes = [part for _, part in components("", OmegaConf.to_container(config, resolve=True))]
+    named = {str(node["_target_"]) for node in nodes}  # hydra.utils.get_method returns what its `path` names
+    named |= {str(node.get("path")) for node in nodes if str(node["_target_"]).startswith(HYDRA_UTILS)}
     targets = {name: target_of(name) for name in sorted(named) if not is_ours(name)}
     return {name: digest_of_module(target.__module__) for name, target in targets.items() if target}

@@ -9,12 +9,12 @@ from contextlib import suppress
 from functools import cache
 from typing import Any, NamedTuple, get_args, get_origin
 
-from omegaconf import DictConfig, ListConfig, OmegaConf
+from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
-from ragsweep.config.components import parameters_of, target_of
-from ragsweep.config.rules import hints_of, is_component, optional, rule_of
+from ragsweep.config.components import parameters_of, signature_of, target_of
+from ragsweep.config.rules import is_component, is_node, optional, rule_of
 from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.project import conf_folders, option_file, options_of
 
@@ -36,7 +36,7 @@ class Named(NamedTuple):
     """
 
     path: str
-    parent: DictConfig
+    parent: dict[str, Any]
     key: str
     name: str
     group: str
@@ -52,12 +52,12 @@ def with_options(config: DictConfig) -> DictConfig:
     Raises:
         ConfigError: There is no option of this name, or it is composed of other options.
     """
-    for _ in range(DEEPEST):
-        found = [*named_components(config)]
+    nodes: Any = OmegaConf.to_container(config)
+    for level in range(DEEPEST + 1):
+        found = [*named_components(nodes)]
         if not found:
-            return config
-        config = copy.deepcopy(config)
-        for each in named_components(config):
+            return OmegaConf.create(nodes) if level else config
+        for each in found:
             each.parent[each.key] = _content(each)
     leads = "an option whose file names itself, or others that do"
     raise ConfigError(f"{found[0].path}: found {found[0].name!r}, {leads}")
@@ -72,50 +72,39 @@ def referenced_groups() -> list[str]:
     return sorted(name for name in named if any((conf / name).is_dir() for conf in folders))
 
 
-def named_components(config: DictConfig) -> Iterator[Named]:
-    """The components that are given by a name, in all that the task takes and in what they share."""
-    task = config.get("task")
-    if not isinstance(task, DictConfig) or not isinstance(task.get("_target_"), str):
-        return
-    hints = {key: hint for key, hint in parameters_of(task, config).items() if key in config}
-    yield from _within("", config, hints, sorted({"task", *SHARED, *hints}))
+def named_components(nodes: Mapping[str, Any]) -> Iterator[Named]:
+    """The components that are given by a name, in all that the task takes and in what they share.
+
+    Args:
+        nodes: A configuration as plain mappings, lists and values, in which references are not filled in.
+    """
+    if is_node(nodes.get("task")):
+        hints = {key: hint for key, hint in parameters_of(nodes["task"], nodes).items() if key in nodes}
+        yield from _within("", nodes, hints, sorted({"task", *SHARED, *hints}))
 
 
-def _within(
-    path: str, node: DictConfig, hints: Mapping[str, object], keys: Iterable[str] | None = None
-) -> Iterator[Named]:
+def _within(path: str, node: Any, hints: Mapping[str, object], keys: Iterable[str] = ()) -> Iterator[Named]:
     for key in keys or [*node]:
-        if not _is_given(node, key):
-            continue
-        child, hint, where = node[key], hints.get(key), f"{path}.{key}" if path else str(key)
-        if isinstance(child, DictConfig):
-            yield from _within(where, child, _hints(child, hint))
-        elif isinstance(child, ListConfig):
-            for number in range(len(child)):
-                if _is_given(child, number) and isinstance(child[number], DictConfig):
-                    yield from _within(f"{where}.{number}", child[number], _hints(child[number], None))
-        elif isinstance(child, str):
+        child, hint, where = node.get(key), hints.get(key), f"{path}{key}"
+        if isinstance(child, dict):
+            yield from _within(f"{where}.", child, _hints(child, hint))
+        elif isinstance(child, list):
+            for number, each in enumerate(child):
+                if isinstance(each, dict):
+                    yield from _within(f"{where}.{number}.", each, _hints(each, None))
+        elif isinstance(child, str) and child != "???" and "${" not in child:  # neither missing nor a reference
             kind = optional(hint) or hint
             if is_component(kind) and (group := _group(key, kind)):
                 rule = rule_of(kind)
                 yield Named(where, node, key, child, group, rule.expected if rule else "")
 
 
-def _is_given(node: DictConfig | ListConfig, key: Any) -> bool:
-    """Whether a node has a value of its own at a key: not missing, null, or a reference to another place."""
-    if isinstance(node, DictConfig) and key not in node.keys():  # noqa: SIM118 - `in node` would follow a reference
-        return False
-    return not OmegaConf.is_interpolation(node, key) and not OmegaConf.is_missing(node, key) and node[key] is not None
-
-
-def _hints(node: DictConfig, hint: object) -> Mapping[str, object]:
+def _hints(node: Mapping[str, Any], hint: object) -> Mapping[str, object]:
     """The annotations of what a component takes, or of the values of a mapping."""
-    name = node["_target_"] if _is_given(node, "_target_") else None
-    if isinstance(name, str):
-        called = target_of(name)
-        return hints_of(called) if called else {}
+    if is_node(node):
+        return {name: each.hint for name, each in signature_of(target_of(node["_target_"])).parameters.items()}
     hint = optional(hint) or hint
-    return dict.fromkeys(map(str, node), get_args(hint)[1]) if get_origin(hint) is Mapping else {}
+    return dict.fromkeys(node, get_args(hint)[1]) if get_origin(hint) is Mapping else {}
 
 
 def _group(key: str, kind: Any) -> str | None:
@@ -125,20 +114,19 @@ def _group(key: str, kind: Any) -> str | None:
 
 
 def _content(named: Named) -> Any:
-    """The settings of an option, without what they refer to filled in."""
+    """The settings of an option as plain values, without what they refer to filled in."""
     file = option_file(named.group, named.name)
     if file is None:
         there_is = ", ".join(options_of(named.group))
         raise ConfigError(f"{named.path}: found {named.name!r}, expected one of {there_is}, or {named.expected}")
     try:
-        content = OmegaConf.load(file)
+        content: Any = OmegaConf.to_container(OmegaConf.load(file))
     except (OSError, ValueError, YAMLError, OmegaConfBaseException) as error:
         raise ConfigError(f"{file}: {first_line(error)}") from error
     if "defaults" in content:
         what = f"{named.group}={named.name} is composed of other options"
         raise ConfigError(f"{named.path}: {what}, so it cannot be given by its name here; expected {named.expected}")
-    settings = OmegaConf.select(content, named.group) if "_target_" not in content else content
-    return settings  # null in an option such as `none`, which sets the group itself
+    return content if "_target_" in content else content.get(named.group)  # null in an option such as `none`
 
 
 def own_copy(config: DictConfig, setting: str) -> None:
@@ -150,14 +138,17 @@ def own_copy(config: DictConfig, setting: str) -> None:
         ConfigError: There is no option of this name, or it is composed of other options.
     """
     node: Any = config
+    path: list[str] = []
     with suppress(OmegaConfBaseException):
         for key in setting.split(".")[:-1]:
             if not isinstance(node, DictConfig) or key not in node:
                 return
+            path.append(key)
             if OmegaConf.is_interpolation(node, key) and isinstance(node[key], DictConfig):
                 node[key] = copy.deepcopy(node[key])
             elif isinstance(node[key], str):
-                for each in named_components(config):
-                    if each.parent is node and each.key == key:
+                nodes: Any = OmegaConf.to_container(config)
+                for each in named_components(nodes):
+                    if each.path == ".".join(path):
                         node[key] = _content(each)
             node = node[key]

@@ -3,25 +3,42 @@
     alpha: Annotated[float, Between(0, 1)]
     stemmer: str | None
 
-The annotation gives both the check and the text of the error. It works for users' classes, too.
+The annotation gives both the check, which pydantic makes, and the text of the error. It works for users' classes, too,
+and with every constraint of `annotated_types`.
 """
 
 from __future__ import annotations
 
 import inspect
-import sys
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from functools import cache
-from math import inf
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeGuard, Union, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeGuard, Union, get_args, get_origin
 
-from ragsweep.core.limits import Between, NotEmpty
+from annotated_types import BaseMetadata, Ge, GroupedMetadata, Gt, Le, Lt, MaxLen, MinLen, MultipleOf, Predicate
+
 from ragsweep.core.plugins import is_ours
 
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
 LONGEST = 200  # characters of a value in an error
-LARGEST_WHOLE = 2**63 - 1
+KINDS: Mapping[object, tuple[str, Any]] = {
+    bool: ("true or false", bool),
+    int: ("a whole number", Annotated[int, Ge(-(2**63)), Le(2**63 - 1)]),
+    float: ("a number", float),
+    str: ("a string", str),
+}
+CONSTRAINTS: Mapping[type, str] = {
+    Ge: "of at least {0.ge:g}",
+    Gt: "above {0.gt:g}",
+    Le: "of at most {0.le:.15g}",
+    Lt: "below {0.lt:.15g}",
+    MultipleOf: "that is a multiple of {0.multiple_of:g}",
+    MinLen: "of length {0.min_length} or more",
+    MaxLen: "of length {0.max_length} or less",
+}
+LITERALS = {None: "null", True: "true", False: "false"}
 
 
 class Rule(NamedTuple):
@@ -40,64 +57,14 @@ def is_group(hint: object) -> TypeGuard[type[Group]]:
     return inspect.isclass(hint) and issubclass(hint, Group)
 
 
-def rule_of(hint: object) -> Rule | None:
-    """The rule that an annotation stands for; None where there is nothing to check."""
-    if get_origin(hint) is Annotated:
-        kind, *constraints = get_args(hint)
-        if optional(kind):  # Annotated[int | None, Between(1)] means what Annotated[int, Between(1)] | None does
-            rule = rule_of(Annotated[optional(kind), *constraints])
-            return rule and or_null(rule)
-        for constraint in constraints:
-            if isinstance(constraint, Between) and kind in (int, float):
-                return _number(whole=kind is int, within=constraint)
-            if isinstance(constraint, NotEmpty):
-                return Rule("a string that is not empty", lambda value: isinstance(value, str) and value.strip() != "")
-        return rule_of(kind)
-    if get_origin(hint) is Literal:
-        options = [(type(option), option) for option in get_args(hint)]
-        words = {None: "null", True: "true", False: "false"}
-        expected = " or ".join(words[each] if isinstance(each, bool | None) else str(each) for _, each in options)
-        return Rule(expected, lambda value: (type(value), value) in options)
-    if optional(hint):
-        rule = rule_of(optional(hint))
-        return rule and or_null(rule)
-    if hint is bool:
-        return Rule("true or false", lambda value: isinstance(value, bool))
-    if hint in (int, float):
-        return _number(whole=hint is int)
-    if hint is str:
-        return Rule("a string", lambda value: isinstance(value, str))
-    if get_origin(hint) in (Mapping, Sequence, list, tuple):
-        return _several(hint)
-    if is_component(hint):
-        name = getattr(hint, "__name__", "")
-        expected = f"the settings of a{'n' if name[:1] in 'AEIOU' else ''} {name}: _target_ and its arguments"
-        return Rule(expected, lambda value: isinstance(value, Mapping) and isinstance(value.get("_target_"), str))
-    return None
+def is_component(hint: object) -> bool:
+    """Whether an annotation asks for an object that the configuration describes: our own class, or a plugin's."""
+    return inspect.isclass(hint) and is_ours(hint.__module__)
 
 
-def _several(hint: object) -> Rule:
-    """The rule of a list, or of a mapping by names."""
-    inner = rule_of([each for each in get_args(hint) if each is not ...][-1])
-    each = f", each {inner.expected}" if inner else ""
-
-    def accepts(values: Iterable[object]) -> bool:
-        return inner is None or all(map(inner.accepts, values))
-
-    if get_origin(hint) is Mapping:
-        return Rule(f"a mapping of names{each}", lambda value: isinstance(value, Mapping) and accepts(value.values()))
-    return Rule(f"a list{each}", lambda value: isinstance(value, list | tuple) and accepts(value))
-
-
-def has_plain_values(hint: object) -> bool:
-    """Whether a parameter takes a mapping of plain values by name, not one of components."""
-    hint = optional(hint) or hint
-    return get_origin(hint) is Mapping and rule_of(get_args(hint)[1]) is not None
-
-
-def or_null(rule: Rule) -> Rule:
-    """The same rule, but null is accepted, too."""
-    return Rule(f"{rule.expected}, or null", lambda value: value is None or rule.accepts(value))
+def is_node(value: object) -> bool:
+    """Whether a plain value describes a component."""
+    return isinstance(value, Mapping) and isinstance(value.get("_target_"), str)
 
 
 def optional(hint: object) -> Any:
@@ -108,49 +75,94 @@ def optional(hint: object) -> Any:
     return kinds[0] if len(kinds) == 1 and len(get_args(hint)) == 2 else None
 
 
-@cache
-def hints_of(target: Callable[..., Any]) -> Mapping[str, object]:
-    """The annotations of a class's or function's parameters, by their names."""
-    annotated: Any = target
-    if inspect.isclass(target):  # the class whose `__init__` is called, and its fields where they make it
-        made_by = next(each for each in target.__mro__ if "__init__" in vars(each))
-        annotated = made_by if "__dataclass_fields__" in vars(made_by) else vars(made_by)["__init__"]
-    with suppress(Exception):  # an annotation can be any code; one that cannot be resolved is ignored
-        hints = get_type_hints(annotated, include_extras=True)
-        return {name: hint for name, hint in hints.items() if name != "return" and get_origin(hint) is not ClassVar}
-    return {}
+def or_null(rule: Rule) -> Rule:
+    """The same rule, but null is accepted, too."""
+    return Rule(f"{rule.expected}, or null", lambda value: value is None or rule.accepts(value))
 
 
-@cache
-def parameters(target: Callable[..., Any]) -> tuple[str, ...] | None:
-    """The names of a class's or function's parameters; None if it takes others as well."""
+def rule_of(hint: object) -> Rule | None:
+    """The rule that an annotation stands for; None where there is nothing to check."""
+    read = _read(hint)
+    return read and Rule(read[0], partial(_accepts, read[1]))
+
+
+def _read(hint: object) -> tuple[str, Any] | None:
+    """What an annotation expects in words, and as a type by which pydantic checks what was read from YAML."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        kind, *metadata = arguments
+        if optional(kind):  # Annotated[int | None, Between(1)] means what Annotated[int, Between(1)] | None does
+            return _read(Annotated[optional(kind), *metadata] | None)
+        read, constraints = _read(kind), [*_constraints(metadata)]
+        if not read or not constraints:
+            return read
+        what, *each = read[0].partition(", each ")
+        return f"{what} {in_words(constraints)}{''.join(each)}", Annotated[read[1], *constraints]
+    if origin is Literal:
+        options = [(type(option), option) for option in arguments]  # pydantic takes True for 1
+        words = [LITERALS[each] if isinstance(each, bool | None) else str(each) for each in arguments]
+        return " or ".join(words), Annotated[Any, Predicate(lambda value: (type(value), value) in options)]
+    if origin in (Union, types.UnionType):
+        inner = [_read(kind) for kind in arguments if kind is not type(None)]
+        null = type(None) in arguments
+        expected = " or ".join(each[0] for each in inner if each) + (", or null" if null else "")
+        kinds = Union[tuple(each[1] for each in inner if each)] if all(inner) else None  # noqa: UP007
+        return kinds and (expected, kinds | None if null else kinds)
+    if origin in (Mapping, dict, Sequence, list, tuple):
+        several = [kind for kind in arguments if kind is not ...]
+        if origin is tuple and len(several) != 1:
+            return None
+        expected, kind = _read(several[-1]) or ("", Any)
+        expected = expected and f", each {expected}"
+        if origin in (Mapping, dict):
+            return f"a mapping of names{expected}", dict[str, kind]  # type: ignore[valid-type]
+        return f"a list{expected}", Sequence[kind]  # type: ignore[valid-type]
+    if is_component(hint):
+        name = getattr(hint, "__name__", "")
+        expected = f"the settings of a{'n' if name[:1] in 'AEIOU' else ''} {name}: _target_ and its arguments"
+        return expected, Annotated[Any, Predicate(is_node)]
+    return KINDS.get(hint) if inspect.isclass(hint) else None
+
+
+def _accepts(kind: Any, value: object) -> bool:
+    from pydantic import ValidationError  # here, as it takes 0.2 s
+
     try:
-        found = inspect.signature(target).parameters.values()
-    except (TypeError, ValueError):  # one that is written in C
-        return None
-    anything = any(each.kind is each.VAR_KEYWORD for each in found)
-    return None if anything else tuple(each.name for each in found)
+        _adapter(kind).validate_python(value)
+    except ValidationError:
+        return False
+    return True
 
 
 @cache
-def required(target: Callable[..., Any]) -> frozenset[str]:
-    """The names of a class's or function's parameters that have no default."""
-    found = inspect.signature(target).parameters.values()
-    return frozenset(each.name for each in found if each.default is each.empty)
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    from pydantic import ConfigDict, TypeAdapter
+
+    return TypeAdapter(kind, config=ConfigDict(strict=True, allow_inf_nan=False))
 
 
-@cache
-def rules_of(target: Callable[..., Any]) -> Mapping[str, Rule]:
-    """The rules of a class's or function's parameters, by their names; each accepts the parameter's own default."""
-    defaults: Mapping[str, object] = {}
-    with suppress(Exception):
-        defaults = {each.name: each.default for each in inspect.signature(target).parameters.values()}
-    rules = {name: rule_of(hint) for name, hint in hints_of(target).items()}
-    return {name: _or_default(rule, defaults.get(name)) for name, rule in rules.items() if rule}
+def _constraints(metadata: Iterable[object]) -> Iterator[BaseMetadata]:
+    """Those of an annotation, each for itself; what else it has for other readers is left out."""
+    for each in metadata:
+        if isinstance(each, GroupedMetadata):
+            yield from _constraints(each)
+        elif isinstance(each, BaseMetadata):
+            yield each
 
 
-def _or_default(rule: Rule, default: object) -> Rule:
-    return Rule(rule.expected, lambda value: rule.accepts(value) or (type(value), value) == (type(default), default))
+def in_words(metadata: Iterable[object]) -> str:
+    """The constraints of an annotation, as they follow a noun: `from 0 to 1`."""
+    words = {each: _word(each) for each in _constraints(metadata)}
+    low, high = ([each for each in words if isinstance(each, kind)] for kind in (Ge, Le))
+    if low and high:
+        words[low[0]] = f"from {words[low[0]].split()[-1]} to {words.pop(high[0]).split()[-1]}"
+    return " and ".join(words.values())
+
+
+def _word(constraint: BaseMetadata) -> str:
+    if isinstance(constraint, Predicate):
+        return f"that {getattr(constraint.func, '__name__', constraint.func)}".replace("_", " ")
+    return CONSTRAINTS.get(type(constraint), "with {0}").format(constraint)
 
 
 def as_configured(value: object) -> str:
@@ -162,21 +174,3 @@ def as_configured(value: object) -> str:
     except ValueError:  # Python refuses to print so many digits
         return "a number of thousands of digits"
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
-
-
-def _number(*, whole: bool, within: Between | None = None) -> Rule:
-    kinds = (int,) if whole else (int, float)
-
-    def accepts(value: object) -> bool:
-        if not isinstance(value, kinds) or isinstance(value, bool):
-            return False
-        bounds = within or Between(-inf)
-        largest = LARGEST_WHOLE if whole else sys.float_info.max
-        return -largest <= value <= largest and bounds.low <= value <= bounds.high  # NaN is not
-
-    return Rule(f"a {'whole ' if whole else ''}number{f' {within}' if within else ''}", accepts)
-
-
-def is_component(hint: object) -> bool:
-    """Whether an annotation asks for an object that the configuration describes: our own class, or a plugin's."""
-    return inspect.isclass(hint) and is_ours(hint.__module__)

@@ -24,7 +24,7 @@ HYDRA_KEYS = ("_target_", "_partial_", "_recursive_", "_convert_")
 PLAIN = (bool, int, float, str, type(None))
 
 
-def leaves(config: DictConfig, prefix: str = "") -> Iterator[tuple[str, Any]]:
+def leaves(config: Mapping[Any, Any] | DictConfig, prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Every setting as `(dotted.name, resolved value)`; raise `ConfigError` where one has no value."""
     for key in config:
         name = prefix + str(key)
@@ -43,7 +43,7 @@ def leaves(config: DictConfig, prefix: str = "") -> Iterator[tuple[str, Any]]:
             if group and (options := options_of(group[1])):
                 raise ConfigError(f"{group[1]}: nothing is chosen; expected one of {', '.join(options)}") from error
             raise ConfigError(f"{name}: {first_line(error)}") from error
-        if isinstance(value, DictConfig):
+        if isinstance(value, dict | DictConfig):
             yield from leaves(value, f"{name}.")
         else:
             yield name, value

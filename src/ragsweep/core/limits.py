@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
 from typing import Annotated
 
+from annotated_types import BaseMetadata, Ge, GroupedMetadata, Le, Predicate
+
 
 @dataclass(frozen=True)
-class Between:
-    """A number from `low` to `high`, both included."""
+class Between(GroupedMetadata):
+    """A number from `low` to `high`, both included: pydantic reads it as `Ge` and `Le`."""
 
     low: float
     high: float = inf
 
-    def __str__(self) -> str:
-        return f"of at least {self.low:g}" if self.high == inf else f"from {self.low:g} to {self.high:.15g}"
+    def __iter__(self) -> Iterator[BaseMetadata]:
+        yield Ge(self.low)
+        if self.high < inf:
+            yield Le(self.high)
 
 
-@dataclass(frozen=True)
-class NotEmpty:
-    """A text that is not only white space."""
+def is_not_empty(text: str) -> bool:
+    """Whether a text is more than white space."""
+    return text.strip() != ""
 
 
-Text = Annotated[str, NotEmpty()]
+Text = Annotated[str, Predicate(is_not_empty)]

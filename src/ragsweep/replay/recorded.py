@@ -121,7 +121,7 @@ def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules:
         raise ConfigError("decision: config.yaml of the run has no such group of settings")
     outside: dict[str, str] = {}
     _check("task", task, given, modules, outside)  # first: what else is read depends on its class
-    taken = parameters_of(OmegaConf.create(task), recorded)
+    taken = parameters_of(task, recorded)
     recorded = {name: recorded[name] for name in ("task", *names, *taken) if name in recorded}
     recorded["decision"] = {**decision, "tokenizer": None}  # the task has it
     for name, hint in taken.items():
@@ -132,11 +132,10 @@ def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules:
         _check(name, recorded[name], given, modules, outside)
     _refuse_paths(outside)
     recorded = _placed(recorded, OmegaConf.to_container(today.store, resolve=True))
-    config = OmegaConf.create(recorded | {name: OmegaConf.to_container(today[name], resolve=True) for name in TODAYS})
-    assert isinstance(config, DictConfig)
-    for each in named_components(config):  # an option of this machine need not be what was measured
+    recorded |= {name: OmegaConf.to_container(today[name], resolve=True) for name in TODAYS}
+    for each in named_components(recorded):  # an option of this machine need not be what was measured
         raise ConfigError(f"{each.path}: found {each.name!r}, expected {each.expected}")
-    return config
+    return DictConfig(recorded)
 
 
 def _shared(node: Any, shared: Sequence[object]) -> Any:

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.config.copies import fresh, parts_of
 from ragsweep.core.arrays import NOTHING, Indices, Scores
 from ragsweep.core.errors import ConfigError, RetrieverError
 from ragsweep.core.timing import UNTIMED, sample
+from ragsweep.retrieval.copies import fresh, parts_of
 from ragsweep.retrieval.folds import folds_of, same_text
 from ragsweep.retrieval.lessons import ChecksLesson, LearnsFromJudgments, Lesson
 from ragsweep.retrieval.ranking import Ranker, Ranking, Search

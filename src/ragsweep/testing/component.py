@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from ragsweep.config.rules import hints_of
+from ragsweep.config.components import signature_of
 from ragsweep.core.capability import misspelt
 from ragsweep.store.store import Store
 
@@ -42,8 +42,8 @@ class ComponentContract:
 
     def test_every_setting_has_an_annotation(self) -> None:
         """A wrong value is refused by it before anything runs."""
-        hints = hints_of(self.component)
-        assert [name for name in _parameters(self.component) if name not in hints] == []
+        parameters = signature_of(self.component).parameters
+        assert [name for name, each in parameters.items() if each.hint is None] == []
 
     def test_no_member_is_misspelt(self) -> None:
         """Nothing would ask for it."""

@@ -6,10 +6,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ragsweep.config.copies import fresh
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import AnswererError
 from ragsweep.models.language.cost import total
+from ragsweep.retrieval.copies import fresh
 from ragsweep_answers.answering.checks import answer
 from ragsweep_answers.answering.question import Answer, Answerer, Question, StatesCost
 

@@ -48,7 +48,7 @@ def main() -> int:
 
 def _built(overrides: Sequence[str]) -> tuple[Any, DatasetAudit]:
     """The task that the overrides describe, for which nothing but its settings is checked, and its audit."""
-    from ragsweep.config.components import build_around, build_group
+    from ragsweep.config.checking import build, build_around
     from ragsweep.core.errors import ConfigError
     from ragsweep.experiment import checked
     from ragsweep.tasks.search import Retrieves
@@ -58,7 +58,7 @@ def _built(overrides: Sequence[str]) -> tuple[Any, DatasetAudit]:
     task = build_around(config, "task")
     if not isinstance(task, Retrieves):
         raise ConfigError(f"task: {config.task._target_} has no audit; expected task=ranking or task=answers")
-    return task, build_group(config.audit, "audit", DatasetAudit)
+    return task, build(config.audit, "audit", DatasetAudit)
 
 
 def _lines(items: Dataset, audited: Audit) -> Iterator[str]:

@@ -33,7 +33,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the new folder")
     arguments = parser.parse_intermixed_args()
 
-    from ragsweep.config.components import build
+    from ragsweep.config.checking import build
     from ragsweep.core.quoting import typed
     from ragsweep.core.terminal import counted
     from ragsweep.datasets.formats.conversion import convert
