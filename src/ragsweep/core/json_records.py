@@ -30,8 +30,9 @@ def from_record(kind: type[T], text: str) -> T:
     from pydantic import ValidationError
 
     from_json(text)  # pydantic accepts NaN, fields that occur twice, and deep nesting
+    reader: TypeAdapter[T] = _reader(kind)  # type: ignore[arg-type]  # every class can be hashed; mypy doubts type[T]
     try:
-        return _reader(kind).validate_json(text, strict=True)
+        return reader.validate_json(text, strict=True)
     except ValidationError as error:
         raise MalformedError(one_line(_in_words(error))) from error
 
