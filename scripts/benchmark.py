@@ -22,7 +22,7 @@ from bench.timing import Rows, Timing
 
 from ragsweep.core.style import BEST, dress, figure, save
 from ragsweep.datasets import BeirDataset, Dataset, PageChunker, PdfDataset, RecursiveChunker
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 
 CLONE = Path(__file__).resolve().parents[1]
 BENCHMARKS = (

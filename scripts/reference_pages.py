@@ -27,12 +27,12 @@ from ragsweep.core.plugins import plugins
 from ragsweep.core.project import CONF, options_of
 
 WITHOUT_TARGET = {  # the classes of settings whose YAML names none
-    "audit": "ragsweep_audit.settings.AuditSettings",
+    "audit": "ragsweep_audit.audit_settings.AuditSettings",
     "decision": "ragsweep.sweeps.DecisionSettings",
-    "evaluation": "ragsweep.tasks.ranking.settings.EvaluationSettings",
-    "evaluation/answers": "ragsweep_answers.measuring.settings.AnswerSettings",
+    "evaluation": "ragsweep.tasks.ranking.ranking_settings.EvaluationSettings",
+    "evaluation/answers": "ragsweep_answers.measuring.answer_settings.AnswerSettings",
     "tracking": "ragsweep.config.run_settings.TrackingSettings",
-    "config": "ragsweep.tasks.ranking.task.RankingTask",
+    "config": "ragsweep.tasks.ranking.ranking_task.RankingTask",
     "generate": "ragsweep_generate.making.Plan",
 }
 PRIMARY = {"config": "ragsweep run", "generate": "ragsweep generate"}  # settings that are in no group

@@ -13,7 +13,7 @@ def build():
 
 
 def keep(path):
-    from ragsweep.store.store import Store
+    from ragsweep.store.stage_store import Store
 
     Store(path).get("stage", 1, build)
 

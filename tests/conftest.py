@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from ragsweep.datasets import Collection, Dataset
     from ragsweep.retrieval import Search
-    from ragsweep.store.store import Store
+    from ragsweep.store.stage_store import Store
 
 CHROMIUM = Path("/usr/bin/chromium")  # Debian's; playwright would download its own
 CHROMIUM_ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -173,7 +173,7 @@ def letters() -> LetterEncoder:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    from ragsweep.store.store import Store
+    from ragsweep.store.stage_store import Store
 
     return Store(str(tmp_path / "store"))
 

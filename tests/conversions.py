@@ -13,12 +13,12 @@ from ragsweep.datasets import (
     TrecQuestions,
 )
 from ragsweep.datasets.formats.conversion import convert
-from ragsweep.datasets.model.checks import check
+from ragsweep.datasets.model.collection_checks import check
 from ragsweep.evaluation import average_precision, f1, hit_rate, mrr, ndcg, precision, recall
 from ragsweep.retrieval import SparseRetriever
-from ragsweep.store.store import NO_STORE
-from ragsweep.tasks.ranking.settings import EvaluationSettings
-from ragsweep.tasks.ranking.task import RankingTask
+from ragsweep.store.stage_store import NO_STORE
+from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
+from ragsweep.tasks.ranking.ranking_task import RankingTask
 
 METRICS = {
     "precision": precision,

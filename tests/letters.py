@@ -33,7 +33,7 @@ def numbered(end):
 def embed_slowly(path, end, seconds):
     """Embed `numbered(end)` into a store, saying how many texts it encodes at a time."""
     from ragsweep.models.encoders.embeddings import embed
-    from ragsweep.store.store import Store
+    from ragsweep.store.stage_store import Store
 
     embed(LetterEncoder(seconds=float(seconds)), Store(path), numbered(int(end)), "passage")
 

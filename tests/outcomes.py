@@ -13,9 +13,9 @@ import pandas as pd
 from ragsweep.core.json_records import from_record
 from ragsweep.retrieval import HybridRetriever, SparseRetriever
 from ragsweep.retrieval.method import Method
-from ragsweep.store.store import NO_STORE
+from ragsweep.store.stage_store import NO_STORE
 from ragsweep.sweeps import DecisionSettings, Outcome, Sweep, decide
-from ragsweep.sweeps.naming import as_number
+from ragsweep.sweeps.configuration_names import as_number
 from ragsweep.tasks.facts import Facts
 
 SETTINGS = DecisionSettings("f1", gains=["recall"], costs=["context/tokens", "latency/mean_ms"])

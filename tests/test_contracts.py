@@ -46,9 +46,9 @@ from ragsweep.retrieval import (
     WeightedSum,
     WordLlamaEncoder,
 )
-from ragsweep.store.store import NO_STORE
-from ragsweep.tasks.ranking.settings import EvaluationSettings
-from ragsweep.tasks.ranking.task import RankingTask
+from ragsweep.store.stage_store import NO_STORE
+from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
+from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep.testing import (
     ChunkerContract,
     DatasetContract,
@@ -424,7 +424,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ragsweep.store.store import NO_STORE, Store
+from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.datasets import Collection, Document, Judgment, Query
 from ragsweep.models.language.language_model import Completion
 from ragsweep.retrieval import SparseRetriever, ranked

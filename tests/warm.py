@@ -31,9 +31,9 @@ LOADED = (
     "matplotlib.figure",
     "ragsweep.app.cli",
     "ragsweep.app.main",
-    "ragsweep.replay.compare",
+    "ragsweep.replay.comparing",
     "ragsweep.experiment",
-    "ragsweep.tasks.ranking.charts",
+    "ragsweep.tasks.ranking.ranking_charts",
 )
 STDOUT, STDERR = 1, 2
 

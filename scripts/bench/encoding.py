@@ -15,7 +15,7 @@ from ragsweep.datasets import Dataset
 from ragsweep.evaluation import judge, ndcg
 from ragsweep.models.encoders.backends import PRECISIONS
 from ragsweep.retrieval import DenseRetriever, Search, SentenceTransformerEncoder, rank
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 
 SAMPLE_SEED = 0
 

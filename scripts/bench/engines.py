@@ -29,7 +29,7 @@ from ragsweep import retrieval
 from ragsweep.core.style import dress, figure, save
 from ragsweep.datasets import BeirDataset
 from ragsweep.retrieval.indexes.engine import Corpus
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 from ragsweep_engines.lancedb import LanceDbIndex
 from ragsweep_engines.pgvector import PgvectorIndex
 from ragsweep_engines.qdrant import QdrantIndex

@@ -27,7 +27,7 @@ from ragsweep.retrieval import (
     SparseRetriever,
 )
 from ragsweep.retrieval.indexes.exact import ExactSearch
-from ragsweep.store.store import NO_STORE, Store
+from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.text.tokens import Tokenizer
 
 ALPHAS = (0.0, 0.3, 0.5, 0.7, 1.0)

@@ -54,7 +54,7 @@ def main(passages: int, queries: int) -> Cost:
     from bench.retrieval import DEPTH, RandomEncoder
     from ragsweep.evaluation import evaluate, judge
     from ragsweep.retrieval import DenseRetriever, HybridRetriever, Search, SparseRetriever, rank
-    from ragsweep.store.store import Store
+    from ragsweep.store.stage_store import Store
 
     search = Search(texts(passages, PASSAGE_WORDS, 0), texts(queries, QUERY_WORDS, 1))
     text_mb = peak_mb()

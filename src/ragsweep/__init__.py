@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ragsweep import plot
     from ragsweep.replay.from_python import decision, sweep
     from ragsweep.tasks.ranking.external import evaluate
-    from ragsweep.tracking.tables import per_query, runs
+    from ragsweep.tracking.run_tables import per_query, runs
 
 __all__ = ["decision", "evaluate", "per_query", "plot", "runs", "sweep"]
 
@@ -22,6 +22,6 @@ __getattr__, __dir__ = lazy_names(
         "plot": ["plot"],
         "replay.from_python": ["decision", "sweep"],
         "tasks.ranking.external": ["evaluate"],
-        "tracking.tables": ["per_query", "runs"],
+        "tracking.run_tables": ["per_query", "runs"],
     },
 )

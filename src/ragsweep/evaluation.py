@@ -1,9 +1,9 @@
 """The ranking metrics, under the names that configurations use, and what a metric of your own needs."""
 
 from ragsweep.tasks.metric import metric
-from ragsweep.tasks.ranking.evaluation import Evaluation, evaluate
 from ragsweep.tasks.ranking.judging import Judged, judge
 from ragsweep.tasks.ranking.metrics import average_precision, f1, hit_rate, mrr, ndcg, precision, recall
+from ragsweep.tasks.ranking.ranking_evaluation import Evaluation, evaluate
 from ragsweep.tasks.ranking.spans.needs import of_spans
 from ragsweep.tasks.ranking.spans.passage_metrics import (
     document_accuracy,

@@ -23,9 +23,9 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import portable
 from ragsweep.core.terminal import say_once
 from ragsweep.store.code import digest_of_code, kind_of
-from ragsweep.sweeps.settings import DecisionSettings, check_decision
+from ragsweep.sweeps.decision_settings import DecisionSettings, check_decision
 from ragsweep.tasks.charts import draw
-from ragsweep.tasks.files import write_measurement
+from ragsweep.tasks.measurement_files import write_measurement
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.run_check import RunCheck, installed_checks
 from ragsweep.tasks.task import Items, Measurement, Task

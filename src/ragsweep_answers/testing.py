@@ -12,7 +12,7 @@ import pytest
 from ragsweep.datasets.model.cases import LETTERS, Option
 from ragsweep.models.language.language_model import Completion, Message, OptionScores
 from ragsweep.store.identity import identity
-from ragsweep.store.store import NO_STORE, Store
+from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.testing.component import ComponentContract
 from ragsweep_answers.answering import Answer, Evidence, Question, answer
 

@@ -8,10 +8,10 @@ from ragsweep.datasets import Dataset
 from ragsweep.tasks.run_check import Checked
 from ragsweep.tasks.search import Retrieves
 from ragsweep.tasks.task import Items, Task
-from ragsweep_audit.audit import as_json, audit, fonts_of, refuse, scanned_pages
+from ragsweep_audit.audit_settings import AuditSettings
+from ragsweep_audit.dataset_audit import as_json, audit, fonts_of, refuse, scanned_pages
 from ragsweep_audit.findings.finding import Audit
 from ragsweep_audit.findings.unknown import KIND as UNKNOWN
-from ragsweep_audit.settings import AuditSettings
 
 OF_RANKING = ("queries_without_judgments", "queries_without_relevant", "questions_left_out")  # change no answer
 

@@ -13,10 +13,10 @@ from ragsweep.core.project import project
 from ragsweep.core.terminal import counted
 from ragsweep.datasets import Dataset, Judgment
 from ragsweep.experiment import Experiment
-from ragsweep.replay.compare import CompareRequest, compare_runs
-from ragsweep.replay.recorded import TODAYS, composed_today, keys_of, trusted
+from ragsweep.replay.comparing import CompareRequest, compare_runs
+from ragsweep.replay.trusted_record import TODAYS, composed_today, keys_of, trusted
 from ragsweep.sweeps import Decision, Outcome, decide
-from ragsweep.tasks.ranking.task import RankingTask
+from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep_audit.reviewing import LACKS, encoder_of, judged_anew, listed_of, reviewed
 
 

@@ -24,9 +24,9 @@ from ragsweep.datasets.model.dataset_capabilities import AddsJudgments
 from ragsweep.datasets.readers.judgment_files import JudgmentFile
 from ragsweep.experiment import checked
 from ragsweep.retrieval import Encoder
-from ragsweep.tasks.ranking.evaluation import Evaluation
-from ragsweep.tasks.ranking.task import RankingTask
-from ragsweep_audit.review import ToReview, Verdicts, judged_also, read_review, to_review
+from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
+from ragsweep.tasks.ranking.ranking_task import RankingTask
+from ragsweep_audit.review_table import ToReview, Verdicts, judged_also, read_review, to_review
 from ragsweep_audit.unlike_rankings import unlike_rankings
 
 LONGEST_WAIT = 600  # seconds, for another review of the same file

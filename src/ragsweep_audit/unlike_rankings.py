@@ -12,7 +12,7 @@ from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Dataset
 from ragsweep.retrieval import DenseRetriever, Encoder, Ranker, Ranking, Search, SparseRetriever, rank, ranked
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 from ragsweep.tasks.search import unranked_passages
 
 LETTERS = (3, 5)  # letters of a sequence: fewer are in every passage, more are whole words

@@ -27,7 +27,7 @@ from ragsweep.models.encoders.encoder import Embeddings
 from ragsweep.retrieval.indexes.engine import Corpus, ranked_by_engine
 from ragsweep.retrieval.indexes.index import CODES, Nearest
 from ragsweep.retrieval.ranking import Ranking
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 from ragsweep_engines.manifest import (
     SAMPLED,
     DamagedError,

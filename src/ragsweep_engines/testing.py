@@ -18,7 +18,7 @@ from ragsweep.core.digest import digest
 from ragsweep.models.encoders.encoder import Embeddings
 from ragsweep.retrieval import ExactIndex, Ranking
 from ragsweep.retrieval.indexes.engine import Corpus, DeletesCorpus, Engine
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 from ragsweep.testing.component import ComponentContract
 
 GROUP = 300  # passages of a group; those of different groups are far apart

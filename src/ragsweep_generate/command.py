@@ -43,8 +43,8 @@ def main() -> int:
     given = parser.parse_intermixed_args()
 
     from ragsweep.core.terminal import counted
-    from ragsweep_generate.checking import Checker
     from ragsweep_generate.data_sheet import Recipe, cost_of, share, warning
+    from ragsweep_generate.draft_checks import Checker
     from ragsweep_generate.folder import QUESTIONS, check_folder, write
     from ragsweep_generate.making import make, types_of
     from ragsweep_generate.searching import CorpusSearch

@@ -13,7 +13,7 @@ from ragsweep.datasets import Document
 from ragsweep.datasets.formats.generated_questions import EASY_SHARE
 from ragsweep.datasets.model.collection import digest_of_documents
 from ragsweep.store.code import kind_of
-from ragsweep_generate.checking import CHECKS
+from ragsweep_generate.draft_checks import CHECKS
 from ragsweep_generate.drafts import UNANSWERABLE, CostsMoney, Generator, HasPrompts
 from ragsweep_generate.making import Outcome, Plan
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from ragsweep.core.errors import ConfigError, GeneratorError
 from ragsweep.datasets.formats.generated_questions import BM25_RANK, COPIED, EASY
-from ragsweep_generate.checking import Accepted, Rejected
 from ragsweep_generate.data_sheet import Recipe, data_sheet
+from ragsweep_generate.draft_checks import Accepted, Rejected
 from ragsweep_generate.drafts import UNANSWERABLE, Source
 from ragsweep_generate.making import Outcome
 

@@ -17,10 +17,8 @@ from ragsweep.models.language.language_model import (
     PaidModel,
     most_tokens,
 )
-from ragsweep.retrieval.checks import expect_method
-from ragsweep_generate.drafts import UNANSWERABLE, Draft, Request
-from ragsweep_generate.extractive import NO_SENTENCE
-from ragsweep_generate.prompts import (
+from ragsweep.retrieval.ranking_checks import expect_method
+from ragsweep_generate.draft_prompts import (
     PROMPTS,
     REFUSED,
     TYPES,
@@ -30,6 +28,8 @@ from ragsweep_generate.prompts import (
     prompt_of,
     question_in,
 )
+from ragsweep_generate.drafts import UNANSWERABLE, Draft, Request
+from ragsweep_generate.extractive import NO_SENTENCE
 from ragsweep_generate.telling_sentences import chosen_sentence
 
 if TYPE_CHECKING:
@@ -125,6 +125,6 @@ class LanguageModelGenerator:
 
 
 def _fields() -> type[BaseModel]:
-    from ragsweep_generate.fields import QuestionFields
+    from ragsweep_generate.draft_fields import QuestionFields
 
     return QuestionFields

@@ -13,7 +13,7 @@ from ragsweep.config.run_settings import Seed
 from ragsweep.core.errors import ConfigError, GeneratorError
 from ragsweep.core.limits import Between
 from ragsweep.store.code import kind_of
-from ragsweep_generate.checking import CHECKS, Accepted, Checker, Rejected
+from ragsweep_generate.draft_checks import CHECKS, Accepted, Checker, Rejected
 from ragsweep_generate.drafts import UNANSWERABLE, CostsMoney, Draft, DraftsAgain, Generator, Request, Source
 
 BATCH = 40  # drafts that are asked for at once; if as many in a row fail the checks, no more are asked for

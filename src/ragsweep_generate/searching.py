@@ -15,7 +15,7 @@ from ragsweep.models.encoders.similarity import of_length_1
 from ragsweep.retrieval import NOTHING, SparseRetriever
 from ragsweep.retrieval.bm25 import Bm25Index
 from ragsweep.retrieval.indexes.exact import ExactSearch
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 from ragsweep.text.content_words import content_stems
 from ragsweep_generate.drafts import Source
 

@@ -15,7 +15,7 @@ from ragsweep.datasets import Document, RecursiveChunker
 from ragsweep.datasets.readers.fields import flaw_of_text
 from ragsweep.models.encoders.embeddings import embed
 from ragsweep.models.encoders.encoder import Encoder
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 from ragsweep.text.tokens import count_of_words
 from ragsweep_generate.drafts import Source
 

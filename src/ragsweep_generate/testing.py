@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ragsweep.datasets.readers.fields import flaw_of_name
-from ragsweep.store.store import NO_STORE, Store
+from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.testing.component import ComponentContract
 from ragsweep_generate.drafts import Draft, Request, Source
 

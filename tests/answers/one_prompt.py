@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from ragsweep.datasets.model.cases import Option
 from ragsweep.models.language.language_model import Exchange, LanguageModel, Message
 from ragsweep.models.language.openai_model import OpenAIModel
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 from ragsweep_answers.answering import LanguageModelAnswerer
-from ragsweep_answers.answering.fields import AnswerFields
+from ragsweep_answers.answering.answer_fields import AnswerFields
 from ragsweep_answers.answering.question import Answer, Question
 
 

@@ -14,14 +14,14 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.datasets import PageChunker
 from ragsweep.experiment import Experiment
 from ragsweep.retrieval import SparseRetriever
-from ragsweep.store.store import NO_STORE
+from ragsweep.store.stage_store import NO_STORE
 from ragsweep_answers.answering import Answer
 from ragsweep_answers.cases import CaseColumns, CasesDataset
-from ragsweep_answers.measuring import charts
+from ragsweep_answers.measuring import answer_charts as charts
+from ragsweep_answers.measuring.answer_settings import AnswerSettings
+from ragsweep_answers.measuring.answers_task import AnswersTask
 from ragsweep_answers.measuring.measures.accuracy import against_chance, chance_sentence
 from ragsweep_answers.measuring.measures.confidence import too_few
-from ragsweep_answers.measuring.settings import AnswerSettings
-from ragsweep_answers.measuring.task import AnswersTask
 
 COPIES = 5  # of 8 cases
 CASES = [each | {"question": f"{each['question']} ({each['id']})"} for each in small.cases(COPIES)]

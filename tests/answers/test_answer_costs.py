@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from letters import LetterEncoder
 
 from ragsweep.datasets.model.cases import Option
-from ragsweep.store.store import NO_STORE
+from ragsweep.store.stage_store import NO_STORE
 from ragsweep_answers.answering import Evidence, EvidenceAnswerer, Question
-from ragsweep_answers.measuring.measures.costs import Cost, cost
+from ragsweep_answers.measuring.measures.answer_costs import Cost, cost
 from ragsweep_answers.measuring.scores import cost_measures
 
 

@@ -11,14 +11,14 @@ from sklearn.metrics import label_ranking_average_precision_score, precision_sco
 
 from ragsweep.datasets import Dataset, PageChunker
 from ragsweep.retrieval import SparseRetriever
-from ragsweep.store.store import NO_STORE
+from ragsweep.store.stage_store import NO_STORE
 from ragsweep_answers.answering import Answer, RecordedAnswerer
 from ragsweep_answers.cases import CaseColumns, CasesDataset
-from ragsweep_answers.measuring import charts
+from ragsweep_answers.measuring import answer_charts as charts
+from ragsweep_answers.measuring.answer_settings import AnswerSettings
+from ragsweep_answers.measuring.answer_tables import _distribution
+from ragsweep_answers.measuring.answers_task import AnswersTask
 from ragsweep_answers.measuring.measures.retrieved import as_units, evidence_quality
-from ragsweep_answers.measuring.settings import AnswerSettings
-from ragsweep_answers.measuring.tables import _distribution
-from ragsweep_answers.measuring.task import AnswersTask
 
 FIELDS = {"case": "clinical_case", "answer": "correct_answer", "relevant": "relevant_docs"}
 SAME = ("id", "specialty", "difficulty", "condition", "option_conditions")

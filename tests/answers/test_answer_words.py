@@ -5,14 +5,14 @@ import pytest
 from scipy.stats import binomtest
 from statsmodels.stats.multitest import multipletests
 
-from ragsweep_answers.measuring.evaluation import Evaluation
+from ragsweep_answers.measuring.answer_evaluation import Evaluation
+from ragsweep_answers.measuring.answer_sentences import sections
+from ragsweep_answers.measuring.measures.answer_errors import error_categories
 from ragsweep_answers.measuring.measures.confidence import Confidence, confidence_scores
-from ragsweep_answers.measuring.measures.errors import error_categories
 from ragsweep_answers.measuring.proxies.confusions import CONFUSION_KINDS, Confusions, Pair
 from ragsweep_answers.measuring.proxies.pitfalls import PITFALLS
 from ragsweep_answers.measuring.proxies.safety import Rule
 from ragsweep_answers.measuring.scores import accuracy_score, cost_measures, measures
-from ragsweep_answers.measuring.words import sections
 
 NAN = np.nan
 RULE = Rule("other", "It is wrong.")

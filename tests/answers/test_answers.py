@@ -15,15 +15,15 @@ from ragsweep.core.errors import AnswererError, DatasetError
 from ragsweep.datasets import Dataset, FixedChunker, PageChunker
 from ragsweep.datasets.model.cases import Case, Option
 from ragsweep.retrieval import Ranking, SparseRetriever
-from ragsweep.store.store import NO_STORE
+from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.task import Record
 from ragsweep.testing import TaskContract
 from ragsweep_answers.answering import Answer, Question, answer
 from ragsweep_answers.cases import CaseColumns, CasesDataset
+from ragsweep_answers.measuring.answer_explanation import Explanation
+from ragsweep_answers.measuring.answer_settings import AnswerSettings
+from ragsweep_answers.measuring.answers_task import AnswersTask
 from ragsweep_answers.measuring.contexts import contexts, questions
-from ragsweep_answers.measuring.explain import Explanation
-from ragsweep_answers.measuring.settings import AnswerSettings
-from ragsweep_answers.measuring.task import AnswersTask
 
 COLUMNS = CaseColumns(
     answer="correct_answer",

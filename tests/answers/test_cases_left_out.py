@@ -10,12 +10,12 @@ from ragsweep.datasets import (
     PageChunker,
 )
 from ragsweep.retrieval import SparseRetriever
-from ragsweep.store.store import NO_STORE
+from ragsweep.store.stage_store import NO_STORE
 from ragsweep_answers.answering import RecordedAnswerer, answer
 from ragsweep_answers.answering.question import Question
 from ragsweep_answers.cases import CaseColumns, CasesDataset, PubMedQADataset
-from ragsweep_answers.measuring.settings import AnswerSettings
-from ragsweep_answers.measuring.task import AnswersTask
+from ragsweep_answers.measuring.answer_settings import AnswerSettings
+from ragsweep_answers.measuring.answers_task import AnswersTask
 
 COLUMNS = CaseColumns(id="id", options=["opa", "opb"], answer="cop", answer_is="position_from_1")
 

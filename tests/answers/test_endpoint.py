@@ -35,7 +35,7 @@ from ragsweep.core.terminal import one_line
 from ragsweep.models.language import endpoint_user, kept, sending
 from ragsweep.models.language.language_model import Message
 from ragsweep.models.language.openai_model import OpenAIModel
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 from ragsweep_answers.answering import LanguageModelAnswerer
 from ragsweep_answers.answering.asking import announce
 from ragsweep_answers.answering.question import Answer

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragsweep_answers.measuring.measures.errors import (
+from ragsweep_answers.measuring.measures.answer_errors import (
     CATEGORIES,
     counts,
     counts_by_group,

@@ -10,7 +10,7 @@ from scipy.special import softmax
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.datasets.model.cases import LETTERS, Option
 from ragsweep_answers.answering.question import Question
-from ragsweep_answers.answering.recorded import RecordedAnswerer
+from ragsweep_answers.answering.recorded_answers import RecordedAnswerer
 
 HARNESS = REPORTED["lm-eval 0.4.13"]
 CHOICE, TEXT, GENERATE = (DATA / f"samples_quiz_{name}.jsonl" for name in ("choice", "text", "generate"))

@@ -13,7 +13,7 @@ from answers.quiz import CASES, DATA, QUESTIONS, REPORTED, accuracy, is_correct
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep_answers.answering import inspect_log
 from ragsweep_answers.answering.question import Question
-from ragsweep_answers.answering.recorded import RecordedAnswerer
+from ragsweep_answers.answering.recorded_answers import RecordedAnswerer
 
 pytestmark = pytest.mark.extra("inspect")
 INSPECT = REPORTED["inspect-ai 0.3.285"]

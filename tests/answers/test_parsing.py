@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragsweep.datasets.model.cases import LETTERS, Option
-from ragsweep_answers.answering.parsing import read_confidence, read_letter
+from ragsweep_answers.answering.answer_parsing import read_confidence, read_letter
 
 DISEASES = (
     Option("A", "Malaria"),

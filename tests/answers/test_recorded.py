@@ -19,7 +19,7 @@ from ragsweep.core.project import option_file
 from ragsweep.datasets.model.cases import LETTERS, Option
 from ragsweep.datasets.readers import entry_files
 from ragsweep_answers.answering.question import Answer, Question
-from ragsweep_answers.answering.recorded import RecordedAnswerer
+from ragsweep_answers.answering.recorded_answers import RecordedAnswerer
 
 
 def question(name, *texts):

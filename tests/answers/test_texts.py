@@ -10,9 +10,9 @@ import pytest
 
 from ragsweep.datasets.model.cases import LETTERS, Option
 from ragsweep_answers.answering.answer_frames import FRAMES
+from ragsweep_answers.answering.answer_parsing import read_confidence, read_letter
 from ragsweep_answers.answering.marked_sentences import lines_with_marks
 from ragsweep_answers.answering.option_letters import Letters
-from ragsweep_answers.answering.parsing import read_confidence, read_letter
 from ragsweep_answers.answering.raw_text import plain_text
 
 DATA = Path(__file__).parent / "data"

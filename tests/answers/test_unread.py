@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from outcomes import FACTS, of_scores
 
-from ragsweep.report.evidence import evidence
+from ragsweep.report.evidence_section import evidence
 from ragsweep.report.record import as_record
-from ragsweep.report.tables import against_guessing
-from ragsweep.report.text import table_of_configurations
-from ragsweep.report.words import headline
+from ragsweep.report.report_sentences import headline
+from ragsweep.report.report_tables import against_guessing
+from ragsweep.report.report_text import table_of_configurations
 from ragsweep.sweeps import DecisionSettings, Sweep, decide
 from ragsweep.tasks.facts import MeasureFact
 from ragsweep_answers.measuring.measures.accuracy import against_chance

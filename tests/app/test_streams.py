@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from held import ENVIRONMENT, held_by
 
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 
 pytestmark = pytest.mark.usefixtures("processes")
 

@@ -21,15 +21,15 @@ from ragsweep.datasets import (
     Query,
     RecursiveChunker,
 )
-from ragsweep.store.store import NO_STORE
-from ragsweep_audit.audit import unit_ranks
-from ragsweep_audit.findings.coverage import coverage
+from ragsweep.store.stage_store import NO_STORE
+from ragsweep_audit.dataset_audit import unit_ranks
 from ragsweep_audit.findings.duplicates import duplicate_passages, duplicate_queries, similar
 from ragsweep_audit.findings.garbled import ACROSS, garbled_text
+from ragsweep_audit.findings.query_wording import copied_queries, dependent_queries
 from ragsweep_audit.findings.shifted import shifted_pages, sign_flip_p
 from ragsweep_audit.findings.swapped import mutual_p, swapped_judgments
+from ragsweep_audit.findings.uncovered import coverage
 from ragsweep_audit.findings.unread_text import unread_text
-from ragsweep_audit.findings.wording import copied_queries, dependent_queries
 
 LEVEL = 0.01
 

@@ -16,15 +16,15 @@ from ragsweep.datasets import Dataset, PdfDataset, Qrels, RecursiveChunker
 from ragsweep.models.encoders.model_files import MINILM
 from ragsweep.models.encoders.prompt_tokens import token_counts
 from ragsweep.retrieval import SparseRetriever
-from ragsweep.store.store import NO_STORE
-from ragsweep_audit.audit import audit
-from ragsweep_audit.findings.coverage import coverage
+from ragsweep.store.stage_store import NO_STORE
+from ragsweep_audit.audit_settings import AuditSettings
+from ragsweep_audit.dataset_audit import audit
 from ragsweep_audit.findings.duplicates import duplicate_passages, duplicate_queries
 from ragsweep_audit.findings.shifted import shifted_pages
 from ragsweep_audit.findings.swapped import swapped_judgments
+from ragsweep_audit.findings.uncovered import coverage
 from ragsweep_audit.findings.unit_ranks import UnitRanks
 from ragsweep_audit.findings.unread_text import unread_text
-from ragsweep_audit.settings import AuditSettings
 
 SETTINGS = AuditSettings()
 SHARES = (0.01, 0.05, 0.2)

@@ -33,14 +33,14 @@ from ragsweep.retrieval import (
     SentenceTransformerEncoder,
     SparseRetriever,
 )
-from ragsweep.store.store import NO_STORE
-from ragsweep.tasks.ranking.settings import EvaluationSettings
-from ragsweep.tasks.ranking.task import RankingTask
+from ragsweep.store.stage_store import NO_STORE
+from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
+from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep.tasks.search import Retrieval
 from ragsweep.text.tokens import Tokenizer
-from ragsweep_audit.audit import as_json, audit, refuse, unit_ranks
+from ragsweep_audit.audit_settings import AuditSettings
 from ragsweep_audit.check import DatasetAudit
-from ragsweep_audit.settings import AuditSettings
+from ragsweep_audit.dataset_audit import as_json, audit, refuse, unit_ranks
 
 pytestmark = pytest.mark.usefixtures("models")
 
@@ -226,7 +226,7 @@ def test_only_kinds_that_are_not_accepted_stop_a_run(faulty):
 
 def test_what_is_kept_is_what_was_found(faulty, store, monkeypatch):
     found = complete(faulty, store)
-    monkeypatch.setattr("ragsweep_audit.audit.unit_ranks", None)  # nothing may be computed again
+    monkeypatch.setattr("ragsweep_audit.dataset_audit.unit_ranks", None)  # nothing may be computed again
     assert as_json(faulty, complete(faulty, store)) == as_json(faulty, found)
     with pytest.raises(TypeError):
         audited(faulty, store, garbled=0.9)  # other settings find something else
@@ -255,7 +255,7 @@ def test_only_judged_units_and_the_pages_beside_them_are_ranked(manual_pages):
 
 
 def test_many_queries_are_ranked_in_a_sample(manual_pages, monkeypatch):
-    monkeypatch.setattr("ragsweep_audit.audit.MOST_QUERIES", 10)
+    monkeypatch.setattr("ragsweep_audit.dataset_audit.MOST_QUERIES", 10)
     some = unit_ranks(manual_pages, 1, NO_STORE)
     assert len(some.queries) == 10
     assert {*some.queries[[0, -1]].tolist()} == {0, 132}
@@ -359,7 +359,7 @@ def test_judgments_are_missing_only_if_an_encoder_agrees():
 def test_judgments_that_are_missing_are_kept(store, monkeypatch):
     items = trees(14)
     assert has_unjudged(items, store=store)
-    monkeypatch.setattr("ragsweep_audit.audit.unlike_rankings", None)
+    monkeypatch.setattr("ragsweep_audit.dataset_audit.unlike_rankings", None)
     assert has_unjudged(items, store=store)
     with pytest.raises(TypeError):
         has_unjudged(trees(4), store=store)
@@ -368,14 +368,14 @@ def test_judgments_that_are_missing_are_kept(store, monkeypatch):
 def test_what_is_known_of_queries_is_kept_for_any_chunker(manual, store, monkeypatch):
     pages, passages = (Dataset.from_collection(manual, each) for each in (PageChunker(), RecursiveChunker(500, 50)))
     audited(pages, store)
-    monkeypatch.setattr("ragsweep_audit.audit.duplicate_queries", None)
+    monkeypatch.setattr("ragsweep_audit.dataset_audit.duplicate_queries", None)
     audited(passages, store)
     with pytest.raises(TypeError):
         audited(passages, store, near_queries=0.8)
 
 
 def test_what_a_limit_leaves_out_is_said(monkeypatch):
-    items, audit_of = trees(14), "ragsweep_audit.audit"
+    items, audit_of = trees(14), "ragsweep_audit.dataset_audit"
     monkeypatch.setattr(f"{audit_of}.MOST_QUERIES", 10)
     monkeypatch.setattr(f"{audit_of}.MOST_COMPARED", 50)
     found = complete(items, retriever=DENSE)

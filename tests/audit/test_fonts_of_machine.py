@@ -6,14 +6,14 @@ from font_pdfs import standard, without_font
 
 from ragsweep.datasets import PageChunker, PdfDataset
 from ragsweep.retrieval import SparseRetriever
-from ragsweep.store.store import NO_STORE
+from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.ranking.metrics import ndcg
-from ragsweep.tasks.ranking.settings import EvaluationSettings
-from ragsweep.tasks.ranking.task import RankingTask
+from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
+from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep_answers.answering import RecordedAnswerer
 from ragsweep_answers.cases import CaseColumns, CasesDataset
-from ragsweep_answers.measuring.settings import AnswerSettings
-from ragsweep_answers.measuring.task import AnswersTask
+from ragsweep_answers.measuring.answer_settings import AnswerSettings
+from ragsweep_answers.measuring.answers_task import AnswersTask
 from ragsweep_audit.check import DatasetAudit
 
 

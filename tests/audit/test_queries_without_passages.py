@@ -12,9 +12,9 @@ from ragsweep.retrieval import (
     SparseRetriever,
     ranked,
 )
-from ragsweep.store.store import NO_STORE
-from ragsweep_audit.audit import audit
-from ragsweep_audit.settings import AuditSettings
+from ragsweep.store.stage_store import NO_STORE
+from ragsweep_audit.audit_settings import AuditSettings
+from ragsweep_audit.dataset_audit import audit
 
 SPARSE = SparseRetriever(NO_STORE)
 TEXTS = ("iron tablets", "iron and tea", "rest", "sleep")  # iron is in exactly half of them

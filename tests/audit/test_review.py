@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Collection, Dataset, Document, FixedChunker, Judgment, PageChunker, Query
-from ragsweep_audit.review import COLUMNS, ToReview, judged_also, read_review, to_review, write_table
+from ragsweep_audit.review_table import COLUMNS, ToReview, judged_also, read_review, to_review, write_table
 
 HOSTILE = '=HYPERLINK("http://x")</script><script>alert(1)</script>'
 VISIBLE = st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"])

@@ -6,8 +6,8 @@ import pytest
 
 from ragsweep.core.csv_files import as_it_was
 from ragsweep.datasets.readers.entry_files import read_entries
-from ragsweep_audit.review import Row
 from ragsweep_audit.review_page import write_page
+from ragsweep_audit.review_table import Row
 
 pytestmark = pytest.mark.browser
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query
-from ragsweep.store.store import NO_STORE
-from ragsweep_audit.audit import audit, unit_ranks
+from ragsweep.store.stage_store import NO_STORE
+from ragsweep_audit.audit_settings import AuditSettings
+from ragsweep_audit.dataset_audit import audit, unit_ranks
 from ragsweep_audit.findings.shifted import shifted_pages, sign_flip_p
 from ragsweep_audit.findings.undetectable import undetectable
-from ragsweep_audit.settings import AuditSettings
 
 LEVEL = 0.01
 SHIFTS, SWAPS = "counted from 0", "swapped"

@@ -11,7 +11,7 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Dataset, PageChunker, PdfDataset, Qrels, RecursiveChunker
 from ragsweep.models.encoders.model_files import MINILM
 from ragsweep.retrieval import Search, SentenceTransformerEncoder, SparseRetriever, rank
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep_audit.findings.unjudged import agreed, find_unjudged
 from ragsweep_audit.unlike_rankings import LetterRetriever, unlike_rankings

@@ -8,10 +8,10 @@ from ragsweep.datasets import BeirDataset, PageChunker
 from ragsweep.retrieval import (
     SparseRetriever,
 )
-from ragsweep.store.store import NO_STORE
+from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.ranking.metrics import ndcg
-from ragsweep.tasks.ranking.settings import EvaluationSettings
-from ragsweep.tasks.ranking.task import RankingTask
+from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
+from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep_audit.unlike_rankings import unlike_rankings
 
 

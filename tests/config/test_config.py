@@ -20,7 +20,7 @@ from ragsweep.datasets import RecursiveChunker
 from ragsweep.experiment import GROUPS, Experiment
 from ragsweep.models.encoders.model_files import MINILM
 from ragsweep.retrieval import Ranker, SparseRetriever
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ragsweep.config.components import signature_of
 from ragsweep.config.rules import as_configured, rule_of
 from ragsweep.core.limits import Between, Text
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 
 INF, NAN = float("inf"), float("nan")
 

@@ -17,8 +17,8 @@ from ragsweep.retrieval import DenseRetriever, FusedRetriever, PipelineRetriever
 from ragsweep.retrieval.stage_capabilities import ChoosesCandidates, HasDetails, UsesFeedback
 from ragsweep.retrieval.trace import Traces
 from ragsweep.store.key_capabilities import HasFingerprint
-from ragsweep.store.store import NO_STORE
-from ragsweep.tasks.ranking.task import RankingTask
+from ragsweep.store.stage_store import NO_STORE
+from ragsweep.tasks.ranking.ranking_task import RankingTask
 
 
 class Ranks:

@@ -13,7 +13,7 @@ from ragsweep.core.progress import Progress, advance, progress
 ENCODE = """
 import sys
 from ragsweep.core.progress import Progress
-from ragsweep.store.store import NO_STORE
+from ragsweep.store.stage_store import NO_STORE
 from ragsweep.core.terminal import guard
 from ragsweep.retrieval import SentenceTransformerEncoder
 from ragsweep.models.encoders import embeddings

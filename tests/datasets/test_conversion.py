@@ -27,7 +27,7 @@ from ragsweep.datasets import (
     TrecQuestions,
 )
 from ragsweep.datasets.formats.conversion import FORMATS, convert
-from ragsweep.datasets.model.checks import check
+from ragsweep.datasets.model.collection_checks import check
 from ragsweep.datasets.model.pages import with_keys
 
 PAGES = ("Iron tablets, daily.", "", "Birth plan; worms.")

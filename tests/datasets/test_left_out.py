@@ -18,9 +18,9 @@ from ragsweep.datasets import (
     TrecQuestions,
 )
 from ragsweep.retrieval import SparseRetriever
-from ragsweep.store.store import NO_STORE
-from ragsweep.tasks.ranking.settings import EvaluationSettings
-from ragsweep.tasks.ranking.task import RankingTask
+from ragsweep.store.stage_store import NO_STORE
+from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
+from ragsweep.tasks.ranking.ranking_task import RankingTask
 
 DOCUMENTS = (Document.from_pages("m.txt", [("1", "m.txt#1", "Iron tablets."), ("2", "m.txt#2", "Birth plan.")]),)
 CORPUS = SimpleNamespace(read=lambda: DOCUMENTS)

@@ -26,8 +26,8 @@ from ragsweep.datasets import (
 from ragsweep.models.encoders.tokenizer import ModelTokenizer
 from ragsweep.retrieval import RunFileRetriever, Search
 from ragsweep.retrieval.queries.abbreviations import Abbreviations
-from ragsweep.store.store import NO_STORE
-from ragsweep.tasks.ranking.explain import find
+from ragsweep.store.stage_store import NO_STORE
+from ragsweep.tasks.ranking.ranking_explanation import find
 from ragsweep.tasks.search import search_of
 
 NAME = "Gebühr.pdf"

@@ -28,7 +28,7 @@ raw.FPDF_DestroyLibrary()
 folder = ctypes.create_string_buffer(sys.argv[2].encode())
 paths = (ctypes.POINTER(ctypes.c_char) * 2)(ctypes.cast(folder, ctypes.POINTER(ctypes.c_char)), None)
 raw.FPDF_InitLibraryWithConfig(raw.FPDF_LIBRARY_CONFIG(version=2, m_pUserFontPaths=paths))
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 from ragsweep.datasets import PdfDocuments
 documents = PdfDocuments(sys.argv[1], store=Store(sys.argv[3]))
 documents.read()

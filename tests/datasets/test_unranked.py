@@ -21,11 +21,11 @@ from ragsweep.retrieval import (
     SparseRetriever,
     rank,
 )
-from ragsweep.store.store import NO_STORE
+from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.ranking.conventions import HEADING
 from ragsweep.tasks.ranking.metrics import ndcg
-from ragsweep.tasks.ranking.settings import EvaluationSettings
-from ragsweep.tasks.ranking.task import RankingTask
+from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
+from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep.tasks.search import search_of
 
 

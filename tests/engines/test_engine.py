@@ -9,7 +9,7 @@ import pytest
 
 from ragsweep.core.errors import RetrieverError
 from ragsweep.retrieval.indexes.engine import ranked_by_engine
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 from ragsweep_engines.lancedb import LanceDbIndex
 from ragsweep_engines.testing import corpus, queries
 

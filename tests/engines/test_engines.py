@@ -10,7 +10,7 @@ import pytest
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.retrieval import ExactIndex, HnswIndex, Index, IvfPqIndex
-from ragsweep.store.store import NO_STORE, Store
+from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep_engines.lancedb import LanceDbIndex
 from ragsweep_engines.qdrant import QdrantIndex
 from ragsweep_engines.testing import EngineContract, assert_same, corpus, exactly, queries

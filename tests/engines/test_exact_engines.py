@@ -8,7 +8,7 @@ from postgres import address, postgres
 from ragsweep.datasets import Dataset
 from ragsweep.evaluation import judge, ndcg
 from ragsweep.retrieval import DenseRetriever, ExactIndex, Search, SentenceTransformerEncoder
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 from ragsweep_engines.lancedb import LanceDbIndex
 from ragsweep_engines.pgvector import PgvectorIndex
 from ragsweep_engines.qdrant import QdrantIndex

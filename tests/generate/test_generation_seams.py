@@ -3,8 +3,8 @@
 from seams import Memory, noting, secrets_in
 
 from ragsweep.datasets.model.collection import Collection, Document
-from ragsweep.store.store import NO_STORE
-from ragsweep_generate.checking import Checker
+from ragsweep.store.stage_store import NO_STORE
+from ragsweep_generate.draft_checks import Checker
 from ragsweep_generate.extractive import ExtractiveGenerator
 from ragsweep_generate.making import Plan, make
 from ragsweep_generate.searching import CorpusSearch

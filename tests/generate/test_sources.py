@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Document
-from ragsweep.store.store import NO_STORE
+from ragsweep.store.stage_store import NO_STORE
 from ragsweep_generate.sources import sources_of, spread
 
 

@@ -10,7 +10,7 @@ from small import QUERIES, arguments, write_queries
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Query
-from ragsweep.tasks.ranking.explain import find
+from ragsweep.tasks.ranking.ranking_explanation import find
 
 FEVER, WORMS, WOMAN, EMPTY, UNJUDGED, HOSTILE = "1", "5", "4", "6", "7", "8"
 MORE = [

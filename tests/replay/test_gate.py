@@ -3,7 +3,7 @@
 import pytest
 from outcomes import of_scores
 
-from ragsweep.replay.gate import Gate, GateRequest, Verdict
+from ragsweep.replay.gating import Gate, GateRequest, Verdict
 from ragsweep.statistics import against_baseline
 from ragsweep.sweeps import Sweep
 

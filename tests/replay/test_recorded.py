@@ -18,7 +18,7 @@ from ragsweep.config.checking import check
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import CONF, portable, register_resolvers
 from ragsweep.experiment import GROUPS, Experiment, checked
-from ragsweep.replay.recorded import keys_of, targets, trusted
+from ragsweep.replay.trusted_record import keys_of, targets, trusted
 from ragsweep.retrieval import SparseRetriever
 
 
@@ -103,7 +103,7 @@ def test_only_what_the_users_yaml_really_names_is_allowed(tmp_path, monkeypatch)
 
 HOSTILE = {
     "another module": ("retriever._target_", "os.system"),
-    "a module that ours imports": ("retriever._target_", "ragsweep.store.store.shutil.rmtree"),
+    "a module that ours imports": ("retriever._target_", "ragsweep.store.stage_store.shutil.rmtree"),
     "what ours imports from elsewhere": ("retriever._target_", "ragsweep.models.encoders.model_files.Path"),
     "one of ours that is no part of a configuration": ("retriever._target_", "ragsweep.app.cli.main"),
     "a module named like ours": ("dataset._target_", "ragsweep.datasets_of_others.Evil"),
@@ -272,9 +272,9 @@ REFUSED = {
     "a function of ours as a retriever": ("retriever._target_", "ragsweep.evaluation.evaluate"),
     "a metric as a retriever": ("retriever._target_", "ragsweep.evaluation.f1"),
     "a chunker as an index": ("retriever.dense.index._target_", "ragsweep.datasets.PageChunker"),
-    "a store as a retriever": ("retriever.dense", {"_target_": "ragsweep.store.store.Store", "path": "x"}),
+    "a store as a retriever": ("retriever.dense", {"_target_": "ragsweep.store.stage_store.Store", "path": "x"}),
     "another class as a store": ("dataset.store._target_", "ragsweep.retrieval.SentenceTransformerEncoder"),
-    "an object as k": ("k", {"_target_": "ragsweep.store.store.Store", "path": "x"}),
+    "an object as k": ("k", {"_target_": "ragsweep.store.stage_store.Store", "path": "x"}),
     "a list as a target": ("retriever._target_", []),
     "a way up that stays inside": ("dataset.split", "a/../b"),
     "no path at all": ("dataset.documents", "a\0b"),

@@ -12,7 +12,7 @@ from application import PROJECT, Application
 from small import arguments
 
 from ragsweep.core.digest import digest_file
-from ragsweep.store.store import CHECKSUMS, Store
+from ragsweep.store.stage_store import CHECKSUMS, Store
 
 PARENT = "mlflow.parentRunId"
 
@@ -198,7 +198,7 @@ def test_a_hostile_record_does_nothing(application, tmp_path):
     good = yaml.safe_load(file.read_text())
     for change in (
         {"retriever": {"_target_": "os.system", "_args_": [f"touch {mark}"]}},
-        {"retriever": {"_target_": "ragsweep.store.store.Path.touch", "_args_": [str(mark)]}},
+        {"retriever": {"_target_": "ragsweep.store.stage_store.Path.touch", "_args_": [str(mark)]}},
         {"dataset": {**good["dataset"], "name": "${oc.env:SECRET}"}},
         {"dataset": {**good["dataset"], "documents": str(tmp_path)}},
     ):

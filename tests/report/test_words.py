@@ -12,14 +12,14 @@ from simulated import alike, f1_like
 
 from ragsweep.report import headline
 from ragsweep.report.captions import captions_of
-from ragsweep.report.evidence import evidence
+from ragsweep.report.evidence_section import evidence
 from ragsweep.report.record import as_record
 from ragsweep.report.report_charts import AGAINST, FRONT
+from ragsweep.report.report_sentences import p_value, rough
+from ragsweep.report.report_tables import against_guessing as against_guessing_in_words
+from ragsweep.report.report_tables import cells
+from ragsweep.report.report_text import table_of_configurations
 from ragsweep.report.settings_words import ranges, tied_in_words
-from ragsweep.report.tables import against_guessing as against_guessing_in_words
-from ragsweep.report.tables import cells
-from ragsweep.report.text import table_of_configurations
-from ragsweep.report.words import p_value, rough
 from ragsweep.statistics import LEVEL, holm
 from ragsweep.sweeps import decide
 from ragsweep.tasks.metric import Guessing

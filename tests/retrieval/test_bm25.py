@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
 from ragsweep.retrieval import NOTHING, SparseRetriever
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 from ragsweep.text.stop_words import LUCENE_STOP_WORDS
 
 VARIANTS = ["lucene", "robertson", "atire", "bm25l", "bm25+"]

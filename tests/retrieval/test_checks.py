@@ -22,7 +22,7 @@ from ragsweep.retrieval import (
     SparseRetriever,
     rank,
 )
-from ragsweep.retrieval.checks import checked_ranking
+from ragsweep.retrieval.ranking_checks import checked_ranking
 
 SEARCH = Search(("zinc", "iron", "iodine", "folate"), ("which metal?", "which vitamin?"))
 DEPTH = 3
@@ -232,7 +232,7 @@ def test_a_signal_ends_the_process_also_within_a_retriever(ending):
         (lambda letters, store: DenseRetriever(None, store), "encoder: builtins.NoneType has no method 'encode'"),
         (
             lambda letters, store: DenseRetriever(letters, store, store),
-            "index: ragsweep.store.store.Store has no",
+            "index: ragsweep.store.stage_store.Store has no",
         ),
     ],
     ids=["part", "encoder", "index"],

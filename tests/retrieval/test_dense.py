@@ -8,7 +8,7 @@ import pytest
 from ragsweep.datasets import Dataset
 from ragsweep.evaluation import average_precision, judge, mrr, ndcg, precision, recall
 from ragsweep.retrieval import DenseRetriever, ExactIndex, Search, SentenceTransformerEncoder
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 
 
 def test_the_ranking_is_that_of_all_inner_products(store, letters, manual_search):

@@ -25,7 +25,7 @@ from ragsweep.retrieval import (
     rank,
     trace,
 )
-from ragsweep.store.store import NO_STORE
+from ragsweep.store.stage_store import NO_STORE
 from ragsweep.testing import ExpanderContract, RankerContract
 from ragsweep.testing.retrieval import SEARCH
 

@@ -21,7 +21,7 @@ from ragsweep.retrieval import (
     rank,
     trace,
 )
-from ragsweep.store.store import NO_STORE
+from ragsweep.store.stage_store import NO_STORE
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.retrieval import NOTHING, LearnedSparseRetriever, Search, rank, trace
-from ragsweep.store.store import NO_STORE
+from ragsweep.store.stage_store import NO_STORE
 from ragsweep.testing import RankerContract
 from ragsweep.testing.retrieval import SEARCH
 

@@ -29,7 +29,7 @@ from ragsweep.retrieval import (
     trace,
 )
 from ragsweep.retrieval.stages import rerank
-from ragsweep.store.store import NO_STORE, Store
+from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.testing import EncoderContract, RerankerContract, RewriterContract
 
 

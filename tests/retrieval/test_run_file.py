@@ -30,9 +30,9 @@ from ragsweep.retrieval import (
     rank,
     ranked,
 )
-from ragsweep.store.store import NO_STORE
-from ragsweep.tasks.ranking.settings import EvaluationSettings
-from ragsweep.tasks.ranking.task import RankingTask
+from ragsweep.store.stage_store import NO_STORE
+from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
+from ragsweep.tasks.ranking.ranking_task import RankingTask
 
 METRICS = {
     "precision": precision,

@@ -22,7 +22,7 @@ from ragsweep.retrieval import (
     ranked,
 )
 from ragsweep.retrieval.ranking import reaching
-from ragsweep.store.store import NO_STORE
+from ragsweep.store.stage_store import NO_STORE
 from ragsweep.testing.retrieval import SEARCH
 
 SPARSE = SparseRetriever(NO_STORE)

@@ -5,7 +5,7 @@ import pytest
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.retrieval import NOTHING, Search, SparseRetriever
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 
 
 @pytest.fixture

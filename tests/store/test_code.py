@@ -189,7 +189,7 @@ RANK = """
 import sys
 from ragsweep.retrieval import SparseRetriever, Search, rank
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, Query, RecursiveChunker
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 
 store = Store(sys.argv[1])
 document = Document.from_pages("a", [("1", "a#1", "iron iron zinc. " * 40), ("2", "a#2", "zinc tea")])

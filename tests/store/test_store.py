@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from ragsweep.app.commands.store import main
 from ragsweep.core.digest import digest, digest_file
 from ragsweep.store.code import code_of_call
-from ragsweep.store.store import CHECKSUMS, Store, packed, unpacked
-from ragsweep.store.store import _verified as verified
+from ragsweep.store.stage_store import CHECKSUMS, Store, packed, unpacked
+from ragsweep.store.stage_store import _verified as verified
 
 
 def refuse():

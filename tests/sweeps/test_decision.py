@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from outcomes import FACTS, SETTINGS, alpha_k, decided, facts_of, grid, of_scores, over_alpha
 
-from ragsweep.report.evidence import evidence
+from ragsweep.report.evidence_section import evidence
 from ragsweep.report.record import as_record
 from ragsweep.statistics import compare_with_best, pareto_front
 from ragsweep.sweeps import Sweep, decide

@@ -9,7 +9,7 @@ from outcomes import of_scores
 from ragsweep.app.naming import keep_shown, named, shown_in, values_shown
 from ragsweep.report.record import as_record
 from ragsweep.sweeps import DecisionSettings, Sweep, decide, side_by_side, with_own_columns
-from ragsweep.sweeps.naming import told_apart
+from ragsweep.sweeps.configuration_names import told_apart
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 from outcomes import SETTINGS, alpha_k, decided, grid, of_scores, outcome
 
 from ragsweep.report.report_charts import report_charts
+from ragsweep.report.report_text import table_of_configurations
 from ragsweep.report.sweep_charts import reference_charts
-from ragsweep.report.text import table_of_configurations
 from ragsweep.sweeps import DecisionSettings, Sweep, decide, side_by_side, with_own_columns
 
 pytestmark = pytest.mark.usefixtures("drawing")

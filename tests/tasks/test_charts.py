@@ -7,8 +7,8 @@ import pytest
 from ragsweep.statistics import confidence_intervals
 from ragsweep.tasks.charts import by_query_type
 from ragsweep.tasks.metric import Metric
-from ragsweep.tasks.ranking.charts import draw
-from ragsweep.tasks.ranking.evaluation import Evaluation
+from ragsweep.tasks.ranking.ranking_charts import draw
+from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
 from ragsweep.tasks.task import Measurement, mean_scores
 
 pytestmark = pytest.mark.usefixtures("drawing")

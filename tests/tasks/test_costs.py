@@ -10,9 +10,9 @@ from letters import LetterEncoder, numbered
 
 from ragsweep.models.encoders.prompt_tokens import token_counts
 from ragsweep.retrieval import Ranking, Search, SparseRetriever
-from ragsweep.store.store import NO_STORE, Store
-from ragsweep.tasks.ranking.costs import context_tokens, measures
+from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.tasks.ranking.judging import NOTHING, judge
+from ragsweep.tasks.ranking.ranking_costs import context_tokens, measures
 
 TEXTS = ["Wash your hands.", "", "Référez la patiente à l'hôpital.", "1 2 3"]
 

@@ -15,7 +15,7 @@ from outcomes import decided, facts_of, of_scores
 from ragsweep.datasets import BeirDataset, Collection, Dataset, Document, Judgment, PageChunker, Query
 from ragsweep.evaluation import hit_rate, ndcg
 from ragsweep.report import headline
-from ragsweep.report.evidence import evidence
+from ragsweep.report.evidence_section import evidence
 from ragsweep.retrieval import (
     NOTHING,
     ExplainsSilence,
@@ -28,10 +28,10 @@ from ragsweep.retrieval import (
     ranked,
 )
 from ragsweep.retrieval.silence import silences_of
-from ragsweep.store.store import NO_STORE
-from ragsweep.tasks.files import facts
-from ragsweep.tasks.ranking.settings import EvaluationSettings
-from ragsweep.tasks.ranking.task import RankingTask
+from ragsweep.store.stage_store import NO_STORE
+from ragsweep.tasks.measurement_files import facts
+from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
+from ragsweep.tasks.ranking.ranking_task import RankingTask
 
 SPARSE = SparseRetriever(NO_STORE)
 LETTERS = partial(re.sub, r"\W", "")

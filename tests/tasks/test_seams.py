@@ -39,13 +39,13 @@ from ragsweep.retrieval import (
 )
 from ragsweep.retrieval.judgments import Judgments, dealing
 from ragsweep.retrieval.ranking import Expansion
-from ragsweep.store.store import NO_STORE, Store
+from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.tasks.ranking.learning import LEARNS
 from ragsweep.tasks.ranking.metrics import ndcg
-from ragsweep.tasks.ranking.settings import EvaluationSettings
-from ragsweep.tasks.ranking.task import RankingTask
+from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
+from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep.testing import LearnerContract
-from ragsweep.testing.learning import JUDGED
+from ragsweep.testing.learner_contract import JUDGED
 
 
 def ranking_task(retriever, store=NO_STORE, turn=0, **stages):

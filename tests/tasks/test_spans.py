@@ -16,11 +16,11 @@ from ragsweep.datasets import Collection, Dataset, Document, OwnDataset, Query, 
 from ragsweep.datasets.model.numbered_words import Words
 from ragsweep.evaluation import judge
 from ragsweep.retrieval import NOTHING, DenseRetriever, SentenceTransformerEncoder, SparseRetriever
-from ragsweep.store.store import NO_STORE
-from ragsweep.tasks.ranking.settings import EvaluationSettings
+from ragsweep.store.stage_store import NO_STORE
+from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
+from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep.tasks.ranking.spans.counts import shares_in_order
 from ragsweep.tasks.ranking.spans.spans import retrieved_spans
-from ragsweep.tasks.ranking.task import RankingTask
 from ragsweep.text.tokens import plain_words
 
 LENGTH, DEPTH = 30, 6

@@ -4,7 +4,7 @@ import numpy as np
 
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query
 from ragsweep.evaluation import evaluate, judge, recall
-from ragsweep.tasks.ranking.tables import facts, queries, retrieved
+from ragsweep.tasks.ranking.ranking_tables import facts, queries, retrieved
 
 PAGES = [("1", "a.pdf#1", "iron and tea"), ("2", "a.pdf#2", ""), ("3", "a.pdf#3", "fever")]
 

@@ -13,7 +13,7 @@ from ragsweep.datasets import Collection, Dataset, Document, FixedChunker, Judgm
 from ragsweep.evaluation import average_precision, f1, hit_rate, judge, mrr, ndcg, precision, recall
 from ragsweep.retrieval import ranked
 from ragsweep.tasks.ranking.judging import NOTHING
-from ragsweep.tasks.ranking.trec import qrels_lines, run_lines
+from ragsweep.tasks.ranking.trec_lines import qrels_lines, run_lines
 from ragsweep.tasks.ranking.units import units_of_ranking
 
 METRICS = {

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from ragsweep.datasets import Collection, Dataset, Document, FixedChunker, Judgment, PageChunker, Qrels, Query
 from ragsweep.evaluation import recall
 from ragsweep.retrieval import NOTHING, SparseRetriever
-from ragsweep.store.store import NO_STORE
-from ragsweep.tasks.ranking.settings import EvaluationSettings
-from ragsweep.tasks.ranking.task import RankingTask
+from ragsweep.store.stage_store import NO_STORE
+from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
+from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep.tasks.task import Record
 

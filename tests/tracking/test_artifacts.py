@@ -19,7 +19,7 @@ import ragsweep
 from ragsweep.core.errors import RefusedError, TrackingError
 from ragsweep.tracking import client as clients
 from ragsweep.tracking.client import Client
-from ragsweep.tracking.store import open_store
+from ragsweep.tracking.tracking_store import open_store
 
 RUN = ["retriever=sparse", "k=2"]
 PASSWORD = "a password for one server"

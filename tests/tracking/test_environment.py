@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from ragsweep.tracking.environment import git_commit, is_dirty, uncommitted_patch, untracked
+from ragsweep.tracking.recorded_environment import git_commit, is_dirty, uncommitted_patch, untracked
 
 pytestmark = pytest.mark.usefixtures("processes")
 

@@ -24,7 +24,7 @@ from mlflow.protos import databricks_pb2 as codes
 from ragsweep import per_query, runs
 from ragsweep.app.commands import ui
 from ragsweep.core.errors import RefusedError, TrackingError
-from ragsweep.tracking import store
+from ragsweep.tracking import tracking_store as store
 from ragsweep.tracking.client import Client
 from ragsweep.tracking.mlflow_variables import name_unused_variables
 

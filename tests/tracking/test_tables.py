@@ -8,7 +8,7 @@ from small import QUERIES
 
 import ragsweep
 from ragsweep.core.errors import TrackingError
-from ragsweep.tracking.tables import _typed
+from ragsweep.tracking.run_tables import _typed
 
 SWEEP = ["-m", "retriever=sparse", "k=2"]
 

@@ -17,7 +17,7 @@ from ragsweep.app.job import job
 from ragsweep.app.messages import VERBOSE, explained
 from ragsweep.app.naming import SWEEP
 from ragsweep.app.signals import ignore_signals, watch_signals
-from ragsweep.app.sweep import SweepCallback, end_killed
+from ragsweep.app.sweep_callback import SweepCallback, end_killed
 from ragsweep.app.workers import end_workers
 from ragsweep.core.endings import end_if_signalled, of_signal
 from ragsweep.core.errors import JobFailed

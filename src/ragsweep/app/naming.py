@@ -122,7 +122,7 @@ def named(parsed: Sequence[Override], swept: Sequence[str], values: Shown | None
         swept: The swept settings.
         values: Of `values_shown`. Values that are not in it are told apart from no other ones.
     """
-    from ragsweep.sweeps.naming import short_names, told_apart
+    from ragsweep.sweeps.configuration_names import short_names, told_apart
     from ragsweep.tracking.names import LONGEST_NAME
 
     by_name = {override.key_or_group: override for override in parsed}
@@ -144,7 +144,7 @@ def values_shown(jobs: Sequence[Sequence[Override]], swept: Sequence[str]) -> Sh
         jobs: The overrides of every job.
         swept: The swept settings.
     """
-    from ragsweep.sweeps.naming import told_apart
+    from ragsweep.sweeps.configuration_names import told_apart
 
     values: dict[str, dict[str, None]] = {name: {} for name in swept}
     for override in (override for job in jobs for override in job if override.key_or_group in values):

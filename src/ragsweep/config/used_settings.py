@@ -19,7 +19,7 @@ from ragsweep.core.project import options_of, portable
 from ragsweep.store.code import kind_of, name_of
 from ragsweep.store.key_capabilities import HasFingerprint
 
-STORE = "ragsweep.store.store.Store"
+STORE = "ragsweep.store.stage_store.Store"
 HYDRA_KEYS = ("_target_", "_partial_", "_recursive_", "_convert_")
 PLAIN = (bool, int, float, str, type(None))
 

@@ -8,16 +8,16 @@ from ragsweep.datasets.chunkers.rulers import TokenOffsets
 from ragsweep.datasets.chunkers.semantic import SemanticChunker
 from ragsweep.datasets.chunkers.sentence import SentenceChunker
 from ragsweep.datasets.formats.beir import BeirDataset, BeirQuestions
-from ragsweep.datasets.formats.corpora.table import TableCorpus
-from ragsweep.datasets.formats.corpora.text import TextCorpus
-from ragsweep.datasets.formats.corpora.trec import TrecCorpus
+from ragsweep.datasets.formats.corpora.document_table import TableCorpus
+from ragsweep.datasets.formats.corpora.text_documents import TextCorpus
+from ragsweep.datasets.formats.corpora.trec_documents import TrecCorpus
 from ragsweep.datasets.formats.irds import IrDatasetsDataset
 from ragsweep.datasets.formats.own import Asked, Corpus, OwnDataset, Questions
 from ragsweep.datasets.formats.pdf import PdfDataset
 from ragsweep.datasets.formats.pdf_documents import PdfDocuments
-from ragsweep.datasets.formats.questions.spans import SpanQuestions
-from ragsweep.datasets.formats.questions.table import TableQuestions
-from ragsweep.datasets.formats.questions.trec import TrecQuestions
+from ragsweep.datasets.formats.questions.question_table import TableQuestions
+from ragsweep.datasets.formats.questions.span_questions import SpanQuestions
+from ragsweep.datasets.formats.questions.trec_topics import TrecQuestions
 from ragsweep.datasets.model.cases import Case, Option
 from ragsweep.datasets.model.chunking import Chunker
 from ragsweep.datasets.model.collection import Collection, DatasetFormat, Document, Judgment, Page, Query, Reference

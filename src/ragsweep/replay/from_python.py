@@ -12,7 +12,7 @@ from os import getpid
 from ragsweep.core.errors import ConfigError, RagsweepError
 from ragsweep.core.parsing import MalformedError, from_json, read_text
 from ragsweep.core.project import project
-from ragsweep.replay.compare import CompareRequest, compare_runs
+from ragsweep.replay.comparing import CompareRequest, compare_runs
 from ragsweep.report.notebook import SweepDecision
 from ragsweep.sweeps import DecisionSettings
 

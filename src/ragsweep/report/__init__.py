@@ -1,9 +1,9 @@
 """Tables, charts, sentences and pages of a finished sweep."""
 
-from ragsweep.report.files import write_comparison, write_sweep
-from ragsweep.report.page import Origin
-from ragsweep.report.text import comparison, summary
-from ragsweep.report.words import headline
+from ragsweep.report.report_files import write_comparison, write_sweep
+from ragsweep.report.report_page import Origin
+from ragsweep.report.report_sentences import headline
+from ragsweep.report.report_text import comparison, summary
 
 __all__ = [
     "Origin",

@@ -15,8 +15,8 @@ from ragsweep.report.report_charts import (
     ONE_SETTING,
     PLOTS,
 )
-from ragsweep.report.tables import three_digits
-from ragsweep.report.words import at, bought, of_which
+from ragsweep.report.report_sentences import at, bought, of_which
+from ragsweep.report.report_tables import three_digits
 from ragsweep.sweeps import Decision, ablation
 
 

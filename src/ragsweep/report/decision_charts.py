@@ -19,8 +19,8 @@ from ragsweep.core.style import (
     shades,
     shown,
 )
+from ragsweep.report.report_sentences import at, in_sentence
 from ragsweep.report.settings_charts import WIDE
-from ragsweep.report.words import at, in_sentence
 from ragsweep.statistics.intervals import EQUAL, Array
 from ragsweep.sweeps import CostFront, Decision, Outcome, Sweep
 

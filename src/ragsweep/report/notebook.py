@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from ragsweep.report.evidence import evidence
+from ragsweep.report.evidence_section import evidence
 from ragsweep.report.record import as_record
-from ragsweep.report.tables import cells
-from ragsweep.report.text import table_by_cutoff
-from ragsweep.report.words import headline
+from ragsweep.report.report_sentences import headline
+from ragsweep.report.report_tables import cells
+from ragsweep.report.report_text import table_by_cutoff
 from ragsweep.sweeps import Decision
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ragsweep.core.style import BEST, BLUE, INTERVALS, dress, figure, shown
+from ragsweep.report.report_sentences import at
 from ragsweep.report.settings_charts import WIDE
-from ragsweep.report.words import at
 from ragsweep.statistics import confidence_intervals
 from ragsweep.sweeps import Ablation, Decision, Sweep, ablation
 

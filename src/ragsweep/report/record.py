@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ragsweep.report.evidence import evidence
-from ragsweep.report.words import headline
+from ragsweep.report.evidence_section import evidence
+from ragsweep.report.report_sentences import headline
 from ragsweep.sweeps import Choice, CostFront, Decision, Outcome, Promise, not_shipped
 
 VERSION = 1  # of the format; a new field does not change it

@@ -29,7 +29,7 @@ from ragsweep.retrieval.pipeline import PipelineRetriever
 from ragsweep.retrieval.queries.abbreviations import Abbreviations
 from ragsweep.retrieval.queries.prf import PseudoRelevanceFeedback
 from ragsweep.retrieval.queries.spellcheck import SpellCheck
-from ragsweep.retrieval.queries.written import HypotheticalPassage, SeveralPhrasings
+from ragsweep.retrieval.queries.written_queries import HypotheticalPassage, SeveralPhrasings
 from ragsweep.retrieval.ranking import (
     Expander,
     Expansion,
@@ -43,9 +43,9 @@ from ragsweep.retrieval.ranking import (
     Thresholded,
     ranked,
 )
-from ragsweep.retrieval.rerankers.confidence import ConfidenceCutoff
+from ragsweep.retrieval.rerankers.confidence_cutoff import ConfidenceCutoff
 from ragsweep.retrieval.rerankers.cross_encoder import CrossEncoderReranker
-from ragsweep.retrieval.rerankers.encoder import EncoderReranker
+from ragsweep.retrieval.rerankers.encoder_reranker import EncoderReranker
 from ragsweep.retrieval.rerankers.gap import GapCutoff
 from ragsweep.retrieval.rerankers.late_interaction import LateInteractionReranker
 from ragsweep.retrieval.rerankers.likelihood import LikelihoodReranker
@@ -58,7 +58,7 @@ from ragsweep.retrieval.sparse import SparseRetriever
 from ragsweep.retrieval.stages import rank
 from ragsweep.retrieval.ties import KnowsTies
 from ragsweep.retrieval.trace import Trace, Traces, Words, trace
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 
 __all__ = [
     "NOTHING",

@@ -10,7 +10,7 @@ from dataclasses import fields, is_dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 
 Component = TypeVar("Component")
 

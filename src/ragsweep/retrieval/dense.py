@@ -19,7 +19,6 @@ from ragsweep.models.encoders.encoder import Encoder
 from ragsweep.models.encoders.prompts import prompted_for
 from ragsweep.models.encoders.reduction import Reducible, unquantized
 from ragsweep.models.encoders.similarity import by_dot
-from ragsweep.retrieval.checks import checked_ranking, expect_encoder, expect_method
 from ragsweep.retrieval.feedback import rocchio
 from ragsweep.retrieval.indexes.engine import Corpus, Engine, OpensCorpus
 from ragsweep.retrieval.indexes.exact import ExactSearch
@@ -27,10 +26,11 @@ from ragsweep.retrieval.indexes.index import ExactIndex, Index
 from ragsweep.retrieval.indexes.quantized import QuantizedIndex
 from ragsweep.retrieval.method import Method
 from ragsweep.retrieval.ranking import Ranking, Search, Thresholded, searching
+from ragsweep.retrieval.ranking_checks import checked_ranking, expect_encoder, expect_method
 from ragsweep.retrieval.stage_capabilities import ChecksItself, ChoosesByDepth, NeedsPassages
 from ragsweep.store.code import kind_of
 from ragsweep.store.identity import identity
-from ragsweep.store.store import Arrays, Store
+from ragsweep.store.stage_store import Arrays, Store
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import Annotated, ClassVar
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
-from ragsweep.retrieval.checks import expect_method, expect_ranker
 from ragsweep.retrieval.fusion import WeightedSum
 from ragsweep.retrieval.normalising import NORMS
 from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search, Thresholded, with_others
+from ragsweep.retrieval.ranking_checks import expect_method, expect_ranker
 from ragsweep.retrieval.silence import Silence, silences_of
 from ragsweep.retrieval.stage_capabilities import FusesByRank, HasWeights, Normalises, WritesFormula, uses_feedback
 from ragsweep.retrieval.stages import check_search, feedback_changes, fuse, rank

@@ -8,11 +8,11 @@ from typing import Annotated, Any, ClassVar
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
-from ragsweep.retrieval.checks import expect_method, expect_ranker
 from ragsweep.retrieval.fused import FusedRetriever
 from ragsweep.retrieval.fusion import WeightedSum, is_weighted
 from ragsweep.retrieval.method import Method, method_of
 from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search, Thresholded
+from ragsweep.retrieval.ranking_checks import expect_method, expect_ranker
 from ragsweep.retrieval.silence import Silence, silences_of
 from ragsweep.retrieval.stage_capabilities import HasRole, uses_feedback
 from ragsweep.retrieval.stages import check_search, feedback_changes, rank

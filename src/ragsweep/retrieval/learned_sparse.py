@@ -38,7 +38,7 @@ from ragsweep.retrieval.method import Method
 from ragsweep.retrieval.ranking import Ranking, Search, Thresholded, searching
 from ragsweep.retrieval.trace import Trace, Words
 from ragsweep.store.code import code_of
-from ragsweep.store.store import Arrays, Store
+from ragsweep.store.stage_store import Arrays, Store
 
 if TYPE_CHECKING:
     from scipy import sparse

@@ -9,8 +9,8 @@ from typing import Annotated, ClassVar
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
 from ragsweep.core.timing import UNTIMED
-from ragsweep.retrieval.checks import expect_method, expect_ranker
 from ragsweep.retrieval.ranking import Expander, Expansion, Ranker, Ranking, Reranker, Rewriter, Search, Thresholded
+from ragsweep.retrieval.ranking_checks import expect_method, expect_ranker
 from ragsweep.retrieval.silence import Silence, silences_of
 from ragsweep.retrieval.stage_capabilities import (
     ChecksRanker,

@@ -28,10 +28,10 @@ from ragsweep.core.trec_files import (
     trec_eval_order,
     trec_lines,
 )
-from ragsweep.retrieval.checks import LARGEST
 from ragsweep.retrieval.known_passages import LONGEST_NAME, KnownPassages, readings
 from ragsweep.retrieval.method import Method
 from ragsweep.retrieval.ranking import Names, Ranking, Search, Thresholded, reaching, without_unranked
+from ragsweep.retrieval.ranking_checks import LARGEST
 from ragsweep.retrieval.trace import Trace
 from ragsweep.text.normalisation import composed
 

@@ -25,7 +25,7 @@ from ragsweep.retrieval.term_counts import TermCounts
 from ragsweep.retrieval.trace import Trace, Words
 from ragsweep.store.code import code_of
 from ragsweep.store.identity import identity, own_settings
-from ragsweep.store.store import Arrays, Store, packed, unpacked
+from ragsweep.store.stage_store import Arrays, Store, packed, unpacked
 from ragsweep.text.tokens import Tokenizer, is_right_to_left, words
 
 FOUND, WORDLESS, STOPPED, UNKNOWN, WEIGHTLESS, WEIGHTLESS_BM25S, REVERSED = range(7)  # places in `SILENCES`

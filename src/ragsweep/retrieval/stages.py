@@ -18,7 +18,6 @@ from ragsweep.core.arrays import Indices, Milliseconds
 from ragsweep.core.digest import digest_texts
 from ragsweep.core.errors import RetrieverError, Terminated
 from ragsweep.core.timing import UNTIMED, timed
-from ragsweep.retrieval.checks import check_within, checked_ranking
 from ragsweep.retrieval.judgments import Learnt, dealt_to, learners_in
 from ragsweep.retrieval.lessons import LearnsFromJudgments
 from ragsweep.retrieval.ranking import (
@@ -35,11 +34,12 @@ from ragsweep.retrieval.ranking import (
     reaching,
     without_unranked,
 )
+from ragsweep.retrieval.ranking_checks import check_within, checked_ranking
 from ragsweep.retrieval.stage_capabilities import ChecksSearch, ExplainsFeedback, HasDetails, HasSections
 from ragsweep.store.code import kind_of
 from ragsweep.store.identity import identity
 from ragsweep.store.key_capabilities import KeepsResults
-from ragsweep.store.store import NO_STORE, Arrays, Store, packed, unpacked
+from ragsweep.store.stage_store import NO_STORE, Arrays, Store, packed, unpacked
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from ragsweep.core.digest import version
 from ragsweep.core.hardware import cpu_abilities
 from ragsweep.store.code import code_of
 from ragsweep.store.key_capabilities import CountsBesideFingerprint, HasFingerprint, IgnoresSettings, UsesLibraries
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 
 # a component that is no dataclass has one of these
 STAGES = ("rank", "rewrite", "fuse", "rerank", "encode", "open", "offsets")

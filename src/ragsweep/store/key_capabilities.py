@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Protocol, runtime_checkable
 
 from ragsweep.core.capability import Capability, offered_with
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 
 
 @offered_with()

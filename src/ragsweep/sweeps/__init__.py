@@ -3,10 +3,10 @@
 from ragsweep.sweeps.ablation import Ablation, ablation
 from ragsweep.sweeps.choice import Choice
 from ragsweep.sweeps.columns import with_own_columns
+from ragsweep.sweeps.configuration_names import short_names
 from ragsweep.sweeps.decision import Decision, ForAll, decide
-from ragsweep.sweeps.naming import short_names
+from ragsweep.sweeps.decision_settings import DecisionSettings, check_at, check_decision, check_margin
 from ragsweep.sweeps.outcome import Outcome
-from ragsweep.sweeps.settings import DecisionSettings, check_at, check_decision, check_margin
 from ragsweep.sweeps.shipping import NotShipped, alone_meets, not_shipped, requirements_exclude
 from ragsweep.sweeps.side_by_side import side_by_side
 from ragsweep.sweeps.sweep import Sweep

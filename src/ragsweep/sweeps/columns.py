@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ragsweep.core.csv_files import TAKEN, setting_columns
 from ragsweep.statistics import STATISTICS
-from ragsweep.sweeps.naming import told_apart
+from ragsweep.sweeps.configuration_names import told_apart
 from ragsweep.sweeps.outcome import Outcome
 
 OF_DECISION = ("tied_with_best", "p_vs_best", "win_frequency")

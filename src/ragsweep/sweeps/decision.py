@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ragsweep.core.style import is_number
 from ragsweep.statistics import LEVEL, holm, mcnemar_of_pairs, select_for_all
 from ragsweep.sweeps.choice import Choice, choose_at_each
-from ragsweep.sweeps.naming import as_text
+from ragsweep.sweeps.configuration_names import as_text
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
 from ragsweep.sweeps.tradeoff import CostFront, Promise, fronts, promises

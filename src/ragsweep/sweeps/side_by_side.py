@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ragsweep.sweeps.columns import with_own_columns
-from ragsweep.sweeps.naming import as_number, as_text, short_names, told_apart
+from ragsweep.sweeps.configuration_names import as_number, as_text, short_names, told_apart
+from ragsweep.sweeps.decision_settings import DecisionSettings
 from ragsweep.sweeps.outcome import Outcome
-from ragsweep.sweeps.settings import DecisionSettings
 from ragsweep.sweeps.sweep import Sweep
 
 FINGERPRINT = ".fingerprint"  # of what a component loads; nobody knows it by heart

@@ -14,9 +14,9 @@ from ragsweep.core.csv_files import TEXTS
 from ragsweep.core.style import LONGEST_WORD, is_number, shown
 from ragsweep.statistics import Standings, standings, standings_by_aggregate
 from ragsweep.statistics.intervals import first_best
-from ragsweep.sweeps.naming import as_text, short, short_names
+from ragsweep.sweeps.configuration_names import as_text, short, short_names
+from ragsweep.sweeps.decision_settings import RECORDED, DecisionSettings
 from ragsweep.sweeps.outcome import NAMED, Outcome
-from ragsweep.sweeps.settings import RECORDED, DecisionSettings
 from ragsweep.tasks.metric import Metric
 
 if TYPE_CHECKING:

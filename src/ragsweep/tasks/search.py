@@ -16,8 +16,8 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.datasets import Dataset, DatasetFormat
 from ragsweep.datasets.model.dataset import Passage
 from ragsweep.retrieval import Names, PipelineRetriever, Ranker, Reranker, Rewriter, Search
-from ragsweep.retrieval.checks import expect_ranker
-from ragsweep.store.store import Store
+from ragsweep.retrieval.ranking_checks import expect_ranker
+from ragsweep.store.stage_store import Store
 from ragsweep.text.normalisation import composed
 
 

@@ -17,9 +17,9 @@ pytest.register_assert_rewrite(*(f"{__name__}.{part}" for part in PARTS))
 from ragsweep.testing.component import ComponentContract  # noqa: E402
 from ragsweep.testing.datasets import ChunkerContract, CorpusContract, DatasetContract, QuestionsContract  # noqa: E402
 from ragsweep.testing.language_models import LanguageModelContract  # noqa: E402
-from ragsweep.testing.learning import LearnerContract  # noqa: E402
+from ragsweep.testing.learner_contract import LearnerContract  # noqa: E402
 from ragsweep.testing.measuring import MetricContract, TaskContract  # noqa: E402
-from ragsweep.testing.queries import ExpanderContract, RewriterContract  # noqa: E402
+from ragsweep.testing.query_contracts import ExpanderContract, RewriterContract  # noqa: E402
 from ragsweep.testing.retrieval import (  # noqa: E402
     ClassifierContract,
     EncoderContract,

@@ -11,7 +11,7 @@ import pytest
 
 from ragsweep.config.components import signature_of
 from ragsweep.core.capability import misspelt
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 
 
 class ComponentContract:

@@ -11,7 +11,7 @@ import pytest
 from ragsweep.core.capability import Capability
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, OwnDataset, PageChunker, Query
 from ragsweep.datasets.model.chunking import Chunker, SplitsMany
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 from ragsweep.testing.component import ComponentContract
 from ragsweep.testing.retrieval import SEARCH
 

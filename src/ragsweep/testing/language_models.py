@@ -21,7 +21,7 @@ from ragsweep.models.language.language_model import (
     TooLongError,
 )
 from ragsweep.store.identity import identity
-from ragsweep.store.store import NO_STORE, Store
+from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.testing.component import ComponentContract
 
 PROMPTS = ("What is the capital of France?", "Name a metal.", "Is zinc given in diarrhoea? Reply with JSON.")

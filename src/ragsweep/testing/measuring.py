@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from ragsweep.core.drawing import save_charts
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 from ragsweep.tasks.charts import draw
-from ragsweep.tasks.files import write_measurement
+from ragsweep.tasks.measurement_files import write_measurement
 from ragsweep.tasks.metric import metric_of
 from ragsweep.tasks.ranking.judging import NOTHING, Judged, judge
 from ragsweep.tasks.ranking.spans.spans import Spans

@@ -14,7 +14,7 @@ from ragsweep.retrieval.silence import silences_of
 from ragsweep.retrieval.stage_capabilities import ChoosesByDepth, FindsByName, NeedsPassages
 from ragsweep.retrieval.stages import check_search, details_of, feedback_changes, fuse, rerank
 from ragsweep.store.identity import identity
-from ragsweep.store.store import NO_STORE, Store
+from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.testing.component import ComponentContract
 
 SEARCH = Search(

@@ -8,7 +8,7 @@ from datetime import datetime
 from mlflow import MlflowClient
 
 from ragsweep.report.markup import markdown
-from ragsweep.tracking.store import UNREACHABLE
+from ragsweep.tracking.tracking_store import UNREACHABLE
 
 NOTE = "mlflow.note.content"
 LATEST = "Latest decision: "  # MLflow shows only the first line before somebody unfolds the description

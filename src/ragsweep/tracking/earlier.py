@@ -12,12 +12,12 @@ from omegaconf import DictConfig
 
 from ragsweep.core.errors import TrackingError
 from ragsweep.tracking.conditions import tagged
-from ragsweep.tracking.job import DIGEST, NUMBER, PARENT, PROCESS, Job, is_measured
 from ragsweep.tracking.journal import LAST, note_uploaded
 from ragsweep.tracking.names import json_tag
 from ragsweep.tracking.process import described, is_alive
-from ragsweep.tracking.store import UNREACHABLE, existing_store, open_configured, search, taking_turns
 from ragsweep.tracking.sweep_runs import JOINED
+from ragsweep.tracking.tracked_job import DIGEST, NUMBER, PARENT, PROCESS, Job, is_measured
+from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store, open_configured, search, taking_turns
 
 LATEST = "attributes.start_time DESC"
 

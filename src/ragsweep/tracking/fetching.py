@@ -18,7 +18,6 @@ from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.parsing import MalformedError, read_text
 from ragsweep.sweeps import Outcome
 from ragsweep.tracking.client import Client
-from ragsweep.tracking.store import UNREACHABLE, existing_store
 from ragsweep.tracking.sweep_runs import (
     UNREADABLE,
     SweepRun,
@@ -28,6 +27,7 @@ from ragsweep.tracking.sweep_runs import (
     swept_values,
     unreadable,
 )
+from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store
 
 LARGEST_MB = 10  # of a run's configuration or its list of packages
 

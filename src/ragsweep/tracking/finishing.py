@@ -15,14 +15,14 @@ from ragsweep import report
 from ragsweep.core.errors import first_line
 from ragsweep.core.terminal import counted, duration
 from ragsweep.sweeps import Decision, DecisionSettings, Sweep, decide
-from ragsweep.sweeps.settings import RECORDED
+from ragsweep.sweeps.decision_settings import RECORDED
 from ragsweep.tracking.description import describe
-from ragsweep.tracking.environment import code_version, write_environment
-from ragsweep.tracking.job import DECIDED, Job
 from ragsweep.tracking.orphans import close_open
+from ragsweep.tracking.recorded_environment import code_version, write_environment
 from ragsweep.tracking.run_record import RunRecord
 from ragsweep.tracking.sweep_runs import collect, stored_sweep
-from ragsweep.tracking.ui import look, run_address
+from ragsweep.tracking.tracked_job import DECIDED, Job
+from ragsweep.tracking.ui_addresses import look, run_address
 from ragsweep.tracking.uploads import push_command, waiting
 from ragsweep.tracking.view import save_view, sweep_address
 

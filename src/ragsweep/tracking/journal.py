@@ -24,7 +24,7 @@ from ragsweep.core.json_records import from_record
 from ragsweep.core.parsing import MalformedError, read_text
 from ragsweep.tracking.address import without_secret
 from ragsweep.tracking.conditions import tagged
-from ragsweep.tracking.store import UNREACHABLE, is_refusal, open_store
+from ragsweep.tracking.tracking_store import UNREACHABLE, is_refusal, open_store
 
 FILE = "tracking.json"
 KEY = "key"  # tag: identifies a run, also before the tracking store has given it an id

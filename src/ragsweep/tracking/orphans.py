@@ -8,10 +8,10 @@ from omegaconf import DictConfig
 
 from ragsweep.core.errors import TrackingError
 from ragsweep.tracking.conditions import tagged
-from ragsweep.tracking.job import PARENT, PROCESS, Job
 from ragsweep.tracking.process import forget_ended, is_gone
 from ragsweep.tracking.run_record import RunRecord
-from ragsweep.tracking.store import UNREACHABLE, open_configured, search, taking_turns
+from ragsweep.tracking.tracked_job import PARENT, PROCESS, Job
+from ragsweep.tracking.tracking_store import UNREACHABLE, open_configured, search, taking_turns
 
 
 def close_orphans(tracking: DictConfig) -> None:

@@ -19,11 +19,11 @@ from ragsweep.tasks.task import Items, Measurement
 from ragsweep.tracking.address import absolute
 from ragsweep.tracking.client import Client, absolute_artifacts
 from ragsweep.tracking.conditions import tagged
-from ragsweep.tracking.job import NUMBER, PARENT, Job
 from ragsweep.tracking.journal import FILE, KEY, Journal, create_run, send_files, send_numbers, send_tags, upload
 from ragsweep.tracking.names import LONGEST_NAME, params_of, tags_of
 from ragsweep.tracking.numbers import dataset_input, metrics_of
-from ragsweep.tracking.store import UNREACHABLE, is_refusal, open_store
+from ragsweep.tracking.tracked_job import NUMBER, PARENT, Job
+from ragsweep.tracking.tracking_store import UNREACHABLE, is_refusal, open_store
 
 LONGEST_ERROR = 5000  # characters of a tag
 

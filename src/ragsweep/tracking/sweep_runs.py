@@ -21,12 +21,12 @@ from ragsweep.core.json_records import from_record
 from ragsweep.core.parsing import MalformedError
 from ragsweep.sweeps import DecisionSettings, Outcome, Sweep, with_own_columns
 from ragsweep.tasks.facts import read_facts
-from ragsweep.tasks.files import RESAMPLED
+from ragsweep.tasks.measurement_files import RESAMPLED
 from ragsweep.tracking.conditions import tagged
-from ragsweep.tracking.job import NUMBER, PARENT, SWEPT, Job
 from ragsweep.tracking.journal import journals_below
 from ragsweep.tracking.run_record import RunRecord
-from ragsweep.tracking.store import UNREACHABLE, open_configured, search
+from ragsweep.tracking.tracked_job import NUMBER, PARENT, SWEPT, Job
+from ragsweep.tracking.tracking_store import UNREACHABLE, open_configured, search
 
 PER_QUERY, FACTS, RESAMPLED_FILE = "results/per_query.csv", "results/evaluation.json", f"results/{RESAMPLED}"
 LONGEST_NUMBER = 9  # digits of a job's number

@@ -12,10 +12,10 @@ from mlflow import MlflowClient
 from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.tracking.address import absolute, is_server
 from ragsweep.tracking.client import absolute_artifacts
-from ragsweep.tracking.job import PARENT
 from ragsweep.tracking.journal import Journal, journals_below, read_journals, upload
 from ragsweep.tracking.process import is_gone
-from ragsweep.tracking.store import UNREACHABLE, check_uri, existing_store
+from ragsweep.tracking.tracked_job import PARENT
+from ragsweep.tracking.tracking_store import UNREACHABLE, check_uri, existing_store
 from ragsweep.tracking.view import save_view_of
 
 

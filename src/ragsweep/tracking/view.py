@@ -23,10 +23,10 @@ from omegaconf import DictConfig
 from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.tracking.conditions import tagged
-from ragsweep.tracking.job import LOWER_IS_BETTER, MEASURED, PARENT
-from ragsweep.tracking.store import UNREACHABLE, existing_store
 from ragsweep.tracking.sweep_runs import StoredSweep, SweepRun, sweep_runs
-from ragsweep.tracking.ui import ui_of
+from ragsweep.tracking.tracked_job import LOWER_IS_BETTER, MEASURED, PARENT
+from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store
+from ragsweep.tracking.ui_addresses import ui_of
 
 TAG = "mlflow.sharedViewState."  # tag of an experiment; the view's key follows
 KEY = "sweep-"  # our keys begin with this; the parent's run id follows

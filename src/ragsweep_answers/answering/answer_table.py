@@ -21,10 +21,10 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.readers.entry_files import id_of, is_csv
 from ragsweep.datasets.readers.fields import SHOWN, flaw_of_name, listed
 from ragsweep.text.normalisation import composed
+from ragsweep_answers.answering.answer_parsing import read_confidence, read_letter
 from ragsweep_answers.answering.confidence_scale import LARGEST, Scale, scale_problem
 from ragsweep_answers.answering.json_answer import number_of, probability_of, read_json_answer
 from ragsweep_answers.answering.option_letters import bare_letter, has_two_meanings
-from ragsweep_answers.answering.parsing import read_confidence, read_letter
 from ragsweep_answers.answering.question import Answer, Question
 from ragsweep_answers.answering.rows import Row, read_rows, unknown_case
 

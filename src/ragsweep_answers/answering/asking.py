@@ -10,7 +10,7 @@ from ragsweep.core.digest import digest
 from ragsweep.core.errors import AnswererError
 from ragsweep.models.language.cost import total
 from ragsweep.retrieval.copies import fresh
-from ragsweep_answers.answering.checks import answer
+from ragsweep_answers.answering.answer_checks import answer
 from ragsweep_answers.answering.question import Answer, Answerer, Question, StatesCost
 
 ID_LENGTH = 16

@@ -21,8 +21,8 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.readers.fields import SHOWN, listed
 from ragsweep.models.language.language_model import Exchange
 from ragsweep.text.normalisation import composed
+from ragsweep_answers.answering.answer_parsing import read_letter
 from ragsweep_answers.answering.option_letters import bare_letter, option_with_text
-from ragsweep_answers.answering.parsing import read_letter
 from ragsweep_answers.answering.question import Answer, Question
 from ragsweep_answers.answering.rows import Row, UnknownCaseError, read_rows, samples_of, unknown_case
 

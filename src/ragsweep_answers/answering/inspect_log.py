@@ -16,8 +16,8 @@ from ragsweep.datasets.readers.fields import SHOWN
 from ragsweep.models.language.language_model import Exchange
 from ragsweep.models.language.response import count
 from ragsweep.text.normalisation import composed
+from ragsweep_answers.answering.answer_parsing import read_letter
 from ragsweep_answers.answering.option_letters import option_with_text
-from ragsweep_answers.answering.parsing import read_letter
 from ragsweep_answers.answering.question import Answer, Question
 from ragsweep_answers.answering.rows import samples_of, unknown_case
 

@@ -20,7 +20,7 @@ from ragsweep.models.language.language_model import (
     TooLongError,
     most_tokens,
 )
-from ragsweep.retrieval.checks import expect_method
+from ragsweep.retrieval.ranking_checks import expect_method
 from ragsweep_answers.answering.question import Answer, Question, Reasoning
 
 if TYPE_CHECKING:
@@ -100,6 +100,6 @@ class LanguageModelAnswerer:
 
 
 def _fields() -> type[BaseModel]:
-    from ragsweep_answers.answering.fields import AnswerFields
+    from ragsweep_answers.answering.answer_fields import AnswerFields
 
     return AnswerFields

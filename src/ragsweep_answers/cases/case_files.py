@@ -16,7 +16,7 @@ from ragsweep.datasets.model.faults import Faults
 from ragsweep.datasets.model.pages import OF_PDF, Match, Pages, keys_of, with_keys
 from ragsweep.datasets.model.selecting import Selecting
 from ragsweep.datasets.readers.entry_files import read_entries
-from ragsweep.store.store import NO_STORE, Store
+from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep_answers.cases.case_columns import CaseColumns, NoOptionError
 
 

@@ -11,10 +11,10 @@ from ragsweep.models.language.response import CAUSE_WORDS
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import Guessing, Metric, Unread
 from ragsweep.tasks.task import Measure, Score
-from ragsweep_answers.measuring.evaluation import Evaluation
+from ragsweep_answers.measuring.answer_evaluation import Evaluation
 from ragsweep_answers.measuring.measures.accuracy import counted_otherwise
+from ragsweep_answers.measuring.measures.answer_costs import cost
 from ragsweep_answers.measuring.measures.confidence import MEASURES as CONFIDENCE
-from ragsweep_answers.measuring.measures.costs import cost
 from ragsweep_answers.measuring.measures.retrieved import MEASURES as EVIDENCE
 
 ACCURACY = Metric("accuracy", "Accuracy", low=0, high=1, binary=True, wilson=True)

@@ -38,7 +38,7 @@ def main() -> int:
     except Exception as error:
         return explained(error)
     if arguments.json:
-        from ragsweep_audit.audit import as_json
+        from ragsweep_audit.dataset_audit import as_json
 
         print(as_json(items, audited), end="")
     else:

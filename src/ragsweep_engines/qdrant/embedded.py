@@ -26,7 +26,7 @@ from ragsweep_engines.manifest import (
     sampled,
     say_damaged,
 )
-from ragsweep_engines.qdrant.collection import (
+from ragsweep_engines.qdrant.qdrant_collection import (
     AT_ONCE,
     SOURCE,
     Graph,

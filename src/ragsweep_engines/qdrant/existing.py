@@ -17,9 +17,9 @@ from filelock import FileLock
 from ragsweep.core.digest import digest, digest_file
 from ragsweep.core.errors import ConfigError, RetrieverError, first_line
 from ragsweep.core.terminal import one_line, shortened
-from ragsweep_engines.qdrant.access import host
-from ragsweep_engines.qdrant.collection import Hit
 from ragsweep_engines.qdrant.embedded import LOCK, PARTIAL, EdgeCollection
+from ragsweep_engines.qdrant.qdrant_access import host
+from ragsweep_engines.qdrant.qdrant_collection import Hit
 from ragsweep_engines.qdrant.server import ServerCollection
 
 SEGMENTS, LOCAL_MODE = "segments", "meta.json"

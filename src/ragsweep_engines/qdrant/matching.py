@@ -16,8 +16,8 @@ from ragsweep.core.trec_files import strictly_falling
 from ragsweep.retrieval.ranking import Names, Ranking
 from ragsweep.text.normalisation import composed
 from ragsweep.text.tokens import words
-from ragsweep_engines.qdrant.collection import Hit
 from ragsweep_engines.qdrant.page_texts import Places, Point, fields_of, misplaced
+from ragsweep_engines.qdrant.qdrant_collection import Hit
 
 FIELDS = ("passage", "source", "page", "text")  # what a point may tell of itself
 LEAST_SHARED = 0.5  # of the words of the shorter of two texts that are the same place of a document

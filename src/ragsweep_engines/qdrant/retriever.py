@@ -17,15 +17,16 @@ from ragsweep.core.terminal import one_line, say_once, shortened
 from ragsweep.core.timing import timed
 from ragsweep.models.encoders.embeddings import embed, encoding_ms
 from ragsweep.models.encoders.encoder import Encoder
-from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.method import Method
 from ragsweep.retrieval.ranking import Ranking, Search, searching
+from ragsweep.retrieval.ranking_checks import expect_method
 from ragsweep.retrieval.trace import Trace
 from ragsweep.store.code import code_of
-from ragsweep.store.store import NO_STORE, Store
-from ragsweep_engines.qdrant import access, embedded, existing
-from ragsweep_engines.qdrant.collection import Collection, Fusion, Hit, Manner, Query, expect_packages
+from ragsweep.store.stage_store import NO_STORE, Store
+from ragsweep_engines.qdrant import embedded, existing
+from ragsweep_engines.qdrant import qdrant_access as access
 from ragsweep_engines.qdrant.matching import FIELDS, Matcher, ranking_of
+from ragsweep_engines.qdrant.qdrant_collection import Collection, Fusion, Hit, Manner, Query, expect_packages
 
 DEPTH = 100  # searched to before a run is recorded
 SHOWN = 3  # names in a message

@@ -19,8 +19,8 @@ from ragsweep_engines.manifest import (
     sampled,
     say_damaged,
 )
-from ragsweep_engines.qdrant.access import connect, explained, host, upload
-from ragsweep_engines.qdrant.collection import (
+from ragsweep_engines.qdrant.qdrant_access import connect, explained, host, upload
+from ragsweep_engines.qdrant.qdrant_collection import (
     AT_ONCE,
     SOURCE,
     Graph,

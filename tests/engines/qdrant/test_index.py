@@ -21,7 +21,7 @@ from letters import LetterEncoder
 from ragsweep.core.errors import ConfigError, RetrieverError
 from ragsweep.retrieval import DenseRetriever, Search
 from ragsweep.retrieval.indexes.engine import Corpus
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 from ragsweep.testing import RankerContract
 from ragsweep_engines.qdrant import QdrantIndex
 
@@ -384,7 +384,7 @@ def hangs_up(connection):
     ("answers", "said"), [(silent, "does not answer within 1 s"), (hangs_up, "hangs up; does it expect https://?")]
 )
 def test_a_server_that_does_not_answer_is_said(monkeypatch, answers, said):
-    monkeypatch.setattr("ragsweep_engines.qdrant.access.TIMEOUT_S", 1)
+    monkeypatch.setattr("ragsweep_engines.qdrant.qdrant_access.TIMEOUT_S", 1)
     with listening(answers) as port:
         monkeypatch.setenv("QDRANT_URL", f"http://127.0.0.1:{port}")
         with pytest.raises(RetrieverError, match=f"QDRANT_URL: http://127.0.0.1:{port} {re.escape(said)}"):
@@ -406,7 +406,7 @@ def test_a_key_does_not_follow_a_redirection(server, monkeypatch):
 
 
 def test_a_key_that_goes_out_without_encryption_is_said(monkeypatch, capsys):
-    from ragsweep_engines.qdrant.access import connect
+    from ragsweep_engines.qdrant.qdrant_access import connect
 
     monkeypatch.setenv("QDRANT_URL", "http://qdrant.example.org:6333")
     monkeypatch.setenv("QDRANT_API_KEY", KEY)
@@ -418,7 +418,7 @@ def test_an_error_of_a_server_is_read_with_limits(monkeypatch):
     from httpx import Headers
     from qdrant_client.http.exceptions import UnexpectedResponse
 
-    from ragsweep_engines.qdrant.access import explained
+    from ragsweep_engines.qdrant.qdrant_access import explained
 
     monkeypatch.setenv("QDRANT_URL", "http://127.0.0.1:1")
     with pytest.raises(RetrieverError, match=r"refuses this \(500: \[\["), explained("this"):
@@ -426,7 +426,7 @@ def test_an_error_of_a_server_is_read_with_limits(monkeypatch):
 
 
 def test_an_address_without_a_port_has_that_of_qdrant(monkeypatch):
-    from ragsweep_engines.qdrant.access import host
+    from ragsweep_engines.qdrant.qdrant_access import host
 
     monkeypatch.setenv("QDRANT_URL", "https://xyz.cloud.qdrant.io")
     assert host() == "https://xyz.cloud.qdrant.io:6333"
@@ -436,7 +436,7 @@ def test_an_address_without_a_port_has_that_of_qdrant(monkeypatch):
 def test_a_package_that_is_missing_is_named(monkeypatch, missing, package):
     find_spec = importlib.util.find_spec
     monkeypatch.setattr(
-        "ragsweep_engines.qdrant.collection.find_spec",
+        "ragsweep_engines.qdrant.qdrant_collection.find_spec",
         lambda name: None if name == missing else find_spec(name),
     )
     with pytest.raises(ConfigError, match=rf"index=qdrant: needs {package}, .* pip install 'ragsweep\[qdrant\]'"):

@@ -17,7 +17,7 @@ from letters import LetterEncoder
 from ragsweep.core.errors import ConfigError, RetrieverError
 from ragsweep.retrieval import NOTHING, DenseRetriever, Names, Search
 from ragsweep.retrieval.stages import check_search, rank
-from ragsweep.store.store import NO_STORE, Store
+from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.testing import RankerContract
 from ragsweep_engines.qdrant import QdrantRetriever
 

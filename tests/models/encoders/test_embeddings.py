@@ -11,7 +11,7 @@ from letters import LetterEncoder, numbered
 
 from ragsweep.models.encoders.embeddings import PIECE, embed, encoding_ms
 from ragsweep.retrieval import SentenceTransformerEncoder
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 
 CORPUS = ("zinc", "iron", "calcium")
 
@@ -104,7 +104,7 @@ def test_a_store_gives_the_arrays_of_every_entry_of_a_stage(store):
 ON_THIS_CPU = """
 import sys
 import numpy as np
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 from ragsweep.retrieval import SentenceTransformerEncoder
 from ragsweep.models.encoders.embeddings import embed
 store, file, *texts = sys.argv[1:]

@@ -16,7 +16,7 @@ from ragsweep.models.encoders import encoder, model_running
 from ragsweep.models.encoders.backends import PRECISIONS
 from ragsweep.models.encoders.embeddings import embed
 from ragsweep.retrieval import SentenceTransformerEncoder
-from ragsweep.store.store import NO_STORE, Store
+from ragsweep.store.stage_store import NO_STORE, Store
 
 pytestmark = pytest.mark.usefixtures("models")
 
@@ -152,7 +152,7 @@ import sys
 import numpy as np
 import torch
 from ragsweep.retrieval import SentenceTransformerEncoder
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 torch.set_num_threads(3)
 store, file, *combinations = sys.argv[1:]
 texts = sys.stdin.read().split("|")

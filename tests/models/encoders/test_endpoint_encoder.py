@@ -25,7 +25,7 @@ from ragsweep.models.encoders.embeddings import embed
 from ragsweep.models.language import sending
 from ragsweep.retrieval import DenseRetriever, OpenAIEncoder, Search, rank
 from ragsweep.store.identity import identity
-from ragsweep.store.store import NO_STORE, Store
+from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.testing import EncoderContract
 
 pytestmark = pytest.mark.extra("openai")
@@ -412,7 +412,7 @@ def test_the_limit_on_tokens_keeps_what_was_paid_for_and_a_new_start_goes_on(enc
 
 PROGRAM = """
 import sys
-from ragsweep.store.store import NO_STORE, Store
+from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.retrieval import OpenAIEncoder
 from ragsweep.models.encoders.embeddings import embed
 url, folder, *texts = sys.argv[1:]

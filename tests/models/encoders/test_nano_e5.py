@@ -21,7 +21,7 @@ from ragsweep.retrieval import (
     SentenceTransformerEncoder,
     rank,
 )
-from ragsweep.store.store import NO_STORE
+from ragsweep.store.stage_store import NO_STORE
 from ragsweep.testing import EncoderContract
 
 PASSAGES = (  # a library's rules

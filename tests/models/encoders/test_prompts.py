@@ -11,7 +11,7 @@ from ragsweep.models.encoders.prompts import family_of
 from ragsweep.retrieval import DenseRetriever, OpenAIEncoder, Search, SentenceTransformerEncoder
 from ragsweep.retrieval.indexes.exact import ExactSearch
 from ragsweep.store.identity import identity
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 
 pytestmark = pytest.mark.usefixtures("models")
 

@@ -24,7 +24,7 @@ from ragsweep.retrieval import (
 )
 from ragsweep.retrieval.feedback import Feedback, rocchio
 from ragsweep.retrieval.indexes.engine import Corpus, ranked_by_engine
-from ragsweep.store.store import NO_STORE
+from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.ranking.judging import judge
 from ragsweep.tasks.ranking.metrics import ndcg
 

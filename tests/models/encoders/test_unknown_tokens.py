@@ -8,7 +8,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from ragsweep.models.encoders import unknown_tokens as module
 from ragsweep.models.encoders.unknown_tokens import unknown_tokens
 from ragsweep.retrieval import SentenceTransformerEncoder, WordLlamaEncoder
-from ragsweep.store.store import NO_STORE, Store
+from ragsweep.store.stage_store import NO_STORE, Store
 
 CHINESE = ("图书馆周一至周五上午九点开门", "借书证丢失后请到服务台补办。费用为十元。")
 MINILM = SentenceTransformerEncoder().tokenizer_file

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ModelError
 from ragsweep.models.language.kept import KeptResponses
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 
 KEEP = """
 import sys

@@ -16,7 +16,7 @@ from ragsweep.retrieval import (
     SparseRetriever,
     rank,
 )
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 
 HNSW = {"m": 4, "ef_construction": 8, "ef_search": 12}
 IVF_PQ = {"lists": 16, "probes": 2, "subquantizers": 2}

@@ -9,7 +9,7 @@ from ragsweep.core.errors import ConfigError, EncoderError
 from ragsweep.models.encoders.embeddings import embed
 from ragsweep.retrieval import DenseRetriever, HnswIndex, Reducible, Search, SentenceTransformerEncoder, rank
 from ragsweep.retrieval.indexes.quantized import QuantizedIndex
-from ragsweep.store.store import NO_STORE
+from ragsweep.store.stage_store import NO_STORE
 
 PASSAGES, QUERIES, DIMENSIONS = 600, 20, 128
 

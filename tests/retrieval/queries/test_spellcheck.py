@@ -8,7 +8,7 @@ from rapidfuzz.distance import OSA
 from ragsweep.core.digest import digest
 from ragsweep.retrieval import Search, SparseRetriever, SpellCheck
 from ragsweep.store.identity import identity
-from ragsweep.store.store import NO_STORE
+from ragsweep.store.stage_store import NO_STORE
 from ragsweep.testing import ExpanderContract
 
 CORPUS = (

@@ -27,7 +27,7 @@ from ragsweep.retrieval import (
     rank,
 )
 from ragsweep.store.identity import identity
-from ragsweep.store.store import NO_STORE, Store
+from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.testing import ExpanderContract
 from ragsweep.testing.retrieval import SEARCH
 

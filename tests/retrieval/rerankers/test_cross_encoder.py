@@ -10,7 +10,7 @@ import pytest
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.retrieval import CrossEncoderReranker, SentenceTransformerEncoder, SparseRetriever
-from ragsweep.store.store import NO_STORE
+from ragsweep.store.stage_store import NO_STORE
 from ragsweep.testing import RerankerContract
 from ragsweep.testing.retrieval import SEARCH
 

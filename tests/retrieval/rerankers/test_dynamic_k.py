@@ -22,7 +22,7 @@ from ragsweep.retrieval import (
     rank,
     ranked,
 )
-from ragsweep.store.store import NO_STORE
+from ragsweep.store.stage_store import NO_STORE
 from ragsweep.testing import RerankerContract
 
 

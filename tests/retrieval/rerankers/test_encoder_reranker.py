@@ -17,7 +17,7 @@ from ragsweep.retrieval import (
     SparseRetriever,
     rank,
 )
-from ragsweep.store.store import NO_STORE
+from ragsweep.store.stage_store import NO_STORE
 from ragsweep.testing import RerankerContract
 
 

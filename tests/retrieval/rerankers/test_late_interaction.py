@@ -18,7 +18,7 @@ from ragsweep.retrieval import (
 )
 from ragsweep.retrieval.rerankers import late_interaction
 from ragsweep.retrieval.rerankers.late_interaction import maxsim
-from ragsweep.store.store import NO_STORE
+from ragsweep.store.stage_store import NO_STORE
 from ragsweep.testing import RerankerContract
 
 pytestmark = pytest.mark.usefixtures("models")

@@ -13,7 +13,7 @@ from ragsweep.models.language import smollm2, smollm2_files
 from ragsweep.retrieval import LikelihoodReranker, OpenAIModel, Ranking, Search, SmolLM2Model, SparseRetriever, rank
 from ragsweep.retrieval.pipeline import PipelineRetriever
 from ragsweep.retrieval.stages import rerank
-from ragsweep.store.store import NO_STORE, Store
+from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.testing import RerankerContract
 from ragsweep.testing.retrieval import SEARCH
 

@@ -10,7 +10,7 @@ from letters import LetterEncoder
 
 from ragsweep.retrieval import NOTHING, EncoderReranker, MmrReranker, Search, SparseRetriever, minmax
 from ragsweep.retrieval.rerankers.mmr import mmr
-from ragsweep.store.store import NO_STORE
+from ragsweep.store.stage_store import NO_STORE
 from ragsweep.testing import RerankerContract
 
 

@@ -10,7 +10,7 @@ from ragsweep.core.errors import RetrieverError
 from ragsweep.retrieval import NOTHING, Ranking, Search, SparseRetriever
 from ragsweep.retrieval.rerankers import pair_scores as module
 from ragsweep.retrieval.rerankers.pair_scores import pair_scores
-from ragsweep.store.store import NO_STORE
+from ragsweep.store.stage_store import NO_STORE
 
 
 class Shared:

@@ -30,11 +30,11 @@ from ragsweep.retrieval import (
 )
 from ragsweep.retrieval.folds import folds_of
 from ragsweep.retrieval.judgments import dealing
-from ragsweep.retrieval.routing.words import Routing, sentences
+from ragsweep.retrieval.routing.query_words import Routing, sentences
 from ragsweep.retrieval.stages import check_search, details_of
-from ragsweep.store.store import NO_STORE
+from ragsweep.store.stage_store import NO_STORE
 from ragsweep.testing import LearnerContract
-from ragsweep.testing.learning import JudgedSearch
+from ragsweep.testing.learner_contract import JudgedSearch
 
 DENSE, SPARSE = DenseRetriever(LetterEncoder(), NO_STORE), SparseRetriever(NO_STORE)
 ROUTES = {"dense": DENSE, "sparse": SPARSE, "both": FusedRetriever({"dense": DENSE, "sparse": SPARSE})}

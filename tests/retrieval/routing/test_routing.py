@@ -9,8 +9,8 @@ from sklearn.model_selection import StratifiedKFold
 
 from ragsweep.retrieval import CentroidClassifier
 from ragsweep.retrieval.folds import folds_of
-from ragsweep.retrieval.routing.choice import choose, predict
-from ragsweep.retrieval.routing.words import interval_of_gain
+from ragsweep.retrieval.routing.query_words import interval_of_gain
+from ragsweep.retrieval.routing.route_choice import choose, predict
 
 TYPED = st.lists(st.tuples(st.sampled_from("abcdefgh"), st.integers(-1, 3)), min_size=2, max_size=40)
 

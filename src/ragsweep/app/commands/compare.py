@@ -35,7 +35,7 @@ def main() -> int:
     check_ids([*run_ids, *filter(None, [arguments.baseline])])
 
     from ragsweep import report
-    from ragsweep.replay.compare import CompareRequest, compare_runs
+    from ragsweep.replay.comparing import CompareRequest, compare_runs
 
     if arguments.metric:
         overrides.append(f"decision.metric={arguments.metric}")

@@ -37,7 +37,7 @@ def main() -> int:
     from ragsweep.core.quoting import typed
     from ragsweep.core.terminal import counted
     from ragsweep.datasets.formats.conversion import convert
-    from ragsweep.datasets.model.checks import check
+    from ragsweep.datasets.model.collection_checks import check
     from ragsweep.experiment import checked
 
     chosen = composed(arguments.overrides)

@@ -29,7 +29,7 @@ def main() -> int:
     if not given:
         parser.error("expected the id of a query, or a part of its text")
 
-    from ragsweep.replay.explain import ExplainRequest, explain
+    from ragsweep.replay.explaining import ExplainRequest, explain
 
     request = ExplainRequest(arguments.run_id, given[0], given[1:], arguments.allow)
     print(explain(request, shutil.get_terminal_size((100, 24)).columns))

@@ -26,7 +26,7 @@ def main() -> int:
         raise ConfigError(f"--margin: found {arguments.margin:g}, expected more than 0")
 
     from ragsweep.core.terminal import one_line
-    from ragsweep.replay.gate import GateRequest, judge_candidate
+    from ragsweep.replay.gating import GateRequest, judge_candidate
 
     gate = judge_candidate(
         GateRequest(arguments.candidate, arguments.baseline, arguments.metric, arguments.margin, arguments.overrides)

@@ -51,7 +51,7 @@ def main() -> int:
 
 def own_store() -> tuple[str | None, str | None]:
     """The store that the configuration names, and where it keeps artifacts; None where it names no store."""
-    from ragsweep.replay.recorded import composed_today
+    from ragsweep.replay.trusted_record import composed_today
 
     try:
         own = composed_today([])[0].tracking

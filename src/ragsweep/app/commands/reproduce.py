@@ -31,7 +31,7 @@ def main() -> int:
     if not arguments.tolerance >= 0:
         parser.error(f"--tolerance: found {arguments.tolerance}, expected a number of at least 0")
 
-    from ragsweep.replay.reproduce import ReproduceRequest, reproduce
+    from ragsweep.replay.reproducing import ReproduceRequest, reproduce
 
     request = ReproduceRequest(
         arguments.run_id,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from ragsweep.app.commands import composed, parser_of
 
 if TYPE_CHECKING:
-    from ragsweep.store.store import Entry
+    from ragsweep.store.stage_store import Entry
 
 
 def main() -> int:
@@ -28,7 +28,7 @@ def main() -> int:
     if arguments.path and not Path(arguments.path).is_dir():
         parser.error(f"--path: {arguments.path} is not a folder")
 
-    from ragsweep.store.store import Store
+    from ragsweep.store.stage_store import Store
 
     store = Store(arguments.path or _configured_path())
     stages: dict[str, list[Entry]] = defaultdict(list)

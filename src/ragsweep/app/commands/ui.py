@@ -26,7 +26,7 @@ def main() -> int:
     arguments = parser.parse_args()
     port = _free_port(arguments.port)
 
-    from ragsweep.replay.recorded import composed_today
+    from ragsweep.replay.trusted_record import composed_today
     from ragsweep.tracking import print_latest_sweep
     from ragsweep.tracking.address import is_server, sqlite_file
     from ragsweep.tracking.schema import check_version

@@ -17,7 +17,7 @@ from ragsweep.datasets.chunkers.rulers import Ruler
 from ragsweep.datasets.chunkers.sentence import WITHIN
 from ragsweep.datasets.chunkers.sized import SizedChunker
 from ragsweep.store.identity import identity
-from ragsweep.store.store import NO_STORE, Arrays, Store
+from ragsweep.store.stage_store import NO_STORE, Arrays, Store
 from ragsweep.text.sentences import LIBRARIES, sentences_of
 from ragsweep.text.tokens import Span
 

@@ -14,7 +14,7 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.core.parsing import MalformedError, from_json, read_lines
 from ragsweep.datasets.formats.beir_files import files_of, qrels_files
-from ragsweep.datasets.formats.corpora.table import TableCorpus
+from ragsweep.datasets.formats.corpora.document_table import TableCorpus
 from ragsweep.datasets.formats.own import Asked, Corpus
 from ragsweep.datasets.model.collection import Collection, Document, Judgment, LeftOut, Query, Unranked
 from ragsweep.datasets.model.faults import Faults

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import counted
 from ragsweep.datasets.formats.beir import HEADER
-from ragsweep.datasets.formats.written import (
+from ragsweep.datasets.formats.written_files import (
     BOM,
     Written,
     further_fields,

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from ragsweep.core.limits import Text
 from ragsweep.datasets.formats.pdf_documents import PageNumbers, PdfDocuments, checked_skip
 from ragsweep.datasets.formats.pdf_fonts import Font
-from ragsweep.datasets.formats.questions.table import TableQuestions
+from ragsweep.datasets.formats.questions.question_table import TableQuestions
 from ragsweep.datasets.model.collection import Collection, Document, Judgment
 from ragsweep.datasets.model.pages import OF_PDF, Match, PageOrDocument, keys_of
 from ragsweep.datasets.model.selecting import Selecting
 from ragsweep.datasets.readers.judgment_files import JudgmentFile
-from ragsweep.store.store import NO_STORE, Store
+from ragsweep.store.stage_store import NO_STORE, Store
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from ragsweep.datasets.model.collection import Document
 from ragsweep.datasets.model.pages import nearest
 from ragsweep.datasets.readers.fields import flaw_of_name
 from ragsweep.datasets.readers.files import files_at, what_is
-from ragsweep.store.store import NO_STORE, Arrays, Store, packed, unpacked
+from ragsweep.store.stage_store import NO_STORE, Arrays, Store, packed, unpacked
 from ragsweep.text.normalisation import composed
 
 PageNumbers = Literal["physical", "label"]

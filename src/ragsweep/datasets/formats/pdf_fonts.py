@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from ragsweep.core.capability import Capability, offered_with
-from ragsweep.store.store import Arrays, packed
+from ragsweep.store.stage_store import Arrays, packed
 
 LONGEST_NAME = 500  # bytes
 STANDARD, REPLACED = "Chrom ", "Chrome "  # how pdfium calls its own fonts: for the 14 that every reader has, for others

@@ -15,7 +15,7 @@ from ragsweep.core.plugins import is_ours
 from ragsweep.datasets.model.collection import Collection, Document
 from ragsweep.store.code import kind_of
 from ragsweep.store.identity import identity
-from ragsweep.store.store import Arrays, Store
+from ragsweep.store.stage_store import Arrays, Store
 from ragsweep.text.tokens import Span
 
 

@@ -15,12 +15,12 @@ from ragsweep.core.arrays import Indices
 from ragsweep.core.digest import digest, digest_texts
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.model.cases import Case
-from ragsweep.datasets.model.checks import check
 from ragsweep.datasets.model.chunking import Chunker, cut
 from ragsweep.datasets.model.collection import Collection, Document, Judgment, LeftOut, Page, Query, Reference, Unit
+from ragsweep.datasets.model.collection_checks import check
 from ragsweep.datasets.model.numbered_words import FUZZY, number_words, shares_of_words
 from ragsweep.datasets.model.overlaps import on_one_line, overlapping
-from ragsweep.store.store import NO_STORE, Store
+from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.text.tokens import Span
 
 

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from ragsweep.core.digest import version
 from ragsweep.core.errors import EncoderError, first_line
-from ragsweep.store.store import Arrays, Store
+from ragsweep.store.stage_store import Arrays, Store
 
 Backend = Literal["torch", "onnx", "openvino"]
 Precision = Literal["fp32", "bf16", "int8"]

@@ -22,7 +22,7 @@ from ragsweep.models.encoders.reduction import shortened, unreduced
 from ragsweep.models.encoders.returned import check_embeddings
 from ragsweep.store.code import digest_of_module, kind_of
 from ragsweep.store.identity import identity
-from ragsweep.store.store import Arrays, Store
+from ragsweep.store.stage_store import Arrays, Store
 
 Digests = npt.NDArray[np.bytes_]
 

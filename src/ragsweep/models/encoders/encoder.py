@@ -40,7 +40,7 @@ from ragsweep.models.encoders.prompts import Prompted
 from ragsweep.models.encoders.reduction import Reducible
 from ragsweep.models.encoders.similarity import Similarity, by_dot
 from ragsweep.models.encoders.torch_model import TorchModel
-from ragsweep.store.store import NO_STORE, Store
+from ragsweep.store.stage_store import NO_STORE, Store
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

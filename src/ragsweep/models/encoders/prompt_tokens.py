@@ -13,7 +13,7 @@ from ragsweep.core.progress import advance, progress
 from ragsweep.core.terminal import say_once
 from ragsweep.models.encoders.tokenizer import WORDS, digest_of, file_of, opened
 from ragsweep.store.code import digest_of_module
-from ragsweep.store.store import Arrays, Store
+from ragsweep.store.stage_store import Arrays, Store
 from ragsweep.text.tokens import word_spans
 
 AT_ONCE = 4096  # texts whose tokens are in memory

@@ -14,7 +14,7 @@ from ragsweep.core.digest import digest_texts, version
 from ragsweep.core.parsing import from_json
 from ragsweep.models.encoders.tokenizer import digest_of, opened
 from ragsweep.store.code import digest_of_module
-from ragsweep.store.store import Arrays, Store
+from ragsweep.store.stage_store import Arrays, Store
 
 TEXTS_SAMPLED = 10_000  # texts whose tokens are counted, which takes seconds; of more, so many that are evenly spread
 NO_TOKEN = -1

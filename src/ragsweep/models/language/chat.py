@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ragsweep.core.parsing import MalformedError, from_json
-from ragsweep.models.language.access import hidden
+from ragsweep.models.language.endpoint_access import hidden
 from ragsweep.models.language.reasoning_marks import split
 from ragsweep.models.language.response import Cause, count, read_response
 from ragsweep.models.language.sending import Kind, tokens_of

@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ModelError
 from ragsweep.core.parsing import MalformedError, from_json
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 
 FILE = "answers.sqlite"  # beside what the store may delete to make room: answers were paid for
 PATIENCE_S = 60  # for another process that is writing

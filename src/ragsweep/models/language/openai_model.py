@@ -23,7 +23,7 @@ from ragsweep.models.language.language_model import Asking, Item, Message, Resul
 from ragsweep.models.language.response import Cause
 from ragsweep.models.language.sending import Endpoint
 from ragsweep.models.language.unusable import Unusable
-from ragsweep.store.store import NO_STORE, Store
+from ragsweep.store.stage_store import NO_STORE, Store
 
 UNKNOWN = {"cause": Cause.REFUSED, "tokens_in": None, "tokens_out": None, "time_ms": 0}
 NOTHING = {"text": "", "refused": True, **UNKNOWN}  # stands for a response

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ragsweep.core.errors import ModelError
 from ragsweep.core.parsing import MB, MalformedError
 from ragsweep.core.terminal import duration, one_line, shortened
-from ragsweep.models.language.access import Access, hidden
 from ragsweep.models.language.budget import Budget
+from ragsweep.models.language.endpoint_access import Access, hidden
 from ragsweep.models.language.refusals import (
     ABOUT_KEYS,
     Refusal,

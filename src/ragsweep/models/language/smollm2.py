@@ -26,7 +26,7 @@ from ragsweep.models.language.language_model import (
     Work,
 )
 from ragsweep.models.language.smollm2_files import LIBRARIES, SHA256, check_packages, load
-from ragsweep.store.store import NO_STORE, Store
+from ragsweep.store.stage_store import NO_STORE, Store
 
 CONTEXT = 8192  # tokens of a prompt and its response, as the model was trained
 BLOCK = 256  # tokens of a prompt that are computed at once

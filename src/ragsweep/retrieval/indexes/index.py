@@ -17,7 +17,7 @@ from ragsweep.models.encoders.encoder import Embeddings
 from ragsweep.retrieval.indexes.exact import ExactSearch, canonical_scores
 from ragsweep.retrieval.ranking import Ranking, ranked
 from ragsweep.store.code import code_of
-from ragsweep.store.store import Arrays
+from ragsweep.store.stage_store import Arrays
 
 Nearest = Callable[[Embeddings, int], Ranking]  # (queries of shape [queries, dimensions], depth) -> ranking
 Keep = Callable[[Sequence[Any], Callable[[], Arrays]], Arrays]  # (build settings, build) -> index, new or stored

@@ -16,7 +16,7 @@ from ragsweep.retrieval.indexes.exact import BLOCK, ExactSearch, canonical_score
 from ragsweep.retrieval.indexes.index import Keep, Nearest
 from ragsweep.retrieval.ranking import Ranking, ranked
 from ragsweep.store.code import code_of
-from ragsweep.store.store import Arrays
+from ragsweep.store.stage_store import Arrays
 
 LEVELS = 256  # of a byte
 WORD = 8  # bytes of the numbers that are compared at once

@@ -13,7 +13,7 @@ from ragsweep.core.limits import Between
 from ragsweep.core.timing import timed
 from ragsweep.retrieval.ranking import Expansion, Ranker, Search
 from ragsweep.retrieval.term_counts import TermCounts
-from ragsweep.store.store import NO_STORE, Arrays, Store
+from ragsweep.store.stage_store import NO_STORE, Arrays, Store
 from ragsweep.text.normalisation import folded
 from ragsweep.text.tokens import Tokenizer, word_spans
 

@@ -12,7 +12,7 @@ from ragsweep.models.encoders.embeddings import embed
 from ragsweep.models.encoders.encoder import Embeddings, Encoder
 from ragsweep.retrieval.ranking import Ranking, Search
 from ragsweep.store.code import kind_of
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 
 
 class Candidates(NamedTuple):

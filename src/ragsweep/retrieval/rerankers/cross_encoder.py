@@ -29,7 +29,7 @@ from ragsweep.models.encoders.torch_model import TorchModel
 from ragsweep.retrieval.ranking import Ranking, Search, ranked
 from ragsweep.retrieval.rerankers.pair_scores import Pair, pair_scores, pairs_of
 from ragsweep.store.identity import identity
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,12 @@ from ragsweep.core.timing import timed
 from ragsweep.models.encoders.encoder import Embeddings, Encoder
 from ragsweep.models.encoders.encoder_capabilities import EmbedsTokens
 from ragsweep.models.encoders.similarity import name_of_similarity
-from ragsweep.retrieval.checks import expect_encoder
 from ragsweep.retrieval.ranking import Ranking, Search, ranked
+from ragsweep.retrieval.ranking_checks import expect_encoder
 from ragsweep.retrieval.rerankers.pair_scores import Pair, pair_scores, pairs_of
 from ragsweep.store.code import code_of, kind_of
 from ragsweep.store.identity import identity, own_settings
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 
 PASSAGES = 64  # whose tokens are embedded and kept in memory at once
 

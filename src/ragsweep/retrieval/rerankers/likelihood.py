@@ -23,10 +23,10 @@ from ragsweep.models.language.language_model import (
     ScoresOptions,
     TooLongError,
 )
-from ragsweep.retrieval.checks import expect_method
 from ragsweep.retrieval.ranking import Ranking, Search, ranked
+from ragsweep.retrieval.ranking_checks import expect_method
 from ragsweep.store.code import name_of
-from ragsweep.store.store import NO_STORE, Store
+from ragsweep.store.stage_store import NO_STORE, Store
 
 PROMPT = "Passage: {}\nPlease write a question based on this passage."  # that of UPR
 ASKING = Asking("reranker", max_tokens=1)  # writes nothing

@@ -15,12 +15,12 @@ from ragsweep.core.timing import timed
 from ragsweep.models.encoders.embeddings import encoding_ms
 from ragsweep.models.encoders.encoder import Embeddings, Encoder
 from ragsweep.models.encoders.similarity import of_length_1
-from ragsweep.retrieval.checks import expect_encoder
 from ragsweep.retrieval.indexes.exact import canonical_scores
 from ragsweep.retrieval.normalising import minmax
 from ragsweep.retrieval.ranking import Ranking, Search
+from ragsweep.retrieval.ranking_checks import expect_encoder
 from ragsweep.retrieval.rerankers.candidates import embed_candidates
-from ragsweep.store.store import Store
+from ragsweep.store.stage_store import Store
 
 LOWEST = -1.0  # of a cosine: the redundancy of the first passage
 

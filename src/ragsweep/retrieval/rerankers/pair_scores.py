@@ -14,7 +14,7 @@ from ragsweep.core.digest import digest, digest_texts
 from ragsweep.core.errors import RetrieverError
 from ragsweep.core.progress import progress
 from ragsweep.retrieval.ranking import Ranking, Search
-from ragsweep.store.store import Arrays, Store
+from ragsweep.store.stage_store import Arrays, Store
 
 Pair = tuple[str, str]  # of a query and a passage
 ScorePairs = Callable[[Sequence[Pair]], Scores]

@@ -13,7 +13,7 @@ from ragsweep.core.errors import RetrieverError
 from ragsweep.core.limits import Between
 from ragsweep.models.encoders.encoder import Embeddings, Encoder
 from ragsweep.store.code import kind_of
-from ragsweep.store.store import NO_STORE, Store
+from ragsweep.store.stage_store import NO_STORE, Store
 
 Classify = Callable[[Embeddings], Scores]
 

@@ -16,12 +16,12 @@ from ragsweep.core.timing import UNTIMED, sample, timed
 from ragsweep.models.encoders.embeddings import embed, encoding_ms
 from ragsweep.models.encoders.encoder import Embeddings
 from ragsweep.models.encoders.similarity import of_length_1
-from ragsweep.retrieval.checks import expect_method, expect_ranker
 from ragsweep.retrieval.judgments import padded, taken
 from ragsweep.retrieval.lessons import Lesson
 from ragsweep.retrieval.ranking import Ranker, Ranking, Search
-from ragsweep.retrieval.routing.choice import Choice, Predictions, choose, predict
+from ragsweep.retrieval.ranking_checks import expect_method, expect_ranker
 from ragsweep.retrieval.routing.classifiers import Classifier
+from ragsweep.retrieval.routing.route_choice import Choice, Predictions, choose, predict
 from ragsweep.retrieval.stages import check_search, total_bytes, total_ms
 from ragsweep.retrieval.trace import Trace, trace, within
 from ragsweep.store.code import name_of

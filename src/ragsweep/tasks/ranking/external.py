@@ -18,10 +18,10 @@ from ragsweep.core.trec_files import trec_eval_order
 from ragsweep.datasets.model.unranked import LeaveOut
 from ragsweep.datasets.readers.fields import LARGEST_GRADE
 from ragsweep.tasks.ranking.coverage import BUT_GRADED
-from ragsweep.tasks.ranking.evaluation import Evaluation, RankingMetric
-from ragsweep.tasks.ranking.evaluation import evaluate as measure
 from ragsweep.tasks.ranking.judging import NOTHING, Collapse, judge
 from ragsweep.tasks.ranking.metrics import Gain, average_precision, f1, hit_rate, mrr, ndcg, precision, recall
+from ragsweep.tasks.ranking.ranking_evaluation import Evaluation, RankingMetric
+from ragsweep.tasks.ranking.ranking_evaluation import evaluate as measure
 from ragsweep.tasks.ranking.reading import QRELS, RANKINGS, Entries, Source, read, spelled_alike
 from ragsweep.text.normalisation import composed
 

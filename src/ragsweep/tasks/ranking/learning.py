@@ -13,14 +13,14 @@ from ragsweep.datasets import Dataset
 from ragsweep.datasets.model.dataset import Qrels
 from ragsweep.retrieval import Ranking
 from ragsweep.retrieval.judgments import Judgments, learners_in
+from ragsweep.retrieval.routing.query_words import Routing, sentences
 from ragsweep.retrieval.routing.routed import RoutedQueries
-from ragsweep.retrieval.routing.words import Routing, sentences
 from ragsweep.statistics.intervals import Array, Indices
 from ragsweep.store.code import name_of
 from ragsweep.tasks.metric import metric_of
-from ragsweep.tasks.ranking.evaluation import CURVE
 from ragsweep.tasks.ranking.judging import Judged, judge
-from ragsweep.tasks.ranking.settings import EvaluationSettings
+from ragsweep.tasks.ranking.ranking_evaluation import CURVE
+from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.spans.needs import needs_spans, with_spans
 from ragsweep.tasks.ranking.units import units_of_ranking
 

@@ -2,7 +2,7 @@
 
 from ragsweep_answers.answering.reasoning.cot import ChainOfThought
 from ragsweep_answers.answering.reasoning.direct import DirectReasoning
-from ragsweep_answers.answering.reasoning.hybrid import HybridReasoning
+from ragsweep_answers.answering.reasoning.hybrid_reasoning import HybridReasoning
 from ragsweep_answers.answering.reasoning.structured import StructuredReasoning
 from ragsweep_answers.answering.reasoning.tot import TreeOfThoughts
 

@@ -8,8 +8,8 @@ from typing import TypeVar, cast
 
 from ragsweep.models.language.language_model import Exchange, LanguageModel, Message, ScoresOptions
 from ragsweep.models.language.prompt_text import prompt_beside
+from ragsweep_answers.answering.answer_parsing import read_confidence, read_letter
 from ragsweep_answers.answering.json_answer import JsonAnswer, read_json_answer
-from ragsweep_answers.answering.parsing import read_confidence, read_letter
 from ragsweep_answers.answering.question import Answer, Question
 from ragsweep_answers.answering.reasoning.prompt import described
 

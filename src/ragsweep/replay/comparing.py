@@ -1,0 +1,105 @@
+"""Compares finished runs of any sweeps, with tests of their differences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ragsweep import tracking
+from ragsweep.core.errors import ConfigError, TrackingError
+from ragsweep.experiment import checked, decision_of
+from ragsweep.replay.trusted_record import TODAYS, composed_today, keys_of, refuse_others
+from ragsweep.sweeps import (
+    Decision,
+    DecisionSettings,
+    Outcome,
+    Sweep,
+    check_at,
+    check_decision,
+    decide,
+    side_by_side,
+)
+
+SHOWN = 12  # digits of a digest that a message shows
+
+
+@dataclass(frozen=True)
+class CompareRequest:
+    """What to compare.
+
+    Attributes:
+        run_ids: Ids of runs and of sweeps. A sweep stands for its finished runs.
+        baseline: Id of the run to beat, which was chosen beforehand; or None.
+        overrides: `name=value`: settings of the groups `decision` and `tracking`. Without `decision.metric`, the metric
+            that the runs recorded decides.
+        settings: How to decide, in place of the group `decision`; or None.
+    """
+
+    run_ids: Sequence[str]
+    baseline: str | None
+    overrides: Sequence[str]
+    settings: DecisionSettings | None = None
+
+
+def compare_runs(request: CompareRequest) -> Decision:
+    """Put runs together as a sweep over the settings in which they differ, and decide between them.
+
+    Raises:
+        ConfigError: They have different data, queries or measures, lack a metric, or are a single run.
+        TrackingError: A run cannot be read.
+    """
+    refuse_others(request.overrides, "decision", *TODAYS)
+    today, _ = composed_today(request.overrides)
+    asked = [*request.run_ids, *([request.baseline] if request.baseline else [])]
+    outcomes, damaged = tracking.fetch_outcomes(today.tracking, asked)
+    if len(outcomes) < 2 and damaged:
+        named = ", ".join(f"{name} ({why})" for name, why in damaged.items())
+        raise TrackingError(f"{asked[0]}: expected at least two runs whose results can be read; found {named}")
+    if len(outcomes) < 2:
+        raise ConfigError(f"{asked[0]}: found only one finished run, expected at least two: name another run or sweep")
+    for other in outcomes[1:]:
+        check_same_task(outcomes[0], other)
+    settings, chosen = request.settings or decision_of(checked(today)), keys_of(request.overrides)
+    if request.settings is None and not chosen & {"decision", "decision.metric"} and outcomes[0].facts.decided_by:
+        settings = replace(settings, metric=outcomes[0].facts.decided_by)
+    one_sweep = len(asked) == 1 and all(outcome.swept for outcome in outcomes)  # a run on its own swept nothing
+    sweep = side_by_side(outcomes, settings=settings, baseline=request.baseline, damaged=damaged, as_swept=one_sweep)
+    if request.baseline and sweep.baseline is None:
+        raise ConfigError(
+            f"--baseline: found {request.baseline}, expected the id of one run whose results can be read, "
+            "not of a sweep"
+        )
+    if settings.metric not in sweep.metrics:
+        expected = ", ".join(sweep.metrics)
+        raise ConfigError(f"decision.metric: found {settings.metric!r}, expected one that all have: {expected}")
+    if not chosen & {"decision", "decision.gains", "decision.costs"}:
+        settings = _measured(settings, sweep)
+    check_decision(settings, list(sweep.metric_info.values()), ())
+    check_at(settings, sweep.cutoffs)
+    return decide(replace(sweep, settings=settings))
+
+
+def _measured(settings: DecisionSettings, sweep: Sweep) -> DecisionSettings:
+    """The settings without gains and costs that the runs did not measure, as in runs of earlier versions."""
+    known = sweep.metric_info
+    gains, costs = ([name for name in names if name in known] for names in (settings.gains, settings.costs))
+    return replace(settings, gains=gains, costs=costs)
+
+
+def check_same_task(one: Outcome, other: Outcome) -> None:
+    """Raise `ConfigError` if two runs were measured on different data or by different settings."""
+    tasks = one.task, other.task
+    if tasks[0]["dataset"] != tasks[1]["dataset"]:
+        raise ConfigError(
+            f"{_on(one)}, {_on(other)}: measured on different documents, queries or judgments, "
+            "so their numbers cannot be compared"
+        )
+    for name in dict.fromkeys([*tasks[0], *tasks[1]]):
+        found = [task.get(name) for task in tasks]
+        if found[0] != found[1]:
+            what = f"{name} is {found[0]} and {found[1]}" if name != "queries" else "measured on different queries"
+            raise ConfigError(f"{one.run_id}, {other.run_id}: {what}, so their numbers cannot be compared")
+
+
+def _on(run: Outcome) -> str:
+    return f"{run.run_id} on {run.facts.dataset} (digest {run.facts.digest[:SHOWN]})"

@@ -1,0 +1,46 @@
+"""Explains the results of a recorded run for one query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import chdir
+from dataclasses import dataclass
+
+from ragsweep import tracking
+from ragsweep.core.errors import ConfigError
+from ragsweep.core.project import project
+from ragsweep.experiment import Experiment
+from ragsweep.replay.trusted_record import composed_today, trusted
+from ragsweep.store.code import kind_of
+from ragsweep.tasks.task import Record
+from ragsweep.tasks.task_capabilities import ExplainsItems
+
+
+@dataclass(frozen=True)
+class ExplainRequest:
+    """What to explain.
+
+    Attributes:
+        run_id: The run.
+        query: The id of a query, or a part of its text that is in no other query.
+        overrides: `name=value`: the places of stores and data on this machine.
+        modules: Modules outside ragsweep whose classes the record may name.
+    """
+
+    run_id: str
+    query: str
+    overrides: Sequence[str]
+    modules: Sequence[str]
+
+
+def explain(request: ExplainRequest, width: int) -> str:
+    """The explanation as text, for a terminal that is `width` characters wide. Records nothing."""
+    today, settings = composed_today(request.overrides)
+    run = tracking.fetch_run(today.tracking, request.run_id)
+    with chdir(project()):  # paths in a record are relative to the project
+        experiment = Experiment.of(trusted(run.config, today, settings, request.modules))
+        task = experiment.task
+        if not isinstance(task, ExplainsItems):
+            raise ConfigError(f"{request.run_id}: {kind_of(task)} does not explain its runs")
+        record = Record(run.name, run.run_id, run.per_query, run.params)
+        return "\n".join(task.explain(experiment.items, request.query, record, width))

@@ -1,0 +1,219 @@
+"""Further sentences about a decision: how the choice was made, warnings, the baseline, query types and power."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import isfinite
+
+from ragsweep.core.terminal import counted, one_line
+from ragsweep.report.report_sentences import MOST_NAMED, at, bought, p_value
+from ragsweep.report.unread_words import lost_in_words
+from ragsweep.statistics import LEVEL, WORTHWHILE
+from ragsweep.sweeps import Choice, Decision, Sweep, not_shipped
+
+FEW = 20  # queries; with fewer, the intervals are too narrow
+STILL_RISING = 0.02  # between the two largest cutoffs; less is not worth a sentence
+LEAST_LOSS = 0.0005  # smaller losses are shown as nothing
+
+
+def evidence(decision: Decision) -> list[str]:
+    """Further sentences: how the choice was made, warnings, the baseline, query types and power."""
+    return [one_line(sentence) for sentence in _evidence(decision)]
+
+
+def _evidence(decision: Decision) -> Iterator[str]:
+    if len(decision.sweep.queries) < FEW:
+        queries = counted(len(decision.sweep.queries), "query")
+        yield f"Only {queries}: intervals and tests with so few queries are not reliable."
+    if lost := lost_in_words(decision):
+        yield lost
+    if len(decision.sweep.outcomes) < 2:
+        return
+    yield from _cautions(decision)
+    asked, used = decision.sweep.settings.at, decision.headline.cutoff
+    if asked is not None and asked != used:
+        yield f"decision.at is {asked}, at which no run finished: the headline is about {decision.sweep.cutoff} {used}."
+    yield from _left_out(decision)
+    if not_shipped(decision) == "same values":
+        return
+    yield from _rule(decision)
+    yield from _one_for_all(decision)
+    yield from _edges(decision)
+    yield from _cheap_baseline(decision)
+    yield from _against_baseline(decision)
+    yield from _query_types(decision)
+    yield from _wrong_judgments(decision)
+    yield from _power(decision.headline.allowed)
+
+
+def _cautions(decision: Decision) -> Iterator[str]:
+    """What must be said of other configurations than the named one."""
+    of: dict[str, list[str]] = {}
+    for outcome in decision.sweep.outcomes:
+        of.setdefault(outcome.facts.caution, []).append(outcome.name)
+    for caution, names in of.items():
+        if caution and caution != decision.named.facts.caution:
+            yield f"{_listed(names)}: {caution}"
+
+
+def _rule(decision: Decision) -> Iterator[str]:
+    """How one of several configurations was chosen."""
+    sweep, choice = decision.sweep, decision.headline
+    prefer, margin = sweep.settings.prefer, sweep.settings.margin
+    as_good = counted(len(choice.as_good), "configuration")
+    if prefer and choice.not_worse == []:
+        yield (
+            f"Chosen: the best measured {sweep.metric_title}. No configuration is shown to be within {margin:g} of the "
+            "true best (p <= 0.05)."
+        )
+    elif prefer and choice.not_worse is not None:
+        yield (
+            f"Chosen: the best {prefer} among {as_good} shown not to be worse than the best by {margin:g} "
+            f"{sweep.metric_title} or more (non-inferiority test, p <= 0.05)."
+        )
+    elif prefer:
+        yield (
+            f"Chosen: the best {prefer} among {as_good} that cannot be told apart from the best. That does not show "
+            "that they are as good: decision.margin tests it."
+        )
+    elif len(choice.tied) > 1:
+        yield (
+            f"Chosen: the best measured {sweep.metric_title}. The tied ones may be as good: choose between them by "
+            "cost (decision.prefer), or measure more queries."
+        )
+    if margin is not None and not prefer and choice.not_worse is not None:
+        names = _listed([sweep.label(outcome) for outcome in choice.not_worse]) or "none"
+        within = f"within {margin:g} {sweep.metric_title} of the best{at(sweep, choice)}"
+        yield f"Shown to be {within} (p <= 0.05): {names}."
+    if choice.not_worse is not None:
+        yield from _limits_of_the_margin(choice)
+
+
+def _left_out(decision: Decision) -> Iterator[str]:
+    """The configurations at the headline's cutoff that could not be chosen."""
+    sweep, choice = decision.sweep, decision.headline
+    controls = {outcome.name for outcome in sweep.outcomes if outcome.facts.control}
+    for why, some in (("do not meet the requirements", choice.excluded.keys() - controls), ("are controls", controls)):
+        if choice.meets and (left_out := [name for name in choice.excluded if name in some]):
+            yield f"Left out{at(sweep, choice)}, as they {why}: {_listed(left_out)}."
+
+
+def _limits_of_the_margin(choice: Choice) -> Iterator[str]:
+    """What so many queries can never show, and what the test of a margin needs where the metric has no bounds."""
+    sweep, found = choice.allowed, choice.showable
+    queries = len(sweep.queries)
+    if not isfinite(sweep.metric_info[sweep.decided_by].span):
+        yield (
+            f"{sweep.metric_title} has no bounds: the test of the margin assumes that the differences are about "
+            "symmetric, and misses a loss that few queries carry."
+        )
+    elif found and found.queries > queries:
+        yield (
+            f"{counted(queries, 'query')} cannot show a margin of {sweep.settings.margin:g}: between "
+            f"{choice.distinct} configurations {found.margin:.2g} is the smallest, and {sweep.settings.margin:g} takes "
+            f"at least {found.queries:,} queries, even if none of them differs."
+        )
+    elif not choice.not_worse:
+        yield "Measure more queries, or allow a larger margin."
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"{', '.join(names[:MOST_NAMED])}{more}"
+
+
+def _one_for_all(decision: Decision) -> Iterator[str]:
+    found, sweep = decision.for_all, decision.sweep
+    if found:
+        loss = max(found.loss)
+        worst = list(decision.choices)[found.loss.index(loss)] if loss > 0 else None
+        most = f"at most {loss:.3f} {sweep.metric_title}, at {sweep.cutoff} {worst}"
+        lost = most if loss >= LEAST_LOSS else "nothing"
+        yield f"One configuration for every {sweep.cutoff}, instead of the best for each, loses {lost} (held out)."
+
+
+def _edges(decision: Decision) -> Iterator[str]:
+    """Warnings that the best may lie outside of what was swept."""
+    sweep = decision.sweep
+    for name in decision.at_edge:
+        method = decision.named.facts.method
+        value = f"{sweep.short(name)} {decision.best[name]:g}"
+        if name in method.stands_for and method.vary:
+            yield f"{value} is at the end of its range: {method.vary}."
+        else:
+            end = "smallest" if decision.best[name] == sweep.axes[name][0] else "largest"
+            yield f"{value} is the {end} value of the sweep: sweep {end.replace('est', 'er')} ones."
+    gain, points = decision.gain, bought(decision)
+    if gain and len(points) > 1:
+        (lower, before, _), (higher, last, _) = points[-2:]
+        if sweep.sign(gain) * (last - before) >= STILL_RISING:
+            still = f"{sweep.title(gain)} still {'rises' if sweep.sign(gain) > 0 else 'falls'}"
+            largest = f"{before:.3f} at {lower}, {last:.3f} at {higher}"
+            yield f"{still} between the two largest {sweep.cutoff} of the sweep: {largest}."
+
+
+def _cheap_baseline(decision: Decision) -> Iterator[str]:
+    baselines = [outcome.facts.method for outcome in decision.headline.others if outcome.facts.method.is_baseline]
+    if baselines and not decision.named.facts.method.is_baseline:
+        advantage = f", which {baselines[0].advantage}" if baselines[0].advantage else ""
+        yield f"One of the tied configurations is {baselines[0].title or 'the usual baseline'}{advantage}."
+
+
+def _against_baseline(decision: Decision) -> Iterator[str]:
+    sweep = decision.headline.allowed
+    found = sweep.standings
+    against, best = found.baseline, found.best
+    if against is None or against.reference == best:
+        return
+    fixed = sweep.outcomes[against.reference].name == sweep.baseline
+    p = against.p_holm[best] if fixed else found.with_best.p[against.reference]
+    other = sweep.outcomes[against.reference]
+    usual = other.facts.method.title if not fixed else ""
+    difference = f"95 % interval [{against.low[best]:+.3f}, {against.high[best]:+.3f}]"
+    yield (
+        f"The best against {usual or 'the baseline'}, {other.name}: "
+        f"{against.difference[best]:+.3f} {sweep.metric_title}, {difference}, p {p_value(p)} "
+        f"{'(Holm)' if fixed else 'corrected for choosing the best'}; "
+        f"{counted(int(against.wins[best]), 'query')} better, {against.ties[best]} equal, {against.losses[best]} worse."
+    )
+
+
+def _query_types(decision: Decision) -> Iterator[str]:
+    found = decision.headline.allowed.standings
+    if found.by_type is not None:
+        verdict = "pays off" if found.types_pay else "is not shown to pay off"
+        yield (
+            f"A configuration for each query type {verdict}: {found.by_type.gain:+.3f} {decision.sweep.metric_title} "
+            f"on held-out queries (p {p_value(found.by_type.p)})."
+        )
+
+
+def _wrong_judgments(decision: Decision) -> Iterator[str]:
+    """How many judgments must be wrong for another configuration to be better."""
+    choice = decision.headline
+    if choice.distinct < 2 or not choice.allowed.is_mean(choice.allowed.decided_by):
+        return
+    if not choice.worse:
+        yield "The configurations are tied already: a few wrong judgments can change which of them measures best."
+        return
+    if choice.bearable is None:
+        return
+    sweep, (rival, found) = choice.allowed, choice.bearable
+    worst, drawn = (f"{100 * number / found.items:.1f} %" for number in (found.worst, found.at_random))
+    tied = " Fewer can change which of the tied ones measures best." if len(choice.tied) > 1 else ""
+    yield (
+        f"{sweep.label(rival)} would measure better than {sweep.label(choice.best)}{at(sweep, choice)} if the "
+        f"judgments of {found.worst} of {found.items} questions ({worst}) were wrong in the worst way, or of "
+        f"{found.at_random} ({drawn}) drawn at random.{tied}"
+    )
+
+
+def _power(sweep: Sweep) -> Iterator[str]:
+    power, queries = sweep.standings.power, len(sweep.queries)
+    if 2 ** (1 - queries) > LEVEL:
+        yield f"{counted(queries, 'query')} cannot show any difference: no test on so few has a p below {LEVEL}."
+    elif power:
+        yield (
+            f"{queries} queries can detect a difference of {power.detectable:.3f} {sweep.metric_title} between two "
+            f"similar configurations (80 % power). A difference of {WORTHWHILE} needs {power.needed:,} queries."
+        )

@@ -1,0 +1,53 @@
+"""The files of a finished sweep, and of a comparison."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from ragsweep.core.csv_files import write_table
+from ragsweep.core.drawing import drawing, save_charts
+from ragsweep.report import report_charts, sweep_charts
+from ragsweep.report.record import write_decision
+from ragsweep.report.report_page import Origin, write_report
+from ragsweep.sweeps import Decision
+
+
+def write_sweep(folder: Path, decision: Decision, origin: Origin) -> str:
+    """Write the tables, charts, decision and report of a sweep.
+
+    Args:
+        folder: The sweep's folder.
+        decision: Its decision.
+        origin: Command, run id, commit and start of the sweep.
+
+    Returns:
+        The report, in Markdown.
+    """
+    results = folder / "results"
+    results.mkdir(parents=True, exist_ok=True)
+    summary = decision.summary_statistics  # its tests are computed once, before the chart process gets its copy
+    with drawing(folder / "charts", sweep_charts.reference_charts, decision):
+        write_table(results / "summary_statistics.csv", summary)
+        if decision.pairs is not None:
+            write_table(results / "pairs.csv", decision.pairs)
+        write_decision(folder / "decision.json", decision, origin.run_id)
+    with drawing(folder / "charts", report_charts.report_charts, decision) as charts:
+        write_table(results / f"evaluation_results_{origin.started}.csv", decision.sweep.per_query)
+    return write_report(folder, decision, origin, charts)
+
+
+def write_comparison(path: Path, decision: Decision, command: str, started: str) -> None:
+    """Write a comparison of runs as an HTML page.
+
+    Args:
+        path: Path of the page.
+        decision: The decision between them.
+        command: The command that repeats the comparison.
+        started: Start time, YYYYMMDD_HHMMSS.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        charts = save_charts(Path(folder) / "charts", report_charts.report_charts, decision)
+        write_report(Path(folder), decision, Origin(command, "", "", started), charts)
+        shutil.copyfile(Path(folder) / "report.html", path)

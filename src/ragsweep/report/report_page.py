@@ -1,0 +1,289 @@
+"""The report of a sweep, as a self-contained HTML page and as Markdown with the same content."""
+
+from __future__ import annotations
+
+import html
+import shlex
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from markupsafe import Markup
+
+from ragsweep.core.csv_files import TEXTS
+from ragsweep.core.drawing import Chart
+from ragsweep.core.terminal import counted, counted_of_all, printable
+from ragsweep.report import query_lists as queries
+from ragsweep.report.captions import captions_of
+from ragsweep.report.evidence_section import evidence
+from ragsweep.report.markup import code, markdown
+from ragsweep.report.report_sentences import at, headline, interval
+from ragsweep.report.report_tables import (
+    against_best,
+    against_guessing,
+    baseline_rows,
+    cells,
+    number,
+    pair_rows,
+    standing,
+    unread,
+)
+from ragsweep.statistics import affordable_resamples
+from ragsweep.sweeps import Decision, Outcome, Sweep
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from jinja2 import Environment
+
+DIGITS = 12  # of a digest in the report
+ABOUT_PAIRS = "Queries on which only one of the two is right; McNemar's exact test. All pairs: results/pairs.csv."
+ABOUT_BASELINE = "Paired randomisation test with Holm's correction. Effect size: Cohen's d_z."
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How a sweep was started.
+
+    Attributes:
+        command: The command that repeats the sweep.
+        run_id: Run id of the sweep in the tracking store; empty if it is not in the store.
+        commit: Git commit of the code, with a note if there are uncommitted changes; empty outside a git repository.
+        started: Start time, YYYYMMDD_HHMMSS.
+        addresses: The page of each run in MLflow by run id, where a browser can open it.
+    """
+
+    command: str
+    run_id: str
+    commit: str
+    started: str
+    addresses: Mapping[str, str] = field(default_factory=dict)
+
+    def address_of(self, run_id: str) -> str:
+        """The page of a run in MLflow; empty if there is none that a browser can open."""
+        return self.addresses.get(run_id, "")
+
+
+class Row(NamedTuple):
+    """A row of the table. `left`, `width` and `middle` are the position of the interval bar, in percent."""
+
+    cutoff: str
+    name: str
+    mark: str
+    verdict: str
+    guessing: str
+    unread: str
+    difference: str
+    mean: float
+    interval: str
+    left: float
+    width: float
+    middle: float
+    others: list[str]
+    wins: str
+    run_id: str
+    address: str
+
+
+def write_report(folder: Path, decision: Decision, origin: Origin, charts: Sequence[Chart]) -> str:
+    """Write `report.html` and `report.md` with the charts from `charts/`.
+
+    Returns:
+        The report in Markdown.
+    """
+    content = _content(decision, origin)
+    captions = captions_of(decision)
+    drawn = [
+        {
+            "name": chart.name,
+            "title": chart.title,
+            "caption": captions[chart.name],
+            "data": b64encode((folder / "charts" / chart.name).read_bytes()).decode(),
+        }
+        for chart in charts
+    ]
+    page = _environment(_html).get_template("report.html").render(content, charts=drawn)
+    text = _environment(markdown).get_template("report.md").render(content, charts=drawn)
+    (folder / "report.html").write_text(page, encoding="utf-8")
+    (folder / "report.md").write_text(text, encoding="utf-8")
+    return text
+
+
+def _environment(escape: Callable[[object], str]) -> Environment:
+    """Templates that escape every value, except those marked as `safe`."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("ragsweep.report"),
+        finalize=escape,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"command": _command, "code": code}
+    return environment
+
+
+def _html(value: object) -> str:
+    return str(value) if isinstance(value, Markup) else html.escape(printable(str(value)))
+
+
+def _command(arguments: Sequence[object]) -> str:
+    return shlex.join(map(str, arguments))
+
+
+def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
+    sweep, level = decision.sweep, decision.headline.allowed
+    unanswered = [row for _, row in sweep.queries.iloc[decision.unanswered].iterrows()]
+    where = at(sweep, decision.headline)
+    levels = [choice.allowed for choice in decision.choices.values()]
+    baselines = [each for each in levels if each.fixed_baseline is not None]
+    resamples = affordable_resamples(sweep.resamples, len(sweep.queries))
+    return {
+        "title": _title(sweep),
+        "facts": f"{counted(len(sweep.outcomes), 'configuration')}, {_queries(sweep)}, "
+        f"{_when(origin.started)}{f', commit {origin.commit}' if origin.commit else ''}",
+        "headline": headline(decision),
+        "evidence": evidence(decision),
+        "sections": _sections(decision),
+        "about_sections": _about_sections(sweep, decision),
+        "unfinished": ", ".join(f"{name} ({status})" for name, status in sweep.unfinished.items()),
+        "by_cutoff": cells(decision),
+        "metric": sweep.metric_title,
+        "cutoff": sweep.cutoff,
+        "other_metrics": [sweep.title(name) for name in _others(sweep)],
+        "guessing": bool(decision.against_guessing),
+        "unread": bool(decision.unread and decision.unread.most),
+        "rows": list(_rows(decision, origin)),
+        "about_table": _about_table(sweep),
+        "comparisons": [
+            {"title": title, "rows": rows, "about": about}
+            for title, rows, about in (
+                ("Every pair", pair_rows(decision), ABOUT_PAIRS),
+                ("Against the baseline", baseline_rows(baselines[0]) if baselines else [], ABOUT_BASELINE),
+            )
+            if rows
+        ],
+        "types": queries.by_type(level),
+        "about_types": f"Choice{where} for each type. Held out: mean over queries that were not used for the choice "
+        "(repeated 5-fold cross-validation).",
+        "unanswered": unanswered,
+        "about_unanswered": f"Queries with the worst possible {sweep.metric_title} in every configuration: "
+        f"{len(unanswered)} of {len(sweep.queries)}.",
+        "item_columns": [name for name in sweep.queries if name not in TEXTS],
+        "best": decision.named,
+        "disputed": queries.disputed(level),
+        "about_disputed": f"The configurations{where} disagree most on these queries:",
+        "dataset_findings": decision.named.facts.findings,
+        "commands": _commands(origin),
+        "about_numbers": f"Dataset digest {decision.named.facts.digest[:DIGITS]}; {resamples:,} "
+        f"resamples, seed {sweep.seed}. Metrics are computed per query, then averaged.",
+    }
+
+
+def _title(sweep: Sweep) -> str:
+    names = [sweep.short(name) for name in sweep.axes]
+    asked = " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)
+    return f"Which {asked or 'configuration'} for {sweep.dataset}?"
+
+
+def _others(sweep: Sweep) -> list[str]:
+    """The columns besides the deciding metric: the other metrics, then the costs."""
+    costs = [
+        name for name in sweep.settings.costs if any(outcome.value(name) is not None for outcome in sweep.outcomes)
+    ]
+    return list(dict.fromkeys([*(name for name in sweep.metrics if name != sweep.decided_by), *costs]))
+
+
+def _rows(decision: Decision, origin: Origin) -> Iterator[Row]:
+    sweep = decision.sweep
+    metric, table = sweep.decided_by, sweep.table
+    low, high = table[f"{metric}_low"].min(), table[f"{metric}_high"].max()
+    scale = 100 / (high - low) if high > low else 0
+    summary = decision.summary_statistics
+    for (_, row), (_, compared) in zip(table.iterrows(), summary.iterrows(), strict=True):
+        outcome = sweep.outcomes[row["outcome"]]
+        verdict = against_best(decision, outcome)
+        wins = compared["win_frequency"]
+        yield Row(
+            cutoff=str(outcome.cutoff or ""),
+            name=outcome.name,
+            mark=standing(decision, outcome),
+            verdict=verdict,
+            guessing=against_guessing(decision, outcome),
+            unread=unread(decision, outcome),
+            difference=_difference(compared, metric) if verdict != "best" else "",
+            mean=row[metric],
+            interval=interval(sweep, outcome, metric),
+            left=round((row[f"{metric}_low"] - low) * scale, 1),
+            width=round((row[f"{metric}_high"] - row[f"{metric}_low"]) * scale, 1),
+            middle=round((row[metric] - low) * scale, 1),
+            others=[number(sweep, name, outcome.value(name)) for name in _others(sweep)],
+            wins="" if isnan(wins) else f"{100 * wins:.1f} %",
+            run_id=outcome.run_id,
+            address=origin.address_of(outcome.run_id),
+        )
+
+
+def _difference(compared: pd.Series, metric: str) -> str:
+    difference, low, high = (compared[f"{metric}_minus_best{end}"] for end in ("", "_low", "_high"))
+    return "" if isnan(difference) else f"{difference:+.3f} [{low:+.3f}, {high:+.3f}]"
+
+
+def _queries(sweep: Sweep) -> str:
+    """How many queries were measured, of how many."""
+    return counted_of_all(len(sweep.queries), sweep.outcomes[0].facts.left_out, "query")
+
+
+def _about_table(sweep: Sweep) -> str:
+    same = f" at the same {sweep.cutoff}" if sweep.cutoff else ""
+    kind = "Wilson's" if sweep.metric_info[sweep.decided_by].wilson else "bootstrap over queries"
+    return " ".join(
+        (
+            f"Means over {_queries(sweep)}; intervals: 95 %, {kind}.",
+            f"Against the best{same}: paired step-down randomisation test, corrected for choosing the best by the same",
+            "queries; tied: p > 0.05. Best in: share of bootstrap resamples in which the configuration is the best.",
+            "More statistics: results/summary_statistics.csv.",
+        )
+    )
+
+
+def _sections(decision: Decision) -> dict[str, Sequence[str]]:
+    """The sections of the choice; and those that only others have, such as routing, from the best one that has them."""
+    level, own = decision.headline.allowed, decision.named.facts.sections
+    others: dict[str, Outcome] = {}
+    for outcome in (level.outcomes[position] for position in level.table["outcome"]):
+        others = {heading: outcome for heading in outcome.facts.sections if heading not in own} | others
+    return {**own, **{f"{heading} ({run.name})": run.facts.sections[heading] for heading, run in others.items()}}
+
+
+def _about_sections(sweep: Sweep, decision: Decision) -> str:
+    sentences = [f"These sentences are about {decision.named.name} alone, where a heading names no other."]
+    if len(sweep.outcomes) > 1:
+        sentences.append(f"It was chosen among {len(sweep.outcomes)} by the same queries, which favours it.")
+        if decision.against_guessing:
+            sentences.append("The comparison with guessing at the top of this report is corrected for that.")
+    return " ".join(sentences)
+
+
+def _commands(origin: Origin) -> list[dict[str, str]]:
+    lines = [{"what": "Run it again", "command": origin.command}]
+    if origin.run_id:
+        lines += [
+            {
+                "what": "Run it again and compare every number with the recorded one",
+                "command": _command(["ragsweep", "reproduce", origin.run_id]),
+            },
+            {
+                "what": "Compare it with other runs",
+                "command": _command(["ragsweep", "compare", origin.run_id, "RUN_ID"]),
+            },
+        ]
+    return lines
+
+
+def _when(started: str) -> str:
+    date, _, time = started.partition("_")
+    return f"{date[:4]}-{date[4:6]}-{date[6:]} {time[:2]}:{time[2:4]}"

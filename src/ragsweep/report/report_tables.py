@@ -1,0 +1,132 @@
+"""Tables of a decision as rows of text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragsweep.report.report_sentences import p_value
+from ragsweep.report.settings_words import tied_in_words
+from ragsweep.statistics import LEVEL
+from ragsweep.sweeps import Choice, Decision, Outcome, Sweep
+
+MOST_PAIRS = 15  # in a report: those of six configurations
+
+
+def cells(decision: Decision) -> list[list[str]]:
+    """A header, and a row per cutoff: the choice, how many are tied with it, the metric, the gains and the costs."""
+    sweep = decision.sweep
+    shown: list[str] = list(dict.fromkeys([sweep.decided_by, *sweep.settings.gains, *sweep.settings.costs]))
+    shown = [
+        name for name in shown if any(choice.named.value(name) is not None for choice in decision.choices.values())
+    ]
+    rows = []
+    for cutoff, choice in decision.choices.items():
+        values: list[Any] = [choice.named.value(name) if choice.meets else None for name in shown]
+        rows.append(
+            [
+                *([str(cutoff)] if sweep.cutoff else []),
+                sweep.label(choice.named) if choice.meets else "none meets the requirements",
+                _ties(choice),
+                *(
+                    number(sweep, name, value if choice.meets else None)
+                    for name, value in zip(shown, values, strict=True)
+                ),
+            ]
+        )
+    heads = [sweep.cutoff] if sweep.cutoff else []
+    return [[*heads, "choice", "cannot be told apart", *map(sweep.title, shown)], *rows]
+
+
+def _ties(choice: Choice) -> str:
+    if choice.named not in choice.tied:
+        return f"worse than {choice.allowed.label(choice.best)}"
+    if not choice.others:
+        return "none"
+    return tied_in_words(choice.allowed) if choice.distinct > 1 else "all measure the same"
+
+
+def number(sweep: Sweep, name: str, value: float | None) -> str:
+    """A metric with three decimals, a cost with three significant digits and its unit."""
+    if value is None:
+        return ""
+    metric = sweep.metric_info[name]
+    if not metric.unit:
+        return f"{value:.3f}"
+    digits = three_digits(value)
+    return digits if metric.unit.casefold() == metric.title.casefold() else f"{digits} {metric.unit}"
+
+
+def against_guessing(decision: Decision, outcome: Outcome) -> str:
+    """How a run compares with guessing; empty if it is not known."""
+    found = decision.against_guessing.get(outcome)
+    if not found:
+        return ""
+    if found.worse:
+        return f"worse, p {p_value(found.p_worse)}"
+    return f"{'better' if found.better else 'no better'}{_p_or_why(decision, outcome)}"
+
+
+def _p_or_why(decision: Decision, outcome: Outcome) -> str:
+    """The p-value of a comparison with guessing, unless a run is below it only because of what could not be read."""
+    found, unread = decision.against_guessing[outcome], decision.unread
+    if found.better or found.p > LEVEL or unread is None or not unread.counts[outcome]:
+        return f", p {p_value(found.p)}"
+    return f", {unread.counts[outcome]} unread"
+
+
+def unread(decision: Decision, outcome: Outcome) -> str:
+    """How many responses of a run could not be read; empty if all responses of all runs could be read."""
+    found = decision.unread
+    return str(found.counts[outcome]) if found and found.most else ""
+
+
+def three_digits(value: float) -> str:
+    """A cost with at least three significant digits."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def baseline_rows(sweep: Sweep) -> list[list[str]]:
+    """A header, and a row per configuration at the cutoff of the baseline that compares it with the baseline."""
+    against = sweep.standings.baseline
+    assert against
+    head = f"against {sweep.baseline}", sweep.metric_title, "95 % interval", "p (Holm)", "effect size"
+    rows = [
+        [
+            sweep.outcomes[row].name,
+            f"{against.difference[row]:+.4f}",
+            f"[{against.low[row]:+.3f}, {against.high[row]:+.3f}]",
+            p_value(against.p_holm[row]),
+            f"{against.effect_size[row]:+.2f}",
+            *(str(counts[row]) for counts in (against.wins, against.ties, against.losses)),
+        ]
+        for row in sweep.table["outcome"].tolist()
+        if row != against.reference
+    ]
+    return [[*head, "better", "equal", "worse"], *rows]
+
+
+def pair_rows(decision: Decision) -> list[list[str]]:
+    """A header, and a row per pair of configurations; empty if there are many or they are not tested in pairs."""
+    pairs = decision.pairs
+    if pairs is None or len(pairs) > MOST_PAIRS:
+        return []
+    counts = pairs[["first", "second", "only_first", "only_second"]].astype(str).to_numpy().tolist()
+    tests = [[p_value(p), p_value(corrected)] for p, corrected in pairs[["p", "p_holm"]].to_numpy().tolist()]
+    rows = [count + test for count, test in zip(counts, tests, strict=True)]
+    return [["first", "second", "only the first", "only the second", "p", "p (Holm)"], *rows]
+
+
+def against_best(decision: Decision, outcome: Outcome) -> str:
+    """How a configuration stands at its cutoff, with the p-value or the reason."""
+    found = standing(decision, outcome)
+    if found == "left out":
+        return f"{found}: {decision.choices[outcome.cutoff].excluded[outcome.name]}"
+    return found if found == "best" else f"{found}, p {p_value(decision.compared[outcome].p)}"
+
+
+def standing(decision: Decision, outcome: Outcome) -> str:
+    """How a configuration stands at its cutoff: `best`, `tied`, `worse`, or `left out` by the requirements."""
+    if outcome is decision.choices[outcome.cutoff].best:
+        return "best"
+    found = decision.compared.get(outcome)
+    return "left out" if found is None else "tied" if found.tied else "worse"

@@ -1,0 +1,77 @@
+"""A sweep as text for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ragsweep.core.terminal import aligned, emphasised, one_line
+from ragsweep.report.evidence_section import evidence
+from ragsweep.report.report_sentences import headline, interval
+from ragsweep.report.report_tables import against_best, against_guessing, baseline_rows, cells, unread
+from ragsweep.sweeps import Decision
+
+TERMINAL_ROWS = 30
+
+
+def table_by_cutoff(decision: Decision) -> str:
+    """A row per cutoff: what to choose there, what it measures and what it costs."""
+    rows = cells(decision)
+    texts = rows[0].index("cannot be told apart")
+    return "\n".join(aligned(rows, left=(texts - 1, texts)))
+
+
+def table_of_configurations(decision: Decision) -> str:
+    """The configurations as an aligned table, by cutoff and the best first."""
+    sweep = decision.sweep
+    outcomes = [sweep.outcomes[position] for position in sweep.table["outcome"]]
+    guessing = ["against guessing"] if decision.against_guessing else []
+    unreadable = ["unread"] if decision.unread and decision.unread.most else []
+    interval_head = f"{sweep.decided_by} 95 % interval"
+    header = ["configuration", *sweep.metrics, interval_head, *unreadable, *guessing, "against the best"]
+    shown = [
+        [
+            outcome.name,
+            *(f"{sweep.statistic(outcome, name):.4f}" for name in sweep.metrics),
+            interval(sweep, outcome, sweep.decided_by),
+            *(unread(decision, outcome) for _ in unreadable),
+            *(against_guessing(decision, outcome) for _ in guessing),
+            against_best(decision, outcome),
+        ]
+        for outcome in outcomes[:TERMINAL_ROWS]
+    ]
+    lines = aligned([header, *shown], left=(0, len(header) - 1))
+    if len(outcomes) > len(shown):
+        lines.append(f"... and {len(outcomes) - len(shown)} more")
+    return "\n".join(lines)
+
+
+def summary(decision: Decision, *, whole: bool) -> Iterator[str]:
+    """The end of a sweep, line by line: the headline, a row per cutoff, and with `whole` all configurations."""
+    first, *others = headline(decision)
+    yield emphasised(first)
+    yield from others
+    yield ""
+    yield table_by_cutoff(decision)
+    if whole:
+        yield ""
+        yield table_of_configurations(decision)
+        yield ""
+        yield from evidence(decision)
+    yield ""
+
+
+def comparison(decision: Decision) -> Iterator[str]:
+    """A comparison of runs, line by line: tables, decision, evidence, and the runs that did not finish."""
+    yield table_of_configurations(decision)
+    for choice in decision.choices.values():
+        if choice.allowed.fixed_baseline is not None:
+            yield ""
+            yield from aligned(baseline_rows(choice.allowed)[: TERMINAL_ROWS + 1])
+    yield ""
+    yield from headline(decision)
+    if len(decision.choices) > 1:
+        yield ""
+        yield table_by_cutoff(decision)
+    yield ""
+    yield from evidence(decision)
+    yield from (one_line(f"did not finish: {name} ({fate})") for name, fate in decision.sweep.unfinished.items())

@@ -1,0 +1,54 @@
+"""Reranking by another encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from ragsweep.core.limits import Between
+from ragsweep.core.timing import timed
+from ragsweep.models.encoders.embeddings import encoding_ms
+from ragsweep.models.encoders.encoder import Encoder
+from ragsweep.models.encoders.similarity import name_of_similarity
+from ragsweep.retrieval.indexes.exact import canonical_scores
+from ragsweep.retrieval.ranking import Ranking, Search, ranked
+from ragsweep.retrieval.ranking_checks import expect_encoder
+from ragsweep.retrieval.rerankers.candidates import embed_candidates
+from ragsweep.store.stage_store import Store
+
+
+@dataclass(frozen=True)
+class EncoderReranker:
+    """Orders passages by the similarity of their embedding and the query's: dense retrieval among the candidates.
+
+    Passages are embedded ahead, as for a dense retriever; a query costs its own embedding and the similarities.
+
+    Attributes:
+        encoder: Gives the embeddings; another one than the retriever's, or the order is the retriever's own.
+        store: Keeps embeddings and rankings.
+        candidates: How many passages of the first ranking are reranked; None reranks all.
+    """
+
+    at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}  # `candidates` must not be smaller than `k`
+
+    encoder: Encoder
+    store: Store
+    candidates: Annotated[int, Between(1)] | None = 100
+
+    def __post_init__(self) -> None:
+        expect_encoder(self.encoder)
+
+    @property
+    def formula(self) -> str:
+        """How the score is made."""
+        similarity = name_of_similarity(self.encoder)
+        return f"{similarity} of the query's and the passage's embeddings by the reranker's encoder"
+
+    def rerank(self, search: Search, ranking: Ranking, depth: int) -> Ranking:
+        """The passages of a ranking by similarity, at most `depth` of them."""
+        queries, passages, rows = embed_candidates(self.encoder, self.store, search, ranking)
+        scores = canonical_scores(queries, passages, rows)
+        comparing_ms = timed(lambda row: canonical_scores(queries[[row]], passages, rows[[row]]), len(queries))
+        latency_ms = encoding_ms(self.encoder, self.store, search.queries) + comparing_ms
+        return ranked(ranking.passages, scores, depth, latency_ms)

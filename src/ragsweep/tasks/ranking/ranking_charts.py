@@ -1,0 +1,158 @@
+"""Charts of one measured ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from ragsweep.core.style import (
+    BEST,
+    LONGEST_WORD,
+    MARKERS,
+    QUARTERS,
+    colour,
+    cutoff_ticks,
+    dress,
+    figure,
+    in_legend,
+    shown,
+)
+from ragsweep.tasks.metric import Metric
+from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LIGHT_BLUE = "#9ecae1"
+TENTHS = 10
+MOST_IN_A_PANEL = 7  # metrics
+FEWEST = 3  # places in a panel, so that the bars of one metric are not very wide
+WIDE_ENOUGH = 0.3  # share of the queries whose bar has room for a number
+
+
+def draw(evaluation: Evaluation) -> Iterator[tuple[str, Figure]]:
+    """Every chart with its file name."""
+    yield "metrics.png", metrics(evaluation)
+    yield "metrics_by_cutoff.png", metrics_by_cutoff(evaluation)
+
+
+def metrics(evaluation: Evaluation) -> Figure:
+    """How good is this configuration, and how are the values of the queries distributed?"""
+    queries, groups = evaluation.per_query.shape[1], _groups(evaluation)
+    drawing = figure(
+        9,
+        1.2 + _height(groups) * len(groups),
+        f"How good is this configuration at k = {evaluation.k}?",
+        f"Diamond: mean over {queries} queries, with its 95 % bootstrap interval; "
+        "bars: share of the queries in each tenth of the range",
+    )
+    for axes, group in zip(_stacked(drawing, len(groups)), groups, strict=True):
+        _draw_values(evaluation, group, axes)
+    return drawing
+
+
+def _draw_values(evaluation: Evaluation, group: list[int], axes: Axes) -> None:
+    """Draw the values of the queries of some metrics, with their means."""
+    per_query = evaluation.per_query[group]
+    edges = np.linspace(*_range(per_query), TENTHS + 1)
+    shares = np.array([np.histogram(values, edges)[0] / per_query.shape[1] for values in per_query])
+    place, tenth = shares.nonzero()
+    left, middle, shown_shares = place - 0.4, (edges[tenth] + edges[tenth + 1]) / 2, shares[place, tenth]
+    axes.hlines(middle, left, left + 0.7 * shown_shares, color=LIGHT_BLUE, linewidth=19, capstyle="butt")
+    for x, y, share in zip(left, middle, shown_shares, strict=True):
+        if share >= WIDE_ENOUGH:
+            axes.text(x + 0.03, y, f"{share:.0%}", va="center", fontsize=8, color="#222222")
+    places, means = np.arange(len(group)), per_query.mean(axis=1)
+    whiskers = np.abs([means - evaluation.ci_low[group], evaluation.ci_high[group] - means])
+    axes.errorbar(places + 0.38, means, yerr=whiskers, fmt="D", color=BEST, capsize=4, markersize=6)
+    titles = [_title(evaluation.metrics[position]) for position in group]
+    axes.set_xticks(places, [f"{title}\n{mean:.3f}" for title, mean in zip(titles, means, strict=True)])
+    axes.set_xlim(-0.5, max(len(places), FEWEST) - 0.5)
+    axes.set_ylabel("value of a query")
+    _show_range(axes, edges[0], edges[-1])
+    dress(axes)
+
+
+def metrics_by_cutoff(evaluation: Evaluation) -> Figure:
+    """How do the metrics depend on the cutoff?"""
+    queries, groups = evaluation.per_query.shape[1], _groups(evaluation)
+    drawing = figure(
+        8,
+        1.4 + _height(groups) * len(groups),
+        "How do the metrics depend on the cutoff?",
+        f"Mean over {queries} queries",
+        right=1.3 if len(groups) == 1 else 2,
+    )
+    for axes, group in zip(_stacked(drawing, len(groups)), groups, strict=True):
+        _draw_curves(evaluation, group, axes)
+    return drawing
+
+
+def _draw_curves(evaluation: Evaluation, group: list[int], axes: Axes) -> None:
+    """Draw the means of some metrics over the cutoff."""
+    curves = evaluation.curves[group]
+    cutoffs = np.arange(1, curves.shape[1] + 1)
+    for place, (position, curve) in enumerate(zip(group, curves, strict=True)):
+        axes.plot(
+            cutoffs,
+            curve,
+            color=colour(place),
+            marker=MARKERS[place % len(MARKERS)],
+            markersize=4,
+            markevery=2,
+            label=in_legend(_title(evaluation.metrics[position])),
+        )
+    axes.axvline(evaluation.k, color="#444444", linewidth=1, linestyle=":")
+    axes.text(
+        evaluation.k, 0.95, f" k = {evaluation.k}", fontsize=9, color="#444444", transform=axes.get_xaxis_transform()
+    )
+    axes.set_xlabel("cutoff k (passages)")
+    axes.set_ylabel("mean over queries")
+    axes.set_xlim(0.5, cutoffs[-1] + 0.5)
+    axes.set_xticks(cutoff_ticks(len(cutoffs)))
+    low, high = _range(curves)
+    _show_range(axes, low, high + 0.08 * (high - low))
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
+    dress(axes)
+
+
+def _groups(evaluation: Evaluation) -> list[list[int]]:
+    """Positions of the metrics of each panel: those of one kind, such as `token/`, and of one range."""
+    groups: dict[tuple[str, float], list[int]] = {}
+    for position, metric in enumerate(evaluation.metrics):
+        groups.setdefault((metric.name.rpartition("/")[0], metric.high), []).append(position)
+    if len(evaluation.metrics) <= MOST_IN_A_PANEL:
+        return [list(range(len(evaluation.metrics)))]
+    return [
+        group[start : start + MOST_IN_A_PANEL]
+        for group in groups.values()
+        for start in range(0, len(group), MOST_IN_A_PANEL)
+    ]
+
+
+def _height(groups: list[list[int]]) -> float:
+    """Inches of a panel."""
+    return 3.2 if len(groups) == 1 else 2.6
+
+
+def _stacked(drawing: Figure, number: int) -> list[Axes]:
+    return list(drawing.subplots(number, 1, squeeze=False, gridspec_kw={"hspace": 0.45})[:, 0])
+
+
+def _range(values: npt.NDArray[np.float64]) -> tuple[float, float]:
+    """0 and 1, or further where a metric goes further."""
+    return min(0.0, float(values.min())), max(1.0, float(values.max()))
+
+
+def _show_range(axes: Axes, low: float, high: float) -> None:
+    axes.set_ylim(low, high)
+    if low >= 0 and high < 1.1:  # few ticks, since they take longest to draw
+        axes.set_yticks(QUARTERS)
+
+
+def _title(metric: Metric) -> str:
+    return shown(metric.title, LONGEST_WORD)

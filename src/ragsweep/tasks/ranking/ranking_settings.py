@@ -1,0 +1,42 @@
+"""The settings of the group `evaluation`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+from ragsweep.config.rules import Group
+from ragsweep.config.run_settings import Resamples
+from ragsweep.core.limits import Between
+from ragsweep.datasets.model.numbered_words import FUZZY
+from ragsweep.tasks.ranking.judging import Collapse
+from ragsweep.tasks.ranking.metrics import Gain
+from ragsweep.tasks.ranking.ranking_evaluation import RankingMetric
+from ragsweep.tasks.ranking.spans.spans import Token
+from ragsweep.tasks.ranking.spans.token_metrics import SpanOverlap
+
+
+@dataclass(frozen=True)
+class EvaluationSettings(Group):
+    """Which metrics are measured, and how repeated units and grades count.
+
+    Attributes:
+        collapse: Whether a cutoff counts passages or distinct units; see `judge`.
+        relevance_level: The lowest grade that counts as relevant.
+        gain: Gain function of NDCG.
+        resamples: Number of resamples of every interval and test.
+        metrics: Metrics by name, in display order.
+        token: What the metrics of spans compare: characters by their offsets, or words.
+        span_overlap: How they count what several passages or references have; see `token_iou`.
+        fuzzy_threshold: Share of a reference that a passage must have to hold it.
+    """
+
+    collapse: Collapse
+    relevance_level: Annotated[int, Between(1, 2**31)]
+    gain: Gain
+    resamples: Resamples
+    metrics: Mapping[str, RankingMetric]
+    token: Token = "character"
+    span_overlap: SpanOverlap = "union"
+    fuzzy_threshold: Annotated[float, Between(0, 1)] = FUZZY

@@ -1,0 +1,98 @@
+"""Tables and facts of a measured ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ragsweep.core.terminal import one_line
+from ragsweep.datasets import Dataset
+from ragsweep.tasks.ranking.coverage import absent_units, findable
+from ragsweep.tasks.ranking.judging import NOTHING
+from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LONGEST = 60  # characters of a reference
+
+
+def queries(evaluation: Evaluation, dataset: Dataset) -> pd.DataFrame:
+    """A row per judged query: its id, text, type, relevant units (separated by semicolons), and further fields."""
+    import pandas as pd
+
+    judged = evaluation.judged
+    units = np.array(dataset.units, dtype=object)
+    relevant = dataset.qrels.grade >= judged.relevance_level
+    expected = (units[dataset.qrels.unit[relevant & (dataset.qrels.query == row)]] for row in judged.queries)
+    queries = [dataset.queries[row] for row in judged.queries]
+    fields = dict.fromkeys(name for query in queries for name, _ in query.fields)  # in the order of the first query
+    return pd.DataFrame(
+        {
+            "query_id": [query.query_id for query in queries],
+            "query": [query.text for query in queries],
+            "query_type": [query.query_type for query in queries],
+            "relevant": ["; ".join(names) for names in expected],
+        }
+        | {f"fields.{name}": [dict(query.fields).get(name) for query in queries] for name in fields}
+    )
+
+
+def retrieved(evaluation: Evaluation, dataset: Dataset) -> list[str]:
+    """The units retrieved for each judged query within the cutoff, best first, separated by semicolons."""
+    units = np.array(dataset.units, dtype=object)
+    return ["; ".join(units[row[row != NOTHING]]) for row in evaluation.judged.units[:, : evaluation.k]]
+
+
+def facts(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
+    """Facts about the dataset as a JSON-compatible value, for programs that read it."""
+    judged = {dataset.queries[row].query_id for row in evaluation.judged.queries}
+    level = evaluation.judged.relevance_level
+    return {
+        "dataset": {"unit": dataset.unit},
+        "k": evaluation.k,
+        "queries_without_judgments": [query.query_id for query in dataset.queries if query.query_id not in judged],
+        "queries_without_relevant": [dataset.queries[row].query_id for row in dataset.without_relevant(level)],
+        "documents_skipped": list(dataset.skipped),
+        "pages_without_text": list(dataset.empty_pages),
+        "units_without_passage": absent_units(dataset, level),
+        "references_without_offsets": without_offsets(dataset),
+        "coverage": dataset.coverage(level),
+        "answerable": answerable(evaluation, dataset),
+    }
+
+
+def without_offsets(dataset: Dataset) -> list[str]:
+    """The references that do not stand at exactly one place of their document, each with its query."""
+    unplaced = [reference for reference in dataset.references if not reference.has_offsets]
+    return [f"query {each.query_id}: {one_line(each.text)[:LONGEST]}" for each in unplaced]
+
+
+def answerable(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
+    """The means over the queries of which something relevant has a passage; empty if these are all or none.
+
+    Returns:
+        `queries`, how many these are, and `metrics`, their means by name.
+    """
+    queries, shares = findable(dataset, evaluation.judged.relevance_level)
+    rows = np.isin(evaluation.judged.queries, queries[shares > 0])
+    if rows.all() or not rows.any():
+        return {}
+    means = evaluation.per_query[:, rows].mean(axis=1).tolist()
+    return {"queries": int(rows.sum()), "metrics": dict(zip(evaluation.names, means, strict=True))}
+
+
+def answerable_sections(evaluation: Evaluation, facts: Mapping[str, Any]) -> dict[str, list[str]]:
+    """What the report says of the queries that can be answered, if those are not all."""
+    if not facts:
+        return {}
+    means = [
+        f"{metric.title} {facts['metrics'][metric.name]:.3f} ({evaluation.means[metric.name]:.3f})"
+        for metric in evaluation.metrics
+    ]
+    count = f"{facts['queries']} of {len(evaluation.judged.queries)} queries"
+    return {
+        "Answerable queries": [f"Something relevant can be found for {count}. On these (on all): {', '.join(means)}."]
+    }

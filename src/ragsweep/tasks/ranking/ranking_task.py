@@ -1,0 +1,273 @@
+"""How well passages are ranked for queries: what a run of retrieval measures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from typing import ClassVar
+
+import numpy as np
+
+from ragsweep.config.run_settings import Cutoff, Seed
+from ragsweep.core.errors import DatasetError
+from ragsweep.core.limits import Text
+from ragsweep.core.terminal import one_line, say_once
+from ragsweep.core.trec_files import TAG
+from ragsweep.datasets import Chunker, Dataset, DatasetFormat
+from ragsweep.datasets.formats.generated_questions import caution_of_generated
+from ragsweep.models.encoders.prompt_tokens import token_counts
+from ragsweep.models.encoders.tokenizer import WORDS
+from ragsweep.retrieval import Ranker, Ranking, Reranker, Rewriter, rank
+from ragsweep.retrieval.judgments import Judgments, dealing
+from ragsweep.retrieval.method import Method, method_of
+from ragsweep.retrieval.stages import check_search, details_of, sections_of
+from ragsweep.statistics.intervals import Array
+from ragsweep.store.stage_store import Store
+from ragsweep.tasks.metric import Metric, metric_of
+from ragsweep.tasks.ranking import index_recall, learning, nothing_found
+from ragsweep.tasks.ranking import ranking_charts as charts
+from ragsweep.tasks.ranking import ranking_costs as costs
+from ragsweep.tasks.ranking import ranking_tables as tables
+from ragsweep.tasks.ranking import trec_lines as trec
+from ragsweep.tasks.ranking.conventions import HEADING, conventions
+from ragsweep.tasks.ranking.coverage import but_graded
+from ragsweep.tasks.ranking.ranking_evaluation import Evaluation, evaluate
+from ragsweep.tasks.ranking.ranking_explanation import Explanation, find
+from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
+from ragsweep.tasks.ranking.spans.needs import check_spans
+from ragsweep.tasks.search import STAGES, Retrieval, expect_known_members, in_stages, search_of
+from ragsweep.tasks.task import Curve, Measurement, Record, Score
+
+LEAST_DEPTH = 100  # a ranking has at least this many passages, and at least k
+WITH_INTERVALS = ("recall",)  # metrics whose curves get intervals; for all metrics they would take too long
+SHOWN = 3  # names in a notice
+
+
+@dataclass(frozen=True)
+class RankingTask:
+    """Ranks the passages of a corpus for its queries, and judges the ranking.
+
+    Attributes:
+        dataset: Reads documents, queries and judgments.
+        chunker: Cuts the documents into passages.
+        retriever: Ranks the passages.
+        evaluation: What is measured.
+        k: The cutoff: how many passages go into the prompt.
+        seed: Of the bootstrap.
+        store: Keeps where documents were cut, and how many tokens passages have.
+        tokenizer: Counts the tokens of the context: a model by its folder or name on the hub, or `words`.
+        query: Changes the queries before the retriever searches for them; None does not change them.
+        reranker: Reorders the first passages; None leaves their order.
+        dynamic_k: Drops the last passages of a ranking; None keeps all.
+    """
+
+    cutoff: ClassVar[str] = "k"
+    loads: ClassVar[Sequence[str]] = (
+        *("dataset", "chunker", "store", "evaluation.relevance_level"),
+        "evaluation.fuzzy_threshold",
+    )
+
+    dataset: DatasetFormat
+    chunker: Chunker
+    retriever: Ranker
+    evaluation: EvaluationSettings
+    k: Cutoff
+    seed: Seed
+    store: Store
+    tokenizer: Text = WORDS
+    query: Rewriter | None = None
+    reranker: Reranker | None = None
+    dynamic_k: Reranker | None = None
+
+    def __post_init__(self) -> None:
+        self._ranker  # noqa: B018 - fails here if a stage lacks its method
+        expect_known_members(self.retriever, self.query, self.reranker, self.dynamic_k)
+
+    @property
+    def without_effect(self) -> Sequence[str]:
+        """Settings that have no effect on the measurement: the stages that are None."""
+        return tuple(name for name in STAGES if getattr(self, name) is None)
+
+    @property
+    def metrics(self) -> Sequence[Metric]:
+        """What will be measured, in the order in which it is shown."""
+        return [metric_of(name, function) for name, function in self.evaluation.metrics.items()]
+
+    @property
+    def measures(self) -> Sequence[Metric]:
+        """What is measured besides the metrics: what a query costs, and how much can be found."""
+        return costs.MEASURES
+
+    def load(self) -> Dataset:
+        """Read and cut the documents, and print what is unusual about them."""
+        dataset = Dataset.from_collection(
+            self.dataset.load(), self.chunker, self.store, fuzzy_threshold=self.evaluation.fuzzy_threshold
+        )
+        for what, found in (("documents", dataset.passages), ("judgments", dataset.qrels.grade)):
+            if not len(found):
+                raise DatasetError(f"{dataset.name}: has no {what}, so no ranking can be measured; use task=answers")
+        level = self.evaluation.relevance_level
+        irrelevant = dataset.without_relevant(level)
+        unjudged = set(range(len(dataset.queries))) - set(dataset.qrels.query.tolist())
+        absent = set(dataset.qrels.unit.tolist()) - set(dataset.found_units.tolist())
+        graded = but_graded(dataset, irrelevant)
+        no_relevant = f"queries without a {dataset.unit} of grade {level} or more, scoring 0{graded}"
+        if dataset.left_out.number:
+            say_once(f"measured: {dataset.left_out.of_all(len(dataset.queries) - len(unjudged))}")
+        _notice([each.text for each in dataset.left_out.faulty], "questions left out by dataset.on_error=skip")
+        _notice(dataset.skipped, "documents left out by dataset.skip")
+        _notice(dataset.empty_pages, "pages without text, never retrieved")
+        _notice([dataset.queries[row].text for row in sorted(unjudged)], "queries without judgments, left out")
+        _notice([dataset.queries[row].text for row in irrelevant], no_relevant)
+        units = [dataset.units[unit] for unit in sorted(absent)]
+        _notice(units, f"judged {dataset.unit}s without a passage, never found")
+        _notice(tables.without_offsets(dataset), "references not at one place of their document, found by words")
+        return dataset
+
+    def check(self, items: Dataset) -> None:
+        """Raise an error if this dataset cannot be searched or measured."""
+        with dealing(self._judgments(items)):
+            check_search(self._ranker, search_of(items))
+        check_spans(items, self.evaluation.metrics)
+
+    @property
+    def retrieval(self) -> Retrieval:
+        """For checks of a run."""
+        level = self.evaluation.relevance_level
+        return Retrieval(self.dataset, self.retriever, self._ranker, level, self.store, is_measured=True)
+
+    def measure(self, items: Dataset) -> Measurement:
+        """Retrieve, judge and measure."""
+        ranking = self.rank(items)
+        return self.measured(items, ranking, self.evaluate(items, ranking))
+
+    def explain(self, items: Dataset, query: str, record: Record, width: int) -> Iterator[str]:
+        """Explain the ranking of a query, line by line, for a terminal of `width` columns."""
+        row = find(query, items.queries)
+        if row not in items.qrels.query:
+            raise DatasetError(f"query {query!r}: has no judgments, so the run left it out")
+        ranking = self.rank(items)
+        evaluation = self.evaluate(items, ranking)
+        measured = self.measured(items, ranking, evaluation).per_item
+        explanation = Explanation(record, items, search_of(items), self._ranker, row, ranking, evaluation, measured)
+        with dealing(self._judgments(items)):
+            yield from explanation.text(width)
+
+    def rank(self, items: Dataset) -> Ranking:
+        """Rank the passages for every query."""
+        with dealing(self._judgments(items)):
+            return rank(self._ranker, search_of(items), self._depth)
+
+    def evaluate(self, items: Dataset, ranking: Ranking) -> Evaluation:
+        """Judge the ranking and measure it."""
+        judged = learning.judged_ranking(items, ranking, self.evaluation, self.k)
+        queries = [items.queries[row] for row in judged.queries]
+        evaluation = evaluate(
+            judged,
+            self.evaluation.metrics,
+            self.k,
+            tuple(query.query_type for query in queries),
+            tuple(query.query_id for query in queries),
+            resamples=self.evaluation.resamples,
+            seed=self.seed,
+        )
+        return replace(evaluation, judged=replace(judged, spans=None))  # their texts would go to the chart process, too
+
+    def _judgments(self, items: Dataset) -> Judgments | None:
+        """The judgments for those stages that learn from them."""
+        key = items.digest_of_all
+        if key not in self._dealt:
+            stages = {name: getattr(self, name) for name in ("retriever", *STAGES)}
+            self._dealt[key] = learning.judgments_of(items, stages, self.evaluation, self.k)
+        return self._dealt[key]
+
+    @cached_property
+    def _dealt(self) -> dict[str, Judgments | None]:
+        """What is dealt out, and what was learnt from it, by the digest of the dataset."""
+        return {}
+
+    @property
+    def _depth(self) -> int:
+        return max(LEAST_DEPTH, self.k)
+
+    @property
+    def _ranker(self) -> Ranker:
+        """The retriever with the stages before and after it."""
+        return in_stages(self.retriever, self.query, self.reranker, self.dynamic_k)
+
+    def measured(self, items: Dataset, ranking: Ranking, evaluation: Evaluation) -> Measurement:
+        """Everything that is recorded of a ranking."""
+        intervals = zip(evaluation.ci_low.tolist(), evaluation.ci_high.tolist(), strict=True)
+        values = zip(evaluation.metrics, evaluation.means.values(), intervals, evaluation.per_query, strict=True)
+        tokens = self._context_tokens(items, ranking, evaluation)
+        facts = tables.facts(evaluation, items)
+        asked = items.left_out.of_all(len(evaluation.judged.queries), "query")
+        search, judgments = search_of(items), self._judgments(items)
+        with dealing(judgments):
+            texts, of_ranker = details_of(self._ranker, search), sections_of(self._ranker, search)
+            silent = nothing_found.told(self._ranker, search, items, evaluation.judged.queries, ranking)
+            decided_by = conventions(self._ranker, search, items, evaluation.judged.queries, self.k)
+        sections: dict[str, Sequence[str]] = {**tables.answerable_sections(evaluation, facts["answerable"])}
+        if judgments is not None:
+            sections |= learning.sections(items, judgments, self.evaluation, self.k)
+            facts |= {"learns_from_judgments": [*judgments.learners]}
+        generated = caution_of_generated([items.queries[row] for row in evaluation.judged.queries])
+        of_data = [generated] if generated else []
+        lost = index_recall.lost_neighbours(ranking, min(self._depth, len(items.passages)))
+        details = {name: [column[row] for row in evaluation.judged.queries] for name, column in texts.items()}
+        return Measurement(
+            items=tables.queries(evaluation, items),
+            scores=[Score(metric, mean, *interval, row) for metric, mean, interval, row in values],
+            details={"retrieved": tables.retrieved(evaluation, items)} | details,
+            curves={
+                name: Curve(curve, np.array(evaluation.curve_interval(name)) if name in WITH_INTERVALS else None)
+                for name, curve in zip(evaluation.names, evaluation.curves, strict=True)
+            }
+            | ({} if tokens is None else {costs.TOKENS.name: Curve(tokens.mean(axis=1))}),
+            measures=costs.measures(
+                ranking, None if tokens is None else tokens[self.k - 1], items.coverage(self.evaluation.relevance_level)
+            ),
+            cutoff=self.cutoff,
+            facts=facts,
+            notices=[*lost, *decided_by, *silent.notices, *chain.from_iterable(of_ranker.values()), *of_data],
+            caution=" ".join(filter(None, (*lost, silent.caution, *of_data))),
+            sections={
+                **({index_recall.HEADING: lost} if lost else {}),
+                **({HEADING: decided_by} if decided_by else {}),
+                **silent.sections,
+                **of_ranker,
+                **sections,
+            },
+            summary=next(iter(sections.values()), ()),
+            method=self._method,
+            files={
+                "ranking.trec": trec.run_lines(evaluation.judged, ranking.passages, ranking.scores, items, TAG),
+                "qrels.trec": trec.qrels_lines(items),
+            },
+            condition=f"at k = {self.k}" + (f", {asked}" if items.left_out.number else ""),
+            charts=(charts.draw, evaluation),
+        )
+
+    @property
+    def _method(self) -> Method:
+        """The retriever's own, which is not the usual one with stages around it."""
+        method = method_of(self.retriever)
+        if self._ranker is not self.retriever:
+            method = Method(stands_for=method.stands_for)
+        stands_for = {f"retriever.{name}": value for name, value in method.stands_for.items()}
+        return replace(method, stands_for=stands_for, chosen_by=("strategy", "retriever", *STAGES))
+
+    def _context_tokens(self, items: Dataset, ranking: Ranking, evaluation: Evaluation) -> Array | None:
+        """The tokens of each judged query's context at each cutoff, [cutoffs, queries]; None if they are not known."""
+        counts = token_counts(items.texts, self.tokenizer, self.store, ranking.passages)
+        if counts is None:
+            return None
+        return costs.context_tokens(evaluation.judged, ranking.passages, counts, evaluation.values.shape[1])
+
+
+def _notice(names: Sequence[str], what: str) -> None:
+    if names:
+        shown = ", ".join(map(one_line, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
+        say_once(f"{what}: {len(names)} ({shown})")

@@ -1,0 +1,178 @@
+"""The runs of a tracking store as tables, for notebooks."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from math import isfinite
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+from mlflow.entities import Run
+from omegaconf import OmegaConf
+
+from ragsweep.core.csv_files import read_per_query, setting_columns
+from ragsweep.core.errors import TrackingError, first_line
+from ragsweep.core.parsing import MalformedError
+from ragsweep.core.project import CONF, register_resolvers
+from ragsweep.tracking.client import Client
+from ragsweep.tracking.mlflow_variables import name_unused_variables
+from ragsweep.tracking.sweep_runs import finished_runs
+from ragsweep.tracking.tracked_job import DIGEST, PARENT, is_measured
+from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store, search
+
+Setting = int | float | bool | str | None
+
+CURVES = "at_k/"  # metrics with a value per cutoff, which get no column
+QUERY = ["run_id", "name", "query_id", "query", "query_type"]  # columns of the long table, before the metrics
+FINISHED = "attributes.status = 'FINISHED'"
+WORDS = {"None": None, "True": True, "False": False}
+
+
+class ListedRun(NamedTuple):
+    """A finished run with its name in a sweep. A sweep can reuse the runs of another sweep under new names."""
+
+    run: Run
+    name: str
+    sweep: str | None
+
+
+def runs(
+    experiment: str | None = None, *, sweep: str | None = None, latest: bool = False, uri: str | None = None
+) -> pd.DataFrame:
+    """The finished runs of a tracking store, one row per run.
+
+        >>> runs = ragsweep.runs("cho_manual")
+        >>> runs.sort_values("f1", ascending=False)[["name", "retriever.alpha", "k", "f1", "ci/f1_low", "ci/f1_high"]]
+
+    Args:
+        experiment: Name of the experiment, which is the name of the dataset; None for all.
+        sweep: Run id of a sweep's parent run: only the runs of this sweep, in the order of its jobs. Finished runs of
+            other sweeps that it reused are included, with its id and the names that they have in it.
+        latest: Whether of several runs of one configuration, on the same data and with the same code, only the latest
+            is listed.
+        uri: The tracking store; None for the project's own, which `conf/tracking/local.yaml` names.
+
+    Returns:
+        Columns `run_id`; `name`; `experiment`; `sweep`, the run id of its sweep, missing for a single run;
+        `status`; `start_time` in UTC; then every param and every metric by its name in MLflow, without the curves
+        `at_k/`. A param that has the name of another column is called `params.NAME`. Numbers are numbers and switches
+        are booleans. A setting is missing if it is null or had no effect.
+        Without `sweep`, the runs are in the order of their start, each once, with the sweep that ran it.
+
+    Raises:
+        TrackingError: The store cannot be read, or has no such experiment or sweep.
+    """
+    with _opened(uri) as client:
+        names = {found.experiment_id: found.name for found in client.search_experiments()}
+        if experiment not in (None, *names.values()):
+            known = ", ".join(sorted(names.values()))
+            raise TrackingError(f"experiment: found {experiment!r}, expected one that the store has: {known}")
+        chosen = [key for key, name in names.items() if experiment in (None, name)]
+        listed = _made_in(client, chosen) if sweep is None else _of_sweep(client, sweep)
+    listed = [each for each in listed if each.run.info.experiment_id in chosen]
+    if latest:
+        kept = {each.run.data.tags.get(DIGEST, each.run.info.run_id): each for each in listed}  # the last one stays
+        listed = [each for each in listed if each in kept.values()]
+    infos = [each.run.info for each in listed]
+    fixed = {
+        "run_id": [info.run_id for info in infos],
+        "name": [each.name for each in listed],
+        "experiment": [names[info.experiment_id] for info in infos],
+        "sweep": [each.sweep for each in listed],
+        "status": [info.status for info in infos],
+        "start_time": pd.to_datetime([info.start_time for info in infos], unit="ms", utc=True, errors="coerce"),
+    }
+    metrics = _columns([_metrics(each.run) for each in listed])
+    params = _columns([{name: _typed(text) for name, text in each.run.data.params.items()} for each in listed])
+    columns = setting_columns(params, {*fixed, *metrics})
+    return pd.DataFrame({**fixed, **{columns[name]: values for name, values in params.items()}, **metrics})
+
+
+def per_query(run_ids: str | Iterable[str], *, uri: str | None = None, artifacts: str | None = None) -> pd.DataFrame:
+    """The values of finished runs for every query, one row per run and query.
+
+        >>> table = ragsweep.per_query(ragsweep.runs(sweep="3f0c...").run_id)
+        >>> table.pivot(index="query_id", columns="name", values="f1")
+
+    Args:
+        run_ids: A run, or several.
+        uri: The tracking store; None for the project's own.
+        artifacts: The folder or cloud address where runs have their artifacts, as `tracking.artifacts` named it;
+            needed if they are neither beside the database nor on the server.
+
+    Returns:
+        Columns `run_id` and `name`, then those of `results/per_query.csv`: `query_id`; `query`; `query_type`, empty
+        if queries have none; each metric at the run's k, the same number to the last bit; and the units
+        `retrieved`, best first, and `relevant`, between semicolons.
+
+    Raises:
+        TrackingError: The store cannot be read, or a run has no such table.
+    """
+    run_ids = [run_ids] if isinstance(run_ids, str) else list(run_ids)
+    with _opened(uri, artifacts) as client:
+        tables = [_per_query(client, run_id) for run_id in run_ids]
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=QUERY)
+
+
+def _per_query(client: Client, run_id: str) -> pd.DataFrame:
+    try:
+        name = client.get_run(run_id).info.run_name
+        with tempfile.TemporaryDirectory() as folder:
+            table = read_per_query(Path(client.download_artifacts(run_id, "results/per_query.csv", folder)))
+    except (MalformedError, *UNREACHABLE) as error:
+        raise TrackingError(f"{run_id}: has no results/per_query.csv that can be read ({first_line(error)})") from error
+    table.insert(0, "run_id", run_id)
+    table.insert(1, "name", name)
+    return table
+
+
+@contextmanager
+def _opened(uri: str | None, artifacts: str | None = None) -> Iterator[Client]:
+    """A client of the store, by default the project's own. Errors within the block become a `TrackingError`."""
+    if uri is None:
+        register_resolvers()
+        local = OmegaConf.load(CONF / "tracking" / "local.yaml")
+        uri, artifacts = str(local.uri), artifacts or str(local.artifacts)
+        name_unused_variables(uri)
+    try:
+        yield existing_store(uri, artifacts)
+    except UNREACHABLE as error:
+        raise TrackingError(f"{uri} cannot be read ({first_line(error)})") from None  # a notebook would show both
+
+
+def _made_in(client: Client, experiments: list[str]) -> list[ListedRun]:
+    """The measured runs of these experiments, the earliest first. Runs of other programs are left out."""
+    found = [run for run in search(client, FINISHED, experiments) if is_measured(run) and DIGEST in run.data.tags]
+    found.sort(key=lambda run: int(run.info.start_time))
+    return [ListedRun(run, run.info.run_name, run.data.tags.get(PARENT)) for run in found]
+
+
+def _of_sweep(client: Client, sweep: str) -> list[ListedRun]:
+    parent = client.get_run(sweep)
+    if is_measured(parent):
+        raise TrackingError(f"sweep: {sweep} is a single run, expected the parent run of a sweep")
+    return [ListedRun(found.run, found.name, sweep) for found in finished_runs(client, sweep)]
+
+
+def _metrics(run: Run) -> dict[str, float]:
+    return {name: value for name, value in run.data.metrics.items() if not name.startswith(CURVES)}
+
+
+def _columns(rows: Sequence[Mapping[str, Setting]]) -> dict[str, list[Setting]]:
+    """A column for each name in any row, in alphabetical order."""
+    return {name: [row.get(name) for row in rows] for name in sorted({name for row in rows for name in row})}
+
+
+def _typed(text: str) -> Setting:
+    """The setting that was logged as `str(setting)`. Only what `str` would write is a number, so "007" is a text."""
+    if text in WORDS:
+        return WORDS[text]
+    for number in (int, float):
+        with suppress(ValueError):
+            value = number(text)
+            if str(value) == text and isfinite(value):
+                return value
+    return text

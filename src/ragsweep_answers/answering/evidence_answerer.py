@@ -1,0 +1,79 @@
+"""Answers by comparing each option with the evidence. It needs no model besides the encoder."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ragsweep.models.encoders.embeddings import embed
+from ragsweep.models.encoders.encoder import Embeddings, Encoder, Role
+from ragsweep.models.encoders.similarity import of_length_1
+from ragsweep.store.stage_store import Store
+from ragsweep.text.sentences import CLAUSE_OR_LINE_END
+from ragsweep_answers.answering.question import Answer, Question
+
+SHORTEST = 4  # words; shorter pieces are headings and numbers
+
+
+@dataclass(frozen=True)
+class EvidenceAnswerer:
+    """Chooses the option that a sentence of the evidence is most similar to.
+
+    The score of an option is the highest cosine between a sentence of a passage and the question followed by the
+    option. Without evidence, it is the cosine between the question and the option. Similarity is not entailment: "give
+    it" and "do not give it" are nearly equal.
+
+    All questions are embedded together, so the time of an answer is an equal share of the time of all. Embeddings that
+    the store has already take almost none.
+
+    Attributes:
+        encoder: Embeds questions, options and sentences.
+        store: Keeps the embeddings.
+    """
+
+    encoder: Encoder
+    store: Store
+
+    def answer(self, questions: Sequence[Question]) -> list[Answer]:
+        """The option with the highest score for each question, the first of equals; None if all are equal."""
+        if not questions:
+            return []
+        started = time.perf_counter()
+        pieces = [
+            sorted({piece for each in question.evidence for piece in _pieces(each.text)}) for question in questions
+        ]
+        sentences = sorted({piece for some in pieces for piece in some})
+        row_of = {piece: row for row, piece in enumerate(sentences)}
+        options = [f"{each.question} {option.text}" for each in questions for option in each.options]
+        alone = [option.text for each in questions for option in each.options]
+        asked = self._embedded([*options, *alone, *(each.question for each in questions)], "query")
+        evidence = self._embedded(sentences, "passage") if sentences else asked[:0]
+        answers, first = [], 0
+        for position, (question, some) in enumerate(zip(questions, pieces, strict=True)):
+            last = first + len(question.options)
+            if some:
+                scores = (asked[first:last] @ evidence[[row_of[piece] for piece in some]].T).max(axis=1)
+            else:
+                scores = asked[len(options) + first : len(options) + last] @ asked[2 * len(options) + position]
+            first = last
+            answers.append(_answer(question, scores.astype(float).tolist()))
+        time_ms = 1000 * (time.perf_counter() - started) / len(questions)
+        return [replace(each, time_ms=time_ms) for each in answers]
+
+    def _embedded(self, texts: Sequence[str], role: Role) -> Embeddings:
+        return of_length_1(embed(self.encoder, self.store, texts, role), self.encoder)
+
+
+def _answer(question: Question, scores: Sequence[float]) -> Answer:
+    if max(scores) == min(scores):  # nothing speaks for an option
+        return Answer(None, scores=tuple(scores))
+    return Answer(question.letters[int(np.argmax(scores))], scores=tuple(scores))
+
+
+def _pieces(passage: str) -> list[str]:
+    """The clauses of a passage; the whole passage if it has none."""
+    found = [piece for piece in CLAUSE_OR_LINE_END.split(passage) if len(piece.split()) >= SHORTEST]
+    return found or [passage]

@@ -1,0 +1,68 @@
+"""The agreement of several reasoning methods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import fsum
+from statistics import mean
+
+from ragsweep.core.errors import ConfigError
+from ragsweep.models.language.language_model import LanguageModel
+from ragsweep.retrieval.ranking_checks import expect_method
+from ragsweep_answers.answering.question import Answer, Question, Reasoning
+from ragsweep_answers.answering.reasoning.dialogue import total
+
+
+@dataclass(frozen=True)
+class HybridReasoning:
+    """Has several methods answer and takes the letter with the largest weight.
+
+    The vote of a method weighs as much as its stated confidence. A method that states none weighs as much as the others
+    do on average. Of letters with the same weight, the one with more votes wins, then the first one.
+
+    Attributes:
+        methods: By names of your choice.
+    """
+
+    methods: Mapping[str, Reasoning]
+
+    def __post_init__(self) -> None:
+        if not self.methods:
+            raise ConfigError("reasoning.methods: found none, expected at least one")
+        for name, method in self.methods.items():
+            expect_method(method, "answer", f"reasoning.methods.{name}")
+
+    def answer(self, question: Question, model: LanguageModel) -> Answer:
+        """The chosen letter, None if no method came to an answer.
+
+        Its confidence is the share of the methods that chose it. A method without an answer has chosen no letter.
+        """
+        answers = {name: method.answer(question, model) for name, method in self.methods.items()}
+        letter = _chosen([each for each in answers.values() if each.letter])
+        agreeing = [each for each in answers.values() if letter and each.letter == letter]
+        said = (f"{name}: {each.letter or 'no answer'}\n{each.reasoning}".strip() for name, each in answers.items())
+        return Answer(
+            letter,
+            len(agreeing) / len(answers) if letter else None,
+            reasoning="\n\n".join(said),
+            cited=tuple(dict.fromkeys(unit for each in agreeing for unit in each.cited)),
+            exchanges=tuple(exchange for each in answers.values() for exchange in each.exchanges),
+            tokens_in=total(each.tokens_in for each in answers.values()),
+            tokens_out=total(each.tokens_out for each in answers.values()),
+            time_ms=total(each.time_ms for each in answers.values()),
+            lost=tuple(dict.fromkeys(field for each in answers.values() for field in each.lost)),
+        )
+
+
+def _chosen(votes: list[Answer]) -> str | None:
+    """The letter with the largest weight; None if nobody voted."""
+    usual = mean([each.confidence for each in votes if each.confidence is not None] or [1.0])
+    weights: dict[str, list[float]] = {}
+    for each in votes:
+        weights.setdefault(str(each.letter), []).append(usual if each.confidence is None else each.confidence)
+
+    def strength(letter: str) -> tuple[float, int]:
+        return round(fsum(weights[letter]), 9), len(weights[letter])  # .1 + .2 and .3 are the same weight
+
+    return max(sorted(weights), key=strength, default=None)

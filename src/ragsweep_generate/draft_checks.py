@@ -1,0 +1,186 @@
+"""Checks drafts: their references, their wording, and their place among the other questions and passages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from ragsweep.core.terminal import one_line, shortened
+from ragsweep.models.encoders.encoder import Embeddings
+from ragsweep.text.content_words import content_stems, is_near_copy, numbers_and_negations
+from ragsweep.text.dependent_questions import flaw_of_context
+from ragsweep.text.tokens import Span, words
+from ragsweep_generate.drafts import UNANSWERABLE, Draft, Request
+from ragsweep_generate.question_wording import flaw_of_form
+from ragsweep_generate.references import locate
+from ragsweep_generate.searching import CorpusSearch, Found, share_within
+
+# The checks in their order, each with what it accepts. A draft that fails one does not reach the next.
+CHECKS = {
+    "response": "the model returned a question in the form that was asked for",
+    "form": "the question is a short text with words of content",
+    "context": "the question can be understood without its passage",
+    "reference": "every reference is in the passage",
+    "subject": "the question has a word of content in common with its passage",
+    "copy": "the question is not a near copy of an earlier one",
+    "elsewhere": "no other passage answers the question; one that is out of scope is answered by none",
+}
+ALIKE = 0.9  # Jaccard similarity of the content words of two near copies
+SAME = 0.95  # cosine of two near copies
+SHOWN = 80  # characters of a text in a reason
+EASY_RANK = 1
+
+
+class Accepted(NamedTuple):
+    """A question that passed all checks.
+
+    Attributes:
+        request: What was asked for.
+        question: The question, in one line.
+        references: Spans of the document that answer it, in order; none for a question that is out of scope.
+        copied: Share of its words of content that its references have, too; None if it is out of scope.
+        rank: The rank, from 1, at which BM25 finds its passage; None if not within the first 100, or out of scope.
+    """
+
+    request: Request
+    question: str
+    references: tuple[Span, ...]
+    copied: float | None
+    rank: int | None
+
+    @property
+    def is_easy(self) -> bool:
+        """Whether BM25 finds its passage first, before any other."""
+        return self.rank == EASY_RANK
+
+
+class Rejected(NamedTuple):
+    """A draft that failed a check, and why."""
+
+    request: Request
+    draft: Draft
+    check: str
+    reason: str
+
+
+class _Candidate(NamedTuple):
+    """A draft that passed the checks for which nothing has to be searched."""
+
+    at: int
+    question: str
+    references: tuple[Span, ...]
+
+
+@dataclass
+class Checker:
+    """Checks drafts one batch after another, and remembers the questions that it has accepted.
+
+    Attributes:
+        search: Searches the corpus.
+        questions: What was accepted so far.
+        stems: The content stems of each.
+        embeddings: Their embeddings, each of shape [dimensions]; none without an encoder.
+    """
+
+    search: CorpusSearch
+    questions: list[str] = field(default_factory=list)
+    stems: list[Sequence[str]] = field(default_factory=list)
+    embeddings: list[Embeddings] = field(default_factory=list)
+
+    def check(self, requests: Sequence[Request], drafts: Sequence[Draft]) -> list[Accepted | Rejected]:
+        """The outcome of each draft, in their order."""
+        outcomes: dict[int, Accepted | Rejected] = {}
+        candidates = []
+        for at, (request, draft) in enumerate(zip(requests, drafts, strict=True)):
+            checked = _alone(at, request, draft)
+            if isinstance(checked, Rejected):
+                outcomes[at] = checked
+            else:
+                candidates.append(checked)
+        questions = [each.question for each in candidates]
+        origins = [requests[each.at].source for each in candidates]
+        embeddings = self.search.embeddings_of(questions)
+        for row, (each, found) in enumerate(zip(candidates, self.search.find(questions, origins), strict=True)):
+            request, draft = requests[each.at], drafts[each.at]
+            vector = None if embeddings is None else embeddings[row]
+            failed = self._among_others(each, request, vector, found)
+            if failed:
+                outcomes[each.at] = Rejected(request, draft, *failed)
+                continue
+            self.questions.append(each.question)
+            self.stems.append(content_stems(each.question))
+            if vector is not None:
+                self.embeddings.append(vector)
+            outcomes[each.at] = _accepted(each, request, found)
+        return [outcomes[at] for at in range(len(drafts))]
+
+    def _among_others(
+        self, each: _Candidate, request: Request, vector: Embeddings | None, found: Found
+    ) -> tuple[str, str] | None:
+        """The check that a candidate fails, and why; None if it passes."""
+        if earlier := self._copy_of(each.question, vector):
+            return "copy", f"it is a near copy of {shortened(earlier, SHOWN)!r}"
+        if request.query_type == UNANSWERABLE:
+            elsewhere = self.search.maybe_answered(each.question, request.source, found)
+        else:
+            elsewhere = self.search.answered_elsewhere(each.question, _answer(request, each.references), found)
+        if elsewhere:
+            return "elsewhere", f"{elsewhere.document}, page {elsewhere.page_number} may answer it"
+        return None
+
+    def _copy_of(self, question: str, vector: Embeddings | None) -> str | None:
+        """An earlier question that asks the same: with nearly the same words, or by its embedding.
+
+        Questions with other numbers or negations are not the same: "at 5 kg", "at 10 kg".
+        """
+        asked, stems = words(question), content_stems(question)
+        for earlier, its in zip(self.questions, self.stems, strict=True):
+            if is_near_copy(its, stems, ALIKE) or (its == stems and words(earlier) == asked):
+                return earlier
+        same = numbers_and_negations(question)
+        close = [self.questions[at] for at in self._close_to(vector)]
+        return next((earlier for earlier in close if numbers_and_negations(earlier) == same), None)
+
+    def _close_to(self, vector: Embeddings | None) -> Sequence[int]:
+        """Positions of the accepted questions whose embeddings are nearly this one."""
+        if vector is None or not self.embeddings:
+            return ()
+        return np.flatnonzero(np.array(self.embeddings) @ vector >= SAME).tolist()
+
+
+def _alone(at: int, request: Request, draft: Draft) -> _Candidate | Rejected:
+    """The outcome of the checks that need nothing but the draft and its passage."""
+    question = one_line(draft.question)
+    if draft.flaw:
+        return Rejected(request, draft, "response", draft.flaw)
+    if flaw := flaw_of_form(question):
+        return Rejected(request, draft, "form", flaw)
+    if flaw := flaw_of_context(question):
+        return Rejected(request, draft, "context", flaw)
+    spans = [locate(reference, request.source.text) for reference in draft.references]
+    out_of_scope = request.query_type == UNANSWERABLE
+    if out_of_scope == bool(spans):
+        return Rejected(request, draft, "reference", "it has references" if out_of_scope else "it has none")
+    if None in spans:
+        missing = shortened(one_line(draft.references[spans.index(None)]), SHOWN)
+        return Rejected(request, draft, "reference", f"the passage does not contain {missing!r}")
+    places = sorted({(request.source.start + start, request.source.start + end) for start, end in filter(None, spans)})
+    if not {*content_stems(question)} & {*content_stems(request.source.text)}:
+        return Rejected(request, draft, "subject", "it has no word of the passage")
+    return _Candidate(at, question, tuple(places))
+
+
+def _accepted(each: _Candidate, request: Request, found: Found) -> Accepted:
+    if request.query_type == UNANSWERABLE:
+        return Accepted(request, each.question, (), None, None)
+    copied = share_within({*content_stems(each.question)}, {*content_stems(_answer(request, each.references))})
+    return Accepted(request, each.question, each.references, copied, found.rank)
+
+
+def _answer(request: Request, spans: Sequence[Span]) -> str:
+    """The text of the references."""
+    source = request.source
+    return " ".join(source.text[start - source.start : end - source.start] for start, end in spans)

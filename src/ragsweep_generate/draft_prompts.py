@@ -1,0 +1,79 @@
+"""The prompts, from the text files beside this module, and how a response to them is read."""
+
+from __future__ import annotations
+
+import re
+
+from ragsweep.core.terminal import one_line
+from ragsweep.models.language.language_model import Message
+from ragsweep.models.language.prompt_text import MARK, as_data, prompt_beside
+from ragsweep_generate.drafts import UNANSWERABLE, Draft, Request
+
+TYPES = ("factual", "procedural", "reason", "comparison")
+PARTS = ("question", UNANSWERABLE, "json", "text", "sentence", *TYPES)
+PROMPTS = {part: prompt_beside(__file__, f"_{part}") for part in PARTS}
+
+NOT_AS_ASKED = "it is not in the form that was asked for"
+REFUSED = "the model refused, or returned nothing"
+LINE = re.compile(r"^[\s*_#>-]*(question|references?)\s*\d*\W*?:[\s*_]*(.*)$", re.IGNORECASE)
+QUOTED = "\"'“”\u2018\u2019«»"
+
+
+def prompt_of(request: Request, *, as_json: bool) -> str:
+    """What a model is told for a request: the passage, the task and the form of the response.
+
+    The passage is one line, so that no line of it can pass for a part of the prompt, and the marks of chat templates in
+    it are broken up.
+    """
+    passage = MARK.sub("< ", one_line(request.source.text))
+    task = PROMPTS[UNANSWERABLE]
+    if request.query_type != UNANSWERABLE:
+        task = PROMPTS["question"].replace("{type}", PROMPTS[request.query_type])
+    return f"Passage: {passage}\n\n{task}\n\n{PROMPTS['json' if as_json else 'text']}"
+
+
+def chat_about(sentence: str) -> list[Message]:
+    """A chat that asks for a question that a sentence answers, by examples: a small model follows no longer task."""
+    task, *examples = PROMPTS["sentence"].split("\n\n")
+    chat = [Message("system", task)]
+    for example in examples:
+        shown, question = example.splitlines()
+        chat += [Message("user", shown), Message("assistant", question.removeprefix("Question: "))]
+    return [*chat, Message("user", f"Sentence: {as_data(sentence)}")]
+
+
+def draft_of_json(text: str) -> Draft:
+    """The draft in a JSON object, which may stand among other text, such as a code fence."""
+    from pydantic import ValidationError
+
+    from ragsweep_generate.draft_fields import QuestionFields
+
+    start, end = text.find("{"), text.rfind("}")
+    try:
+        fields = QuestionFields.model_validate_json(text[start : end + 1])
+    except ValidationError:
+        return Draft("", flaw=NOT_AS_ASKED if text.strip() else REFUSED)
+    return Draft(fields.question, tuple(fields.references))
+
+
+def draft_of_text(text: str) -> Draft:
+    """The draft in lines that begin with `Question:` and `Reference:`; also of a model that returned JSON instead."""
+    if "{" in text and "}" in text:
+        return draft_of_json(text)
+    if not text.strip():
+        return Draft("", flaw=REFUSED)
+    lines = [(match[1].lower(), match[2].strip()) for match in map(LINE.match, text.splitlines()) if match]
+    questions = [value for name, value in lines if name == "question" and value]
+    if len(questions) != 1:
+        return Draft("", flaw=NOT_AS_ASKED)
+    return Draft(questions[0], tuple(value for name, value in lines if name != "question" and value))
+
+
+def question_in(text: str) -> str:
+    """The question in a response that should be one: its first line with a question mark, or else its first line."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    line = next((line for line in lines if "?" in line), lines[0] if lines else "")
+    if match := LINE.match(line):
+        line = match[2]
+    line = line.strip().strip(QUOTED).strip()
+    return line[: line.index("?") + 1] if "?" in line else line
