@@ -191,7 +191,7 @@ def test_a_name_that_the_library_lacks_is_an_attribute_error():
 OF_OTHERS = {
     "__dict__": {"copies", "used_settings"},
     "__name__": {"rules"},
-    "__module__": {"recorded", "signals"},
+    "__module__": {"trusted_record", "signals"},
     "__file__": {"code", "lancedb"},
     "full_key": {"messages"},  # of an error of OmegaConf
     "shape": {"bm25"},  # of a matrix of scipy
@@ -199,8 +199,8 @@ OF_OTHERS = {
     "vocab_size": {"model_running"},
     "own": {"backends"},  # of a thread
     "unk_token": {"unknown_tokens"},  # of a model of tokenizers
-    "response": {"store"},  # of an error of requests
-    "status_code": {"store"},
+    "response": {"tracking_store"},  # of an error of requests
+    "status_code": {"tracking_store"},
     "errors": {"terminal"},  # of a stream
     "sched_getaffinity": {"hardware"},  # of a system
     "st_blocks": {"embedded"},
