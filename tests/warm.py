@@ -25,15 +25,31 @@ from subprocess import TimeoutExpired
 
 PROJECT = Path(__file__).resolve().parents[1]
 LOADED = (
-    "mlflow.data.meta_dataset",
-    "mlflow.store.tracking.sqlalchemy_store",
+    "hydra._internal.core_plugins.basic_launcher",
+    "hydra._internal.core_plugins.basic_sweeper",
+    "hydra._internal.core_plugins.file_config_source",
+    "hydra._internal.core_plugins.importlib_resources_config_source",
+    "hydra._internal.core_plugins.structured_config_source",
+    "hydra_plugins.hydra_joblib_launcher.joblib_launcher",
+    "hydra_plugins.hydra_ray_launcher.ray_aws_launcher",
+    "hydra_plugins.hydra_ray_launcher.ray_launcher",
+    "hydra_plugins.hydra_submitit_launcher.submitit_launcher",
+    "hydra_plugins.ragsweep_conf",
+    "hydra_plugins.ragsweep_ray",
+    "hydra_plugins.ragsweep_submitit",
+    "hydra_plugins.ragsweep_sweeper",
     "matplotlib.backends.backend_agg",
     "matplotlib.figure",
+    "mlflow.data.meta_dataset",
+    "mlflow.store.tracking.sqlalchemy_store",
     "ragsweep.app.cli",
     "ragsweep.app.main",
-    "ragsweep.replay.comparing",
     "ragsweep.experiment",
+    "ragsweep.models.encoders.prompt_tokens",
+    "ragsweep.replay.comparing",
     "ragsweep.tasks.ranking.ranking_charts",
+    "ragsweep.tasks.ranking.ranking_task",
+    "ragsweep_audit.check",
 )
 STDOUT, STDERR = 1, 2
 

@@ -27,6 +27,7 @@ from ragsweep.core.terminal import FAILED, FULL_ERROR, INTERRUPTED, TERMINATED, 
 from ragsweep.tracking.address import check_arguments
 
 OK = 0
+HELP = {"--help", "-h"}
 RECORDING = "ragsweep.tracking.run_record"  # the module that opens runs, if this process has loaded it
 
 
@@ -47,7 +48,7 @@ def main() -> NoReturn:
     try:
         check_arguments(sys.argv[1:])  # first: an error of Hydra's would repeat them
         check_options(sys.argv[1:])
-        register_resolver("choices", choices)  # for the help
+        register_resolver("choices", choices if HELP & {*sys.argv} else str)  # Hydra asks for it without need, too
         hydra.main(config_path=str(CONF), config_name="config", **VERSION_BASE)(job)()
         end_if_signalled()
         ignore_signals()
