@@ -7,9 +7,14 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from ragsweep.core.capability import Capability, offered_with
+from ragsweep.core.errors import RagsweepError
 from ragsweep.models.language.language_model import PaidModel
 
 UNANSWERABLE = "unanswerable"  # the type of questions that the documents do not answer
+
+
+class GeneratorError(RagsweepError):
+    """A generator of questions whose drafts cannot be used, or a test set that cannot be written."""
 
 
 class Source(NamedTuple):

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ragsweep.core.errors import ConfigError, GeneratorError
+from ragsweep.core.errors import ConfigError
 from ragsweep.datasets.formats.generated_questions import BM25_RANK, COPIED, EASY
 from ragsweep_generate.data_sheet import Recipe, data_sheet
 from ragsweep_generate.draft_checks import Accepted, Rejected
-from ragsweep_generate.drafts import UNANSWERABLE, Source
+from ragsweep_generate.drafts import UNANSWERABLE, GeneratorError, Source
 from ragsweep_generate.making import Outcome
 
 QUESTIONS, REJECTED, SHEET = "questions.jsonl", "rejected.jsonl", "data_sheet.md"

@@ -10,11 +10,20 @@ from itertools import islice
 from typing import Annotated, NamedTuple
 
 from ragsweep.config.run_settings import Seed
-from ragsweep.core.errors import ConfigError, GeneratorError
+from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
 from ragsweep.store.code import kind_of
 from ragsweep_generate.draft_checks import CHECKS, Accepted, Checker, Rejected
-from ragsweep_generate.drafts import UNANSWERABLE, CostsMoney, Draft, DraftsAgain, Generator, Request, Source
+from ragsweep_generate.drafts import (
+    UNANSWERABLE,
+    CostsMoney,
+    Draft,
+    DraftsAgain,
+    Generator,
+    GeneratorError,
+    Request,
+    Source,
+)
 
 BATCH = 40  # drafts that are asked for at once; if as many in a row fail the checks, no more are asked for
 

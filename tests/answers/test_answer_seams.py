@@ -6,11 +6,11 @@ import pytest
 from letters import LetterEncoder
 from seams import Memory, kept_in, noting, secrets_in
 
-from ragsweep.core.errors import AnswererError
 from ragsweep.datasets import PageChunker
 from ragsweep.retrieval import SparseRetriever
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep_answers.answering import Answer, EvidenceAnswerer, LanguageModelAnswerer, ask_apart
+from ragsweep_answers.answering.question import AnswererError
 from ragsweep_answers.answering.reasoning import ChainOfThought
 from ragsweep_answers.measuring.answer_settings import AnswerSettings
 from ragsweep_answers.measuring.answers_task import AnswersTask

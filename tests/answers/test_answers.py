@@ -11,7 +11,7 @@ import small
 from application import assert_refused
 from sklearn.metrics import accuracy_score, brier_score_loss, confusion_matrix
 
-from ragsweep.core.errors import AnswererError, DatasetError
+from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Dataset, FixedChunker, PageChunker
 from ragsweep.datasets.model.cases import Case, Option
 from ragsweep.retrieval import Ranking, SparseRetriever
@@ -19,6 +19,7 @@ from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.task import Record
 from ragsweep.testing import TaskContract
 from ragsweep_answers.answering import Answer, Question, answer
+from ragsweep_answers.answering.question import AnswererError
 from ragsweep_answers.cases import CaseColumns, CasesDataset
 from ragsweep_answers.measuring.answer_explanation import Explanation
 from ragsweep_answers.measuring.answer_settings import AnswerSettings

@@ -8,12 +8,13 @@ from typing import ClassVar
 
 import pytest
 
-from ragsweep.core.errors import AnswererError, ConfigError, ModelError
+from ragsweep.core.errors import ConfigError, ModelError
 from ragsweep.models.language import smollm2, smollm2_files
 from ragsweep.models.language.language_model import Message
 from ragsweep.models.language.smollm2 import SmolLM2, SmolLM2Model
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep_answers.answering import Answer, Evidence, LanguageModelAnswerer, Question
+from ragsweep_answers.answering.question import AnswererError
 from ragsweep_answers.answering.reasoning import ChainOfThought, DirectReasoning, TreeOfThoughts
 from ragsweep_answers.answering.reasoning.prompt import described
 from ragsweep_answers.testing import QUESTIONS, AnswererContract

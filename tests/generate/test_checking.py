@@ -9,11 +9,11 @@ import Stemmer
 from letters import LetterEncoder
 from rank_bm25 import BM25Okapi
 
-from ragsweep.core.errors import ConfigError, GeneratorError
+from ragsweep.core.errors import ConfigError
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.text.stop_words import LUCENE_STOP_WORDS
 from ragsweep_generate.draft_checks import Accepted, Checker, Rejected
-from ragsweep_generate.drafts import UNANSWERABLE, Draft, Request, Source
+from ragsweep_generate.drafts import UNANSWERABLE, Draft, GeneratorError, Request, Source
 from ragsweep_generate.extractive import ExtractiveGenerator
 from ragsweep_generate.making import Plan, make
 from ragsweep_generate.searching import CorpusSearch

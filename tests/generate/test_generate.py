@@ -11,11 +11,11 @@ import small
 from application import PROJECT
 from question_server import Generate, assert_spans, lines, write_documents
 
-from ragsweep.core.errors import GeneratorError
 from ragsweep.datasets import PdfDocuments, TextCorpus
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep_generate.data_sheet import Recipe
 from ragsweep_generate.draft_checks import Checker
+from ragsweep_generate.drafts import GeneratorError
 from ragsweep_generate.extractive import ExtractiveGenerator
 from ragsweep_generate.folder import write
 from ragsweep_generate.making import Plan, make

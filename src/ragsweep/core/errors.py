@@ -35,14 +35,6 @@ class UnusableError(ModelError):
     """A language model most of whose responses have no usable text, such as cut off ones; they were paid for."""
 
 
-class AnswererError(RagsweepError):
-    """An answerer whose answers cannot be used, or a question that it cannot be asked."""
-
-
-class GeneratorError(RagsweepError):
-    """A generator of questions whose drafts cannot be used, or a test set that cannot be written."""
-
-
 class TrackingError(RagsweepError):
     """A tracking store that cannot be reached, or lacks what was asked for."""
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isclose, isfinite
 
-from ragsweep.core.errors import AnswererError, Terminated
+from ragsweep.core.errors import Terminated
 from ragsweep.models.language.response import Cause
 from ragsweep.store.code import kind_of
-from ragsweep_answers.answering.question import Answer, Answerer, AnswersSome, Question
+from ragsweep_answers.answering.question import Answer, Answerer, AnswererError, AnswersSome, Question
 
 ROUNDING = 1e-6  # by how much probabilities may miss a sum of 1
 

@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ragsweep.core.digest import digest
-from ragsweep.core.errors import AnswererError
 from ragsweep.models.language.cost import total
 from ragsweep.retrieval.copies import fresh
 from ragsweep_answers.answering.answer_checks import answer
-from ragsweep_answers.answering.question import Answer, Answerer, Question, StatesCost
+from ragsweep_answers.answering.question import Answer, Answerer, AnswererError, Question, StatesCost
 
 ID_LENGTH = 16
 

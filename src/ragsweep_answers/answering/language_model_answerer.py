@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ragsweep.core.errors import AnswererError
 from ragsweep.core.terminal import counted, one_line, shortened
 from ragsweep.models.language.cost import Cost
 from ragsweep.models.language.language_model import (
@@ -21,7 +20,7 @@ from ragsweep.models.language.language_model import (
     most_tokens,
 )
 from ragsweep.retrieval.ranking_checks import expect_method
-from ragsweep_answers.answering.question import Answer, Question, Reasoning
+from ragsweep_answers.answering.question import Answer, AnswererError, Question, Reasoning
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -7,9 +7,14 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from ragsweep.core.capability import Capability, offered_with
+from ragsweep.core.errors import RagsweepError
 from ragsweep.datasets.model.cases import LETTERS, Option
 from ragsweep.models.language.cost import Cost
 from ragsweep.models.language.language_model import Exchange, LanguageModel
+
+
+class AnswererError(RagsweepError):
+    """An answerer whose answers cannot be used, or a question that it cannot be asked."""
 
 
 class Evidence(NamedTuple):
