@@ -1,5 +1,6 @@
 """The pages of docs/: their commands compose, their code compiles, and their recipes pass the conformance suites."""
 
+import ast
 import os
 import pkgutil
 import re
@@ -107,13 +108,29 @@ def test_data_can_be_read(text):
     assert yaml.safe_load(text)  # JSON is YAML, too
 
 
-def test_every_room_with_public_names_is_in_the_reference():
+def names_of_the_reference():
+    """The modules and objects with an entry in the reference of Python."""
     text = "".join(path.read_text() for path in (PROJECT / "docs/reference/api").glob("*.md"))
-    shown = {*re.findall(r"^::: ([\w.]+)$", text, re.MULTILINE)}
+    return {*re.findall(r"^::: ([\w.]+)$", text, re.MULTILINE)}
+
+
+def test_every_room_with_public_names_is_in_the_reference():
+    shown = names_of_the_reference()
     rooms = [each.name for each in pkgutil.iter_modules(ragsweep.__path__, "ragsweep.") if each.ispkg]
     public = {name for name in rooms if getattr(import_module(name), "__all__", ())}
     assert {"ragsweep", "ragsweep.evaluation", "ragsweep.retrieval"} <= shown
     assert public <= shown
+
+
+def test_what_documents_and_the_plugin_of_the_tests_import_is_public():
+    shown = names_of_the_reference()
+    letters = [path.read_text() for path in (PROJECT / "tests/plugins/letters").rglob("*.py")]
+    texts = [*(text for block in blocks("python", "py") for text in block.values), *letters]
+    imports = [node for text in texts for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)]
+    ours = re.compile(r"ragsweep(_(answers|audit|engines|generate))?(\.|$)")
+    used = {(node.module, each.name) for node in imports for each in node.names if ours.match(node.module)}
+    assert len(used) > 20
+    assert {f"{module}.{name}" for module, name in used if not {module, f"{module}.{name}"} & shown} == set()
 
 
 @pytest.mark.usefixtures("processes")

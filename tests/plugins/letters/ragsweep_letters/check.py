@@ -9,8 +9,8 @@ from ragsweep.config.rules import Group
 from ragsweep.constraints import Between
 from ragsweep.core.errors import NotAcceptedError
 from ragsweep.datasets import Dataset
+from ragsweep.tasks import Items, Task
 from ragsweep.tasks.run_check import Checked
-from ragsweep.tasks.task import Items, Task
 
 
 @dataclass(frozen=True)

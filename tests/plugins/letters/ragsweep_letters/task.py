@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ragsweep.core.digest import digest
-from ragsweep.tasks.metric import Metric
-from ragsweep.tasks.task import Measurement, mean_scores
+from ragsweep.tasks import Measurement, Metric, mean_scores
 from ragsweep_letters.alphabet import Alphabet
 
 COVERED = Metric("covered", "Covered letters", low=0, high=1)
